@@ -1,0 +1,50 @@
+# The front door. CMake does the work; these are the words to know:
+#   make          build build/fathom
+#   make run      install what is missing, build, do the main job
+#   make test     install what is missing, build with gcc and clang, run every test
+#   make bench    ratios against peers, interleaved; needs a quiet machine
+#   make install  into PREFIX (default /usr/local)
+#   make format, make lint, make clean
+PREFIX ?= /usr/local
+BUILD ?= build
+JOBS ?= $(shell nproc)
+
+.PHONY: all run test bench install format lint clean setup-build setup-test setup-bench configure
+all: configure
+	@cmake --build $(BUILD) -j$(JOBS)
+
+configure:
+	@scripts/setup --check build
+	@test -f $(BUILD)/CMakeCache.txt || cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+
+setup-build:
+	@scripts/setup build
+setup-test:
+	@scripts/setup build test
+setup-bench:
+	@scripts/setup build bench
+
+run: setup-build
+	@$(MAKE) --no-print-directory all
+	$(BUILD)/fathom machine --quick
+
+test: setup-test
+	@$(MAKE) --no-print-directory all
+	@scripts/test $(BUILD)
+
+bench: setup-bench
+	@$(MAKE) --no-print-directory all
+	@scripts/bench $(BUILD)
+
+install: all
+	cmake --install $(BUILD) --prefix $(PREFIX)
+
+format:
+	clang-format -i $$(git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'bench/*.[ch]' 'include/*.h')
+
+lint: setup-test
+	@$(MAKE) --no-print-directory all
+	@scripts/lint $(BUILD)
+
+clean:
+	rm -rf $(BUILD)

@@ -1,0 +1,16 @@
+/* Time in nanoseconds since some fixed point, monotonic. */
+#ifndef FATHOM_BASE_CLOCK_H
+#define FATHOM_BASE_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline uint64_t fm_clock_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+#endif

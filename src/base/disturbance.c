@@ -1,0 +1,161 @@
+#include "base/disturbance.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+enum {
+	HEARTBEAT_ADDITIONS = 16384,
+	/* A trial may wait this long before it counts as disturbed: a timer interrupt is no disturbance. */
+	TOLERATED_WAIT_NS = 20000,
+	/* Steal time advances in ticks of 10 ms, and reading it costs milliseconds where there are hundreds of CPUs. */
+	STEAL_INTERVAL_NS = 2000000,
+};
+
+/* Clock changes of a few per cent belong to the machine; a core at 87 % of its best is not the core we profile. */
+static const double heartbeat_limit = 1.15;
+
+double fm_heartbeat(void)
+{
+	uint64_t begin = fm_clock_now();
+	uint64_t sum = 0;
+
+#if defined(__x86_64__)
+	uint64_t rounds = HEARTBEAT_ADDITIONS / 16;
+
+	/* register plus register, see kernels/x86_64/step.S for why; written here because base stands alone */
+	__asm__ volatile("1:\n\t.rept 16\n\taddq %2, %0\n\t.endr\n\tsubq $1, %1\n\tjnz 1b"
+	                 : "+r"(sum), "+r"(rounds)
+	                 : "r"((uint64_t)1)
+	                 : "cc");
+#else
+	for (unsigned i = 0; i < HEARTBEAT_ADDITIONS; i++) {
+		__asm__ volatile("" : "+r"(sum));
+		sum += i;
+	}
+#endif
+	return (double)(fm_clock_now() - begin) / HEARTBEAT_ADDITIONS;
+}
+
+static size_t read_again(int file, char *buffer, size_t size)
+{
+	ssize_t length = file < 0 ? -1 : pread(file, buffer, size - 1, 0);
+
+	if (length < 0)
+		length = 0;
+	buffer[length] = 0;
+	return (size_t)length;
+}
+
+/* Nanoseconds this thread was runnable but not running. */
+static uint64_t wait_time(const struct fm_disturbance_watch *watch)
+{
+	char line[128];
+	unsigned long long ran, waited;
+
+	read_again(watch->schedstat, line, sizeof(line));
+	return sscanf(line, "%llu %llu", &ran, &waited) == 2 ? waited : 0;
+}
+
+static int64_t steal_time(int file)
+{
+	char line[512];
+	unsigned long long steal;
+
+	read_again(file, line, sizeof(line));
+	/* cpu user nice system idle iowait irq softirq steal, in ticks of 1/USER_HZ */
+	if (sscanf(line, "cpu %*u %*u %*u %*u %*u %*u %*u %llu", &steal) != 1)
+		return -1;
+	return (int64_t)(steal * (1000000000ull / (unsigned long long)sysconf(_SC_CLK_TCK)));
+}
+
+int64_t fm_disturbance_steal_now(void)
+{
+	int file = open("/proc/stat", O_RDONLY | O_CLOEXEC);
+	int64_t steal = steal_time(file);
+
+	if (file >= 0)
+		close(file);
+	return steal;
+}
+
+void fm_disturbance_open(struct fm_disturbance_watch *watch)
+{
+	memset(watch, 0, sizeof(*watch));
+	watch->schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+	watch->stat = open("/proc/stat", O_RDONLY | O_CLOEXEC);
+	for (int i = 0; i < 20; i++) {
+		double beat = fm_heartbeat();
+
+		if (!i || beat < watch->total.heartbeat_best)
+			watch->total.heartbeat_best = beat;
+	}
+	watch->total.heartbeat_worst = watch->total.heartbeat_best;
+	watch->started_ns = fm_clock_now();
+	watch->steal_first = watch->steal_before = steal_time(watch->stat);
+	watch->steal_read_ns = watch->started_ns;
+}
+
+void fm_disturbance_close(struct fm_disturbance_watch *watch)
+{
+	if (watch->schedstat >= 0)
+		close(watch->schedstat);
+	if (watch->stat >= 0)
+		close(watch->stat);
+	watch->schedstat = watch->stat = -1;
+}
+
+void fm_disturbance_begin(struct fm_disturbance_watch *watch)
+{
+	watch->wait_before = wait_time(watch);
+	watch->beat_before = fm_heartbeat();
+}
+
+bool fm_disturbance_end(struct fm_disturbance_watch *watch, bool may_wait, double *ret_beat)
+{
+	struct fm_disturbance *total = &watch->total;
+	double beat_after = fm_heartbeat();
+	double beat = watch->beat_before < beat_after ? watch->beat_before : beat_after;
+	double slowest = watch->beat_before > beat_after ? watch->beat_before : beat_after;
+	uint64_t waited = may_wait ? 0 : wait_time(watch) - watch->wait_before;
+	uint64_t now = fm_clock_now();
+	bool cause[FM_DISTURBANCE_CAUSES];
+	bool disturbed = false;
+
+	if (beat < total->heartbeat_best)
+		total->heartbeat_best = beat;
+	if (slowest > total->heartbeat_worst)
+		total->heartbeat_worst = slowest;
+	cause[FM_DISTURBANCE_WAITED] = waited > TOLERATED_WAIT_NS;
+	cause[FM_DISTURBANCE_STOLEN] = false;
+	if (now - watch->steal_read_ns > STEAL_INTERVAL_NS) {
+		int64_t steal = steal_time(watch->stat);
+
+		cause[FM_DISTURBANCE_STOLEN] = steal > watch->steal_before;
+		watch->steal_before = steal;
+		watch->steal_read_ns = now;
+		total->stolen_ns = steal < 0 ? 0 : (uint64_t)(steal - watch->steal_first);
+	}
+	/* Both heartbeats slow: one alone may have met an interrupt that the trial itself did not. */
+	cause[FM_DISTURBANCE_HEARTBEAT] = beat > heartbeat_limit * total->heartbeat_best;
+	for (int i = 0; i < FM_DISTURBANCE_CAUSES; i++) {
+		total->cause[i] += cause[i];
+		disturbed |= cause[i];
+	}
+	total->trials++;
+	total->disturbed += disturbed;
+	total->waited_ns += waited;
+	total->elapsed_ns = now - watch->started_ns;
+	if (ret_beat)
+		*ret_beat = beat;
+	return disturbed;
+}
+
+double fm_disturbance_share(const struct fm_disturbance *disturbance)
+{
+	return disturbance->trials ? (double)disturbance->disturbed / (double)disturbance->trials : 0;
+}

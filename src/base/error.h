@@ -1,0 +1,20 @@
+/* Errors carry a message up to the command line; library code neither prints nor exits.
+
+   Functions return 0 or a negative errno value and fill a struct fm_error that the caller provides (or NULL). The
+   message says what happened and what to do about it. */
+#ifndef FATHOM_BASE_ERROR_H
+#define FATHOM_BASE_ERROR_H
+
+/* Two codes have a meaning of their own at the command line: EINVAL is wrong usage, ENOTSUP cannot be measured here. */
+struct fm_error {
+	int code;
+	char message[480];
+};
+
+/* Store the message and return -code, so that `return fm_error_set(…)` reads well. */
+int fm_error_set(struct fm_error *error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* Put "text: " in front of the message. Returns -error->code. */
+int fm_error_prefix(struct fm_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,44 @@
+/* Robust statistics for costs (times) on machines that are never quite undisturbed.
+
+   Disturbance only ever adds time. What is estimated is therefore not the mean of what was seen but the location of
+   the undisturbed distribution underneath: the centre of its lowest mode, with an interval that holds it in 95 % of
+   cases. docs/decisions/location.md says how the constants were found and where the coverage ends. */
+#ifndef FATHOM_BASE_STATISTICS_H
+#define FATHOM_BASE_STATISTICS_H
+
+#include <stddef.h>
+
+/* A growing list of numbers. Zero-initialise. */
+struct fm_sample {
+	double *values;
+	unsigned count;
+	unsigned capacity;
+};
+
+/* 0 or -ENOMEM. */
+int fm_sample_add(struct fm_sample *sample, double value);
+void fm_sample_free(struct fm_sample *sample);
+
+struct fm_location {
+	double value;
+	double low;
+	double high;
+	unsigned kept; /* trials in the lowest mode, which the estimate rests on */
+};
+
+/* The location of undisturbed costs. -ENODATA below three values or when one is not finite. */
+int fm_statistics_location(const double *values, unsigned count, struct fm_location *ret_location);
+
+/* Median with its order-statistic interval: at least 95 % for any distribution from six values on; below, the interval
+   is the whole range and covers less. For paired ratios, whose disturbance is not one-sided. */
+int fm_statistics_median(const double *values, unsigned count, struct fm_location *ret_location);
+
+/* Quantile 0 … 1 of ascending values, interpolated. */
+double fm_statistics_quantile_sorted(const double *sorted, unsigned count, double quantile);
+
+/* Two-sided 95 % quantile of Student's t. */
+double fm_statistics_student(unsigned degrees_of_freedom);
+
+void fm_statistics_sort(double *values, unsigned count);
+
+#endif

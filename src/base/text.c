@@ -1,0 +1,134 @@
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+const char *fm_text_bytes(char *buffer, size_t size, double bytes)
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+	unsigned unit = 0;
+	char number[32];
+
+	while (bytes >= 1024 && unit < 4) {
+		bytes /= 1024;
+		unit++;
+	}
+	snprintf(number, sizeof(number), "%.*f", bytes < 10 ? 2 : bytes < 100 ? 1 : 0, bytes);
+	if (strchr(number, '.')) {
+		size_t end = strlen(number);
+
+		while (number[end - 1] == '0')
+			number[--end] = 0;
+		if (number[end - 1] == '.')
+			number[--end] = 0;
+	}
+	snprintf(buffer, size, "%s %s", number, units[unit]);
+	return buffer;
+}
+
+const char *fm_text_number(char *buffer, size_t size, double value)
+{
+	double magnitude = fabs(value);
+	int decimals = 0;
+
+	if (magnitude > 0 && magnitude < 100)
+		decimals = magnitude >= 10 ? 1 : magnitude >= 1 ? 2 : (int)fmin(8, ceil(2 - log10(magnitude)));
+	snprintf(buffer, size, "%.*f", decimals, value);
+	return buffer;
+}
+
+int fm_text_parse_duration(const char *text, double *ret_seconds, struct fm_error *error)
+{
+	static const struct {
+		const char *suffix;
+		double seconds;
+	} units[] = {{"", 1}, {"s", 1}, {"ms", 1e-3}, {"min", 60}, {"m", 60}, {"h", 3600}};
+	char *end;
+	double value;
+
+	errno = 0;
+	value = strtod(text, &end);
+	if (end != text && !errno && value > 0 && isfinite(value))
+		for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+			if (!strcmp(end, units[i].suffix)) {
+				*ret_seconds = value * units[i].seconds;
+				return 0;
+			}
+	return fm_error_set(error, EINVAL, "\"%s\" is not a duration: write 500ms, 10s, 2min or 1h", text);
+}
+
+int fm_text_parse_unsigned(const char *text, const char *what, uint64_t least, uint64_t most, uint64_t *ret_value,
+                           struct fm_error *error)
+{
+	char *end;
+	unsigned long long value;
+
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	if (end == text || *end || errno || strchr(text, '-') || value < least || value > most)
+		return fm_error_set(error, EINVAL, "%s takes a whole number from %llu to %llu, not \"%s\"", what,
+		                    (unsigned long long)least, (unsigned long long)most, text);
+	*ret_value = value;
+	return 0;
+}
+
+int fm_text_read_line(const char *path, char *buffer, size_t size)
+{
+	int file = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length;
+
+	if (file < 0)
+		return -errno;
+	length = read(file, buffer, size - 1);
+	if (length < 0) {
+		int code = errno;
+
+		close(file);
+		return -code;
+	}
+	close(file);
+	buffer[length] = 0;
+	buffer[strcspn(buffer, "\n")] = 0;
+	return 0;
+}
+
+int fm_text_read_number(const char *path, long long *ret_value)
+{
+	char line[64];
+	char *end;
+	long long value;
+	int status = fm_text_read_line(path, line, sizeof(line));
+
+	if (status)
+		return status;
+	errno = 0;
+	value = strtoll(line, &end, 10);
+	if (end == line || errno)
+		return -ENODATA;
+	*ret_value = value;
+	return 0;
+}
+
+size_t fm_text_width(const char *text)
+{
+	size_t width = 0;
+
+	for (; *text; text++)
+		width += ((unsigned char)*text & 0xc0) != 0x80;
+	return width;
+}
+
+unsigned fm_text_columns(int file_descriptor)
+{
+	struct winsize window;
+
+	if (isatty(file_descriptor) && !ioctl(file_descriptor, TIOCGWINSZ, &window) && window.ws_col)
+		return window.ws_col < 60 ? 60 : window.ws_col;
+	return 100;
+}

@@ -1,0 +1,36 @@
+/* Reading and writing the short texts people type and read: sizes, durations, CPU lists. */
+#ifndef FATHOM_BASE_TEXT_H
+#define FATHOM_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* "48 KiB", "1.25 MiB", "3 GiB". Returns buffer. */
+const char *fm_text_bytes(char *buffer, size_t size, double bytes);
+
+/* A number with about three significant digits and no exponent: "1234", "56.7", "0.0123". Returns buffer. */
+const char *fm_text_number(char *buffer, size_t size, double value);
+
+/* "500ms", "10s", "2min", "1h"; a plain number is seconds. -EINVAL with a message otherwise. */
+int fm_text_parse_duration(const char *text, double *ret_seconds, struct fm_error *error);
+
+/* A whole number within limits; `what` names the option in the message. */
+int fm_text_parse_unsigned(const char *text, const char *what, uint64_t least, uint64_t most, uint64_t *ret_value,
+                           struct fm_error *error);
+
+/* The first line of a small file without its newline; 0 or -errno. */
+int fm_text_read_line(const char *path, char *buffer, size_t size);
+
+/* The first number in a small file; 0 or -errno, -ENODATA when there is none. */
+int fm_text_read_number(const char *path, long long *ret_value);
+
+/* How many columns the text takes on a terminal: UTF-8 continuation bytes take none. */
+size_t fm_text_width(const char *text);
+
+/* Ask the terminal for its width; 100 when it is none. Never below 60. */
+unsigned fm_text_columns(int file_descriptor);
+
+#endif

@@ -1,0 +1,7 @@
+/* The version, in one place. */
+#ifndef FATHOM_BASE_VERSION_H
+#define FATHOM_BASE_VERSION_H
+
+#define FM_VERSION "0.1.0"
+
+#endif

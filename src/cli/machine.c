@@ -1,0 +1,232 @@
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "machine/machine.h"
+#include "report/machine_text.h"
+#include "report/progress.h"
+
+enum {
+	KEY_QUICK = FM_KEY_OWN,
+	KEY_FULL,
+	KEY_BUDGET,
+	KEY_SHOW,
+	KEY_PROFILE,
+	KEY_SEED,
+	KEY_TOLERATE,
+};
+
+static const struct argp_option options[] = {
+    {"quick", KEY_QUICK, NULL, 0, "Fewer points and kernels, within 10 seconds", 0},
+    {"full", KEY_FULL, NULL, 0, "Every kernel, width and thread count, as long as it takes", 0},
+    {"budget", KEY_BUDGET, "TIME", 0, "Stop measuring after TIME (30s, 5min) and keep what there is", 0},
+    {"cpus", 'C', "LIST", 0, "Measure on these CPUs (0-3,8); one-core figures come from the first", 0},
+    {"show", KEY_SHOW, NULL, 0, "Print the saved profile instead of measuring", 0},
+    {"profile", KEY_PROFILE, "FILE", 0, "Save to (with --show: read from) FILE instead of the usual place", 0},
+    {"tolerate", KEY_TOLERATE, "PCT", 0, "Accept a profile with up to PCT % disturbed trials (default 50)", 0},
+    {"seed", KEY_SEED, "N", 0, "Seed of the random orders (default 1)", 0},
+    FM_OPTION_OUTPUT,
+    FM_OPTION_JSON,
+    FM_OPTION_SEPARATOR,
+    FM_OPTION_QUIET,
+    FM_OPTION_VERBOSE,
+    {0},
+};
+
+struct input {
+	struct fm_common common;
+	struct fm_characterise_options characterise;
+	bool quick, full, show, cpus;
+	const char *profile;
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct input *input = state->input;
+	struct fm_error error;
+	uint64_t number;
+
+	switch (key) {
+	case KEY_QUICK:
+		input->quick = true;
+		return 0;
+	case KEY_FULL:
+		input->full = true;
+		return 0;
+	case KEY_SHOW:
+		input->show = true;
+		return 0;
+	case KEY_PROFILE:
+		input->profile = argument;
+		return 0;
+	case KEY_BUDGET:
+		return fm_text_parse_duration(argument, &input->characterise.budget_seconds, &error)
+		           ? fm_usage_error(&error)
+		           : 0;
+	case 'C':
+		input->cpus = true;
+		return fm_cpu_list_parse(argument, &input->characterise.cpus, &error) ? fm_usage_error(&error) : 0;
+	case KEY_SEED:
+		return fm_text_parse_unsigned(argument, "--seed", 0, INT64_MAX, &input->characterise.seed, &error)
+		           ? fm_usage_error(&error)
+		           : 0;
+	case KEY_TOLERATE:
+		if (fm_text_parse_unsigned(argument, "--tolerate", 0, 100, &number, &error))
+			return fm_usage_error(&error);
+		input->characterise.tolerate = (double)number / 100;
+		return 0;
+	case ARGP_KEY_END:
+		if (input->quick && input->full) {
+			fm_error_set(&error, EINVAL, "--quick and --full exclude each other");
+			return fm_usage_error(&error);
+		}
+		if (input->show &&
+		    (input->quick || input->full || input->cpus || input->characterise.budget_seconds > 0)) {
+			fm_error_set(
+			    &error, EINVAL,
+			    "--show prints the saved profile and measures nothing: leave the other options out");
+			return fm_usage_error(&error);
+		}
+		return 0;
+	default:
+		return fm_common_parse(key, argument, &input->common);
+	}
+}
+
+static int print(const struct input *input, const struct fm_machine *machine)
+{
+	FILE *output = fm_common_open(&input->common);
+
+	if (!output)
+		return FM_EXIT_FAILED;
+	if (input->common.json) {
+		json_t *root = fm_machine_to_json(machine);
+
+		if (root && !json_dumpf(root, output, JSON_INDENT(1)))
+			fputc('\n', output);
+		json_decref(root);
+	} else if (input->common.separator) {
+		fm_machine_print_separated(machine, output, input->common.separator);
+	} else {
+		fm_machine_print(machine, output,
+		                 fm_text_columns(fileno(output)) < 100 ? fm_text_columns(fileno(output)) : 100,
+		                 input->common.verbosity);
+	}
+	return fm_common_close(&input->common, output);
+}
+
+/* A profile of another machine is worth a warning: home directories and images get copied. */
+static void warn_if_foreign(const struct fm_machine *machine, const char *path)
+{
+	struct fm_topology here;
+
+	if (!fm_topology_read(&here, NULL) && strcmp(here.processor, machine->topology.processor))
+		fprintf(stderr,
+		        "fathom: %s was taken on another processor (%s; this is %s): run 'fathom machine' again\n",
+		        path, machine->topology.processor, here.processor);
+}
+
+static int show(const struct input *input, const char *path)
+{
+	struct fm_machine *machine;
+	struct fm_error error;
+	int code;
+
+	if (access(path, F_OK)) {
+		fprintf(stderr, "fathom: no machine profile at %s: 'fathom machine --quick' makes one in 10 seconds\n",
+		        path);
+		return FM_EXIT_FAILED;
+	}
+	if (fm_profile_load(path, &machine, &error))
+		return fm_report_error(&error);
+	if (input->common.verbosity >= 0)
+		warn_if_foreign(machine, path);
+	code = print(input, machine);
+	fm_machine_free(machine);
+	return code;
+}
+
+static int measure(struct input *input, const char *path)
+{
+	struct fm_progress progress;
+	struct fm_machine *machine = NULL;
+	struct fm_error error;
+	int status, code;
+
+	fm_interrupt_install();
+	fm_progress_begin(&progress, input->common.verbosity < 0);
+	input->characterise.effort = input->quick ? FM_EFFORT_QUICK : input->full ? FM_EFFORT_FULL : FM_EFFORT_DEFAULT;
+	input->characterise.interrupted = &fm_interrupted;
+	input->characterise.progress = fm_progress_update;
+	input->characterise.progress_context = &progress;
+	status = fm_machine_characterise(&input->characterise, &machine, &error);
+	fm_progress_end(&progress);
+	if (status == -EINTR) {
+		fprintf(stderr, "fathom: interrupted, nothing was saved\n");
+		return FM_EXIT_FAILED;
+	}
+	if (status) {
+		code = fm_report_error(&error);
+		if (status == -EBUSY && !access(path, F_OK))
+			fprintf(stderr, "fathom: the previous profile, %s, is kept\n", path);
+		return code;
+	}
+	status = fm_profile_save(path, machine, &error);
+	code = print(input, machine);
+	if (status)
+		code = fm_report_error(&error);
+	else if (input->common.verbosity >= 0)
+		fprintf(stderr, "fathom: saved to %s\n", path);
+	fm_machine_free(machine);
+	return code;
+}
+
+static int run(const struct fm_command *command, int argc, char **argv)
+{
+	struct input input = {.characterise = {.seed = 1, .tolerate = 0.5}};
+	char *path = NULL;
+	struct fm_error error;
+	int code = fm_command_parse(command, argc, argv, &input);
+
+	if (code >= 0)
+		return code;
+	if (!input.cpus && fm_cpu_list_allowed(&input.characterise.cpus, &error))
+		return fm_report_error(&error);
+	if (input.profile)
+		path = strdup(input.profile);
+	else if (fm_profile_default_path(&path, &error))
+		return fm_report_error(&error);
+	if (!path)
+		return FM_EXIT_FAILED;
+	code = input.show ? show(&input, path) : measure(&input, path);
+	free(path);
+	return code;
+}
+
+const struct fm_command fm_verb_machine = {
+    .name = "machine",
+    .summary = "measure what this machine can really do, and keep it as its profile",
+    .description = "Measure the memory hierarchy: latency and effective capacity of every level, bandwidth per kernel "
+                   "and instruction set, "
+                   "outstanding misses, latency under load, core-to-core transfers. The result is the machine profile "
+                   "that other verbs "
+                   "compare programs with.\n\n"
+                   "Every figure comes with its 95 % interval. \"Effective\" is the capacity this machine shows to a "
+                   "program, which in a "
+                   "virtual machine or on a shared cache is often far below the advertised one. Trials during which "
+                   "something else had the "
+                   "CPU are set aside and counted.",
+    .examples = "Examples:\n"
+                "  fathom machine --quick            a first look, 10 seconds\n"
+                "  fathom machine -C 0-7             one socket of several\n"
+                "  fathom machine --show             print the saved profile\n"
+                "  fathom machine --json | jq '.levels[] | {name, latency_ns}'\n\n"
+                "Exit status: 0 done, 1 failed or disturbed beyond use, 2 wrong usage.",
+    .options = options,
+    .parser = parse,
+    .run = run,
+};

@@ -1,0 +1,102 @@
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/version.h"
+#include "cli/command.h"
+#include "cli/suggest.h"
+#include "kernels/kernel.h"
+
+#define COMMAND(name) extern const struct fm_command fm_verb_##name;
+#include "cli/commands.def"
+#undef COMMAND
+
+const struct fm_command *const fm_commands[] = {
+#define COMMAND(name) &fm_verb_##name,
+#include "cli/commands.def"
+#undef COMMAND
+    NULL,
+};
+
+const struct fm_command *fm_command_find(const char *name)
+{
+	for (const struct fm_command *const *command = fm_commands; *command; command++)
+		if (!strcmp((*command)->name, name))
+			return *command;
+	return NULL;
+}
+
+static void print_overview(FILE *output)
+{
+	fputs("Fathom tells how a program uses the memory hierarchy and what to do about it,\n"
+	      "also where there are no hardware counters.\n\n"
+	      "Usage: fathom VERB [OPTION...]\n\n",
+	      output);
+	for (const struct fm_command *const *command = fm_commands; *command; command++)
+		fprintf(output, "  %-10s %s\n", (*command)->name, (*command)->summary);
+	fputs("\n'fathom VERB --help' explains a verb. Start with 'fathom doctor'.\n", output);
+}
+
+/* For the shell completions: verbs, or the options of a verb, one per line. */
+static int print_completions(const char *verb)
+{
+	const struct fm_command *command = verb ? fm_command_find(verb) : NULL;
+
+	if (!command) {
+		for (const struct fm_command *const *each = fm_commands; *each; each++)
+			puts((*each)->name);
+		return FM_EXIT_DONE;
+	}
+	for (const struct argp_option *option = command->options; option->name || option->doc; option++) {
+		if (option->name)
+			printf("--%s\n", option->name);
+		if (option->key > 0 && option->key < 0x80)
+			printf("-%c\n", option->key);
+	}
+	puts("--help\n-h");
+	return FM_EXIT_DONE;
+}
+
+int main(int argc, char **argv)
+{
+	const struct fm_command *command;
+	struct fm_error error;
+
+	setlocale(LC_CTYPE, "");
+	/* writing into a closed pipe is an error to see, not a reason to die */
+	signal(SIGPIPE, SIG_IGN);
+	if (argc < 2) {
+		print_overview(stderr);
+		return FM_EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		print_overview(stdout);
+		return FM_EXIT_DONE;
+	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		puts("fathom " FM_VERSION);
+		return FM_EXIT_DONE;
+	}
+	if (!strcmp(argv[1], "--complete"))
+		return print_completions(argc > 2 ? argv[2] : NULL);
+	command = fm_command_find(argv[1]);
+	if (!command) {
+		const char *names[32];
+		unsigned count = 0;
+		const char *near;
+
+		while (count < 32 && fm_commands[count]) {
+			names[count] = fm_commands[count]->name;
+			count++;
+		}
+		near = fm_suggest(argv[1], names, count);
+		fprintf(stderr, "fathom: there is no verb \"%s\"%s%s%s: 'fathom --help' lists them\n", argv[1],
+		        near ? ", did you mean \"" : "", near ? near : "", near ? "\"?" : "");
+		return FM_EXIT_USAGE;
+	}
+	if (fm_isa_read_mask(&error))
+		return fm_report_error(&error);
+	return command->run(command, argc - 1, argv + 1);
+}

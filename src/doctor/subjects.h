@@ -1,0 +1,11 @@
+/* Every probe of capabilities.def, so that the files that define them agree with the table. */
+#ifndef FATHOM_DOCTOR_SUBJECTS_H
+#define FATHOM_DOCTOR_SUBJECTS_H
+
+#include "doctor/doctor.h"
+
+#define CAPABILITY(function, name, enables) void fm_probe_##function(struct fm_capability *capability);
+#include "doctor/capabilities.def"
+#undef CAPABILITY
+
+#endif

@@ -1,0 +1,19 @@
+/* Byte offsets inside struct fm_kernel_arguments, for the assembly; kernel.c asserts that they are right. */
+#ifndef FATHOM_KERNELS_LAYOUT_H
+#define FATHOM_KERNELS_LAYOUT_H
+
+#define FM_ARGUMENT_STREAM 0
+#define FM_ARGUMENT_COUNT 32
+#define FM_ARGUMENT_PASSES 40
+#define FM_ARGUMENT_SCALAR 48
+#define FM_ARGUMENT_RESULT 56
+#define FM_ARGUMENT_CHAIN 64
+
+/* A streaming kernel advances every stream by one block per iteration of its loop. */
+#define FM_BLOCK_BYTES 512
+#define FM_LINE_BYTES 64
+
+#define FM_CHAINS_MAX 32
+#define FM_MULTIPLICATIONS_MAX 64
+
+#endif

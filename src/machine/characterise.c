@@ -1,0 +1,538 @@
+/* The whole characterisation, phase by phase, within the time there is. */
+#include "machine/machine.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/text.h"
+
+static const char *const effort_names[] = {"quick", "default", "full"};
+
+const char *fm_effort_name(enum fm_effort effort)
+{
+	return effort_names[effort];
+}
+
+const struct fm_level *fm_machine_level(const struct fm_machine *machine, const char *name)
+{
+	for (unsigned i = 0; i < machine->level_count; i++)
+		if (!strcmp(machine->levels[i].name, name))
+			return &machine->levels[i];
+	return NULL;
+}
+
+void fm_machine_free(struct fm_machine *machine)
+{
+	if (!machine)
+		return;
+	for (int i = 0; i < FM_PAGES_COUNT; i++)
+		fm_latency_curve_free(&machine->curves[i]);
+	free(machine->bandwidths);
+	free(machine->transfers);
+	free(machine->numa);
+	free(machine);
+}
+
+static int adds_trial(void *context, double *ret_cost, struct fm_error *error)
+{
+	enum { ADDS = 65536 };
+	struct fm_kernel_arguments *arguments = context;
+	uint64_t begin;
+
+	(void)error;
+	arguments->count = ADDS;
+	begin = fm_clock_now();
+	fm_kernel_adds(arguments);
+	*ret_cost = (double)(fm_clock_now() - begin) / ADDS;
+	return 0;
+}
+
+static int measure_frequency(struct fm_session *session, struct fm_machine *machine, double seconds,
+                             struct fm_error *error)
+{
+	struct fm_kernel_arguments arguments = {0};
+	struct fm_measurement measurement = {.trial = adds_trial, .context = &arguments, .wanted_width = 0.002};
+	struct fm_figure cost;
+	int status = fm_session_measure(session, &measurement, 1, 20, 400, seconds, error);
+
+	if (!status) {
+		cost = fm_measurement_figure(&measurement, "ns");
+		machine->frequency_ghz = fm_figure_inverted(&cost, 1, "GHz");
+	}
+	fm_measurement_free(&measurement);
+	return status;
+}
+
+static int measure_curves(struct fm_session *session, struct fm_machine *machine, double seconds,
+                          struct fm_error *error)
+{
+	for (int pages = 0; pages < FM_PAGES_COUNT; pages++) {
+		int status;
+
+		if (pages == FM_PAGES_HUGE && !session->huge_pages)
+			continue;
+		/* the curve on huge pages is the one the levels come from */
+		status = fm_latency_measure_curve(session, (enum fm_pages)pages,
+		                                  seconds * (pages == FM_PAGES_HUGE ? 0.6 : 0.4),
+		                                  &machine->curves[pages], error);
+		if (status)
+			return status;
+	}
+	return 0;
+}
+
+/* Which advertised cache a plateau is. With fewer plateaus than caches the first is the first cache, and the others are
+   the caches whose advertised size is nearest, in order. */
+static void match_caches(const struct fm_plateau *plateaus, unsigned count, const struct fm_topology *topology,
+                         int *ret_plateau_of_cache)
+{
+	unsigned caches = topology->cache_count;
+	unsigned next = 0;
+
+	for (unsigned i = 0; i < caches; i++)
+		ret_plateau_of_cache[i] = -1;
+	for (unsigned i = 0; i + 1 < count; i++) {
+		unsigned best = next, spare = caches - next - (count - 1 - i);
+
+		for (unsigned j = next; i && j <= next + spare && j < caches; j++)
+			if (fabs(log2(plateaus[i].capacity / (double)topology->caches[j].bytes)) <
+			    fabs(log2(plateaus[i].capacity / (double)topology->caches[best].bytes)))
+				best = j;
+		ret_plateau_of_cache[best] = (int)i;
+		next = best + 1;
+	}
+}
+
+static uint64_t to_lines(double bytes)
+{
+	return (uint64_t)(bytes / FM_LINE_BYTES) * FM_LINE_BYTES;
+}
+
+/* A data-set size well inside a level: clear of the level below, whose advertised or effective end is `below`, and of
+   what the placement of pages does near the capacity. Where there is room it depends on advertised sizes only, so that
+   two runs measure the same thing. */
+static double size_inside(double below, double capacity, double advertised)
+{
+	if (!below)
+		return fmin(advertised, capacity) > 0.75 * advertised ? advertised / 2 : capacity / 2;
+	if (4 * below <= 0.5 * capacity)
+		return 4 * below;
+	return sqrt(fmin(2 * below, capacity) * 0.6 * capacity);
+}
+
+static int find_levels(struct fm_session *session, struct fm_machine *machine, struct fm_error *error)
+{
+	const struct fm_topology *topology = &session->topology;
+	const struct fm_latency_curve *curve = &machine->curves[session->huge_pages ? FM_PAGES_HUGE : FM_PAGES_SMALL];
+	struct fm_curve_point *points = calloc(curve->count, sizeof(*points));
+	struct fm_plateau plateaus[FM_LEVELS_MAX];
+	int plateau_of_cache[FM_CACHES_MAX];
+	double advertised[FM_CACHES_MAX];
+	unsigned count, trials = 0;
+	double below = 0, largest;
+
+	if (!points)
+		return fm_error_set(error, ENOMEM, "out of memory");
+	for (unsigned i = 0; i < curve->count; i++) {
+		points[i] = (struct fm_curve_point){(double)curve->points[i].bytes, curve->points[i].ns.value,
+		                                    curve->points[i].ns.low, curve->points[i].ns.high};
+		trials += curve->points[i].ns.trials;
+	}
+	for (unsigned i = 0; i < topology->cache_count; i++)
+		advertised[i] = (double)topology->caches[i].bytes;
+	count = fm_levels_find(points, curve->count, topology->cache_count + 1, advertised, plateaus);
+	largest = points[curve->count - 1].bytes;
+	free(points);
+	if (!count)
+		return fm_error_set(error, ENOMEM, "not enough memory to see more than the first cache");
+	match_caches(plateaus, count, topology, plateau_of_cache);
+	for (unsigned i = 0; i < topology->cache_count; i++) {
+		struct fm_level *level = &machine->levels[machine->level_count++];
+		const struct fm_plateau *plateau = plateau_of_cache[i] < 0 ? NULL : &plateaus[plateau_of_cache[i]];
+
+		snprintf(level->name, sizeof(level->name), "L%u", topology->caches[i].level);
+		level->advertised_bytes = topology->caches[i].bytes;
+		level->shared_by = topology->caches[i].shared_by;
+		if (!plateau) {
+			level->effective_bytes = fm_figure_unavailable(
+			    "no step in the latency curve: this machine shows no such level to us");
+			level->latency_ns = level->latency_cycles = level->latency_small_pages_ns =
+			    level->effective_bytes;
+			continue;
+		}
+		level->effective_bytes =
+		    fm_figure_make(plateau->capacity, plateau->capacity_low, plateau->capacity_high, "B",
+		                   FM_ORIGIN_measured, "kernels", trials);
+		level->measured_bytes =
+		    to_lines(size_inside(below, plateau->capacity, (double)level->advertised_bytes));
+		below = fmax(plateau->capacity, (double)level->advertised_bytes);
+	}
+	machine->levels[machine->level_count] = (struct fm_level){.name = "memory", .shared_by = topology->cpus};
+	machine->levels[machine->level_count].effective_bytes =
+	    fm_figure_unavailable("memory has no capacity limit here");
+	machine->levels[machine->level_count].measured_bytes = to_lines(fmin(
+	    largest,
+	    4 * fmax(below, topology->cache_count ? (double)topology->caches[topology->cache_count - 1].bytes : 0)));
+	machine->level_count++;
+	return 0;
+}
+
+/* The sizes to visit; ret_level says which level each one is. */
+static void list_sizes(const struct fm_machine *machine, struct fm_latency_visits *visits, unsigned *ret_level)
+{
+	visits->count = 0;
+	for (unsigned i = 0; i < machine->level_count; i++)
+		if (machine->levels[i].measured_bytes) {
+			ret_level[visits->count] = i;
+			visits->bytes[visits->count++] = machine->levels[i].measured_bytes;
+		}
+}
+
+/* Called in several phases: see struct fm_latency_visits. */
+static int visit_levels(struct fm_session *session, struct fm_machine *machine, double seconds, struct fm_error *error)
+{
+	struct fm_latency_visits *visits = &session->level_visits;
+	unsigned level[FM_LEVELS_MAX];
+	int status;
+
+	list_sizes(machine, visits, level);
+	status =
+	    fm_latency_visit(session, session->huge_pages ? FM_PAGES_HUGE : FM_PAGES_SMALL, seconds, visits, error);
+	for (unsigned i = 0; i < visits->count && !status; i++) {
+		machine->levels[level[i]].latency_ns = visits->ns[i];
+		machine->levels[level[i]].latency_cycles = visits->cycles[i];
+		if (!session->huge_pages)
+			machine->levels[level[i]].latency_small_pages_ns = visits->ns[i];
+	}
+	return status;
+}
+
+static int visit_levels_on_small_pages(struct fm_session *session, struct fm_machine *machine, double seconds,
+                                       struct fm_error *error)
+{
+	struct fm_latency_visits visits = {0};
+	unsigned level[FM_LEVELS_MAX];
+	int status;
+
+	if (!session->huge_pages)
+		return 0;
+	list_sizes(machine, &visits, level);
+	status = fm_latency_visit(session, FM_PAGES_SMALL, seconds, &visits, error);
+	for (unsigned i = 0; i < visits.count && !status; i++)
+		machine->levels[level[i]].latency_small_pages_ns = visits.ns[i];
+	return status;
+}
+
+/* Plan of the bandwidth measurements */
+
+struct bandwidth_plan {
+	struct fm_bandwidth *list;
+	unsigned count, capacity;
+};
+
+static int plan_add(struct bandwidth_plan *plan, struct fm_bandwidth point)
+{
+	if (plan->count == plan->capacity) {
+		unsigned capacity = plan->capacity ? 2 * plan->capacity : 64;
+		struct fm_bandwidth *list = realloc(plan->list, capacity * sizeof(*list));
+
+		if (!list)
+			return -ENOMEM;
+		plan->list = list;
+		plan->capacity = capacity;
+	}
+	plan->list[plan->count++] = point;
+	return 0;
+}
+
+static bool in_quick_set(enum fm_stream_kernel_index kernel)
+{
+	return kernel == FM_STREAM_load || kernel == FM_STREAM_store || kernel == FM_STREAM_copy ||
+	       kernel == FM_STREAM_stream_triad || kernel == FM_STREAM_store_nt;
+}
+
+static bool is_nontemporal(enum fm_stream_kernel_index kernel)
+{
+	return kernel == FM_STREAM_store_nt || kernel == FM_STREAM_copy_nt;
+}
+
+/* Data set of one of `threads` threads for a level: its own share of a shared cache, but still more than the level
+   below holds. */
+static size_t level_bytes(const struct fm_session *session, const struct fm_machine *machine, unsigned index,
+                          unsigned threads)
+{
+	const struct fm_level *level = &machine->levels[index];
+	double bytes = (double)level->measured_bytes;
+
+	if (!strcmp(level->name, "memory")) {
+		double last = (double)session->topology.caches[session->topology.cache_count - 1].bytes;
+
+		/* three times the last cache: a third is walked untimed, so that the timed part starts in a steady
+		 * state */
+		bytes = fmin(fmax(3 * last / threads, 32 << 20), (double)session->memory_limit / 2 / threads);
+	} else if (level->shared_by > 1 && threads > 1) {
+		double below = index && machine->levels[index - 1].effective_bytes.available
+		                   ? machine->levels[index - 1].effective_bytes.value
+		                   : 0;
+
+		bytes = fmax(bytes / fmin(threads, level->shared_by), 1.5 * below);
+	}
+	return (size_t)bytes;
+}
+
+static int plan_bandwidth(const struct fm_session *session, const struct fm_machine *machine,
+                          struct bandwidth_plan *plan)
+{
+	enum fm_isa widest = fm_isa_widest();
+	unsigned all = session->cpus.count;
+
+	for (unsigned level = 0; level < machine->level_count; level++) {
+		bool memory = !strcmp(machine->levels[level].name, "memory");
+
+		if (!machine->levels[level].measured_bytes)
+			continue;
+		for (int kernel = 0; kernel < FM_STREAM_COUNT; kernel++) {
+			if (session->effort == FM_EFFORT_QUICK && !in_quick_set((enum fm_stream_kernel_index)kernel))
+				continue;
+			if (is_nontemporal((enum fm_stream_kernel_index)kernel) && !memory)
+				continue;
+			for (int isa = 0; isa < FM_ISA_COUNT; isa++) {
+				struct fm_bandwidth point = {.level = level,
+				                             .kernel = (enum fm_stream_kernel_index)kernel,
+				                             .isa = (enum fm_isa)isa,
+				                             .streaming = memory};
+				unsigned threads = 1;
+
+				if (!fm_isa_available(point.isa) ||
+				    (session->effort == FM_EFFORT_QUICK && point.isa != widest))
+					continue;
+				/* the widest one on all cores, and in memory on every number of cores in between */
+				while (threads <= all) {
+					point.threads = threads;
+					point.bytes = level_bytes(session, machine, level, threads);
+					if (plan_add(plan, point))
+						return -ENOMEM;
+					if (point.isa != widest || threads == all)
+						break;
+					if (memory && session->effort == FM_EFFORT_FULL)
+						threads++;
+					else if (memory && in_quick_set(point.kernel))
+						threads = 2 * threads < all ? 2 * threads : all;
+					else
+						threads = all;
+				}
+			}
+		}
+	}
+	return 0;
+}
+
+static int measure_bandwidth(struct fm_session *session, struct fm_machine *machine, double seconds,
+                             struct fm_error *error)
+{
+	struct bandwidth_plan plan = {0};
+	int status = plan_bandwidth(session, machine, &plan);
+
+	if (status)
+		status = fm_error_set(error, ENOMEM, "out of memory");
+	else
+		status = fm_bandwidth_measure(session, plan.list, plan.count, seconds, error);
+	if (status) {
+		free(plan.list);
+		return status;
+	}
+	machine->bandwidths = plan.list;
+	machine->bandwidth_count = plan.count;
+	return 0;
+}
+
+static size_t memory_bytes(const struct fm_machine *machine)
+{
+	return machine->levels[machine->level_count - 1].measured_bytes;
+}
+
+static int measure_parallel(struct fm_session *session, struct fm_machine *machine, double seconds,
+                            struct fm_error *error)
+{
+	return fm_parallel_measure(session, memory_bytes(machine), seconds, machine->parallel, &machine->parallel_count,
+	                           &machine->outstanding_misses, error);
+}
+
+/* What this machine cannot show is not an error of the whole: keep the reason. */
+static int optional(int status, const struct fm_error *error, struct fm_figure *why)
+{
+	if (status != -ENOTSUP)
+		return status;
+	*why = fm_figure_unavailable("%s", error->message);
+	return 0;
+}
+
+static int measure_loaded(struct fm_session *session, struct fm_machine *machine, double seconds,
+                          struct fm_error *error)
+{
+	return optional(
+	    fm_loaded_measure(session, memory_bytes(machine), seconds, machine->loaded, &machine->loaded_count, error),
+	    error, &machine->loaded_why);
+}
+
+static int measure_transfers(struct fm_session *session, struct fm_machine *machine, double seconds,
+                             struct fm_error *error)
+{
+	return optional(fm_transfer_measure(session, seconds, &machine->transfers, &machine->transfer_count, error),
+	                error, &machine->transfers_why);
+}
+
+static int measure_numa(struct fm_session *session, struct fm_machine *machine, double seconds, struct fm_error *error)
+{
+	unsigned nodes = session->topology.nodes;
+
+	if (nodes < 2 || nodes > FM_NODES_MAX)
+		return 0;
+	machine->numa = calloc((size_t)nodes * nodes, sizeof(*machine->numa));
+	if (!machine->numa)
+		return fm_error_set(error, ENOMEM, "out of memory");
+	return fm_numa_measure(session, memory_bytes(machine), seconds, machine->numa, &machine->numa_count, error);
+}
+
+static int first_visit(struct fm_session *session, struct fm_machine *machine, double seconds, struct fm_error *error)
+{
+	int status = find_levels(session, machine, error);
+
+	return status ? status : visit_levels(session, machine, seconds, error);
+}
+
+/* Phases in order, each with its share of the time. A phase that ends early leaves its time to the later ones. */
+static const struct {
+	const char *what;
+	double weight;
+	int (*run)(struct fm_session *session, struct fm_machine *machine, double seconds, struct fm_error *error);
+} phases[] = {
+    {"core frequency", 1, measure_frequency},    {"latency against size", 34, measure_curves},
+    {"latency of levels", 7, first_visit},       {"bandwidth", 26, measure_bandwidth},
+    {"latency of levels", 7, visit_levels},      {"latency on 4K pages", 4, visit_levels_on_small_pages},
+    {"outstanding misses", 6, measure_parallel}, {"latency under load", 6, measure_loaded},
+    {"core to core", 2, measure_transfers},      {"NUMA nodes", 2, measure_numa},
+    {"latency of levels", 7, visit_levels},
+};
+enum { PHASES = sizeof(phases) / sizeof(phases[0]) };
+
+static int judge_disturbance(const struct fm_machine *machine, double tolerate, struct fm_error *error)
+{
+	double share = fm_disturbance_share(&machine->disturbance);
+
+	if (share > tolerate)
+		return fm_error_set(
+		    error, EBUSY,
+		    "the machine was disturbed beyond use: %.0f %% of %llu trials had to be set aside (limit %.0f %%). "
+		    "Stop other work, choose other CPUs with -C, or accept it with --tolerate",
+		    100 * share, (unsigned long long)machine->disturbance.trials, 100 * tolerate);
+	/* a shared cache may really be that unsteady; the first level and memory are not, unless we were disturbed */
+	for (unsigned i = 0; i < machine->level_count; i += machine->level_count - 1) {
+		const struct fm_level *level = &machine->levels[i];
+
+		if (fm_figure_relative_width(&level->latency_ns) > 0.5)
+			return fm_error_set(
+			    error, EBUSY,
+			    "the machine was disturbed beyond use: the latency of %s is not conclusive (interval wider "
+			    "than ±50 %%). Stop other work, choose other CPUs with -C, or give more time with --budget",
+			    level->name);
+	}
+	return 0;
+}
+
+int fm_machine_characterise(const struct fm_characterise_options *options, struct fm_machine **ret_machine,
+                            struct fm_error *error)
+{
+	static const double budgets[] = {9, 55, 600};
+	struct fm_machine *machine = calloc(1, sizeof(*machine));
+	struct fm_session session = {
+	    .effort = options->effort,
+	    .cpus = options->cpus,
+	    .interrupted = options->interrupted,
+	    .progress = options->progress,
+	    .progress_context = options->progress_context,
+	};
+	double weight_left = 0, weight_all = 0, budget;
+	struct fm_error why_no_huge_pages;
+	time_t now = time(NULL);
+	struct tm utc;
+	int status;
+
+	if (!machine)
+		return fm_error_set(error, ENOMEM, "out of memory");
+	budget = options->budget_seconds > 0 ? options->budget_seconds : budgets[options->effort];
+	session.deadline_ns = fm_clock_now() + (uint64_t)(budget * 1e9);
+	session.progress_seconds = budget;
+	fm_random_seed(&session.random, options->seed);
+	session.memory_limit = fm_memory_available() / 2;
+	status = fm_topology_read(&session.topology, error);
+	if (status)
+		goto out_early;
+	if (!session.topology.cache_count) {
+		/* some containers and emulators hide the caches: assume a common shape, which the curve then corrects
+		 */
+		session.topology.caches[0] =
+		    (struct fm_cache){.level = 1, .bytes = 32 << 10, .line_bytes = 64, .shared_by = 1};
+		session.topology.caches[1] =
+		    (struct fm_cache){.level = 2, .bytes = 1 << 20, .line_bytes = 64, .shared_by = 1};
+		session.topology.caches[2] = (struct fm_cache){
+		    .level = 3, .bytes = 32 << 20, .line_bytes = 64, .shared_by = session.topology.cpus};
+		session.topology.cache_count = 3;
+	}
+	if (session.memory_limit < 64 << 20) {
+		char have[32];
+
+		status = fm_error_set(error, ENOMEM, "not enough memory: %s are available, 128 MiB are needed",
+		                      fm_text_bytes(have, sizeof(have), 2.0 * (double)session.memory_limit));
+		goto out_early;
+	}
+	status = fm_bind_to_cpu(options->cpus.cpu[0], error);
+	if (status)
+		goto out_early;
+	status = fm_team_create(&session.cpus, &session.team, error);
+	if (status)
+		goto out_early;
+	session.huge_pages = !fm_huge_pages_probe(&why_no_huge_pages);
+	if (!session.huge_pages)
+		machine->curves[FM_PAGES_HUGE].why = fm_figure_unavailable("%s", why_no_huge_pages.message);
+	fm_disturbance_open(&session.watch);
+	gmtime_r(&now, &utc);
+	strftime(machine->taken, sizeof(machine->taken), "%Y-%m-%dT%H:%M:%SZ", &utc);
+	machine->effort = options->effort;
+	machine->seed = options->seed;
+	machine->topology = session.topology;
+	machine->cpus = session.cpus;
+	machine->loaded_why = machine->transfers_why = fm_figure_unavailable("not measured");
+	machine->outstanding_misses = fm_figure_unavailable("not measured");
+	for (unsigned i = 0; i < PHASES; i++)
+		weight_all += phases[i].weight;
+	weight_left = weight_all;
+	for (unsigned i = 0; i < PHASES && !status; i++) {
+		double share = phases[i].weight / weight_left;
+
+		session.phase = phases[i].what;
+		session.phase_begin = 1 - weight_left / weight_all;
+		session.phase_end = session.phase_begin + phases[i].weight / weight_all;
+		status = fm_session_check(&session, error);
+		if (!status)
+			status = phases[i].run(&session, machine, fm_session_time_left(&session) * share, error);
+		weight_left -= phases[i].weight;
+	}
+	machine->disturbance = session.watch.total;
+	fm_disturbance_close(&session.watch);
+	fm_team_destroy(session.team);
+	if (!status)
+		status = judge_disturbance(machine, options->tolerate, error);
+	if (!status) {
+		*ret_machine = machine;
+		return 0;
+	}
+out_early:
+	fm_machine_free(machine);
+	return status;
+}

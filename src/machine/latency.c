@@ -1,0 +1,294 @@
+#include "machine/latency.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "kernels/kernel.h"
+
+enum {
+	WARM_CHAINS = 12,
+	BUFFERS_PER_SIZE = 4,
+	LARGE_BYTES = 16 << 20, /* one buffer of this size has pages enough to be typical */
+	POINTS_MAX = 160,
+};
+
+/* One data set: a buffer with a cycle of pointers through it. */
+struct walk {
+	struct fm_buffer buffer;
+	struct fm_kernel_arguments arguments;
+	uint64_t warm_steps; /* per chain; 0 when the set is too large to be cached by walking it */
+	uint64_t steps;
+};
+
+static int walk_prepare(struct walk *walk, struct fm_session *session, size_t bytes, enum fm_pages pages,
+                        struct fm_error *error)
+{
+	const struct fm_topology *topology = &session->topology;
+	size_t last = topology->cache_count ? topology->caches[topology->cache_count - 1].bytes : 0;
+	int status = fm_buffer_allocate(bytes, pages, -1, &walk->buffer, error);
+
+	if (status)
+		return status;
+	status = fm_chain_build(&walk->buffer, &session->random, walk->arguments.chain, WARM_CHAINS, error);
+	if (status) {
+		fm_buffer_free(&walk->buffer);
+		return status;
+	}
+	walk->warm_steps = bytes <= 2 * last ? bytes / FM_LINE_BYTES / WARM_CHAINS + 1 : 0;
+	walk->steps = bytes <= 1 << 20 ? 32768 : 8192;
+	return 0;
+}
+
+/* Other trials have used the caches meanwhile: walk the whole set once, twelve chains at a time, then follow one chain.
+   It continues where the walk began, at the lines that were used longest ago, as in a steady state. */
+static double walk_cost(struct walk *walk)
+{
+	uint64_t begin;
+
+	if (walk->warm_steps) {
+		walk->arguments.count = walk->warm_steps;
+		fm_kernel_chase_parallel[WARM_CHAINS - 1](&walk->arguments);
+	}
+	walk->arguments.count = walk->steps;
+	begin = fm_clock_now();
+	fm_kernel_chase(&walk->arguments);
+	return (double)(fm_clock_now() - begin) / (double)walk->steps;
+}
+
+static int walk_trial(void *context, double *ret_cost, struct fm_error *error)
+{
+	(void)error;
+	*ret_cost = walk_cost(context);
+	return 0;
+}
+
+/* Several walks of one size that take turns. */
+struct rotation {
+	struct walk walks[BUFFERS_PER_SIZE];
+	unsigned count;
+	unsigned next;
+};
+
+static int rotation_trial(void *context, double *ret_cost, struct fm_error *error)
+{
+	struct rotation *rotation = context;
+
+	(void)error;
+	*ret_cost = walk_cost(&rotation->walks[rotation->next++ % rotation->count]);
+	return 0;
+}
+
+static int by_size(const void *left, const void *right)
+{
+	const struct fm_latency_point *a = left, *b = right;
+
+	return (a->bytes > b->bytes) - (a->bytes < b->bytes);
+}
+
+static size_t round_to_lines(double bytes)
+{
+	return (size_t)(bytes / FM_LINE_BYTES + 0.5) * FM_LINE_BYTES;
+}
+
+/* The sizes to begin with. Beyond twice the last cache the curve is expected to be flat: few, because they are large.
+ */
+static unsigned first_sizes(const struct fm_session *session, size_t *ret_sizes)
+{
+	const struct fm_topology *topology = &session->topology;
+	size_t first = topology->cache_count ? topology->caches[0].bytes : 32 << 10;
+	size_t last = topology->cache_count ? topology->caches[topology->cache_count - 1].bytes : 32 << 20;
+	double per_octave = session->effort == FM_EFFORT_QUICK ? 2 : session->effort == FM_EFFORT_DEFAULT ? 3 : 6;
+	static const double beyond[FM_EFFORT_FULL + 1][4] = {{3, 6, 0, 0}, {3, 5, 10, 0}, {3, 4, 6, 10}};
+	unsigned count = 0;
+	double limit = (double)session->memory_limit / 2;
+
+	for (double bytes = (double)first / 2; bytes <= 2.0 * (double)last && bytes < limit && count < POINTS_MAX - 8;
+	     bytes *= exp2(1 / per_octave))
+		ret_sizes[count++] = round_to_lines(bytes);
+	for (unsigned i = 0; i < 4 && beyond[session->effort][i] > 0; i++) {
+		double bytes = beyond[session->effort][i] * (double)last;
+
+		if (bytes < limit)
+			ret_sizes[count++] = round_to_lines(bytes);
+	}
+	return count;
+}
+
+static int measure_points(struct fm_session *session, enum fm_pages pages, const size_t *sizes, unsigned count,
+                          double seconds, struct fm_latency_point *ret_points, struct fm_error *error)
+{
+	struct walk *walks = calloc(count, sizeof(*walks));
+	struct fm_measurement *measurements = calloc(count, sizeof(*measurements));
+	uint64_t begin = fm_clock_now();
+	int status = 0;
+
+	if (!walks || !measurements) {
+		status = fm_error_set(error, ENOMEM, "out of memory");
+		goto out;
+	}
+	for (unsigned i = 0; i < count; i++) {
+		status = fm_session_check(session, error);
+		if (!status)
+			status = walk_prepare(&walks[i], session, sizes[i], pages, error);
+		if (status)
+			goto out;
+		measurements[i].trial = walk_trial;
+		measurements[i].context = &walks[i];
+		measurements[i].wanted_width = 0.02;
+	}
+	status = fm_session_measure(session, measurements, count, 5, 40,
+	                            seconds - (double)(fm_clock_now() - begin) / 1e9, error);
+	if (status)
+		goto out;
+	for (unsigned i = 0; i < count; i++) {
+		ret_points[i].bytes = sizes[i];
+		ret_points[i].ns = fm_measurement_figure(&measurements[i], "ns");
+	}
+out:
+	for (unsigned i = 0; i < count; i++) {
+		if (walks)
+			fm_buffer_free(&walks[i].buffer);
+		if (measurements)
+			fm_measurement_free(&measurements[i]);
+	}
+	free(walks);
+	free(measurements);
+	return status;
+}
+
+int fm_latency_measure_curve(struct fm_session *session, enum fm_pages pages, double seconds,
+                             struct fm_latency_curve *ret_curve, struct fm_error *error)
+{
+	struct fm_latency_curve curve = {.pages = pages};
+	size_t sizes[POINTS_MAX];
+	double finest = session->effort == FM_EFFORT_QUICK ? 0.25 : 0.125;
+	int status;
+
+	curve.points = calloc(POINTS_MAX, sizeof(*curve.points));
+	if (!curve.points)
+		return fm_error_set(error, ENOMEM, "out of memory");
+	curve.count = first_sizes(session, sizes);
+	status = measure_points(session, pages, sizes, curve.count, seconds * 0.6, curve.points, error);
+	for (int round = 0; !status && round < 3; round++) {
+		struct fm_curve_point points[POINTS_MAX];
+		double more[POINTS_MAX];
+		unsigned added;
+
+		for (unsigned i = 0; i < curve.count; i++)
+			points[i] = (struct fm_curve_point){(double)curve.points[i].bytes, curve.points[i].ns.value,
+			                                    curve.points[i].ns.low, curve.points[i].ns.high};
+		added = fm_levels_refine(points, curve.count, finest, more, POINTS_MAX - curve.count);
+		if (!added)
+			break;
+		for (unsigned i = 0; i < added; i++)
+			sizes[i] = round_to_lines(more[i]);
+		status =
+		    measure_points(session, pages, sizes, added, seconds * 0.4 / 3, curve.points + curve.count, error);
+		if (status)
+			break;
+		curve.count += added;
+		qsort(curve.points, curve.count, sizeof(*curve.points), by_size);
+	}
+	if (status) {
+		fm_latency_curve_free(&curve);
+		return status;
+	}
+	*ret_curve = curve;
+	return 0;
+}
+
+void fm_latency_curve_free(struct fm_latency_curve *curve)
+{
+	free(curve->points);
+	curve->points = NULL;
+	curve->count = 0;
+}
+
+/* ns times the clock of the same moment: one sample of cycles per trial, so that a drifting clock cancels. */
+static struct fm_figure cycles_figure(const struct fm_measurement *measurement)
+{
+	struct fm_measurement cycles = {0};
+	struct fm_figure figure;
+
+	for (unsigned i = 0; i < measurement->costs.count; i++)
+		if (fm_sample_add(&cycles.costs, measurement->costs.values[i] / measurement->beats.values[i]))
+			break;
+	figure = fm_measurement_figure(&cycles, "cycles");
+	figure.set_aside = measurement->doubtful.count;
+	fm_measurement_free(&cycles);
+	return figure;
+}
+
+/* Two visits are two measurements of one thing: the interval must hold both. */
+static void add_visit(struct fm_figure *hull, const struct fm_figure *figure, unsigned visits)
+{
+	/* what two undisturbed runs differ by here although each is narrow: clock steps, alignment */
+	const double least = 0.01;
+
+	if (!figure->available)
+		return;
+	if (!visits || !hull->available) {
+		*hull = *figure;
+	} else {
+		hull->value += (figure->value - hull->value) / (visits + 1);
+		hull->low = fmin(hull->low, figure->low);
+		hull->high = fmax(hull->high, figure->high);
+		hull->trials += figure->trials;
+		hull->set_aside += figure->set_aside;
+	}
+	hull->low = fmin(hull->low, hull->value * (1 - least));
+	hull->high = fmax(hull->high, hull->value * (1 + least));
+}
+
+int fm_latency_visit(struct fm_session *session, enum fm_pages pages, double seconds, struct fm_latency_visits *visits,
+                     struct fm_error *error)
+{
+	struct rotation *rotations = calloc(visits->count, sizeof(*rotations));
+	struct fm_measurement *measurements = calloc(visits->count, sizeof(*measurements));
+	uint64_t begin = fm_clock_now();
+	int status = 0;
+
+	if (!rotations || !measurements) {
+		status = fm_error_set(error, ENOMEM, "out of memory");
+		goto out;
+	}
+	for (unsigned i = 0; i < visits->count; i++) {
+		rotations[i].count = visits->bytes[i] > LARGE_BYTES ? 1 : BUFFERS_PER_SIZE;
+		for (unsigned j = 0; j < rotations[i].count && !status; j++) {
+			status = fm_session_check(session, error);
+			if (!status)
+				status = walk_prepare(&rotations[i].walks[j], session, visits->bytes[i], pages, error);
+		}
+		if (status)
+			goto out;
+		measurements[i].trial = rotation_trial;
+		measurements[i].context = &rotations[i];
+		measurements[i].weight = BUFFERS_PER_SIZE;
+		measurements[i].wanted_width = 0.01;
+	}
+	status = fm_session_measure(session, measurements, visits->count, 4, 40,
+	                            seconds - (double)(fm_clock_now() - begin) / 1e9, error);
+	if (status)
+		goto out;
+	for (unsigned i = 0; i < visits->count; i++) {
+		struct fm_figure ns = fm_measurement_figure(&measurements[i], "ns");
+		struct fm_figure cycles = cycles_figure(&measurements[i]);
+
+		add_visit(&visits->ns[i], &ns, visits->visits);
+		add_visit(&visits->cycles[i], &cycles, visits->visits);
+	}
+	visits->visits++;
+out:
+	for (unsigned i = 0; i < visits->count; i++) {
+		for (unsigned j = 0; rotations && j < rotations[i].count; j++)
+			fm_buffer_free(&rotations[i].walks[j].buffer);
+		if (measurements)
+			fm_measurement_free(&measurements[i]);
+	}
+	free(rotations);
+	free(measurements);
+	return status;
+}

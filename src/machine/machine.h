@@ -1,0 +1,87 @@
+/* The machine profile: what this machine can really do. Characterised once, saved, and used by everything else. */
+#ifndef FATHOM_MACHINE_MACHINE_H
+#define FATHOM_MACHINE_MACHINE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "base/disturbance.h"
+#include "base/error.h"
+#include "base/figure.h"
+#include "machine/bandwidth.h"
+#include "machine/concurrency.h"
+#include "machine/latency.h"
+#include "machine/session.h"
+#include "machine/topology.h"
+
+struct fm_level {
+	char name[12];             /* L1, L2, L3, memory */
+	uint64_t advertised_bytes; /* 0 for memory */
+	unsigned shared_by;        /* CPUs */
+	struct fm_figure effective_bytes;
+	struct fm_figure latency_ns; /* huge pages where there are any */
+	struct fm_figure latency_cycles;
+	struct fm_figure latency_small_pages_ns;
+	uint64_t measured_bytes; /* the data-set size the latencies were measured at */
+};
+
+struct fm_machine {
+	char taken[32]; /* when, UTC */
+	enum fm_effort effort;
+	uint64_t seed;
+	struct fm_topology topology;
+	struct fm_cpu_list cpus;
+	struct fm_disturbance disturbance;
+	struct fm_figure frequency_ghz;
+	struct fm_level levels[FM_LEVELS_MAX];
+	unsigned level_count;
+	struct fm_latency_curve curves[FM_PAGES_COUNT];
+	struct fm_bandwidth *bandwidths;
+	unsigned bandwidth_count;
+	struct fm_parallel_point parallel[FM_PARALLEL_POINTS_MAX];
+	unsigned parallel_count;
+	struct fm_figure outstanding_misses;
+	struct fm_loaded_point loaded[FM_LOAD_POINTS_MAX];
+	unsigned loaded_count;
+	struct fm_figure loaded_why; /* when there are none */
+	struct fm_transfer *transfers;
+	unsigned transfer_count;
+	struct fm_figure transfers_why;
+	struct fm_numa_pair *numa;
+	unsigned numa_count;
+};
+
+struct fm_characterise_options {
+	enum fm_effort effort;
+	double budget_seconds; /* 0: 9, 55 or unbounded, by effort */
+	struct fm_cpu_list cpus;
+	uint64_t seed;
+	double tolerate; /* largest share of disturbed trials that still makes a profile */
+	const volatile bool *interrupted;
+	void (*progress)(void *context, const char *what, double share, double seconds_left);
+	void *progress_context;
+};
+
+/* -EINTR when interrupted, -EBUSY when the machine was disturbed beyond use. */
+int fm_machine_characterise(const struct fm_characterise_options *options, struct fm_machine **ret_machine,
+                            struct fm_error *error);
+void fm_machine_free(struct fm_machine *machine);
+
+/* What `fathom machine --json` prints and what the profile holds. A new reference. */
+json_t *fm_machine_to_json(const struct fm_machine *machine);
+
+/* Every member is checked; a file of another kind or a damaged one gives -EBADMSG and a reason. */
+int fm_machine_from_json(const json_t *root, struct fm_machine **ret_machine, struct fm_error *error);
+
+/* Where the profile of this host is kept: $XDG_DATA_HOME/fathom/machines/<host>.json, since home directories are often
+   shared between hosts. -ENOENT when there is no home. The path is allocated. */
+int fm_profile_default_path(char **ret_path, struct fm_error *error);
+int fm_profile_save(const char *path, const struct fm_machine *machine, struct fm_error *error);
+int fm_profile_load(const char *path, struct fm_machine **ret_machine, struct fm_error *error);
+
+const char *fm_effort_name(enum fm_effort effort);
+
+/* The level called `name`, or NULL. */
+const struct fm_level *fm_machine_level(const struct fm_machine *machine, const char *name);
+
+#endif

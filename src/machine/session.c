@@ -1,0 +1,47 @@
+#include "machine/session.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+
+double fm_session_time_left(const struct fm_session *session)
+{
+	uint64_t now = fm_clock_now();
+
+	return now < session->deadline_ns ? (double)(session->deadline_ns - now) / 1e9 : 0;
+}
+
+static void forward_progress(void *context, double share)
+{
+	struct fm_session *session = context;
+
+	if (session->progress)
+		session->progress(session->progress_context, session->phase,
+		                  session->phase_begin +
+		                      (session->phase_end - session->phase_begin) * (share > 1 ? 1 : share),
+		                  fm_session_time_left(session));
+}
+
+int fm_session_measure(struct fm_session *session, struct fm_measurement *measurements, unsigned count,
+                       unsigned least_rounds, unsigned most_rounds, double seconds, struct fm_error *error)
+{
+	struct fm_measure_plan plan = {
+	    .least_rounds = least_rounds,
+	    .most_rounds = most_rounds,
+	    .budget_seconds = seconds,
+	    .random = &session->random,
+	    .watch = &session->watch,
+	    .interrupted = session->interrupted,
+	    .progress = forward_progress,
+	    .progress_context = session,
+	};
+
+	return fm_measure(measurements, count, &plan, error);
+}
+
+int fm_session_check(const struct fm_session *session, struct fm_error *error)
+{
+	if (session->interrupted && *session->interrupted)
+		return fm_error_set(error, EINTR, "interrupted");
+	return 0;
+}

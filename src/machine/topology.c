@@ -1,0 +1,339 @@
+#include "machine/topology.h"
+
+#include <errno.h>
+#include <hwloc.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
+
+#include "base/text.h"
+
+static void read_processor(struct fm_topology *topology, hwloc_topology_t hwloc)
+{
+	hwloc_obj_t package = hwloc_get_obj_by_type(hwloc, HWLOC_OBJ_PACKAGE, 0);
+	static const struct {
+		const char *key;
+		size_t offset;
+	} numbers[] = {
+	    {"CPUFamilyNumber", offsetof(struct fm_topology, family)},
+	    {"CPUModelNumber", offsetof(struct fm_topology, model)},
+	    {"CPUStepping", offsetof(struct fm_topology, stepping)},
+	};
+	const char *text;
+
+	snprintf(topology->processor, sizeof(topology->processor), "unknown processor");
+	if (!package)
+		return;
+	text = hwloc_obj_get_info_by_name(package, "CPUModel");
+	if (text)
+		snprintf(topology->processor, sizeof(topology->processor), "%s", text);
+	text = hwloc_obj_get_info_by_name(package, "CPUVendor");
+	if (text)
+		snprintf(topology->vendor, sizeof(topology->vendor), "%s", text);
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		text = hwloc_obj_get_info_by_name(package, numbers[i].key);
+		if (text)
+			*(unsigned *)((char *)topology + numbers[i].offset) = (unsigned)atoi(text);
+	}
+}
+
+static void read_hypervisor(struct fm_topology *topology)
+{
+#if defined(__x86_64__)
+	static const struct {
+		const char *signature;
+		const char *name;
+	} known[] = {
+	    {"KVMKVMKVM", "KVM"},
+	    {"Linux KVM Hv", "KVM"},
+	    {"Microsoft Hv", "Hyper-V"},
+	    {"VMwareVMware", "VMware"},
+	    {"XenVMMXenVMM", "Xen"},
+	    {"bhyve bhyve ", "bhyve"},
+	    {"TCGTCGTCGTCG", "QEMU (emulated)"},
+	    {"VBoxVBoxVBox", "VirtualBox"},
+	};
+	unsigned a, b, c, d;
+	char signature[13] = "";
+
+	if (!__get_cpuid(1, &a, &b, &c, &d) || !(c >> 31 & 1))
+		return;
+	__cpuid(0x40000000, a, b, c, d);
+	memcpy(signature, &b, 4);
+	memcpy(signature + 4, &c, 4);
+	memcpy(signature + 8, &d, 4);
+	snprintf(topology->hypervisor, sizeof(topology->hypervisor), "%s",
+	         *signature ? signature : "an unnamed hypervisor");
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (!strcmp(signature, known[i].signature))
+			snprintf(topology->hypervisor, sizeof(topology->hypervisor), "%s", known[i].name);
+#else
+	fm_text_read_line("/sys/hypervisor/type", topology->hypervisor, sizeof(topology->hypervisor));
+#endif
+}
+
+static void read_caches(struct fm_topology *topology, hwloc_topology_t hwloc)
+{
+	hwloc_obj_t object = hwloc_get_obj_by_type(hwloc, HWLOC_OBJ_PU, 0);
+
+	for (; object && topology->cache_count < FM_CACHES_MAX; object = object->parent) {
+		struct fm_cache *cache;
+
+		if (!hwloc_obj_type_is_dcache(object->type))
+			continue;
+		cache = &topology->caches[topology->cache_count++];
+		cache->level = object->attr->cache.depth;
+		cache->bytes = object->attr->cache.size;
+		cache->line_bytes = object->attr->cache.linesize;
+		cache->ways = object->attr->cache.associativity > 0 ? (unsigned)object->attr->cache.associativity : 0;
+		cache->shared_by = (unsigned)hwloc_bitmap_weight(object->cpuset);
+	}
+}
+
+/* A line of /proc/meminfo in bytes, 0 when it is not there. */
+static uint64_t memory_information(const char *format)
+{
+	char line[128];
+	unsigned long long kilobytes = 0;
+	FILE *file = fopen("/proc/meminfo", "re");
+
+	if (!file)
+		return 0;
+	while (fgets(line, sizeof(line), file))
+		if (sscanf(line, format, &kilobytes) == 1)
+			break;
+	fclose(file);
+	return kilobytes * 1024;
+}
+
+int fm_topology_read(struct fm_topology *ret_topology, struct fm_error *error)
+{
+	struct fm_topology topology = {0};
+	hwloc_topology_t hwloc;
+	int count;
+
+	if (hwloc_topology_init(&hwloc))
+		return fm_error_set(error, ENOMEM, "hwloc cannot be initialised");
+	if (hwloc_topology_load(hwloc)) {
+		hwloc_topology_destroy(hwloc);
+		return fm_error_set(error, EIO, "hwloc cannot read the topology of this machine");
+	}
+	gethostname(topology.host, sizeof(topology.host) - 1);
+	read_processor(&topology, hwloc);
+	read_hypervisor(&topology);
+	read_caches(&topology, hwloc);
+	count = hwloc_get_nbobjs_by_type(hwloc, HWLOC_OBJ_PACKAGE);
+	topology.packages = count > 0 ? (unsigned)count : 1;
+	count = hwloc_get_nbobjs_by_type(hwloc, HWLOC_OBJ_CORE);
+	topology.cores = count > 0 ? (unsigned)count : 1;
+	count = hwloc_get_nbobjs_by_type(hwloc, HWLOC_OBJ_PU);
+	topology.cpus = count > 0 ? (unsigned)count : 1;
+	count = hwloc_get_nbobjs_by_type(hwloc, HWLOC_OBJ_NUMANODE);
+	topology.nodes = count > 0 ? (unsigned)count : 1;
+	/* not from hwloc: what was plugged into a virtual machine later belongs to no node */
+	topology.memory_bytes = memory_information("MemTotal: %llu");
+	hwloc_topology_destroy(hwloc);
+	*ret_topology = topology;
+	return 0;
+}
+
+int fm_cpu_list_allowed(struct fm_cpu_list *ret_list, struct fm_error *error)
+{
+	cpu_set_t set;
+
+	if (sched_getaffinity(0, sizeof(set), &set))
+		return fm_error_set(error, errno, "cannot read the CPU affinity: %s", strerror(errno));
+	ret_list->count = 0;
+	for (unsigned cpu = 0; cpu < CPU_SETSIZE && ret_list->count < FM_CPUS_MAX; cpu++)
+		if (CPU_ISSET(cpu, &set))
+			ret_list->cpu[ret_list->count++] = cpu;
+	return 0;
+}
+
+static bool contains(const struct fm_cpu_list *list, unsigned cpu)
+{
+	for (unsigned i = 0; i < list->count; i++)
+		if (list->cpu[i] == cpu)
+			return true;
+	return false;
+}
+
+static int check_cpu(unsigned long cpu, const struct fm_cpu_list *allowed, struct fm_error *error)
+{
+	char path[96], have[128];
+	long long online = 1;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%lu", cpu);
+	if (access(path, F_OK)) {
+		if (fm_text_read_line("/sys/devices/system/cpu/present", have, sizeof(have)))
+			snprintf(have, sizeof(have), "unknown");
+		return fm_error_set(error, EINVAL, "CPU %lu does not exist: this machine has CPUs %s", cpu, have);
+	}
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%lu/online", cpu);
+	if (!fm_text_read_number(path, &online) && !online)
+		return fm_error_set(error, EINVAL,
+		                    "CPU %lu is offline: bring it up with 'echo 1 > %s' as root, or leave it out", cpu,
+		                    path);
+	if (!contains(allowed, (unsigned)cpu))
+		return fm_error_set(
+		    error, EINVAL,
+		    "CPU %lu is not allowed for this process: it may use CPUs %s (taskset, cpuset or container limit)",
+		    cpu, fm_cpu_list_text(have, sizeof(have), allowed));
+	return 0;
+}
+
+int fm_cpu_list_parse(const char *text, struct fm_cpu_list *ret_list, struct fm_error *error)
+{
+	struct fm_cpu_list list = {0}, allowed;
+	const char *position = text;
+	int status = fm_cpu_list_allowed(&allowed, error);
+
+	if (status)
+		return status;
+	do {
+		char *end;
+		unsigned long first, last;
+
+		if (*position < '0' || *position > '9')
+			goto malformed;
+		first = last = strtoul(position, &end, 10);
+		if (*end == '-') {
+			position = end + 1;
+			if (*position < '0' || *position > '9')
+				goto malformed;
+			last = strtoul(position, &end, 10);
+		}
+		if (last < first || (*end && *end != ','))
+			goto malformed;
+		for (unsigned long cpu = first; cpu <= last; cpu++) {
+			status = check_cpu(cpu, &allowed, error);
+			if (status)
+				return status;
+			if (!contains(&list, (unsigned)cpu))
+				list.cpu[list.count++] = (unsigned)cpu;
+		}
+		position = end + (*end == ',');
+		if (*end == ',' && !*position)
+			goto malformed;
+	} while (*position);
+	*ret_list = list;
+	return 0;
+malformed:
+	return fm_error_set(error, EINVAL, "\"%s\" is not a CPU list: write 0-3,8", text);
+}
+
+const char *fm_cpu_list_text(char *buffer, size_t size, const struct fm_cpu_list *list)
+{
+	size_t used = 0;
+
+	buffer[0] = 0;
+	for (unsigned i = 0; i < list->count && used < size;) {
+		unsigned end = i;
+
+		while (end + 1 < list->count && list->cpu[end + 1] == list->cpu[end] + 1)
+			end++;
+		used += (size_t)snprintf(buffer + used, size - used, end > i ? "%s%u-%u" : "%s%u", i ? "," : "",
+		                         list->cpu[i], list->cpu[end]);
+		i = end + 1;
+	}
+	return buffer;
+}
+
+unsigned fm_topology_node_of(unsigned cpu)
+{
+	for (unsigned node = 0; node < FM_NODES_MAX; node++) {
+		char path[96];
+
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/node%u", cpu, node);
+		if (!access(path, F_OK))
+			return node;
+	}
+	return 0;
+}
+
+void fm_cpu_list_cores(const struct fm_cpu_list *list, struct fm_cpu_list *ret_cores)
+{
+	long long taken[FM_CPUS_MAX][2];
+
+	ret_cores->count = 0;
+	for (unsigned i = 0; i < list->count; i++) {
+		char path[96];
+		long long core = list->cpu[i], package = 0;
+		unsigned j;
+
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/topology/core_id", list->cpu[i]);
+		fm_text_read_number(path, &core);
+		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/topology/physical_package_id",
+		         list->cpu[i]);
+		fm_text_read_number(path, &package);
+		for (j = 0; j < ret_cores->count; j++)
+			if (taken[j][0] == core && taken[j][1] == package)
+				break;
+		if (j < ret_cores->count)
+			continue;
+		taken[j][0] = core;
+		taken[j][1] = package;
+		ret_cores->cpu[ret_cores->count++] = list->cpu[i];
+	}
+}
+
+/* What the innermost control group with a limit leaves, or UINT64_MAX. Version 2 only: version 1 hosts report it in
+   MemAvailable of their containers' lxcfs or not at all. */
+static uint64_t control_group_available(void)
+{
+	char line[512], path[640];
+	FILE *file = fopen("/proc/self/cgroup", "re");
+	uint64_t least = UINT64_MAX;
+
+	if (!file)
+		return least;
+	while (fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = 0;
+		if (strncmp(line, "0::", 3))
+			continue;
+		for (char *group = line + 3;;) {
+			long long limit, current;
+			char *slash = strrchr(group, '/');
+
+			snprintf(path, sizeof(path), "/sys/fs/cgroup%s/memory.max", group);
+			if (!fm_text_read_number(path, &limit)) {
+				snprintf(path, sizeof(path), "/sys/fs/cgroup%s/memory.current", group);
+				if (!fm_text_read_number(path, &current) && limit > current &&
+				    (uint64_t)(limit - current) < least)
+					least = (uint64_t)(limit - current);
+			}
+			if (!slash)
+				break;
+			*slash = 0;
+		}
+	}
+	fclose(file);
+	return least;
+}
+
+uint64_t fm_memory_available(void)
+{
+	uint64_t group = control_group_available();
+	uint64_t available = memory_information("MemAvailable: %llu");
+
+	return available < group ? available : group;
+}
+
+int fm_bind_to_cpu(unsigned cpu, struct fm_error *error)
+{
+	cpu_set_t set;
+	int code;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	code = pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+	if (code)
+		return fm_error_set(error, code, "cannot run on CPU %u: %s", cpu, strerror(code));
+	return 0;
+}

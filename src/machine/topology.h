@@ -1,0 +1,66 @@
+/* What the machine says it is: processor, advertised caches, NUMA nodes, and which CPUs we may use. */
+#ifndef FATHOM_MACHINE_TOPOLOGY_H
+#define FATHOM_MACHINE_TOPOLOGY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+enum {
+	FM_CPUS_MAX = 1024,
+	FM_CACHES_MAX = 6,
+	FM_NODES_MAX = 64,
+};
+
+struct fm_cpu_list {
+	unsigned count;
+	unsigned cpu[FM_CPUS_MAX];
+};
+
+struct fm_cache {
+	unsigned level;
+	uint64_t bytes;
+	unsigned line_bytes;
+	unsigned ways;      /* 0 when not known, -1 in hwloc's fully associative case becomes 0 too */
+	unsigned shared_by; /* CPUs under one instance */
+};
+
+struct fm_topology {
+	char host[65];
+	char processor[96];
+	char vendor[16];
+	unsigned family, model, stepping;
+	char hypervisor[40]; /* empty on bare metal */
+	unsigned packages, cores, cpus;
+	unsigned nodes;
+	struct fm_cache caches[FM_CACHES_MAX]; /* data and unified ones above the first usable CPU, L1 first */
+	unsigned cache_count;
+	uint64_t memory_bytes;
+};
+
+int fm_topology_read(struct fm_topology *ret_topology, struct fm_error *error);
+
+/* The CPUs this process may run on. */
+int fm_cpu_list_allowed(struct fm_cpu_list *ret_list, struct fm_error *error);
+
+/* "0-3,8". Every CPU must exist, be online and be allowed; the message says which of these fails and what to do. */
+int fm_cpu_list_parse(const char *text, struct fm_cpu_list *ret_list, struct fm_error *error);
+
+/* "0-3,8". Returns buffer. */
+const char *fm_cpu_list_text(char *buffer, size_t size, const struct fm_cpu_list *list);
+
+/* NUMA node of a CPU, 0 when not known. */
+unsigned fm_topology_node_of(unsigned cpu);
+
+/* One CPU of the list per physical core, the first of each. */
+void fm_cpu_list_cores(const struct fm_cpu_list *list, struct fm_cpu_list *ret_cores);
+
+/* Bytes we may still allocate: what the system says is available and what the control group leaves. */
+uint64_t fm_memory_available(void);
+
+/* Keep the calling thread on one CPU. */
+int fm_bind_to_cpu(unsigned cpu, struct fm_error *error);
+
+#endif

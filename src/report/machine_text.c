@@ -1,0 +1,444 @@
+#include "report/machine_text.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "report/plot.h"
+#include "report/table.h"
+
+static const char *figure_text(char *buffer, size_t size, const struct fm_figure *figure)
+{
+	return fm_figure_text(buffer, size, figure);
+}
+
+void fm_disturbance_print(const struct fm_disturbance *disturbance, FILE *output)
+{
+	static const char *const causes[FM_DISTURBANCE_CAUSES] = {
+	    "another task had the CPU", "the hypervisor took the CPU", "the core ran slower than its best"};
+	bool any = false;
+
+	fprintf(output, "Disturbance: ");
+	if (!disturbance->disturbed) {
+		fprintf(output, "none of %llu trials", (unsigned long long)disturbance->trials);
+	} else {
+		fprintf(output, "%llu of %llu trials set aside (%.1f %%", (unsigned long long)disturbance->disturbed,
+		        (unsigned long long)disturbance->trials, 100 * fm_disturbance_share(disturbance));
+		for (int i = 0; i < FM_DISTURBANCE_CAUSES; i++)
+			if (disturbance->cause[i]) {
+				fprintf(output, "%s%s: %llu", any ? ", " : "; ", causes[i],
+				        (unsigned long long)disturbance->cause[i]);
+				any = true;
+			}
+		fprintf(output, ")");
+	}
+	fprintf(output, "; %.2f s stolen in %.0f s\n", (double)disturbance->stolen_ns / 1e9,
+	        (double)disturbance->elapsed_ns / 1e9);
+}
+
+static void print_head(const struct fm_machine *machine, FILE *output)
+{
+	const struct fm_topology *topology = &machine->topology;
+	char memory[32], frequency[64], cpus[256];
+
+	fprintf(output, "%s%s%s\n", topology->processor, *topology->hypervisor ? ", virtual machine under " : "",
+	        topology->hypervisor);
+	fprintf(output, "%u package%s, %u core%s, %u CPU%s, %u NUMA node%s, %s of memory\n", topology->packages,
+	        topology->packages == 1 ? "" : "s", topology->cores, topology->cores == 1 ? "" : "s", topology->cpus,
+	        topology->cpus == 1 ? "" : "s", topology->nodes, topology->nodes == 1 ? "" : "s",
+	        fm_text_bytes(memory, sizeof(memory), (double)topology->memory_bytes));
+	fprintf(output, "Core clock %s, measured on CPU%s %s, %s effort, %s\n",
+	        figure_text(frequency, sizeof(frequency), &machine->frequency_ghz), machine->cpus.count == 1 ? "" : "s",
+	        fm_cpu_list_text(cpus, sizeof(cpus), &machine->cpus), fm_effort_name(machine->effort), machine->taken);
+}
+
+static const char *bytes_or(char *buffer, size_t size, const struct fm_figure *figure, const char *otherwise)
+{
+	char low[32], high[32], value[32];
+
+	if (!figure->available)
+		snprintf(buffer, size, "%s", otherwise);
+	else
+		snprintf(buffer, size, "%s (%s – %s)", fm_text_bytes(value, sizeof(value), figure->value),
+		         fm_text_bytes(low, sizeof(low), figure->low), fm_text_bytes(high, sizeof(high), figure->high));
+	return buffer;
+}
+
+static void print_levels(const struct fm_machine *machine, FILE *output, unsigned width)
+{
+	struct fm_table *table = fm_table_create("lrlrrr");
+	static const char *const heads[] = {"Level", "advertised", "effective", "latency", "in cycles", "on 4K pages"};
+
+	for (unsigned i = 0; i < 6; i++)
+		fm_table_cell(table, "%s", heads[i]);
+	for (unsigned i = 0; i < machine->level_count; i++) {
+		const struct fm_level *level = &machine->levels[i];
+		char text[96];
+
+		fm_table_cell(table, "%s", level->name);
+		fm_table_cell(
+		    table, "%s",
+		    level->advertised_bytes ? fm_text_bytes(text, sizeof(text), (double)level->advertised_bytes) : "");
+		fm_table_cell(table, "%s",
+		              bytes_or(text, sizeof(text), &level->effective_bytes,
+		                       level->advertised_bytes ? "not visible" : ""));
+		fm_table_cell(table, "%s", figure_text(text, sizeof(text), &level->latency_ns));
+		fm_table_cell(table, "%s", figure_text(text, sizeof(text), &level->latency_cycles));
+		fm_table_cell(table, "%s", figure_text(text, sizeof(text), &level->latency_small_pages_ns));
+	}
+	fm_table_print(table, output, 0, width);
+	fm_table_free(table);
+}
+
+static void print_latency_plot(const struct fm_machine *machine, FILE *output, unsigned width)
+{
+	struct fm_plot_series series[FM_PAGES_COUNT];
+	double *numbers[FM_PAGES_COUNT][2] = {{NULL}};
+	double marks[FM_LEVELS_MAX];
+	const char *names[FM_LEVELS_MAX];
+	char titles[FM_LEVELS_MAX][16];
+	struct fm_plot plot = {
+	    .title = "Latency against data-set size (log scales; solid: 2 MiB pages, dotted: 4 KiB pages; "
+	             "| marks where a level ends)",
+	    .y_unit = " ns",
+	    .x_is_bytes = true,
+	    .width = width,
+	    .height = 14,
+	    .series = series,
+	    .marks = marks,
+	    .mark_names = names};
+
+	for (int pages = 0; pages < FM_PAGES_COUNT; pages++) {
+		const struct fm_latency_curve *curve = &machine->curves[pages];
+
+		if (!curve->count)
+			continue;
+		for (int axis = 0; axis < 2; axis++) {
+			numbers[pages][axis] = calloc(curve->count, sizeof(double));
+			if (!numbers[pages][axis])
+				goto out;
+		}
+		for (unsigned i = 0; i < curve->count; i++) {
+			numbers[pages][0][i] = (double)curve->points[i].bytes;
+			numbers[pages][1][i] = curve->points[i].ns.value;
+		}
+		series[plot.series_count++] = (struct fm_plot_series){.name = fm_pages_name((enum fm_pages)pages),
+		                                                      .x = numbers[pages][0],
+		                                                      .y = numbers[pages][1],
+		                                                      .count = curve->count};
+	}
+	if (plot.series_count == 1)
+		plot.title = "Latency against data-set size (log scales, 4 KiB pages; | marks where a level ends)";
+	for (unsigned i = 0; i < machine->level_count; i++)
+		if (machine->levels[i].effective_bytes.available) {
+			snprintf(titles[plot.mark_count], sizeof(titles[0]), "%s|", machine->levels[i].name);
+			names[plot.mark_count] = titles[plot.mark_count];
+			marks[plot.mark_count++] = machine->levels[i].effective_bytes.value;
+		}
+	fm_plot_print(&plot, output);
+out:
+	for (int pages = 0; pages < FM_PAGES_COUNT; pages++) {
+		free(numbers[pages][0]);
+		free(numbers[pages][1]);
+	}
+}
+
+static const struct fm_bandwidth *find_bandwidth(const struct fm_machine *machine, unsigned level,
+                                                 enum fm_stream_kernel_index kernel, int isa, unsigned threads)
+{
+	for (unsigned i = 0; i < machine->bandwidth_count; i++) {
+		const struct fm_bandwidth *point = &machine->bandwidths[i];
+
+		if (point->level == level && point->kernel == kernel && (isa < 0 || point->isa == (enum fm_isa)isa) &&
+		    point->threads == threads)
+			return point;
+	}
+	return NULL;
+}
+
+/* The widest instruction set among the measurements. */
+static int widest_measured(const struct fm_machine *machine)
+{
+	int widest = -1;
+
+	for (unsigned i = 0; i < machine->bandwidth_count; i++)
+		if ((int)machine->bandwidths[i].isa > widest)
+			widest = (int)machine->bandwidths[i].isa;
+	return widest;
+}
+
+static bool measured_with(const struct fm_machine *machine, enum fm_stream_kernel_index kernel, int isa,
+                          unsigned threads)
+{
+	for (unsigned level = 0; level < machine->level_count; level++)
+		if (find_bandwidth(machine, level, kernel, isa, threads))
+			return true;
+	return false;
+}
+
+/* One table: kernels down, levels across. */
+static void print_bandwidth_table(const struct fm_machine *machine, FILE *output, unsigned width, int isa,
+                                  unsigned threads)
+{
+	char alignment[FM_LEVELS_MAX + 3] = "ll";
+	struct fm_table *table;
+
+	memset(alignment + 2, 'r', machine->level_count);
+	alignment[2 + machine->level_count] = 0;
+	table = fm_table_create(alignment);
+	fm_table_cell(table, "Kernel");
+	fm_table_cell(table, "does");
+	for (unsigned level = 0; level < machine->level_count; level++)
+		fm_table_cell(table, "%s", machine->levels[level].name);
+	for (int kernel = 0; kernel < FM_STREAM_COUNT; kernel++) {
+		if (!measured_with(machine, (enum fm_stream_kernel_index)kernel, isa, threads))
+			continue;
+		fm_table_cell(table, "%s", fm_stream_kernels[kernel].name);
+		fm_table_cell(table, "%s", fm_stream_kernels[kernel].formula);
+		for (unsigned level = 0; level < machine->level_count; level++) {
+			const struct fm_bandwidth *point =
+			    find_bandwidth(machine, level, (enum fm_stream_kernel_index)kernel, isa, threads);
+			char text[64];
+
+			fm_table_cell(table, "%s", point ? figure_text(text, sizeof(text), &point->gbs) : "");
+		}
+	}
+	fm_table_print(table, output, 2, width);
+	fm_table_free(table);
+}
+
+/* Bandwidth of the load kernel per instruction set and level, as bars. */
+static void print_staircase(const struct fm_machine *machine, FILE *output, unsigned width)
+{
+	double most = 0;
+	unsigned room = width > 50 ? width - 40 : 10;
+
+	for (unsigned i = 0; i < machine->bandwidth_count; i++)
+		if (machine->bandwidths[i].kernel == FM_STREAM_load && machine->bandwidths[i].gbs.available)
+			most = fmax(most, machine->bandwidths[i].gbs.value);
+	if (!(most > 0))
+		return;
+	fprintf(output, "Bandwidth staircase (load kernel, bars to scale)\n");
+	for (unsigned level = 0; level < machine->level_count; level++)
+		for (unsigned i = 0; i < machine->bandwidth_count; i++) {
+			const struct fm_bandwidth *point = &machine->bandwidths[i];
+			unsigned eighths;
+			char label[64];
+
+			if (point->level != level || point->kernel != FM_STREAM_load || !point->gbs.available)
+				continue;
+			snprintf(label, sizeof(label), "%s %s x%u", machine->levels[level].name,
+			         fm_isa_name(point->isa), point->threads);
+			fprintf(output, "  %-18s %7.1f GB/s ", label, point->gbs.value);
+			eighths = (unsigned)lround(point->gbs.value / most * room * 8);
+			for (; eighths >= 8; eighths -= 8)
+				fputs("\xe2\x96\x88", output);
+			if (eighths)
+				fprintf(output, "\xe2\x96%c", 0x90 - (int)eighths); /* ▏ … ▉ are U+258F … U+2589 */
+			fputc('\n', output);
+		}
+}
+
+static void print_concurrency(const struct fm_machine *machine, FILE *output)
+{
+	char text[64], other[64];
+
+	fprintf(output, "Outstanding misses per core: %s%s%s\n",
+	        figure_text(text, sizeof(text), &machine->outstanding_misses),
+	        machine->outstanding_misses.available ? "" : " ",
+	        machine->outstanding_misses.available ? "" : machine->outstanding_misses.why);
+	if (!machine->loaded_count) {
+		fprintf(output, "Latency under load: n/a (%s)\n", machine->loaded_why.why);
+	} else {
+		fprintf(output, "Latency under load (traffic of the other CPUs, latency beside it):\n");
+		for (unsigned i = 0; i < machine->loaded_count; i++)
+			fprintf(output, "  %6.1f GB/s   %s\n",
+			        machine->loaded[i].traffic_gbs.available ? machine->loaded[i].traffic_gbs.value : NAN,
+			        figure_text(other, sizeof(other), &machine->loaded[i].latency_ns));
+	}
+}
+
+static void print_transfers(const struct fm_machine *machine, FILE *output, unsigned width)
+{
+	unsigned cpus = machine->cpus.count;
+	char alignment[FM_TABLE_COLUMNS_MAX + 1];
+	struct fm_table *table;
+
+	if (!machine->transfer_count) {
+		fprintf(output, "Core to core: n/a (%s)\n", machine->transfers_why.why);
+		return;
+	}
+	if (cpus + 1 > FM_TABLE_COLUMNS_MAX) {
+		double least = INFINITY, most = 0;
+
+		for (unsigned i = 0; i < machine->transfer_count; i++) {
+			if (!machine->transfers[i].ns.available)
+				continue;
+			least = fmin(least, machine->transfers[i].ns.value);
+			most = fmax(most, machine->transfers[i].ns.value);
+		}
+		fprintf(output, "Core to core: %.0f to %.0f ns one way over %u pairs (--json has the matrix)\n", least,
+		        most, machine->transfer_count);
+		return;
+	}
+	fprintf(output, "Core to core, one way (a line written by one CPU and read by the other):\n");
+	memset(alignment, 'r', sizeof(alignment));
+	alignment[cpus + 1] = 0;
+	table = fm_table_create(alignment);
+	fm_table_cell(table, "CPU");
+	for (unsigned i = 0; i < cpus; i++)
+		fm_table_cell(table, "%u", machine->cpus.cpu[i]);
+	for (unsigned i = 0; i < cpus; i++) {
+		fm_table_cell(table, "%u", machine->cpus.cpu[i]);
+		for (unsigned j = 0; j < cpus; j++) {
+			char text[64] = "";
+
+			for (unsigned k = 0; k < machine->transfer_count; k++) {
+				const struct fm_transfer *pair = &machine->transfers[k];
+
+				if ((pair->from_cpu == machine->cpus.cpu[i] && pair->to_cpu == machine->cpus.cpu[j]) ||
+				    (pair->from_cpu == machine->cpus.cpu[j] && pair->to_cpu == machine->cpus.cpu[i]))
+					figure_text(text, sizeof(text), &pair->ns);
+			}
+			fm_table_cell(table, "%s", i == j ? "·" : text);
+		}
+	}
+	fm_table_print(table, output, 2, width);
+	fm_table_free(table);
+}
+
+static void print_numa(const struct fm_machine *machine, FILE *output, unsigned width)
+{
+	struct fm_table *table;
+
+	if (!machine->numa_count)
+		return;
+	table = fm_table_create("rrrrr");
+	fprintf(output, "NUMA nodes:\n");
+	fm_table_cell(table, "CPUs of");
+	fm_table_cell(table, "memory of");
+	fm_table_cell(table, "threads");
+	fm_table_cell(table, "load");
+	fm_table_cell(table, "latency");
+	for (unsigned i = 0; i < machine->numa_count; i++) {
+		const struct fm_numa_pair *pair = &machine->numa[i];
+		char text[64];
+
+		fm_table_cell(table, "%u", pair->cpu_node);
+		fm_table_cell(table, "%u", pair->memory_node);
+		fm_table_cell(table, "%u", pair->threads);
+		fm_table_cell(table, "%s", figure_text(text, sizeof(text), &pair->gbs));
+		fm_table_cell(table, "%s", figure_text(text, sizeof(text), &pair->latency_ns));
+	}
+	fm_table_print(table, output, 2, width);
+	fm_table_free(table);
+}
+
+void fm_machine_print(const struct fm_machine *machine, FILE *output, unsigned width, int verbose)
+{
+	int widest = widest_measured(machine);
+	unsigned all = machine->cpus.count;
+
+	print_head(machine, output);
+	fm_disturbance_print(&machine->disturbance, output);
+	fputc('\n', output);
+	print_levels(machine, output, width);
+	fputc('\n', output);
+	if (machine->curves[FM_PAGES_SMALL].count || machine->curves[FM_PAGES_HUGE].count) {
+		print_latency_plot(machine, output, width);
+		fputc('\n', output);
+	}
+	for (int isa = widest; isa >= 0; isa--) {
+		if (!measured_with(machine, FM_STREAM_load, isa, 1) || (isa != widest && verbose < 1))
+			continue;
+		fprintf(output, "Bandwidth, 1 thread, %s (bytes the kernel loads and stores)\n",
+		        fm_isa_name((enum fm_isa)isa));
+		print_bandwidth_table(machine, output, width, isa, 1);
+	}
+	if (widest >= 0 && all > 1) {
+		fprintf(output, "Bandwidth, %u threads, %s\n", all, fm_isa_name((enum fm_isa)widest));
+		print_bandwidth_table(machine, output, width, widest, all);
+	}
+	fputc('\n', output);
+	print_staircase(machine, output, width);
+	fputc('\n', output);
+	print_concurrency(machine, output);
+	print_transfers(machine, output, width);
+	print_numa(machine, output, width);
+	if (machine->curves[FM_PAGES_HUGE].why.why[0])
+		fprintf(output, "2 MiB pages: %s\n", machine->curves[FM_PAGES_HUGE].why.why);
+	if (verbose < 1)
+		return;
+	for (int pages = 0; pages < FM_PAGES_COUNT; pages++) {
+		const struct fm_latency_curve *curve = &machine->curves[pages];
+
+		if (curve->count)
+			fprintf(output, "Latency curve, %s pages\n", fm_pages_name((enum fm_pages)pages));
+		for (unsigned i = 0; i < curve->count; i++) {
+			char bytes[32], text[64];
+
+			fprintf(output, "  %10s  %s\n",
+			        fm_text_bytes(bytes, sizeof(bytes), (double)curve->points[i].bytes),
+			        figure_text(text, sizeof(text), &curve->points[i].ns));
+		}
+	}
+}
+
+static void print_line(FILE *output, const char *separator, const char *quantity, const char *place, const char *detail,
+                       const struct fm_figure *figure)
+{
+	fprintf(output, "%s%s%s%s%s%s", quantity, separator, place, separator, detail, separator);
+	if (figure->available)
+		fprintf(output, "%.6g%s%s%s%.6g%s%.6g%s%s%s%u\n", figure->value, separator, figure->unit, separator,
+		        figure->low, separator, figure->high, separator, fm_origin_name(figure->origin), separator,
+		        figure->trials);
+	else
+		fprintf(output, "%s%s%s%s%s\n", separator, separator, separator, separator, separator);
+}
+
+void fm_machine_print_separated(const struct fm_machine *machine, FILE *output, const char *separator)
+{
+	static const char *const heads[] = {"quantity", "place", "detail", "value", "unit",
+	                                    "low",      "high",  "origin", "trials"};
+	char detail[96];
+
+	for (unsigned i = 0; i < 9; i++)
+		fprintf(output, "%s%s", heads[i], i < 8 ? separator : "\n");
+	print_line(output, separator, "frequency", "core", "", &machine->frequency_ghz);
+	for (unsigned i = 0; i < machine->level_count; i++) {
+		const struct fm_level *level = &machine->levels[i];
+
+		print_line(output, separator, "effective_bytes", level->name, "", &level->effective_bytes);
+		print_line(output, separator, "latency", level->name, "", &level->latency_ns);
+		print_line(output, separator, "latency_cycles", level->name, "", &level->latency_cycles);
+		print_line(output, separator, "latency_4k", level->name, "", &level->latency_small_pages_ns);
+	}
+	for (int pages = 0; pages < FM_PAGES_COUNT; pages++)
+		for (unsigned i = 0; i < machine->curves[pages].count; i++) {
+			snprintf(detail, sizeof(detail), "%zu", machine->curves[pages].points[i].bytes);
+			print_line(output, separator, "latency_at_size", fm_pages_name((enum fm_pages)pages), detail,
+			           &machine->curves[pages].points[i].ns);
+		}
+	for (unsigned i = 0; i < machine->bandwidth_count; i++) {
+		const struct fm_bandwidth *point = &machine->bandwidths[i];
+
+		snprintf(detail, sizeof(detail), "%s/%s/%u", fm_stream_kernels[point->kernel].name,
+		         fm_isa_name(point->isa), point->threads);
+		print_line(output, separator, "bandwidth", machine->levels[point->level].name, detail, &point->gbs);
+	}
+	print_line(output, separator, "outstanding_misses", "core", "", &machine->outstanding_misses);
+	for (unsigned i = 0; i < machine->loaded_count; i++) {
+		snprintf(detail, sizeof(detail), "%.1f GB/s", machine->loaded[i].traffic_gbs.value);
+		print_line(output, separator, "loaded_latency", "memory", detail, &machine->loaded[i].latency_ns);
+	}
+	for (unsigned i = 0; i < machine->transfer_count; i++) {
+		snprintf(detail, sizeof(detail), "%u-%u", machine->transfers[i].from_cpu, machine->transfers[i].to_cpu);
+		print_line(output, separator, "core_to_core", "core", detail, &machine->transfers[i].ns);
+	}
+	for (unsigned i = 0; i < machine->numa_count; i++) {
+		snprintf(detail, sizeof(detail), "%u-%u", machine->numa[i].cpu_node, machine->numa[i].memory_node);
+		print_line(output, separator, "numa_bandwidth", "memory", detail, &machine->numa[i].gbs);
+		print_line(output, separator, "numa_latency", "memory", detail, &machine->numa[i].latency_ns);
+	}
+}

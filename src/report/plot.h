@@ -1,0 +1,31 @@
+/* Curves in the terminal, drawn with braille dots: two dots across and four down in each character. */
+#ifndef FATHOM_REPORT_PLOT_H
+#define FATHOM_REPORT_PLOT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct fm_plot_series {
+	const char *name;
+	const double *x;
+	const double *y;
+	unsigned count;
+};
+
+struct fm_plot {
+	const char *title;
+	const char *y_unit;
+	bool x_is_bytes; /* label the axis with KiB and MiB */
+	unsigned width;  /* of the whole picture in characters */
+	unsigned height; /* of the drawing area */
+	const struct fm_plot_series *series;
+	unsigned series_count;
+	const double *marks; /* x positions to mark below the axis */
+	const char *const *mark_names;
+	unsigned mark_count;
+};
+
+/* Both axes are logarithmic. Points are joined by lines. With more than one series, each later one is drawn dotted. */
+void fm_plot_print(const struct fm_plot *plot, FILE *output);
+
+#endif

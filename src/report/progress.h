@@ -1,0 +1,20 @@
+/* One line on stderr that says what is being done and how long it will take, when stderr is a terminal. */
+#ifndef FATHOM_REPORT_PROGRESS_H
+#define FATHOM_REPORT_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct fm_progress {
+	bool enabled;
+	uint64_t shown_ns;
+};
+
+void fm_progress_begin(struct fm_progress *progress, bool quiet);
+
+/* context is the struct fm_progress; at most ten times a second something is written. */
+void fm_progress_update(void *context, const char *what, double share, double seconds_left);
+
+void fm_progress_end(struct fm_progress *progress);
+
+#endif

@@ -1,0 +1,143 @@
+#include "report/table.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+struct fm_table {
+	unsigned columns;
+	char alignment[FM_TABLE_COLUMNS_MAX + 1];
+	char **cells;
+	size_t count, capacity;
+};
+
+struct fm_table *fm_table_create(const char *columns)
+{
+	struct fm_table *table = calloc(1, sizeof(*table));
+
+	if (!table)
+		return NULL;
+	table->columns = (unsigned)strlen(columns);
+	snprintf(table->alignment, sizeof(table->alignment), "%s", columns);
+	return table;
+}
+
+void fm_table_free(struct fm_table *table)
+{
+	if (!table)
+		return;
+	for (size_t i = 0; i < table->count; i++)
+		free(table->cells[i]);
+	free(table->cells);
+	free(table);
+}
+
+void fm_table_cell(struct fm_table *table, const char *format, ...)
+{
+	va_list list;
+	char *text = NULL;
+
+	if (!table)
+		return;
+	if (table->count == table->capacity) {
+		size_t capacity = table->capacity ? 2 * table->capacity : 64;
+		char **cells = realloc(table->cells, capacity * sizeof(*cells));
+
+		if (!cells)
+			return;
+		table->cells = cells;
+		table->capacity = capacity;
+	}
+	va_start(list, format);
+	if (vasprintf(&text, format, list) < 0)
+		text = NULL;
+	va_end(list);
+	table->cells[table->count++] = text;
+}
+
+static const char *cell(const struct fm_table *table, size_t row, unsigned column)
+{
+	size_t index = row * table->columns + column;
+
+	return index < table->count && table->cells[index] ? table->cells[index] : "";
+}
+
+static void pad(FILE *output, size_t blanks)
+{
+	while (blanks-- > 0)
+		fputc(' ', output);
+}
+
+/* Words of text, each line starting at column `start`. */
+static void print_wrapped(FILE *output, const char *text, size_t start, size_t width)
+{
+	size_t column = start;
+
+	while (*text) {
+		size_t length = strcspn(text, " ");
+		char word[256];
+		size_t columns;
+
+		snprintf(word, sizeof(word), "%.*s", (int)length, text);
+		columns = fm_text_width(word);
+		if (column > start && column + 1 + columns > width) {
+			fputc('\n', output);
+			pad(output, start);
+			column = start;
+		} else if (column > start) {
+			fputc(' ', output);
+			column++;
+		}
+		fputs(word, output);
+		column += columns;
+		text += length;
+		text += strspn(text, " ");
+	}
+}
+
+void fm_table_print(const struct fm_table *table, FILE *output, unsigned indent, unsigned width)
+{
+	size_t widths[FM_TABLE_COLUMNS_MAX] = {0};
+	size_t rows;
+
+	if (!table)
+		return;
+	rows = (table->count + table->columns - 1) / table->columns;
+	for (size_t row = 0; row < rows; row++)
+		for (unsigned column = 0; column < table->columns; column++) {
+			size_t length = fm_text_width(cell(table, row, column));
+
+			if (length > widths[column])
+				widths[column] = length;
+		}
+	for (size_t row = 0; row < rows; row++) {
+		size_t start = indent;
+		size_t owed = indent; /* blanks not printed yet, so that no line ends in any */
+
+		for (unsigned column = 0; column < table->columns; column++) {
+			const char *text = cell(table, row, column);
+			size_t length = fm_text_width(text);
+
+			if (column) {
+				owed += 2;
+				start += 2;
+			}
+			if (table->alignment[column] == 'r')
+				owed += widths[column] - length;
+			if (*text) {
+				pad(output, owed);
+				owed = 0;
+				if (table->alignment[column] == 'w')
+					print_wrapped(output, text, start, width);
+				else
+					fputs(text, output);
+			}
+			if (table->alignment[column] != 'r')
+				owed += widths[column] - length;
+			start += widths[column];
+		}
+		fputc('\n', output);
+	}
+}
