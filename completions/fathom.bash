@@ -1,0 +1,18 @@
+# bash completion for fathom; verbs and options are asked from the tool itself
+_fathom() {
+	local current=${COMP_WORDS[COMP_CWORD]} words
+	if [ "$COMP_CWORD" -eq 1 ]; then
+		words="$(fathom --complete 2>/dev/null) --help --version"
+	else
+		case ${COMP_WORDS[COMP_CWORD - 1]} in
+		-o | --output | --profile)
+			mapfile -t COMPREPLY < <(compgen -f -- "$current")
+			return
+			;;
+		esac
+		words=$(fathom --complete "${COMP_WORDS[1]}" 2>/dev/null)
+		[ "${COMP_WORDS[1]}" = help ] && words=$(fathom --complete 2>/dev/null)
+	fi
+	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+}
+complete -F _fathom fathom

@@ -154,7 +154,8 @@ int fm_statistics_location(const double *values, unsigned count, struct fm_locat
 	kept = cut_outliers(sorted, kept, least);
 
 	for (unsigned i = 0; i < kept; i++)
-		mean += sorted[i] / kept;
+		mean += sorted[i];
+	mean /= kept;
 	for (unsigned i = 0; i < kept; i++) {
 		double deviation = sorted[i] - mean;
 
@@ -180,8 +181,8 @@ int fm_statistics_location(const double *values, unsigned count, struct fm_locat
 		low += (floor_ - low) * doubt;
 	free(sorted);
 	ret_location->value = centre;
-	ret_location->low = low;
-	ret_location->high = high;
+	ret_location->low = fmin(low, centre);
+	ret_location->high = fmax(high, centre);
 	ret_location->kept = kept;
 	return 0;
 }

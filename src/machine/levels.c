@@ -8,6 +8,11 @@ enum { POINTS_MAX = 256 };
 /* A plateau may end this much above the advertised capacity: the climb to the next one is shared between both. */
 static const double beyond_advertised = 1.7;
 
+/* A plateau is flat somewhere: over this many octaves it stays within this factor of its typical latency. The slope
+   between two levels does not. */
+static const double flat_octaves = 0.3;
+static const double flat_factor = 1.2;
+
 /* Neighbouring levels closer than this cannot be told from a drifting clock. */
 static const double least_ratio = 1.25;
 
@@ -110,10 +115,20 @@ static void find_capacity(const struct fm_curve_point *points, const double *val
 			;
 		for (high = i; high + 1 < count && log2(points[high].low) <= middle; high++)
 			;
-		plateau->capacity_low = points[low].bytes;
-		plateau->capacity_high = points[high].bytes;
+		plateau->capacity_low = fmin(points[low].bytes, plateau->capacity);
+		plateau->capacity_high = fmax(points[high].bytes, plateau->capacity);
 		return;
 	}
+}
+
+static bool is_flat(const double *values, const double *weights, unsigned first, unsigned last, double median)
+{
+	double octaves = 0;
+
+	for (unsigned i = first; i <= last; i++)
+		if (fabs(values[i] - median) <= log2(flat_factor))
+			octaves += weights[i];
+	return octaves >= flat_octaves;
 }
 
 /* The last point that part i of `parts` may have. With fewer parts than levels the first is still the first cache;
@@ -170,6 +185,8 @@ unsigned fm_levels_find(const struct fm_curve_point *points, unsigned count, uns
 			plateau->first_bytes = points[first].bytes;
 			plateau->last_bytes = points[last[part]].bytes;
 			if (part && plateau->ns < least_ratio * plateau[-1].ns)
+				distinct = false;
+			if (!is_flat(values, weights, first, last[part], median))
 				distinct = false;
 			first = last[part] + 1;
 		}

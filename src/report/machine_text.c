@@ -8,33 +8,38 @@
 #include "report/plot.h"
 #include "report/table.h"
 
-static const char *figure_text(char *buffer, size_t size, const struct fm_figure *figure)
-{
-	return fm_figure_text(buffer, size, figure);
-}
-
-void fm_disturbance_print(const struct fm_disturbance *disturbance, FILE *output)
+void fm_disturbance_print(const struct fm_disturbance *disturbance, FILE *output, unsigned width)
 {
 	static const char *const causes[FM_DISTURBANCE_CAUSES] = {
 	    "another task had the CPU", "the hypervisor took the CPU", "the core ran slower than its best"};
+	struct fm_table *table = fm_table_create("lw");
+	char text[400];
+	size_t used;
 	bool any = false;
 
-	fprintf(output, "Disturbance: ");
 	if (!disturbance->disturbed) {
-		fprintf(output, "none of %llu trials", (unsigned long long)disturbance->trials);
+		used = (size_t)snprintf(text, sizeof(text), "none of %llu trials",
+		                        (unsigned long long)disturbance->trials);
 	} else {
-		fprintf(output, "%llu of %llu trials set aside (%.1f %%", (unsigned long long)disturbance->disturbed,
-		        (unsigned long long)disturbance->trials, 100 * fm_disturbance_share(disturbance));
+		used =
+		    (size_t)snprintf(text, sizeof(text), "%llu of %llu trials set aside (%.1f %%",
+		                     (unsigned long long)disturbance->disturbed,
+		                     (unsigned long long)disturbance->trials, 100 * fm_disturbance_share(disturbance));
 		for (int i = 0; i < FM_DISTURBANCE_CAUSES; i++)
 			if (disturbance->cause[i]) {
-				fprintf(output, "%s%s: %llu", any ? ", " : "; ", causes[i],
-				        (unsigned long long)disturbance->cause[i]);
+				used +=
+				    (size_t)snprintf(text + used, sizeof(text) - used, "%s%s: %llu", any ? ", " : "; ",
+				                     causes[i], (unsigned long long)disturbance->cause[i]);
 				any = true;
 			}
-		fprintf(output, ")");
+		used += (size_t)snprintf(text + used, sizeof(text) - used, ")");
 	}
-	fprintf(output, "; %.2f s stolen in %.0f s\n", (double)disturbance->stolen_ns / 1e9,
-	        (double)disturbance->elapsed_ns / 1e9);
+	snprintf(text + used, sizeof(text) - used, "; %.2f s stolen in %.0f s", (double)disturbance->stolen_ns / 1e9,
+	         (double)disturbance->elapsed_ns / 1e9);
+	fm_table_cell(table, "Disturbance:");
+	fm_table_cell(table, "%s", text);
+	fm_table_print(table, output, 0, width);
+	fm_table_free(table);
 }
 
 static void print_head(const struct fm_machine *machine, FILE *output)
@@ -49,19 +54,26 @@ static void print_head(const struct fm_machine *machine, FILE *output)
 	        topology->cpus == 1 ? "" : "s", topology->nodes, topology->nodes == 1 ? "" : "s",
 	        fm_text_bytes(memory, sizeof(memory), (double)topology->memory_bytes));
 	fprintf(output, "Core clock %s, measured on CPU%s %s, %s effort, %s\n",
-	        figure_text(frequency, sizeof(frequency), &machine->frequency_ghz), machine->cpus.count == 1 ? "" : "s",
-	        fm_cpu_list_text(cpus, sizeof(cpus), &machine->cpus), fm_effort_name(machine->effort), machine->taken);
+	        fm_figure_text(frequency, sizeof(frequency), &machine->frequency_ghz),
+	        machine->cpus.count == 1 ? "" : "s", fm_cpu_list_text(cpus, sizeof(cpus), &machine->cpus),
+	        fm_effort_name(machine->effort), machine->taken);
 }
 
+/* "1.58 MiB (1.5–1.61)": the range in the unit of the value, to keep the table narrow. */
 static const char *bytes_or(char *buffer, size_t size, const struct fm_figure *figure, const char *otherwise)
 {
+	double scale = 1;
 	char low[32], high[32], value[32];
 
-	if (!figure->available)
+	if (!figure->available) {
 		snprintf(buffer, size, "%s", otherwise);
-	else
-		snprintf(buffer, size, "%s (%s – %s)", fm_text_bytes(value, sizeof(value), figure->value),
-		         fm_text_bytes(low, sizeof(low), figure->low), fm_text_bytes(high, sizeof(high), figure->high));
+		return buffer;
+	}
+	while (figure->value / scale >= 1024)
+		scale *= 1024;
+	snprintf(buffer, size, "%s (%s–%s)", fm_text_bytes(value, sizeof(value), figure->value),
+	         fm_text_number(low, sizeof(low), figure->low / scale),
+	         fm_text_number(high, sizeof(high), figure->high / scale));
 	return buffer;
 }
 
@@ -83,9 +95,9 @@ static void print_levels(const struct fm_machine *machine, FILE *output, unsigne
 		fm_table_cell(table, "%s",
 		              bytes_or(text, sizeof(text), &level->effective_bytes,
 		                       level->advertised_bytes ? "not visible" : ""));
-		fm_table_cell(table, "%s", figure_text(text, sizeof(text), &level->latency_ns));
-		fm_table_cell(table, "%s", figure_text(text, sizeof(text), &level->latency_cycles));
-		fm_table_cell(table, "%s", figure_text(text, sizeof(text), &level->latency_small_pages_ns));
+		fm_table_cell(table, "%s", fm_figure_text(text, sizeof(text), &level->latency_ns));
+		fm_table_cell(table, "%s", fm_figure_text(text, sizeof(text), &level->latency_cycles));
+		fm_table_cell(table, "%s", fm_figure_text(text, sizeof(text), &level->latency_small_pages_ns));
 	}
 	fm_table_print(table, output, 0, width);
 	fm_table_free(table);
@@ -99,9 +111,7 @@ static void print_latency_plot(const struct fm_machine *machine, FILE *output, u
 	const char *names[FM_LEVELS_MAX];
 	char titles[FM_LEVELS_MAX][16];
 	struct fm_plot plot = {
-	    .title = "Latency against data-set size (log scales; solid: 2 MiB pages, dotted: 4 KiB pages; "
-	             "| marks where a level ends)",
-	    .y_unit = " ns",
+	    .title = "Latency in ns against data-set size (solid: 2 MiB pages, dotted: 4 KiB; | ends a level)",
 	    .x_is_bytes = true,
 	    .width = width,
 	    .height = 14,
@@ -129,7 +139,7 @@ static void print_latency_plot(const struct fm_machine *machine, FILE *output, u
 		                                                      .count = curve->count};
 	}
 	if (plot.series_count == 1)
-		plot.title = "Latency against data-set size (log scales, 4 KiB pages; | marks where a level ends)";
+		plot.title = "Latency in ns against data-set size (4 KiB pages; | ends a level)";
 	for (unsigned i = 0; i < machine->level_count; i++)
 		if (machine->levels[i].effective_bytes.available) {
 			snprintf(titles[plot.mark_count], sizeof(titles[0]), "%s|", machine->levels[i].name);
@@ -201,7 +211,7 @@ static void print_bandwidth_table(const struct fm_machine *machine, FILE *output
 			    find_bandwidth(machine, level, (enum fm_stream_kernel_index)kernel, isa, threads);
 			char text[64];
 
-			fm_table_cell(table, "%s", point ? figure_text(text, sizeof(text), &point->gbs) : "");
+			fm_table_cell(table, "%s", point ? fm_figure_text(text, sizeof(text), &point->gbs) : "");
 		}
 	}
 	fm_table_print(table, output, 2, width);
@@ -245,7 +255,7 @@ static void print_concurrency(const struct fm_machine *machine, FILE *output)
 	char text[64], other[64];
 
 	fprintf(output, "Outstanding misses per core: %s%s%s\n",
-	        figure_text(text, sizeof(text), &machine->outstanding_misses),
+	        fm_figure_text(text, sizeof(text), &machine->outstanding_misses),
 	        machine->outstanding_misses.available ? "" : " ",
 	        machine->outstanding_misses.available ? "" : machine->outstanding_misses.why);
 	if (!machine->loaded_count) {
@@ -255,7 +265,7 @@ static void print_concurrency(const struct fm_machine *machine, FILE *output)
 		for (unsigned i = 0; i < machine->loaded_count; i++)
 			fprintf(output, "  %6.1f GB/s   %s\n",
 			        machine->loaded[i].traffic_gbs.available ? machine->loaded[i].traffic_gbs.value : NAN,
-			        figure_text(other, sizeof(other), &machine->loaded[i].latency_ns));
+			        fm_figure_text(other, sizeof(other), &machine->loaded[i].latency_ns));
 	}
 }
 
@@ -299,7 +309,7 @@ static void print_transfers(const struct fm_machine *machine, FILE *output, unsi
 
 				if ((pair->from_cpu == machine->cpus.cpu[i] && pair->to_cpu == machine->cpus.cpu[j]) ||
 				    (pair->from_cpu == machine->cpus.cpu[j] && pair->to_cpu == machine->cpus.cpu[i]))
-					figure_text(text, sizeof(text), &pair->ns);
+					fm_figure_text(text, sizeof(text), &pair->ns);
 			}
 			fm_table_cell(table, "%s", i == j ? "·" : text);
 		}
@@ -328,8 +338,8 @@ static void print_numa(const struct fm_machine *machine, FILE *output, unsigned 
 		fm_table_cell(table, "%u", pair->cpu_node);
 		fm_table_cell(table, "%u", pair->memory_node);
 		fm_table_cell(table, "%u", pair->threads);
-		fm_table_cell(table, "%s", figure_text(text, sizeof(text), &pair->gbs));
-		fm_table_cell(table, "%s", figure_text(text, sizeof(text), &pair->latency_ns));
+		fm_table_cell(table, "%s", fm_figure_text(text, sizeof(text), &pair->gbs));
+		fm_table_cell(table, "%s", fm_figure_text(text, sizeof(text), &pair->latency_ns));
 	}
 	fm_table_print(table, output, 2, width);
 	fm_table_free(table);
@@ -341,7 +351,7 @@ void fm_machine_print(const struct fm_machine *machine, FILE *output, unsigned w
 	unsigned all = machine->cpus.count;
 
 	print_head(machine, output);
-	fm_disturbance_print(&machine->disturbance, output);
+	fm_disturbance_print(&machine->disturbance, output, width);
 	fputc('\n', output);
 	print_levels(machine, output, width);
 	fputc('\n', output);
@@ -380,7 +390,7 @@ void fm_machine_print(const struct fm_machine *machine, FILE *output, unsigned w
 
 			fprintf(output, "  %10s  %s\n",
 			        fm_text_bytes(bytes, sizeof(bytes), (double)curve->points[i].bytes),
-			        figure_text(text, sizeof(text), &curve->points[i].ns));
+			        fm_figure_text(text, sizeof(text), &curve->points[i].ns));
 		}
 	}
 }

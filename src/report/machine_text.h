@@ -13,6 +13,6 @@ void fm_machine_print(const struct fm_machine *machine, FILE *output, unsigned w
 void fm_machine_print_separated(const struct fm_machine *machine, FILE *output, const char *separator);
 
 /* "undisturbed", or how many of the trials were and why. */
-void fm_disturbance_print(const struct fm_disturbance *disturbance, FILE *output);
+void fm_disturbance_print(const struct fm_disturbance *disturbance, FILE *output, unsigned width);
 
 #endif

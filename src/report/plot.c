@@ -111,9 +111,7 @@ void fm_plot_print(const struct fm_plot *plot, FILE *output)
 		fprintf(output, "%*s \xe2\x94\x82", LABEL_COLUMNS - 1, label);
 		for (unsigned column = 0; column < canvas.columns; column++)
 			print_cell(output, canvas.cells[row * canvas.columns + column]);
-		fputs(row ? "\n" : plot->y_unit, output);
-		if (!row)
-			fputc('\n', output);
+		fputc('\n', output);
 	}
 	fprintf(output, "%*s\xe2\x94\x94", LABEL_COLUMNS, "");
 	for (unsigned column = 0; column < canvas.columns; column++)

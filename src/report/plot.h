@@ -13,11 +13,10 @@ struct fm_plot_series {
 };
 
 struct fm_plot {
-	const char *title;
-	const char *y_unit;
-	bool x_is_bytes; /* label the axis with KiB and MiB */
-	unsigned width;  /* of the whole picture in characters */
-	unsigned height; /* of the drawing area */
+	const char *title; /* names the unit of y */
+	bool x_is_bytes;   /* label the axis with KiB and MiB */
+	unsigned width;    /* of the whole picture in characters */
+	unsigned height;   /* of the drawing area */
 	const struct fm_plot_series *series;
 	unsigned series_count;
 	const double *marks; /* x positions to mark below the axis */

@@ -1,0 +1,37 @@
+# For the command-line tests: sh script.sh TOOL SOURCE BUILD. Counts checks; a script that made none fails.
+set -u
+tool=$1
+source=$2
+build=$3
+checks=0
+failures=0
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export XDG_DATA_HOME="$scratch/data"
+
+fail() { failures=$((failures + 1)); echo "FAILED: $*"; }
+
+# expect STATUS PATTERN COMMAND...: exit status, and a pattern that standard output or error must match
+expect() {
+	status=$1 pattern=$2
+	shift 2
+	checks=$((checks + 1))
+	"$@" >"$scratch/out" 2>"$scratch/err"
+	got=$?
+	[ "$got" = "$status" ] || fail "'$*' ended with $got instead of $status: $(cat "$scratch/err")"
+	[ -z "$pattern" ] || cat "$scratch/out" "$scratch/err" | grep -qE -- "$pattern" ||
+		fail "'$*' did not say \"$pattern\": $(cat "$scratch/out" "$scratch/err" | head -5)"
+}
+
+holds() {
+	checks=$((checks + 1))
+	"$@" || fail "'$*' does not hold"
+}
+
+skip() { echo "SKIPPED: $*"; exit 77; }
+
+finish() {
+	echo "$checks checks, $failures failed"
+	[ "$checks" -gt 0 ] && [ "$failures" = 0 ]
+	exit $?
+}

@@ -1,0 +1,34 @@
+#!/bin/sh
+# Wrong usage: exit status 2, one line on standard error that says what to do, nothing on standard output.
+. "$(dirname "$0")/common.sh"
+wrong() {
+	pattern=$1
+	shift
+	expect 2 "$pattern" "$tool" "$@"
+	holds [ ! -s "$scratch/out" ]
+	holds [ "$(wc -l <"$scratch/err")" = 1 ]
+	holds grep -q '^fathom: ' "$scratch/err"
+}
+wrong 'no verb "machin", did you mean "machine"' machin
+wrong 'no verb "frobnicate"' frobnicate
+wrong 'no verb "frobnicate"' help frobnicate
+for verb in $("$tool" --complete); do
+	wrong '"--nonsense" is not understood here' "$verb" --nonsense
+	wrong '"-Z" is not understood here' "$verb" -Z
+	[ "$verb" = help ] || wrong '"stray" is not understood here' "$verb" stray
+done
+wrong 'did you mean --quick' machine --quikc
+wrong 'exclude each other' machine --quick --full
+wrong 'leave the other options out' machine --show --quick
+wrong 'is not a duration' machine --budget soon
+wrong 'is not a duration' machine --budget 0
+wrong 'needs a value' machine --budget
+wrong 'needs a value' machine -C
+wrong 'takes no value' machine --quick=yes
+wrong 'does not exist: this machine has CPUs' machine -C 4090
+wrong 'is not a CPU list' machine -C 1-
+wrong 'is not a CPU list' machine -C zero
+wrong 'takes a whole number from 0 to 100' machine --tolerate 101
+wrong '--seed takes a whole number' machine --seed -1
+FATHOM_CPU=avx9 expect 2 'unknown instruction set "avx9"' "$tool" doctor
+finish

@@ -1,0 +1,198 @@
+/* CPU lists, buffers, teams; and the live measurements on tiny budgets, for their structure rather than their values.
+ */
+#include "unit/check.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "machine/bandwidth.h"
+#include "machine/buffer.h"
+#include "machine/concurrency.h"
+#include "machine/team.h"
+#include "machine/topology.h"
+
+static void cpu_lists(void **state)
+{
+	static const char *const wrong[] = {"",    "x",   "0,", ",0",  "0-",
+	                                    "3-1", "0 1", "-1", "0-x", "99999999999999999999"};
+	struct fm_cpu_list list, allowed;
+	struct fm_error error;
+	char text[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_int_equal(fm_cpu_list_parse(wrong[i], &list, &error), -EINVAL);
+	assert_int_equal(fm_cpu_list_parse("4090", &list, &error), -EINVAL);
+	assert_non_null(strstr(error.message, "does not exist"));
+	assert_int_equal(fm_cpu_list_allowed(&allowed, &error), 0);
+	assert_true(allowed.count > 0);
+	assert_int_equal(
+	    fm_cpu_list_parse(fm_cpu_list_text(text, sizeof(text), &(struct fm_cpu_list){1, {allowed.cpu[0]}}), &list,
+	                      &error),
+	    0);
+	assert_int_equal(list.count, 1);
+	assert_string_equal(fm_cpu_list_text(text, sizeof(text), &(struct fm_cpu_list){5, {0, 1, 2, 5, 7}}), "0-2,5,7");
+}
+
+static void topology_is_plausible(void **state)
+{
+	struct fm_topology topology;
+	struct fm_error error;
+
+	(void)state;
+	assert_int_equal(fm_topology_read(&topology, &error), 0);
+	assert_true(topology.cpus >= topology.cores && topology.cores >= topology.packages && topology.packages >= 1);
+	assert_true(topology.memory_bytes > 1 << 20);
+	for (unsigned i = 1; i < topology.cache_count; i++)
+		assert_true(topology.caches[i].level > topology.caches[i - 1].level);
+	assert_true(fm_memory_available() > 0);
+}
+
+static void buffers_too_large_are_refused(void **state)
+{
+	struct fm_buffer buffer;
+	struct fm_error error;
+
+	(void)state;
+	assert_int_equal(fm_buffer_allocate((size_t)1 << 62, FM_PAGES_SMALL, -1, &buffer, &error), -ENOMEM);
+	assert_non_null(strstr(error.message, "not enough memory"));
+	assert_int_equal(fm_buffer_allocate(1 << 16, FM_PAGES_SMALL, -1, &buffer, &error), 0);
+	buffer.bytes = 64;
+	assert_int_equal(fm_chain_build(&buffer, &(struct fm_random){{1, 2}}, (void *[2]){NULL}, 2, &error), -EINVAL);
+	fm_buffer_free(&buffer);
+}
+
+struct counting {
+	atomic_uint prepared, worked;
+	unsigned cpus_seen[4];
+};
+
+static void prepare(void *context, unsigned index)
+{
+	struct counting *counting = context;
+
+	(void)index;
+	atomic_fetch_add(&counting->prepared, 1);
+}
+
+static void work(void *context, unsigned index)
+{
+	struct counting *counting = context;
+
+	counting->cpus_seen[index]++;
+	atomic_fetch_add(&counting->worked, 1);
+}
+
+static void teams_run_whom_they_should(void **state)
+{
+	struct fm_cpu_list allowed, list = {.count = 4};
+	struct counting counting = {0};
+	struct fm_team_time times[4];
+	const unsigned who[] = {3, 1};
+	struct fm_team *team;
+
+	(void)state;
+	assert_int_equal(fm_cpu_list_allowed(&allowed, NULL), 0);
+	for (unsigned i = 0; i < 4; i++)
+		list.cpu[i] = allowed.cpu[i % allowed.count];
+	assert_int_equal(fm_team_create(&list, &team, NULL), 0);
+	for (unsigned round = 0; round < 50; round++)
+		fm_team_run(team, NULL, 4, prepare, work, &counting, times);
+	assert_int_equal(counting.prepared, 200);
+	assert_int_equal(counting.worked, 200);
+	for (unsigned i = 0; i < 4; i++) {
+		assert_int_equal(counting.cpus_seen[i], 50);
+		assert_true(times[i].end_ns >= times[i].begin_ns);
+	}
+	fm_team_run(team, who, 2, NULL, work, &counting, times);
+	assert_int_equal(counting.worked, 202);
+	assert_int_equal(counting.cpus_seen[0], 51);
+	assert_int_equal(counting.cpus_seen[1], 51);
+	fm_team_destroy(team);
+}
+
+static int session_set_up(void **state)
+{
+	struct fm_session *session = calloc(1, sizeof(*session));
+
+	if (!session || fm_topology_read(&session->topology, NULL) || fm_cpu_list_allowed(&session->cpus, NULL))
+		return -1;
+	session->effort = FM_EFFORT_QUICK;
+	if (session->cpus.count > 2)
+		session->cpus.count = 2;
+	fm_random_seed(&session->random, 1);
+	fm_disturbance_open(&session->watch);
+	session->deadline_ns = fm_clock_now() + 1000000000u;
+	session->memory_limit = 1 << 30;
+	*state = session;
+	return fm_team_create(&session->cpus, &session->team, NULL);
+}
+
+static int session_tear_down(void **state)
+{
+	struct fm_session *session = *state;
+
+	fm_team_destroy(session->team);
+	fm_disturbance_close(&session->watch);
+	free(session);
+	return 0;
+}
+
+/* The machinery for several nodes runs on one node too: a matrix of one. */
+static void numa_on_what_there_is(void **state)
+{
+	struct fm_session *session = *state;
+	struct fm_numa_pair *pairs = calloc(FM_NODES_MAX * FM_NODES_MAX, sizeof(*pairs));
+	struct fm_error error = {0};
+	unsigned count = 0;
+	int status = fm_numa_measure(session, 16 << 20, 0.1, pairs, &count, &error);
+
+	if (status)
+		fail_msg("%s", error.message);
+	assert_true(count >= 1);
+	assert_true(pairs[0].threads >= 1);
+	assert_true(pairs[0].gbs.available && pairs[0].gbs.value > 0);
+	assert_true(pairs[0].latency_ns.available && pairs[0].latency_ns.value > 0);
+	free(pairs);
+}
+
+static void concurrency_on_what_there_is(void **state)
+{
+	struct fm_session *session = *state;
+	struct fm_parallel_point parallel[FM_PARALLEL_POINTS_MAX];
+	struct fm_loaded_point loaded[FM_LOAD_POINTS_MAX];
+	struct fm_transfer *transfers = NULL;
+	struct fm_figure outstanding;
+	struct fm_error error;
+	unsigned count = 0;
+	int status;
+
+	assert_int_equal(fm_parallel_measure(session, 16 << 20, 0.05, parallel, &count, &outstanding, &error), 0);
+	assert_true(count > 4 && outstanding.available && outstanding.value >= 1);
+	status = fm_loaded_measure(session, 16 << 20, 0.05, loaded, &count, &error);
+	assert_int_equal(status, session->cpus.count < 2 ? -ENOTSUP : 0);
+	if (!status)
+		assert_true(loaded[0].latency_ns.available);
+	status = fm_transfer_measure(session, 0.05, &transfers, &count, &error);
+	assert_int_equal(status, session->cpus.count < 2 ? -ENOTSUP : 0);
+	if (!status)
+		assert_int_equal(count, 1);
+	free(transfers);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(cpu_lists),
+	    cmocka_unit_test(topology_is_plausible),
+	    cmocka_unit_test(buffers_too_large_are_refused),
+	    cmocka_unit_test(teams_run_whom_they_should),
+	    cmocka_unit_test_setup_teardown(numa_on_what_there_is, session_set_up, session_tear_down),
+	    cmocka_unit_test_setup_teardown(concurrency_on_what_there_is, session_set_up, session_tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

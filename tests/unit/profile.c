@@ -1,0 +1,254 @@
+/* The machine profile: a round trip, hostile files, symbolic links. */
+#include "unit/check.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "machine/machine.h"
+#include "json/figure.h"
+#include "report/machine_text.h"
+
+static struct fm_figure figure(double value, const char *unit)
+{
+	return fm_figure_make(value, value * 0.9, value * 1.1, unit, FM_ORIGIN_measured, "kernels", 12);
+}
+
+static struct fm_machine *invent(void)
+{
+	struct fm_machine *machine = calloc(1, sizeof(*machine));
+
+	strcpy(machine->taken, "2026-01-02T03:04:05Z");
+	strcpy(machine->topology.host, "example");
+	strcpy(machine->topology.processor, "Some Processor");
+	machine->topology.cpus = machine->topology.cores = 4;
+	machine->topology.packages = machine->topology.nodes = 1;
+	machine->topology.cache_count = 1;
+	machine->topology.caches[0] = (struct fm_cache){1, 32768, 64, 8, 1};
+	machine->cpus = (struct fm_cpu_list){3, {0, 1, 3}};
+	machine->effort = FM_EFFORT_FULL;
+	machine->seed = 7;
+	machine->disturbance = (struct fm_disturbance){.trials = 100, .disturbed = 3, .cause = {1, 2, 0}};
+	machine->frequency_ghz = figure(3, "GHz");
+	machine->level_count = 2;
+	strcpy(machine->levels[0].name, "L1");
+	machine->levels[0].advertised_bytes = 32768;
+	machine->levels[0].effective_bytes = figure(30000, "B");
+	machine->levels[0].latency_ns = figure(1.25, "ns");
+	machine->levels[0].latency_cycles = figure(4, "cycles");
+	machine->levels[0].latency_small_pages_ns = fm_figure_unavailable("not asked for");
+	strcpy(machine->levels[1].name, "memory");
+	machine->levels[1].effective_bytes = fm_figure_unavailable("endless");
+	machine->levels[1].latency_ns = figure(100, "ns");
+	machine->levels[1].latency_cycles = figure(300, "cycles");
+	machine->bandwidths = calloc(2, sizeof(*machine->bandwidths));
+	machine->bandwidth_count = 2;
+	machine->bandwidths[0] = (struct fm_bandwidth){.level = 1,
+	                                               .kernel = FM_STREAM_copy,
+	                                               .isa = FM_ISA_sse,
+	                                               .threads = 3,
+	                                               .bytes = 4096,
+	                                               .gbs = figure(11, "GB/s")};
+	machine->bandwidths[1] = (struct fm_bandwidth){.level = 0,
+	                                               .kernel = FM_STREAM_load,
+	                                               .isa = FM_ISA_sse,
+	                                               .threads = 1,
+	                                               .bytes = 4096,
+	                                               .gbs = figure(99, "GB/s")};
+	machine->curves[FM_PAGES_SMALL].points = calloc(2, sizeof(struct fm_latency_point));
+	machine->curves[FM_PAGES_SMALL].count = 2;
+	machine->curves[FM_PAGES_SMALL].points[0] = (struct fm_latency_point){16384, figure(1.2, "ns")};
+	machine->curves[FM_PAGES_SMALL].points[1] = (struct fm_latency_point){1 << 26, figure(100, "ns")};
+	machine->curves[FM_PAGES_HUGE].why = fm_figure_unavailable("no huge pages");
+	machine->outstanding_misses = figure(12, "misses");
+	machine->transfers = calloc(1, sizeof(*machine->transfers));
+	machine->transfers[0] = (struct fm_transfer){0, 3, figure(40, "ns")};
+	machine->transfer_count = 1;
+	machine->loaded_why = fm_figure_unavailable("one CPU");
+	return machine;
+}
+
+static char path[] = "/tmp/fathom-test-XXXXXX";
+static char file[64];
+
+static int set_up(void **state)
+{
+	(void)state;
+	strcpy(path, "/tmp/fathom-test-XXXXXX");
+	if (!mkdtemp(path))
+		return -1;
+	snprintf(file, sizeof(file), "%s/deep/er/profile.json", path);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	char command[128];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -rf %s", path);
+	return system(command);
+}
+
+static void round_trip(void **state)
+{
+	struct fm_machine *machine = invent(), *read = NULL;
+	struct fm_error error;
+	json_t *first, *second;
+
+	(void)state;
+	assert_int_equal(fm_profile_save(file, machine, &error), 0);
+	assert_int_equal(fm_profile_load(file, &read, &error), 0);
+	first = fm_machine_to_json(machine);
+	second = fm_machine_to_json(read);
+	assert_true(json_equal(first, second));
+	assert_string_equal(read->levels[0].latency_small_pages_ns.why, "not asked for");
+	assert_int_equal(read->bandwidths[1].threads, 3); /* sorted by level in the file */
+	assert_non_null(fm_machine_level(read, "memory"));
+	assert_null(fm_machine_level(read, "L9"));
+	json_decref(first);
+	json_decref(second);
+	fm_machine_free(machine);
+	fm_machine_free(read);
+}
+
+/* Cut the file at every length, and put a wrong byte at every place: never a crash, never half a machine. */
+static void damaged_files(void **state)
+{
+	struct fm_machine *machine = invent();
+	json_t *root = fm_machine_to_json(machine);
+	char *text = json_dumps(root, JSON_COMPACT);
+	size_t length = strlen(text);
+	unsigned refused = 0;
+
+	(void)state;
+	for (size_t i = 0; i < 2 * length; i++) {
+		struct fm_machine *read = NULL;
+		struct fm_error error;
+		json_t *damaged;
+		char *copy = strdup(text);
+
+		if (i < length)
+			copy[i] = 0;
+		else
+			copy[i - length] = "}0-\"x,[e"[i % 8];
+		damaged = json_loads(copy, 0, NULL);
+		if (!damaged || fm_machine_from_json(damaged, &read, &error))
+			refused++;
+		if (read) {
+			FILE *nowhere = fopen("/dev/null", "w");
+
+			fm_machine_print(read, nowhere, 100, 1);
+			fm_machine_print_separated(read, nowhere, ",");
+			fclose(nowhere);
+		}
+		fm_machine_free(read);
+		json_decref(damaged);
+		free(copy);
+	}
+	assert_true(refused > length);
+	free(text);
+	json_decref(root);
+	fm_machine_free(machine);
+}
+
+static void other_files_are_refused(void **state)
+{
+	static const char *const texts[] = {"",
+	                                    "[]",
+	                                    "{}",
+	                                    "{\"verb\":\"doctor\"}",
+	                                    "{\"verb\":\"machine\"}",
+	                                    "{\"verb\":\"machine\",\"levels\":[]}",
+	                                    "{\"verb\":\"machine\",\"levels\":[{}]}",
+	                                    "{\"verb\":\"machine\",\"levels\":[1,2,3,4,5,6,7,8,9,10]}",
+	                                    "\x00\x01\x02"};
+	char name[64];
+
+	(void)state;
+	snprintf(name, sizeof(name), "%s/other.json", path);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct fm_machine *read = NULL;
+		struct fm_error error;
+		FILE *other = fopen(name, "w");
+
+		fputs(texts[i], other);
+		fclose(other);
+		assert_true(fm_profile_load(name, &read, &error) < 0);
+		assert_null(read);
+		assert_non_null(strstr(error.message, "other.json"));
+	}
+}
+
+/* Somebody put a symbolic link where the profile goes: it is replaced, its target untouched. */
+static void links_are_not_followed(void **state)
+{
+	struct fm_machine *machine = invent();
+	struct fm_error error;
+	struct stat information;
+	char target[64], link[64], line[32] = "";
+	FILE *victim;
+
+	(void)state;
+	snprintf(target, sizeof(target), "%s/victim", path);
+	snprintf(link, sizeof(link), "%s/profile.json", path);
+	victim = fopen(target, "w");
+	fputs("precious", victim);
+	fclose(victim);
+	assert_int_equal(symlink(target, link), 0);
+	assert_int_equal(fm_profile_save(link, machine, &error), 0);
+	assert_int_equal(lstat(link, &information), 0);
+	assert_true(S_ISREG(information.st_mode));
+	victim = fopen(target, "r");
+	assert_non_null(fgets(line, sizeof(line), victim));
+	fclose(victim);
+	assert_string_equal(line, "precious");
+	fm_machine_free(machine);
+}
+
+static void cannot_be_written(void **state)
+{
+	struct fm_machine *machine = invent();
+	struct fm_error error;
+
+	(void)state;
+	assert_true(fm_profile_save("/proc/nowhere/profile.json", machine, &error) < 0);
+	assert_non_null(strstr(error.message, "/proc/nowhere"));
+	fm_machine_free(machine);
+}
+
+static void path_follows_the_standard(void **state)
+{
+	struct fm_error error;
+	char *found = NULL;
+
+	(void)state;
+	setenv("XDG_DATA_HOME", "/data", 1);
+	assert_int_equal(fm_profile_default_path(&found, &error), 0);
+	assert_int_equal(strncmp(found, "/data/fathom/machines/", 22), 0);
+	free(found);
+	setenv("XDG_DATA_HOME", "relative", 1);
+	setenv("HOME", "/home/somebody", 1);
+	assert_int_equal(fm_profile_default_path(&found, &error), 0);
+	assert_int_equal(strncmp(found, "/home/somebody/.local/share/fathom/machines/", 44), 0);
+	free(found);
+	unsetenv("HOME");
+	unsetenv("XDG_DATA_HOME");
+	assert_int_equal(fm_profile_default_path(&found, &error), -ENOENT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(round_trip),
+	    cmocka_unit_test(damaged_files),
+	    cmocka_unit_test(other_files_are_refused),
+	    cmocka_unit_test(links_are_not_followed),
+	    cmocka_unit_test(cannot_be_written),
+	    cmocka_unit_test(path_follows_the_standard),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

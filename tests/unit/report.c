@@ -1,0 +1,113 @@
+/* Tables and plots. */
+#include "unit/check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "report/plot.h"
+#include "report/table.h"
+
+static char *print_table(const struct fm_table *table, unsigned indent, unsigned width)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *output = open_memstream(&text, &size);
+
+	fm_table_print(table, output, indent, width);
+	fclose(output);
+	return text;
+}
+
+static void tables_align(void **state)
+{
+	struct fm_table *table = fm_table_create("lrl");
+	char *text;
+
+	(void)state;
+	fm_table_cell(table, "Level");
+	fm_table_cell(table, "ns");
+	fm_table_cell(table, "note");
+	fm_table_cell(table, "L1");
+	fm_table_cell(table, "%.1f", 1.25);
+	fm_table_cell(table, "±1 µs");
+	fm_table_cell(table, "memory");
+	fm_table_cell(table, "100");
+	text = print_table(table, 1, 80);
+	assert_string_equal(text, " Level    ns  note\n L1      1.2  ±1 µs\n memory  100\n");
+	free(text);
+	fm_table_free(table);
+}
+
+static void last_column_wraps(void **state)
+{
+	struct fm_table *table = fm_table_create("lw");
+	char *text;
+
+	(void)state;
+	fm_table_cell(table, "why");
+	fm_table_cell(table, "one two three four five six seven");
+	text = print_table(table, 0, 20);
+	assert_string_equal(text, "why  one two three\n     four five six\n     seven\n");
+	free(text);
+	fm_table_free(table);
+}
+
+static void plots_fit(void **state)
+{
+	const double x[] = {16384, 32768, 65536, 1 << 20, 1 << 26};
+	const double y[] = {1, 1, 4, 5, 100};
+	const double mark = 40000;
+	const char *const name = "L1|";
+	const struct fm_plot_series series = {"a", x, y, 5};
+	const struct fm_plot plot = {.title = "t",
+	                             .x_is_bytes = true,
+	                             .width = 80,
+	                             .height = 10,
+	                             .series = &series,
+	                             .series_count = 1,
+	                             .marks = &mark,
+	                             .mark_names = &name,
+	                             .mark_count = 1};
+	char *text = NULL;
+	size_t size;
+	FILE *output = open_memstream(&text, &size);
+	unsigned lines = 0;
+
+	(void)state;
+	fm_plot_print(&plot, output);
+	fclose(output);
+	assert_non_null(strstr(text, "16K"));
+	assert_non_null(strstr(text, "64M"));
+	assert_non_null(strstr(text, "L1|"));
+	for (char *line = strtok(text, "\n"); line; line = strtok(NULL, "\n"), lines++)
+		assert_true(fm_text_width(line) <= 80);
+	assert_int_equal(lines, 1 + 10 + 1 + 1 + 1);
+	free(text);
+}
+
+static void empty_plots_are_nothing(void **state)
+{
+	const struct fm_plot plot = {.title = "t", .width = 80, .height = 10};
+	char *text = NULL;
+	size_t size;
+	FILE *output = open_memstream(&text, &size);
+
+	(void)state;
+	fm_plot_print(&plot, output);
+	fclose(output);
+	assert_string_equal(text, "");
+	free(text);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(tables_align),
+	    cmocka_unit_test(last_column_wraps),
+	    cmocka_unit_test(plots_fit),
+	    cmocka_unit_test(empty_plots_are_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
