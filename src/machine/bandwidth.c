@@ -13,6 +13,9 @@ enum {
 	PAGE_BYTES = 4096,
 	ELEMENT_BYTES = 8,
 	STREAMING_LEAST = 32 << 20,
+	/* Between streams, so that they do not lie a power of two apart and compete for the same banks of memory. */
+	GAP_PAGES = 5,
+	SLACK_BYTES = 4 * (GAP_PAGES + 1) * PAGE_BYTES, /* for four streams */
 };
 
 /* The work of one thread. */
@@ -39,15 +42,10 @@ static int worker_prepare(struct worker *worker, const struct fm_buffer *arena, 
 {
 	const struct fm_stream_kernel *kernel = &fm_stream_kernels[index];
 	size_t blocks = bytes / kernel->streams / FM_BLOCK_BYTES;
-	size_t spacing = (blocks * FM_BLOCK_BYTES + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+	size_t spacing = ((blocks * FM_BLOCK_BYTES + PAGE_BYTES - 1) / PAGE_BYTES + GAP_PAGES) * PAGE_BYTES;
 	size_t warm_blocks = streaming ? blocks / 3 : blocks;
 
-	if (spacing * kernel->streams > arena->bytes) {
-		blocks = (arena->bytes / kernel->streams / PAGE_BYTES * PAGE_BYTES) / FM_BLOCK_BYTES;
-		spacing = blocks * FM_BLOCK_BYTES;
-		warm_blocks = streaming ? blocks / 3 : blocks;
-	}
-	if (!warm_blocks)
+	if (!warm_blocks || spacing * kernel->streams > arena->bytes)
 		return fm_error_set(error, EINVAL, "%zu bytes are too few for the %s kernel", bytes, kernel->name);
 	worker->function = kernel->variant[isa];
 	worker->arguments.scalar = worker->warm.scalar = 1.0;
@@ -229,8 +227,8 @@ int fm_bandwidth_measure(struct fm_session *session, struct fm_bandwidth *list, 
 	}
 	for (unsigned i = 0; i < count; i++)
 		for (unsigned j = 0; j < list[i].threads; j++)
-			if (list[i].bytes + 4 * PAGE_BYTES > arenas.bytes[j])
-				arenas.bytes[j] = list[i].bytes + 4 * PAGE_BYTES;
+			if (list[i].bytes + SLACK_BYTES > arenas.bytes[j])
+				arenas.bytes[j] = list[i].bytes + SLACK_BYTES;
 	status = arenas_create(&arenas, session, NULL, threads, error);
 	if (status)
 		goto out;
@@ -275,7 +273,7 @@ int fm_bandwidth_once(enum fm_stream_kernel_index kernel, enum fm_isa isa, size_
 	struct job job = {0};
 	struct fm_buffer arena = {0};
 	bool disturbed;
-	int status = fm_buffer_allocate(bytes + 4 * PAGE_BYTES, FM_PAGES_SMALL, -1, &arena, error);
+	int status = fm_buffer_allocate(bytes + SLACK_BYTES, FM_PAGES_SMALL, -1, &arena, error);
 
 	if (status)
 		return status;
@@ -344,7 +342,7 @@ static int numa_prepare(struct numa_work *work, struct fm_session *session, stru
 		return fm_error_set(error, ENOMEM, "out of memory");
 	share = bytes / pair->threads > STREAMING_LEAST ? bytes / pair->threads : STREAMING_LEAST;
 	for (unsigned i = 0; i < pair->threads; i++)
-		work->arenas.bytes[i] = share + PAGE_BYTES;
+		work->arenas.bytes[i] = share + SLACK_BYTES;
 	status = arenas_create(&work->arenas, session, work->who, pair->threads, error);
 	for (unsigned i = 0; i < pair->threads && !status; i++)
 		status = worker_prepare(&work->job.workers[i], &work->arenas.buffers[i], FM_STREAM_load,

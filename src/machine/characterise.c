@@ -120,8 +120,8 @@ static double size_inside(double below, double capacity, double advertised)
 {
 	if (!below)
 		return fmin(advertised, capacity) > 0.75 * advertised ? advertised / 2 : capacity / 2;
-	if (4 * below <= 0.5 * capacity)
-		return 4 * below;
+	if (3 * below <= 0.5 * capacity)
+		return 3 * below;
 	return sqrt(fmin(2 * below, capacity) * 0.6 * capacity);
 }
 
