@@ -28,7 +28,9 @@ run: setup-build
 	@$(MAKE) --no-print-directory all
 	$(BUILD)/fathom machine --quick
 
+# configured again: the libraries of the tests may have been installed just now
 test: setup-test
+	@cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX) >/dev/null
 	@$(MAKE) --no-print-directory all
 	@scripts/test $(BUILD)
 

@@ -83,15 +83,13 @@ int main(int argc, char **argv)
 		return print_completions(argc > 2 ? argv[2] : NULL);
 	command = fm_command_find(argv[1]);
 	if (!command) {
-		const char *names[32];
-		unsigned count = 0;
+		enum { COUNT = sizeof(fm_commands) / sizeof(fm_commands[0]) - 1 };
+		const char *names[COUNT];
 		const char *near;
 
-		while (count < 32 && fm_commands[count]) {
-			names[count] = fm_commands[count]->name;
-			count++;
-		}
-		near = fm_suggest(argv[1], names, count);
+		for (unsigned i = 0; i < COUNT; i++)
+			names[i] = fm_commands[i]->name;
+		near = fm_suggest(argv[1], names, COUNT);
 		fprintf(stderr, "fathom: there is no verb \"%s\"%s%s%s: 'fathom --help' lists them\n", argv[1],
 		        near ? ", did you mean \"" : "", near ? near : "", near ? "\"?" : "");
 		return FM_EXIT_USAGE;

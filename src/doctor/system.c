@@ -32,8 +32,10 @@ void fm_probe_processor(struct fm_capability *capability)
 	}
 	for (int isa = 0; isa < FM_ISA_COUNT; isa++)
 		if (fm_isa_supported((enum fm_isa)isa)) {
-			strcat(sets, *sets ? ", " : "");
-			strcat(sets, fm_isa_name((enum fm_isa)isa));
+			size_t used = strlen(sets);
+
+			snprintf(sets + used, sizeof(sets) - used, "%s%s", used ? ", " : "",
+			         fm_isa_name((enum fm_isa)isa));
 		}
 	fm_capability_yes(capability, "%s, %u CPU%s; %s", topology.processor, topology.cpus,
 	                  topology.cpus == 1 ? "" : "s", sets);

@@ -9,8 +9,6 @@
 
 #include "doctor/subjects.h"
 
-extern char **environ;
-
 /* Run a program found in PATH and collect the beginning of what it says; its exit status, or -1 when it cannot run. */
 static int run_program(const char *const *arguments, char *ret_said, size_t size)
 {
@@ -32,7 +30,7 @@ static int run_program(const char *const *arguments, char *ret_said, size_t size
 	posix_spawn_file_actions_destroy(&actions);
 	close(ends[1]);
 	if (child > 0) {
-		char rest[256];
+		char rest[256] = "";
 
 		while ((length = read(ends[0], used + 1 < size ? ret_said + used : rest,
 		                      used + 1 < size ? size - 1 - used : sizeof(rest))) > 0)

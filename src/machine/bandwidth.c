@@ -331,6 +331,8 @@ static int numa_prepare(struct numa_work *work, struct fm_session *session, stru
 	for (unsigned i = 0; i < session->cpus.count; i++)
 		if (fm_topology_node_of(session->cpus.cpu[i]) == pair->cpu_node)
 			work->who[pair->threads++] = i;
+	if (!pair->threads)
+		return fm_error_set(error, EINVAL, "none of our CPUs is in NUMA node %u", pair->cpu_node);
 	status = job_create(&work->job, session, pair->threads, error);
 	if (status)
 		return status;

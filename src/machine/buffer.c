@@ -103,7 +103,7 @@ static long long huge_bytes_at(const void *address)
 
 int fm_huge_pages_probe(struct fm_error *error)
 {
-	struct fm_buffer buffer;
+	struct fm_buffer buffer = {0};
 	char setting[64] = "not there";
 	long long huge;
 	int status = fm_buffer_allocate(4 * HUGE_BYTES, FM_PAGES_HUGE, -1, &buffer, error);

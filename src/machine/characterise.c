@@ -131,7 +131,7 @@ static int find_levels(struct fm_session *session, struct fm_machine *machine, s
 	const struct fm_latency_curve *curve = &machine->curves[session->huge_pages ? FM_PAGES_HUGE : FM_PAGES_SMALL];
 	struct fm_curve_point *points = calloc(curve->count, sizeof(*points));
 	struct fm_plateau plateaus[FM_LEVELS_MAX];
-	int plateau_of_cache[FM_CACHES_MAX];
+	int plateau_of_cache[FM_CACHES_MAX] = {0};
 	double advertised[FM_CACHES_MAX];
 	unsigned count, trials = 0;
 	double below = 0, largest;
@@ -197,7 +197,7 @@ static void list_sizes(const struct fm_machine *machine, struct fm_latency_visit
 static int visit_levels(struct fm_session *session, struct fm_machine *machine, double seconds, struct fm_error *error)
 {
 	struct fm_latency_visits *visits = &session->level_visits;
-	unsigned level[FM_LEVELS_MAX];
+	unsigned level[FM_LEVELS_MAX] = {0};
 	int status;
 
 	list_sizes(machine, visits, level);
@@ -216,7 +216,7 @@ static int visit_levels_on_small_pages(struct fm_session *session, struct fm_mac
                                        struct fm_error *error)
 {
 	struct fm_latency_visits visits = {0};
-	unsigned level[FM_LEVELS_MAX];
+	unsigned level[FM_LEVELS_MAX] = {0};
 	int status;
 
 	if (!session->huge_pages)

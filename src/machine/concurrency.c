@@ -313,9 +313,11 @@ int fm_transfer_measure(struct fm_session *session, double seconds, struct fm_tr
 	list = calloc(count, sizeof(*list));
 	work = calloc(count, sizeof(*work));
 	measurements = calloc(count, sizeof(*measurements));
-	status = fm_buffer_allocate(4096, FM_PAGES_SMALL, -1, &buffer, error);
-	if (!list || !work || !measurements)
+	if (!list || !work || !measurements) {
 		status = fm_error_set(error, ENOMEM, "out of memory");
+		goto out;
+	}
+	status = fm_buffer_allocate(4096, FM_PAGES_SMALL, -1, &buffer, error);
 	if (status)
 		goto out;
 	for (unsigned i = 0; i < (all ? cpus : 1); i++)

@@ -19,8 +19,8 @@ static const double least_ratio = 1.25;
 /* Latency does not fall when the data set grows; where it seems to, average (pool adjacent violators). */
 static void make_monotone(double *values, unsigned count)
 {
-	double level[POINTS_MAX];
-	unsigned weight[POINTS_MAX];
+	double level[POINTS_MAX] = {0};
+	unsigned weight[POINTS_MAX] = {0};
 	unsigned blocks = 0, position = 0;
 
 	for (unsigned i = 0; i < count; i++) {
@@ -150,7 +150,7 @@ static void set_limits(const struct fm_curve_point *points, unsigned count, unsi
 unsigned fm_levels_find(const struct fm_curve_point *points, unsigned count, unsigned most, const double *advertised,
                         struct fm_plateau *ret_plateaus)
 {
-	double values[POINTS_MAX], weights[POINTS_MAX];
+	double values[POINTS_MAX] = {0}, weights[POINTS_MAX] = {0};
 	unsigned last[FM_LEVELS_MAX], limits[FM_LEVELS_MAX];
 	unsigned parts;
 

@@ -190,7 +190,7 @@ static int check_cpu(unsigned long cpu, const struct fm_cpu_list *allowed, struc
 
 int fm_cpu_list_parse(const char *text, struct fm_cpu_list *ret_list, struct fm_error *error)
 {
-	struct fm_cpu_list list = {0}, allowed;
+	struct fm_cpu_list list = {0}, allowed = {0};
 	const char *position = text;
 	int status = fm_cpu_list_allowed(&allowed, error);
 
