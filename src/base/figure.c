@@ -114,7 +114,7 @@ bool fm_figure_agrees(const struct fm_figure *first, const struct fm_figure *sec
 	return first->available && second->available && first->low <= second->high && second->low <= first->high;
 }
 
-const char *fm_figure_text(char *buffer, size_t size, const struct fm_figure *figure)
+static const char *print_figure(char *buffer, size_t size, const struct fm_figure *figure, const char *unit)
 {
 	char number[32];
 	double percent;
@@ -126,8 +126,20 @@ const char *fm_figure_text(char *buffer, size_t size, const struct fm_figure *fi
 	fm_text_number(number, sizeof(number), figure->value);
 	percent = 100 * fm_figure_relative_width(figure);
 	if (figure->value == 0)
-		snprintf(buffer, size, "%s %s", number, figure->unit);
+		snprintf(buffer, size, "%s%s%s", number, *unit ? " " : "", unit);
+	else if (percent > 100 * FM_FIGURE_INCONCLUSIVE)
+		snprintf(buffer, size, "inconclusive");
 	else
-		snprintf(buffer, size, "%s %s ±%.*f %%", number, figure->unit, percent < 9.95 ? 1 : 0, percent);
+		snprintf(buffer, size, "%s%s%s ±%.*f %%", number, *unit ? " " : "", unit, percent < 9.95 ? 1 : 0, percent);
 	return buffer;
+}
+
+const char *fm_figure_text(char *buffer, size_t size, const struct fm_figure *figure)
+{
+	return print_figure(buffer, size, figure, figure->unit);
+}
+
+const char *fm_figure_text_bare(char *buffer, size_t size, const struct fm_figure *figure)
+{
+	return print_figure(buffer, size, figure, "");
 }

@@ -51,7 +51,13 @@ double fm_figure_relative_width(const struct fm_figure *figure);
 /* Do the intervals overlap? */
 bool fm_figure_agrees(const struct fm_figure *first, const struct fm_figure *second);
 
-/* "4.05 ns ±1.2 %", "n/a". Returns buffer. */
+/* Wider than this on either side and a figure says nothing: texts call it inconclusive. */
+#define FM_FIGURE_INCONCLUSIVE 0.5
+
+/* "4.05 ns ±1.2 %", "inconclusive", "n/a". Returns buffer. */
 const char *fm_figure_text(char *buffer, size_t size, const struct fm_figure *figure);
+
+/* The same without the unit, for tables whose heading has it. */
+const char *fm_figure_text_bare(char *buffer, size_t size, const struct fm_figure *figure);
 
 #endif

@@ -435,7 +435,7 @@ static int judge_disturbance(const struct fm_machine *machine, double tolerate, 
 	for (unsigned i = 0; i < machine->level_count; i += machine->level_count - 1) {
 		const struct fm_level *level = &machine->levels[i];
 
-		if (fm_figure_relative_width(&level->latency_ns) > 0.5)
+		if (fm_figure_relative_width(&level->latency_ns) > FM_FIGURE_INCONCLUSIVE)
 			return fm_error_set(
 			    error, EBUSY,
 			    "the machine was disturbed beyond use: the latency of %s is not conclusive (interval wider "

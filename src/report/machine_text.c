@@ -211,7 +211,7 @@ static void print_bandwidth_table(const struct fm_machine *machine, FILE *output
 			    find_bandwidth(machine, level, (enum fm_stream_kernel_index)kernel, isa, threads);
 			char text[64];
 
-			fm_table_cell(table, "%s", point ? fm_figure_text(text, sizeof(text), &point->gbs) : "");
+			fm_table_cell(table, "%s", point ? fm_figure_text_bare(text, sizeof(text), &point->gbs) : "");
 		}
 	}
 	fm_table_print(table, output, 2, width);
@@ -362,12 +362,12 @@ void fm_machine_print(const struct fm_machine *machine, FILE *output, unsigned w
 	for (int isa = widest; isa >= 0; isa--) {
 		if (!measured_with(machine, FM_STREAM_load, isa, 1) || (isa != widest && verbose < 1))
 			continue;
-		fprintf(output, "Bandwidth, 1 thread, %s (bytes the kernel loads and stores)\n",
+		fprintf(output, "Bandwidth in GB/s, 1 thread, %s (bytes the kernel loads and stores)\n",
 		        fm_isa_name((enum fm_isa)isa));
 		print_bandwidth_table(machine, output, width, isa, 1);
 	}
 	if (widest >= 0 && all > 1) {
-		fprintf(output, "Bandwidth, %u threads, %s\n", all, fm_isa_name((enum fm_isa)widest));
+		fprintf(output, "Bandwidth in GB/s, %u threads, %s\n", all, fm_isa_name((enum fm_isa)widest));
 		print_bandwidth_table(machine, output, width, widest, all);
 	}
 	fputc('\n', output);

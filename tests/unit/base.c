@@ -99,6 +99,9 @@ static void figures(void **state)
 
 	(void)state;
 	assert_string_equal(fm_figure_text(text, sizeof(text), &time), "4.00 ns ±7.5 %");
+	assert_string_equal(fm_figure_text_bare(text, sizeof(text), &time), "4.00 ±7.5 %");
+	other = fm_figure_make(4, 1, 6, "ns", FM_ORIGIN_measured, "kernels", 20);
+	assert_string_equal(fm_figure_text(text, sizeof(text), &other), "inconclusive");
 	assert_near(rate.value, 16, 1e-9);
 	assert_near(rate.low, 64 / 4.4, 1e-9);
 	assert_near(rate.high, 64 / 3.8, 1e-9);

@@ -1,0 +1,587 @@
+#include "exact/core.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	REGISTERS = 64,
+	/* cycles that may lie between the next instruction to issue and the last to retire: the window times the longest
+	   wait, with room to spare */
+	RING_CYCLES = 1 << 18,
+	RING_MASK = RING_CYCLES - 1,
+	PENDING_MAX = 16,
+	STORE_AGE = 1, /* a store leaves its buffer at the earliest this long after it retired */
+};
+
+enum {
+	FLAG_MISS = 1,        /* a load that missed the first cache is outstanding */
+	FLAG_SECOND_MISS = 2,
+	FLAG_LOAD = 4,
+	FLAG_FILL_FULL = 8,
+	FLAG_QUEUE_FULL = 16,
+	FLAG_STORES_FULL = 32,
+};
+
+/* What happens in one cycle. */
+struct cycle {
+	uint8_t executed;
+	uint8_t loads;
+	uint8_t stores;
+	uint8_t multiplications;
+	uint8_t flags;
+	uint8_t cause;
+};
+
+/* A place for a line on its way. */
+struct slot {
+	uint64_t line;
+	uint64_t free_at;
+	unsigned served; /* from where it comes */
+};
+
+struct pending {
+	uint64_t line;
+	unsigned served;
+};
+
+struct fm_core_timing {
+	struct fm_hierarchy *hierarchy;
+	struct fm_simulated_core *core;
+	const struct fm_core_description *shape;
+	struct fm_timing_counts counts;
+	struct cycle *ring;
+	uint64_t accounted; /* cycles before this one are in the counts */
+
+	uint64_t issue_cycle;
+	unsigned issued; /* in that cycle */
+	uint64_t retire_cycle;
+	unsigned retired;
+	uint64_t ready[REGISTERS];
+	uint64_t divider_free;
+	/* rings of the times at which the last users of a resource let it go */
+	uint64_t *window, *load_buffers, *store_buffers;
+	uint64_t window_next, load_next, store_next;
+	uint64_t last_commit;
+	struct slot *fill_buffers, *super_queue;
+	/* hundredths of cycles, when the next line may be delivered */
+	uint64_t second_free, third_free, memory_free;
+
+	struct pending pending[PENDING_MAX]; /* prefetches of the access under way */
+	unsigned pending_count;
+};
+
+static const char *const stall_names[FM_STALL_COUNT] = {
+#define STALL(identifier, words) #identifier,
+#include "exact/stalls.def"
+#undef STALL
+};
+
+static const char *const stall_words[FM_STALL_COUNT] = {
+#define STALL(identifier, words) words,
+#include "exact/stalls.def"
+#undef STALL
+};
+
+const char *fm_stall_name(enum fm_stall stall)
+{
+	return stall_names[stall];
+}
+
+const char *fm_stall_words(enum fm_stall stall)
+{
+	return stall_words[stall];
+}
+
+static struct cycle *cycle_at(struct fm_core_timing *timing, uint64_t cycle)
+{
+	return &timing->ring[cycle & RING_MASK];
+}
+
+static void mark(struct fm_core_timing *timing, uint64_t from, uint64_t to, uint8_t flag)
+{
+	if (from < timing->accounted)
+		from = timing->accounted;
+	if (to > timing->accounted + RING_CYCLES)
+		to = timing->accounted + RING_CYCLES;
+	for (; from < to; from++)
+		cycle_at(timing, from)->flags |= flag;
+}
+
+/* Nothing that is still to come can happen before `until`. */
+static void account(struct fm_core_timing *timing, uint64_t until)
+{
+	struct fm_timing_counts *counts = &timing->counts;
+
+	for (; timing->accounted < until; timing->accounted++) {
+		struct cycle *cycle = cycle_at(timing, timing->accounted);
+		uint8_t flags = cycle->flags;
+
+		counts->cycles++;
+		counts->miss_pending += (flags & FLAG_MISS) != 0;
+		counts->fill_buffers_full += (flags & FLAG_FILL_FULL) != 0;
+		counts->super_queue_full += (flags & FLAG_QUEUE_FULL) != 0;
+		counts->store_buffer_full += (flags & FLAG_STORES_FULL) != 0;
+		if (!cycle->executed) {
+			counts->no_execute++;
+			counts->miss_pending_stall += (flags & FLAG_MISS) != 0;
+			counts->second_pending_stall += (flags & FLAG_SECOND_MISS) != 0;
+			counts->load_pending_stall += (flags & FLAG_LOAD) != 0;
+			counts->stalls[cycle->cause]++;
+		}
+		memset(cycle, 0, sizeof(*cycle));
+	}
+}
+
+/* The first cycle from `from` on with room on the ports; takes it. */
+static uint64_t take_port(struct fm_core_timing *timing, uint64_t from, size_t which, unsigned limit)
+{
+	for (;; from++) {
+		struct cycle *cycle = cycle_at(timing, from);
+		uint8_t *used = (uint8_t *)cycle + which;
+
+		if (cycle->executed < timing->shape->ports && (which == offsetof(struct cycle, executed) || *used < limit)) {
+			if (which != offsetof(struct cycle, executed))
+				++*used;
+			cycle->executed++;
+			return from;
+		}
+	}
+}
+
+/* Take the place that is free first; returns when. */
+static uint64_t take_slot(struct slot *slots, unsigned count, uint64_t from, struct slot **ret_slot)
+{
+	struct slot *first = &slots[0];
+
+	for (unsigned i = 0; i < count; i++) {
+		if (slots[i].free_at <= from) {
+			*ret_slot = &slots[i];
+			return from;
+		}
+		if (slots[i].free_at < first->free_at)
+			first = &slots[i];
+	}
+	*ret_slot = first;
+	return first->free_at;
+}
+
+static struct slot *find_line(struct slot *slots, unsigned count, uint64_t line, uint64_t now)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (slots[i].line == line && slots[i].free_at > now)
+			return &slots[i];
+	return NULL;
+}
+
+/* A server that delivers one line per interval (hundredths of cycles); when it can begin. */
+static uint64_t serve(uint64_t *free_at, uint64_t now, uint64_t interval)
+{
+	uint64_t begin = now * 100 > *free_at ? now * 100 : *free_at;
+
+	*free_at = begin + interval;
+	return begin / 100;
+}
+
+static unsigned private_last(const struct fm_core_timing *timing)
+{
+	return timing->hierarchy->private_caches - 1;
+}
+
+static uint64_t memory_interval(const struct fm_core_timing *timing)
+{
+	const struct fm_machine_description *description = &timing->hierarchy->description;
+	double gbs = description->memory_core_gbs > 0 ? description->memory_core_gbs : description->memory_gbs;
+
+	return (uint64_t)(100 * description->line_bytes * description->frequency_ghz / gbs);
+}
+
+/* A request that leaves the private caches at `now`: when its line is there. ret_queued is how much of that was waiting
+   for a place or for bandwidth. */
+static uint64_t fetch_beyond(struct fm_core_timing *timing, uint64_t line, unsigned served, uint64_t now,
+			     uint64_t *ret_queued)
+{
+	const struct fm_machine_description *description = &timing->hierarchy->description;
+	unsigned second_latency = description->caches[private_last(timing)].latency;
+	struct slot *slot;
+	uint64_t begin = take_slot(timing->super_queue, timing->shape->super_queue, now, &slot), start, latency;
+
+	if (begin > now) {
+		/* seen when it finds no place and when it gets one, like a request for a fill buffer */
+		mark(timing, now, now + 1, FLAG_QUEUE_FULL);
+		mark(timing, begin, begin + 1, FLAG_QUEUE_FULL);
+	}
+	if (served == FM_SERVED_MEMORY || served == FM_SERVED_REMOTE) {
+		start = serve(&timing->memory_free, begin, memory_interval(timing));
+		latency = served == FM_SERVED_MEMORY ? description->memory_latency : description->memory_remote_latency;
+	} else {
+		const struct fm_cache_description *last = &description->caches[description->cache_count - 1];
+
+		start = serve(&timing->third_free, begin, last->interval);
+		latency = last->latency;
+		/* a line from another core comes through the last cache, and takes a second look-up there */
+		if (served == FM_SERVED_CORE)
+			latency += last->latency / 2;
+	}
+	*ret_queued = start - now;
+	slot->line = line;
+	slot->served = served;
+	slot->free_at = start + latency - second_latency;
+	return slot->free_at;
+}
+
+/* The hierarchy prefetches: noted, and sent after the access that caused it, at the time that one reaches the second
+   cache. */
+static bool on_prefetch(void *context, uint64_t line, unsigned served)
+{
+	struct fm_core_timing *timing = context;
+
+	if (timing->pending_count == PENDING_MAX)
+		return false;
+	timing->pending[timing->pending_count++] = (struct pending){line, served};
+	return true;
+}
+
+static void send_prefetches(struct fm_core_timing *timing, uint64_t now)
+{
+	uint64_t queued;
+
+	for (unsigned i = 0; i < timing->pending_count; i++)
+		fetch_beyond(timing, timing->pending[i].line, timing->pending[i].served, now, &queued);
+	timing->pending_count = 0;
+}
+
+struct fetched {
+	uint64_t ready;
+	uint64_t queued; /* of the time until then, waiting for buffers and bandwidth */
+	unsigned served;
+	uint64_t translation;
+};
+
+/* Lines written back take their share of the bandwidth of where they go. */
+static void charge_writes(struct fm_core_timing *timing, const struct fm_core_counts *after,
+			  const struct fm_core_counts *before)
+{
+	const struct fm_machine_description *description = &timing->hierarchy->description;
+	unsigned last = private_last(timing);
+
+	if (last)
+		timing->second_free +=
+		    (after->caches[0].lines_written - before->caches[0].lines_written) * description->caches[1].write_interval;
+	if (last + 1 < description->cache_count)
+		timing->third_free += (after->caches[last].lines_written - before->caches[last].lines_written) *
+				      description->caches[last + 1].write_interval;
+	timing->memory_free += (after->memory_writes - before->memory_writes) * memory_interval(timing) *
+			       description->memory_write_percent / 100;
+}
+
+/* One access at `now`. `demand` loads mark the pending cycles. */
+static struct fetched access_memory(struct fm_core_timing *timing, const struct fm_memory_access *access, uint64_t now)
+{
+	const struct fm_machine_description *description = &timing->hierarchy->description;
+	struct fm_core_counts *counts = &timing->core->counts;
+	uint64_t line = access->address >> timing->hierarchy->line_shift;
+	struct fm_core_counts before = *counts;
+	bool load = access->access == FM_ACCESS_LOAD;
+	struct fetched fetched = {0};
+	struct slot *slot;
+	uint64_t begin, asked;
+
+	fetched.served = fm_hierarchy_access(timing->hierarchy, timing->core, access->address, access->bytes,
+					     (enum fm_access)access->access);
+	for (unsigned i = 0; i < description->tlb_count; i++)
+		if (counts->tlb_misses[i] != before.tlb_misses[i])
+			fetched.translation += description->tlbs[i].penalty;
+	charge_writes(timing, counts, &before);
+	now += fetched.translation;
+	/* a line already on its way is waited for; a hit in the first cache is one that has arrived */
+	slot = find_line(timing->fill_buffers, timing->shape->fill_buffers, line, now);
+	if (slot) {
+		fetched.ready = slot->free_at > now + description->caches[0].latency ? slot->free_at
+										     : now + description->caches[0].latency;
+		fetched.queued = 0;
+		if (fetched.served == 0)
+			fetched.served = 1;
+		send_prefetches(timing, now);
+		if (load)
+			mark(timing, now + description->caches[0].latency, fetched.ready, FLAG_MISS);
+		return fetched;
+	}
+	if (fetched.served == 0 && access->access != FM_ACCESS_STORE_NONTEMPORAL) {
+		fetched.ready = now + description->caches[0].latency;
+		return fetched;
+	}
+	/* The path to the second cache takes one request per interval, before a fill buffer is needed: that is why streams
+	   that stay in the second cache do not fill the buffers. */
+	asked = serve(&timing->second_free, now, description->caches[1 < private_last(timing) ? 1 : private_last(timing)].interval);
+	begin = take_slot(timing->fill_buffers, timing->shape->fill_buffers, asked, &slot);
+	if (begin > asked) {
+		/* a request that finds no buffer sleeps, and tries again when one comes free: it is seen in two cycles */
+		mark(timing, asked, asked + 1, FLAG_FILL_FULL);
+		mark(timing, begin, begin + 1, FLAG_FILL_FULL);
+	}
+	if (fetched.served < timing->hierarchy->private_caches) {
+		/* a prefetched line may still be on its way to the second cache */
+		struct slot *coming = find_line(timing->super_queue, timing->shape->super_queue, line, begin);
+
+		fetched.queued = begin - now;
+		fetched.ready = begin + description->caches[fetched.served ? fetched.served : 1].latency;
+		if (coming && coming->free_at + description->caches[0].latency > fetched.ready) {
+			fetched.queued += coming->free_at + description->caches[0].latency - fetched.ready;
+			fetched.ready = coming->free_at + description->caches[0].latency;
+			fetched.served = coming->served;
+			if (load)
+				mark(timing, begin, fetched.ready, FLAG_SECOND_MISS);
+		}
+	} else {
+		uint64_t queued;
+
+		fetched.ready = fetch_beyond(timing, line, fetched.served, begin, &queued) +
+				description->caches[private_last(timing)].latency;
+		fetched.queued = begin - now + queued;
+		if (load)
+			mark(timing, begin + description->caches[private_last(timing)].latency, fetched.ready, FLAG_SECOND_MISS);
+	}
+	slot->line = line;
+	slot->free_at = fetched.ready;
+	send_prefetches(timing, begin);
+	if (load)
+		mark(timing, now + description->caches[0].latency, fetched.ready, FLAG_MISS);
+	return fetched;
+}
+
+static enum fm_stall latency_cause(const struct fm_core_timing *timing, unsigned served)
+{
+	static const enum fm_stall by_level[] = {FM_STALL_first, FM_STALL_latency_second, FM_STALL_latency_third,
+						 FM_STALL_latency_third};
+
+	if (served == FM_SERVED_MEMORY)
+		return FM_STALL_latency_memory;
+	if (served == FM_SERVED_REMOTE)
+		return FM_STALL_latency_remote;
+	if (served == FM_SERVED_CORE)
+		return FM_STALL_latency_core;
+	(void)timing;
+	return by_level[served];
+}
+
+static enum fm_stall bandwidth_cause(unsigned served)
+{
+	if (served == FM_SERVED_MEMORY || served == FM_SERVED_REMOTE)
+		return FM_STALL_bandwidth_memory;
+	return served <= 1 ? FM_STALL_bandwidth_second : FM_STALL_bandwidth_third;
+}
+
+/* Issue: in order, so many per cycle, when the window and the buffers have room. Returns the cycle. */
+static uint64_t issue(struct fm_core_timing *timing, unsigned loads, unsigned stores)
+{
+	const struct fm_core_description *shape = timing->shape;
+	uint64_t cycle = timing->issue_cycle, before_stores;
+
+	if (timing->issued == shape->width)
+		cycle++;
+	if (timing->window[timing->window_next % shape->window] > cycle)
+		cycle = timing->window[timing->window_next % shape->window];
+	for (unsigned i = 0; i < loads; i++)
+		if (timing->load_buffers[(timing->load_next + i) % shape->load_buffers] > cycle)
+			cycle = timing->load_buffers[(timing->load_next + i) % shape->load_buffers];
+	before_stores = cycle;
+	for (unsigned i = 0; i < stores; i++)
+		if (timing->store_buffers[(timing->store_next + i) % shape->store_buffers] > cycle)
+			cycle = timing->store_buffers[(timing->store_next + i) % shape->store_buffers];
+	if (cycle > before_stores)
+		mark(timing, before_stores, cycle, FLAG_STORES_FULL);
+	if (cycle != timing->issue_cycle) {
+		timing->issue_cycle = cycle;
+		timing->issued = 0;
+	}
+	timing->issued++;
+	return cycle;
+}
+
+/* Retire: in order, so many per cycle. The cycles since the retirement before were spent on `cause`, the first `queued`
+   of them on `queue_cause`. */
+static uint64_t retire(struct fm_core_timing *timing, uint64_t done, enum fm_stall cause, enum fm_stall queue_cause,
+		       uint64_t queued)
+{
+	uint64_t before = timing->retire_cycle;
+
+	if (done > timing->retire_cycle) {
+		timing->retire_cycle = done;
+		timing->retired = 1;
+	} else if (timing->retired == timing->shape->width) {
+		timing->retire_cycle++;
+		timing->retired = 1;
+	} else {
+		timing->retired++;
+	}
+	for (uint64_t cycle = before < timing->accounted ? timing->accounted : before; cycle < timing->retire_cycle; cycle++)
+		cycle_at(timing, cycle)->cause = (uint8_t)(cycle - before < queued ? queue_cause : cause);
+	return timing->retire_cycle;
+}
+
+void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction *instruction,
+		     const struct fm_memory_access *accesses, unsigned count)
+{
+	const struct fm_core_description *shape = timing->shape;
+	unsigned loads = 0, stores = 0;
+	uint64_t issued, operands, address_operands, data, done, queued = 0;
+	enum fm_stall cause = instruction->latency > 1 ? FM_STALL_compute : FM_STALL_none, queue_cause = FM_STALL_none;
+	uint64_t stores_from, store_wait = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		if (accesses[i].access == FM_ACCESS_LOAD)
+			loads++;
+		else
+			stores++;
+	stores_from = timing->issue_cycle;
+	issued = issue(timing, loads, stores);
+	if (stores && timing->store_buffers[timing->store_next % shape->store_buffers] >= issued && issued > stores_from)
+		store_wait = issued - stores_from;
+	/* issue waits beyond the last retirement only for store buffers */
+	for (uint64_t cycle = timing->retire_cycle; cycle < issued; cycle++)
+		if (cycle >= timing->accounted)
+			cycle_at(timing, cycle)->cause = store_wait ? FM_STALL_stores : FM_STALL_none;
+	/* what happens before the issue of this instruction is settled */
+	account(timing, issued);
+	operands = address_operands = issued + 1;
+	for (uint64_t reads = instruction->reads; reads; reads &= reads - 1) {
+		unsigned index = (unsigned)__builtin_ctzll(reads);
+
+		if (timing->ready[index] > operands)
+			operands = timing->ready[index];
+		if (instruction->address_reads >> index & 1 && timing->ready[index] > address_operands)
+			address_operands = timing->ready[index];
+	}
+	data = operands;
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t at;
+		struct fetched fetched;
+
+		if (accesses[i].access != FM_ACCESS_LOAD)
+			continue;
+		at = take_port(timing, address_operands, offsetof(struct cycle, loads), shape->load_ports);
+		fetched = access_memory(timing, &accesses[i], at);
+		mark(timing, at + 1, fetched.ready, FLAG_LOAD);
+		if (fetched.ready > data) {
+			data = fetched.ready;
+			queued = fetched.queued;
+			cause = fetched.translation > fetched.ready - at - fetched.translation ? FM_STALL_translation
+											       : latency_cause(timing, fetched.served);
+			queue_cause = bandwidth_cause(fetched.served);
+		}
+	}
+	done = data;
+	switch (instruction->unit) {
+	case FM_UNIT_MULTIPLY:
+		done = take_port(timing, data, offsetof(struct cycle, multiplications), shape->multiply_ports) +
+		       instruction->latency;
+		break;
+	case FM_UNIT_DIVIDE:
+		data = timing->divider_free > data ? timing->divider_free : data;
+		done = take_port(timing, data, offsetof(struct cycle, executed), shape->ports);
+		timing->divider_free = done + instruction->busy;
+		done += instruction->latency;
+		break;
+	case FM_UNIT_ANY:
+		done = take_port(timing, data, offsetof(struct cycle, executed), shape->ports) + instruction->latency;
+		break;
+	default:
+		break;
+	}
+	for (uint64_t writes = instruction->writes; writes; writes &= writes - 1)
+		timing->ready[__builtin_ctzll(writes)] = done;
+	if (stores) {
+		uint64_t at = take_port(timing, done, offsetof(struct cycle, stores), shape->store_ports);
+
+		if (at + 1 > done)
+			done = at + 1;
+	}
+	if (store_wait) {
+		queue_cause = FM_STALL_stores;
+		queued = store_wait > queued ? store_wait : queued;
+	}
+	done = retire(timing, done, cause, queue_cause, queued);
+	timing->window[timing->window_next++ % shape->window] = done;
+	for (unsigned i = 0; i < loads; i++)
+		timing->load_buffers[timing->load_next++ % shape->load_buffers] = done;
+	for (unsigned i = 0; i < count; i++) {
+		struct fetched fetched;
+		uint64_t commit;
+
+		if (accesses[i].access == FM_ACCESS_LOAD)
+			continue;
+		/* ownership is asked for as soon as the store has retired; stores leave in order, one per cycle */
+		fetched = access_memory(timing, &accesses[i], done + STORE_AGE);
+		commit = fetched.served ? fetched.ready : done + STORE_AGE;
+		if (commit <= timing->last_commit)
+			commit = timing->last_commit + 1;
+		timing->last_commit = commit;
+		timing->store_buffers[timing->store_next++ % shape->store_buffers] = commit;
+	}
+	timing->counts.instructions++;
+}
+
+void fm_core_drain(struct fm_core_timing *timing)
+{
+	uint64_t end = timing->retire_cycle > timing->last_commit ? timing->retire_cycle : timing->last_commit;
+
+	account(timing, end);
+	if (timing->issue_cycle < end) {
+		timing->issue_cycle = end;
+		timing->issued = 0;
+	}
+}
+
+uint64_t fm_core_now(const struct fm_core_timing *timing)
+{
+	return timing->retire_cycle;
+}
+
+const struct fm_timing_counts *fm_core_timing_counts(const struct fm_core_timing *timing)
+{
+	return &timing->counts;
+}
+
+void fm_core_timing_destroy(struct fm_core_timing *timing)
+{
+	if (!timing)
+		return;
+	if (timing->core && timing->core->prefetch_context == timing)
+		timing->core->on_prefetch = NULL;
+	free(timing->ring);
+	free(timing->window);
+	free(timing->load_buffers);
+	free(timing->store_buffers);
+	free(timing->fill_buffers);
+	free(timing->super_queue);
+	free(timing);
+}
+
+int fm_core_timing_create(struct fm_hierarchy *hierarchy, unsigned core, struct fm_core_timing **ret_timing,
+			  struct fm_error *error)
+{
+	const struct fm_core_description *shape = &hierarchy->description.core;
+	struct fm_core_timing *timing = calloc(1, sizeof(*timing));
+
+	if (!timing)
+		return fm_error_set(error, ENOMEM, "out of memory");
+	timing->hierarchy = hierarchy;
+	timing->core = fm_hierarchy_core(hierarchy, core);
+	timing->shape = shape;
+	timing->ring = calloc(RING_CYCLES, sizeof(*timing->ring));
+	timing->window = calloc(shape->window, sizeof(*timing->window));
+	timing->load_buffers = calloc(shape->load_buffers, sizeof(*timing->load_buffers));
+	timing->store_buffers = calloc(shape->store_buffers, sizeof(*timing->store_buffers));
+	timing->fill_buffers = calloc(shape->fill_buffers, sizeof(*timing->fill_buffers));
+	timing->super_queue = calloc(shape->super_queue, sizeof(*timing->super_queue));
+	if (!timing->core || !timing->ring || !timing->window || !timing->load_buffers || !timing->store_buffers ||
+	    !timing->fill_buffers || !timing->super_queue) {
+		fm_core_timing_destroy(timing);
+		return fm_error_set(error, ENOMEM, "not enough memory for the timing of core %u", core);
+	}
+	timing->core->on_prefetch = on_prefetch;
+	timing->core->prefetch_context = timing;
+	*ret_timing = timing;
+	return 0;
+}

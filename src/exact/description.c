@@ -1,0 +1,450 @@
+#include "exact/description.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Values */
+
+enum kind { KIND_WHOLE, KIND_BYTES, KIND_REAL, KIND_GIGAHERTZ, KIND_HUNDREDTHS, KIND_WORD };
+
+/* One key=value: where it goes and what it may be. Words are numbered from zero in the order given. */
+struct key {
+	const char *name;
+	enum kind kind;
+	size_t offset;
+	double least, most;
+	const char *words;
+	bool required;
+};
+
+#define CACHE(member) offsetof(struct fm_cache_description, member)
+#define CORE(member) offsetof(struct fm_core_description, member)
+#define TLB(member) offsetof(struct fm_tlb_description, member)
+#define MACHINE(member) offsetof(struct fm_machine_description, member)
+
+static const struct key cache_keys[] = {
+    {"size", KIND_BYTES, CACHE(bytes), 64, 1e12, NULL, true},
+    {"ways", KIND_WHOLE, CACHE(ways), 1, 64, NULL, true},
+    {"shared", KIND_WHOLE, CACHE(shared_by), 1, FM_SIMULATED_CORES_MAX, NULL, false},
+    {"latency", KIND_WHOLE, CACHE(latency), 1, 10000, NULL, true},
+    {"interval", KIND_HUNDREDTHS, CACHE(interval), 0, 1000, NULL, false},
+    {"write", KIND_HUNDREDTHS, CACHE(write_interval), 0, 1000, NULL, false},
+    {"replacement", KIND_WORD, CACHE(replacement), 0, 0, "lru tree random", false},
+    {"inclusion", KIND_WORD, CACHE(inclusion), 0, 0, "none inclusive victim", false},
+    {"adjacent", KIND_WORD, CACHE(adjacent), 0, 0, "no yes", false},
+    {"streams", KIND_WHOLE, CACHE(streams), 0, 64, NULL, false},
+    {"distance", KIND_WHOLE, CACHE(distance), 1, 64, NULL, false},
+    {0},
+};
+
+static const struct key tlb_keys[] = {
+    {"entries", KIND_WHOLE, TLB(entries), 1, 65536, NULL, true},
+    {"ways", KIND_WHOLE, TLB(ways), 1, 64, NULL, true},
+    {"penalty", KIND_WHOLE, TLB(penalty), 0, 10000, NULL, true},
+    {0},
+};
+
+static const struct key memory_keys[] = {
+    {"latency", KIND_WHOLE, MACHINE(memory_latency), 1, 100000, NULL, true},
+    {"remote", KIND_WHOLE, MACHINE(memory_remote_latency), 1, 100000, NULL, false},
+    {"gbs", KIND_REAL, MACHINE(memory_gbs), 0.01, 1e5, NULL, true},
+    {"write_percent", KIND_WHOLE, MACHINE(memory_write_percent), 0, 1000, NULL, false},
+    {"core_gbs", KIND_REAL, MACHINE(memory_core_gbs), 0.01, 1e5, NULL, false},
+    {0},
+};
+
+static const struct key core_keys[] = {
+    {"width", KIND_WHOLE, CORE(width), 1, 16, NULL, true},
+    {"window", KIND_WHOLE, CORE(window), 1, 1024, NULL, true},
+    {"load_buffers", KIND_WHOLE, CORE(load_buffers), 1, 512, NULL, true},
+    {"store_buffers", KIND_WHOLE, CORE(store_buffers), 1, 512, NULL, true},
+    {"fill_buffers", KIND_WHOLE, CORE(fill_buffers), 1, 128, NULL, true},
+    {"super_queue", KIND_WHOLE, CORE(super_queue), 1, 256, NULL, true},
+    {"load_ports", KIND_WHOLE, CORE(load_ports), 1, 8, NULL, true},
+    {"store_ports", KIND_WHOLE, CORE(store_ports), 1, 8, NULL, true},
+    {"multiply_ports", KIND_WHOLE, CORE(multiply_ports), 1, 8, NULL, true},
+    {"ports", KIND_WHOLE, CORE(ports), 1, 32, NULL, true},
+    {0},
+};
+
+static const struct key machine_keys[] = {
+    {"sockets", KIND_WHOLE, MACHINE(sockets), 1, FM_SIMULATED_SOCKETS_MAX, NULL, true},
+    {"cores", KIND_WHOLE, MACHINE(cores), 1, FM_SIMULATED_CORES_MAX, NULL, true},
+    {"frequency", KIND_GIGAHERTZ, MACHINE(frequency_ghz), 0.01, 100, NULL, true},
+    {"line", KIND_WHOLE, MACHINE(line_bytes), 16, 1024, NULL, false},
+    {"page", KIND_BYTES, MACHINE(page_bytes), 1024, 1 << 30, NULL, false},
+    {0},
+};
+
+struct reader {
+	const char *name;
+	unsigned line;
+	struct fm_error *error;
+	struct fm_machine_description *description;
+	bool core_seen, memory_seen, machine_seen;
+};
+
+static int mistake(struct reader *reader, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+static int mistake(struct reader *reader, const char *format, ...)
+{
+	char text[240];
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(text, sizeof(text), format, list);
+	va_end(list);
+	return fm_error_set(reader->error, EBADMSG, "%s:%u: %s", reader->name, reader->line, text);
+}
+
+static int parse_word(struct reader *reader, const struct key *key, const char *text, double *ret_value)
+{
+	const char *words = key->words;
+
+	for (unsigned index = 0; *words; index++) {
+		size_t length = strcspn(words, " ");
+
+		if (strlen(text) == length && !strncmp(text, words, length)) {
+			*ret_value = index;
+			return 0;
+		}
+		words += length + (words[length] == ' ');
+	}
+	return mistake(reader, "%s is one of: %s; not \"%.40s\"", key->name, key->words, text);
+}
+
+static int parse_value(struct reader *reader, const struct key *key, const char *text, double *ret_value)
+{
+	static const struct {
+		const char *suffix;
+		double factor;
+		enum kind kind;
+	} suffixes[] = {
+	    {"", 1, KIND_BYTES},     {"KiB", 1024, KIND_BYTES},  {"MiB", 1048576, KIND_BYTES}, {"GiB", 1073741824, KIND_BYTES},
+	    {"", 1, KIND_GIGAHERTZ}, {"GHz", 1, KIND_GIGAHERTZ}, {"MHz", 1e-3, KIND_GIGAHERTZ},
+	};
+	char *end;
+	double value, factor = 1;
+
+	if (key->kind == KIND_WORD)
+		return parse_word(reader, key, text, ret_value);
+	errno = 0;
+	value = strtod(text, &end);
+	if (end == text || errno || !isfinite(value))
+		return mistake(reader, "%s needs a number, not \"%.40s\"", key->name, text);
+	if (key->kind == KIND_BYTES || key->kind == KIND_GIGAHERTZ) {
+		factor = 0;
+		for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++)
+			if (suffixes[i].kind == key->kind && !strcmp(end, suffixes[i].suffix))
+				factor = suffixes[i].factor;
+		if (factor == 0)
+			return mistake(reader, "%s: \"%.20s\" is not a unit (use %s)", key->name, end,
+				       key->kind == KIND_BYTES ? "KiB, MiB, GiB" : "GHz, MHz");
+	} else if (*end) {
+		return mistake(reader, "%s needs a number, not \"%.40s\"", key->name, text);
+	}
+	value *= factor;
+	if (value < key->least || value > key->most)
+		return mistake(reader, "%s is out of range: %g … %g", key->name, key->least, key->most);
+	if ((key->kind == KIND_WHOLE || key->kind == KIND_BYTES) && value != floor(value))
+		return mistake(reader, "%s must be whole", key->name);
+	*ret_value = key->kind == KIND_HUNDREDTHS ? round(100 * value) : value;
+	return 0;
+}
+
+static void store_value(const struct key *key, void *target, double value)
+{
+	char *place = (char *)target + key->offset;
+
+	if (key->kind == KIND_REAL || key->kind == KIND_GIGAHERTZ)
+		memcpy(place, &value, sizeof(value));
+	else if (key->kind == KIND_BYTES && key->most > 1e10)
+		memcpy(place, &(uint64_t){(uint64_t)value}, sizeof(uint64_t));
+	else
+		memcpy(place, &(unsigned){(unsigned)value}, sizeof(unsigned));
+}
+
+/* "key=value key=value …" into a struct, by its table. */
+static int parse_keys(struct reader *reader, char *text, const struct key *keys, void *target)
+{
+	uint64_t seen = 0;
+	char *position = NULL;
+
+	for (char *word = strtok_r(text, " \t", &position); word; word = strtok_r(NULL, " \t", &position)) {
+		char *equals = strchr(word, '=');
+		unsigned index;
+		double value = 0;
+		int status;
+
+		if (!equals)
+			return mistake(reader, "\"%.40s\" is not key=value", word);
+		*equals = 0;
+		for (index = 0; keys[index].name; index++)
+			if (!strcmp(keys[index].name, word))
+				break;
+		if (!keys[index].name)
+			return mistake(reader, "there is no \"%.40s\" here", word);
+		if (seen >> index & 1)
+			return mistake(reader, "%s is given twice", word);
+		seen |= 1ull << index;
+		status = parse_value(reader, &keys[index], equals + 1, &value);
+		if (status)
+			return status;
+		store_value(&keys[index], target, value);
+	}
+	for (unsigned index = 0; keys[index].name; index++)
+		if (keys[index].required && !(seen >> index & 1))
+			return mistake(reader, "%s is missing", keys[index].name);
+	return 0;
+}
+
+static bool power_of_two(uint64_t value)
+{
+	return value && !(value & (value - 1));
+}
+
+static int parse_cache(struct reader *reader, char *text)
+{
+	struct fm_machine_description *description = reader->description;
+	struct fm_cache_description cache = {.shared_by = 1, .distance = 8};
+	size_t length = strcspn(text, " \t");
+	const char *equals = strchr(text, '=');
+	uint64_t line = description->line_bytes;
+	int status;
+
+	if (description->cache_count == FM_SIMULATED_CACHES_MAX)
+		return mistake(reader, "more than %d caches", FM_SIMULATED_CACHES_MAX);
+	if (!length || length >= sizeof(cache.name) || (equals && equals < text + length))
+		return mistake(reader, "a cache needs a name of at most %zu letters: cache L1 size=…", sizeof(cache.name) - 1);
+	memcpy(cache.name, text, length);
+	status = parse_keys(reader, text + length, cache_keys, &cache);
+	if (status)
+		return status;
+	if (cache.bytes % (line * cache.ways))
+		return mistake(reader, "%s: the size is no multiple of ways times the line of %llu bytes", cache.name,
+			       (unsigned long long)line);
+	if (cache.replacement == FM_REPLACEMENT_TREE && (!power_of_two(cache.ways) || cache.ways > 32))
+		return mistake(reader, "%s: tree replacement needs 2, 4, 8, 16 or 32 ways", cache.name);
+	if (cache.shared_by > description->cores || description->cores % cache.shared_by)
+		return mistake(reader, "%s: shared by %u does not divide the %u cores of a socket", cache.name, cache.shared_by,
+			       description->cores);
+	if (cache.shared_by == 1 && cache.inclusion != FM_INCLUSION_NONE)
+		return mistake(reader, "%s: only a shared cache can be inclusive or a victim cache", cache.name);
+	if (description->cache_count) {
+		const struct fm_cache_description *above = &description->caches[description->cache_count - 1];
+
+		if (cache.shared_by < above->shared_by || cache.latency <= above->latency)
+			return mistake(reader, "%s must be slower than %s and shared by at least as many cores", cache.name,
+				       above->name);
+		if (above->shared_by > 1)
+			return mistake(reader, "%s: only the last cache may be shared, %s is already", cache.name, above->name);
+	}
+	description->caches[description->cache_count++] = cache;
+	return 0;
+}
+
+static int parse_line(struct reader *reader, char *line)
+{
+	struct fm_machine_description *description = reader->description;
+	size_t length = strcspn(line, " \t");
+	char *rest = line + length;
+	int status;
+
+	rest += strspn(rest, " \t");
+	line[length] = 0;
+	if (!strcmp(line, "title")) {
+		snprintf(description->title, sizeof(description->title), "%s", rest);
+		return 0;
+	}
+	if (!strcmp(line, "machine")) {
+		if (reader->machine_seen)
+			return mistake(reader, "a second machine line");
+		reader->machine_seen = true;
+		status = parse_keys(reader, rest, machine_keys, description);
+		if (!status && description->sockets * description->cores > FM_SIMULATED_CORES_MAX)
+			return mistake(reader, "more than %d cores", FM_SIMULATED_CORES_MAX);
+		if (!status && (!power_of_two(description->line_bytes) || !power_of_two(description->page_bytes)))
+			return mistake(reader, "line and page must be powers of two");
+		return status;
+	}
+	if (!reader->machine_seen)
+		return mistake(reader, "the machine line must come first: machine sockets=1 cores=4 frequency=3GHz");
+	if (!strcmp(line, "cache"))
+		return parse_cache(reader, rest);
+	if (!strcmp(line, "tlb")) {
+		struct fm_tlb_description tlb = {0};
+
+		if (description->tlb_count == FM_SIMULATED_TLBS_MAX)
+			return mistake(reader, "more than %d translation buffers", FM_SIMULATED_TLBS_MAX);
+		status = parse_keys(reader, rest, tlb_keys, &tlb);
+		if (!status && tlb.entries % tlb.ways)
+			return mistake(reader, "entries is no multiple of ways");
+		if (!status)
+			description->tlbs[description->tlb_count++] = tlb;
+		return status;
+	}
+	if (!strcmp(line, "memory")) {
+		if (reader->memory_seen)
+			return mistake(reader, "a second memory line");
+		reader->memory_seen = true;
+		return parse_keys(reader, rest, memory_keys, description);
+	}
+	if (!strcmp(line, "core")) {
+		if (reader->core_seen)
+			return mistake(reader, "a second core line");
+		reader->core_seen = true;
+		return parse_keys(reader, rest, core_keys, &description->core);
+	}
+	return mistake(reader, "\"%.40s\" is not known: title, machine, cache, tlb, memory, core", line);
+}
+
+int fm_description_parse(const char *text, const char *name, struct fm_machine_description *ret_description,
+			 struct fm_error *error)
+{
+	struct fm_machine_description description = {.line_bytes = 64, .page_bytes = 4096, .memory_write_percent = 100};
+	struct reader reader = {.name = name, .error = error, .description = &description};
+	const char *base = strrchr(name, '/');
+	char line[512];
+
+	base = base ? base + 1 : name;
+	snprintf(description.name, sizeof(description.name), "%.*s", (int)strcspn(base, "."), base);
+	snprintf(description.source, sizeof(description.source), "%s", name);
+	while (*text) {
+		size_t length = strcspn(text, "\n");
+		char *start;
+		int status;
+
+		reader.line++;
+		if (length >= sizeof(line))
+			return mistake(&reader, "the line is longer than %zu characters", sizeof(line) - 1);
+		memcpy(line, text, length);
+		line[length] = 0;
+		text += length + (text[length] == '\n');
+		line[strcspn(line, "#\r")] = 0;
+		start = line + strspn(line, " \t");
+		for (size_t end = strlen(start); end && (start[end - 1] == ' ' || start[end - 1] == '\t'); end--)
+			start[end - 1] = 0;
+		if (!*start)
+			continue;
+		status = parse_line(&reader, start);
+		if (status)
+			return status;
+	}
+	if (!reader.machine_seen || !reader.memory_seen || !reader.core_seen || !description.cache_count)
+		return mistake(&reader, "the file needs a machine, at least one cache, a memory and a core line");
+	if (description.memory_latency <= description.caches[description.cache_count - 1].latency)
+		return mistake(&reader, "memory must be slower than the last cache");
+	if (!description.memory_remote_latency)
+		description.memory_remote_latency = description.memory_latency;
+	*ret_description = description;
+	return 0;
+}
+
+int fm_description_read(const char *path, struct fm_machine_description *ret_description, struct fm_error *error)
+{
+	enum { LARGEST = 65536 };
+	FILE *file = fopen(path, "re");
+	char *text;
+	size_t length;
+	int status;
+
+	if (!file)
+		return fm_error_set(error, errno, "cannot read %s: %s", path, strerror(errno));
+	text = malloc(LARGEST + 1);
+	if (!text) {
+		fclose(file);
+		return fm_error_set(error, ENOMEM, "out of memory");
+	}
+	length = fread(text, 1, LARGEST + 1, file);
+	fclose(file);
+	if (length > LARGEST) {
+		status = fm_error_set(error, EBADMSG, "%s: larger than any machine description", path);
+	} else {
+		text[length] = 0;
+		if (strlen(text) != length)
+			status = fm_error_set(error, EBADMSG, "%s: not a text file", path);
+		else
+			status = fm_description_parse(text, path, ret_description, error);
+	}
+	free(text);
+	return status;
+}
+
+/* Finding */
+
+static bool folder_exists(const char *path)
+{
+	struct stat information;
+
+	return !stat(path, &information) && S_ISDIR(information.st_mode);
+}
+
+/* FATHOM_MACHINES; beside the executable, as in a build tree; where it was installed. */
+static bool machines_folder(char *ret_path, size_t size)
+{
+	static const char *const beside[] = {"../share/fathom/machines", "../machines", "machines"};
+	const char *chosen = getenv("FATHOM_MACHINES");
+	char executable[512];
+	ssize_t length = readlink("/proc/self/exe", executable, sizeof(executable) - 1);
+	char *slash;
+
+	if (chosen && *chosen) {
+		snprintf(ret_path, size, "%s", chosen);
+		return folder_exists(ret_path);
+	}
+	if (length < 0)
+		return false;
+	executable[length] = 0;
+	slash = strrchr(executable, '/');
+	if (slash)
+		*slash = 0;
+	for (size_t i = 0; i < sizeof(beside) / sizeof(beside[0]); i++) {
+		snprintf(ret_path, size, "%s/%s", executable, beside[i]);
+		if (folder_exists(ret_path))
+			return true;
+	}
+	return false;
+}
+
+static void list_machines(const char *folder, char *ret_names, size_t size)
+{
+	struct dirent **entries;
+	int count = scandir(folder, &entries, NULL, alphasort);
+	size_t used = 0;
+
+	ret_names[0] = 0;
+	for (int i = 0; i < count; i++) {
+		char *dot = strrchr(entries[i]->d_name, '.');
+
+		if (dot && !strcmp(dot, ".machine") && used < size)
+			used += (size_t)snprintf(ret_names + used, size - used, "%s%.*s", used ? ", " : "",
+						 (int)(dot - entries[i]->d_name), entries[i]->d_name);
+		free(entries[i]);
+	}
+	if (count >= 0)
+		free(entries);
+}
+
+int fm_description_find(const char *name, struct fm_machine_description *ret_description, struct fm_error *error)
+{
+	char folder[600], path[700], names[256];
+
+	if (strchr(name, '/'))
+		return fm_description_read(name, ret_description, error);
+	if (!machines_folder(folder, sizeof(folder)))
+		return fm_error_set(error, ENOENT, "the folder of simulated machines is not found: set FATHOM_MACHINES");
+	snprintf(path, sizeof(path), "%s/%s.machine", folder, name);
+	if (access(path, R_OK)) {
+		list_machines(folder, names, sizeof(names));
+		return fm_error_set(error, ENOENT, "there is no simulated machine \"%s\": there are %s", name, names);
+	}
+	return fm_description_read(path, ret_description, error);
+}

@@ -1,0 +1,87 @@
+/* A simulated machine as text: caches, translation buffers, memory, core. machines/ has some; docs/machines.md explains
+   the format. Nothing in a file is trusted: a mistake is refused with file, line and reason. */
+#ifndef FATHOM_EXACT_DESCRIPTION_H
+#define FATHOM_EXACT_DESCRIPTION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+enum {
+	FM_SIMULATED_CACHES_MAX = 4,
+	FM_SIMULATED_TLBS_MAX = 2,
+	FM_SIMULATED_CORES_MAX = 256,
+	FM_SIMULATED_SOCKETS_MAX = 8,
+};
+
+enum fm_replacement { FM_REPLACEMENT_LRU, FM_REPLACEMENT_TREE, FM_REPLACEMENT_RANDOM };
+enum fm_inclusion { FM_INCLUSION_NONE, FM_INCLUSION_INCLUSIVE, FM_INCLUSION_VICTIM };
+
+struct fm_cache_description {
+	char name[12];
+	uint64_t bytes;
+	unsigned ways;
+	unsigned shared_by; /* cores of a socket; 1 is private */
+	unsigned latency;   /* load to use, cycles */
+	unsigned interval;  /* cycles between two lines it can deliver to one core, in hundredths */
+	unsigned write_interval; /* … that it takes to accept a dirty line from above, in hundredths */
+	enum fm_replacement replacement;
+	enum fm_inclusion inclusion; /* of what the private caches hold; only a shared cache has one */
+	unsigned adjacent;           /* prefetch the other line of the pair on a miss */
+	unsigned streams;            /* stream prefetcher: how many it follows, 0 for none */
+	unsigned distance;           /* how many lines it runs ahead */
+};
+
+struct fm_tlb_description {
+	unsigned entries;
+	unsigned ways;
+	unsigned penalty; /* cycles of a miss that the next one answers; of the last: of a walk */
+};
+
+struct fm_core_description {
+	unsigned width;        /* instructions issued and retired per cycle */
+	unsigned window;       /* instructions in flight */
+	unsigned load_buffers;
+	unsigned store_buffers;
+	unsigned fill_buffers; /* lines on their way to the first cache */
+	unsigned super_queue;  /* lines on their way to the second */
+	unsigned load_ports;
+	unsigned store_ports;
+	unsigned multiply_ports;
+	unsigned ports;        /* all together */
+};
+
+struct fm_machine_description {
+	char name[32];
+	char title[96];
+	char source[256]; /* the file it came from */
+	double frequency_ghz;
+	unsigned sockets;
+	unsigned cores; /* per socket */
+	unsigned line_bytes;
+	unsigned page_bytes;
+	struct fm_cache_description caches[FM_SIMULATED_CACHES_MAX];
+	unsigned cache_count;
+	struct fm_tlb_description tlbs[FM_SIMULATED_TLBS_MAX];
+	unsigned tlb_count;
+	unsigned memory_latency;        /* cycles */
+	unsigned memory_remote_latency; /* from another socket's memory */
+	double memory_gbs;              /* per socket */
+	double memory_core_gbs;         /* one core can draw; 0: as much as its queues allow */
+	unsigned memory_write_percent;  /* what writing a line costs of the time that reading one takes */
+	struct fm_core_description core;
+};
+
+/* Read a file. -EBADMSG with "file:line: reason" when it is wrong. */
+int fm_description_read(const char *path, struct fm_machine_description *ret_description, struct fm_error *error);
+
+/* The same from text; name stands for the file in messages. */
+int fm_description_parse(const char *text, const char *name, struct fm_machine_description *ret_description,
+			 struct fm_error *error);
+
+/* "haswell-ep" in the machines folder (FATHOM_MACHINES, beside the executable, or where it was installed), or a path
+   when it has a slash. -ENOENT with the names there are. */
+int fm_description_find(const char *name, struct fm_machine_description *ret_description, struct fm_error *error);
+
+#endif

@@ -1,0 +1,751 @@
+#include "exact/hierarchy.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exact/array.h"
+#include "exact/tables.h"
+
+/* A stream the prefetcher follows: lines of one page, in one direction. */
+struct stream {
+	uint64_t page; /* plus one */
+	uint64_t last;
+	int direction;
+	unsigned confidence;
+	uint64_t ahead; /* the last line prefetched */
+	uint64_t used;  /* for replacement */
+};
+
+struct fm_stream_table {
+	uint64_t clock;
+	unsigned count;
+	struct stream streams[];
+};
+
+/* Locks. The fast path of a core takes its own for the length of one look-up; whatever concerns several cores happens
+   under the lock of the hierarchy, which takes cores' locks one at a time. Nobody waits for the hierarchy's lock while
+   holding a core's. */
+
+static void lock(struct fm_hierarchy *hierarchy, atomic_flag *flag)
+{
+	if (!hierarchy->concurrent)
+		return;
+	while (atomic_flag_test_and_set_explicit(flag, memory_order_acquire))
+#if defined(__x86_64__)
+		__builtin_ia32_pause();
+#else
+		;
+#endif
+}
+
+static void unlock(struct fm_hierarchy *hierarchy, atomic_flag *flag)
+{
+	if (hierarchy->concurrent)
+		atomic_flag_clear_explicit(flag, memory_order_release);
+}
+
+/* Where a line lives in memory. */
+static bool is_remote(const struct fm_hierarchy *hierarchy, const struct fm_simulated_core *core, uint64_t line)
+{
+	uint64_t page = line >> (hierarchy->page_shift - hierarchy->line_shift);
+	const struct fm_page_leaf *leaf;
+
+	if (hierarchy->description.sockets == 1)
+		return false;
+	leaf = fm_pages_leaf(hierarchy->pages, page);
+	return leaf && leaf->home[page % FM_LEAF_PAGES] && leaf->home[page % FM_LEAF_PAGES] != core->socket + 1;
+}
+
+static void write_memory(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line)
+{
+	core->counts.memory_writes++;
+	core->counts.memory_writes_remote += is_remote(hierarchy, core, line);
+}
+
+/* Evictions. What goes out of a cache because of `core` is counted there. */
+
+static unsigned last_cache(const struct fm_hierarchy *hierarchy)
+{
+	return hierarchy->description.cache_count - 1;
+}
+
+static bool has_shared(const struct fm_hierarchy *hierarchy)
+{
+	return hierarchy->private_caches < hierarchy->description.cache_count;
+}
+
+/* Every private copy below an inclusive cache must go with its line; true when one was modified. */
+static bool back_invalidate(struct fm_hierarchy *hierarchy, const struct fm_array *shared, uint64_t line)
+{
+	bool modified = false;
+
+	for (unsigned i = 0; i < hierarchy->active_cores; i++) {
+		struct fm_simulated_core *core = hierarchy->active[i];
+
+		if (core->arrays[last_cache(hierarchy)] != shared)
+			continue;
+		lock(hierarchy, &core->lock);
+		for (unsigned level = 0; level < hierarchy->private_caches; level++)
+			modified |= (fm_array_remove(core->arrays[level], line) & FM_LINE_STATE) == FM_LINE_MODIFIED;
+		unlock(hierarchy, &core->lock);
+	}
+	return modified;
+}
+
+static void insert_shared(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, unsigned state)
+{
+	unsigned level = last_cache(hierarchy);
+	struct fm_array *shared = core->arrays[level];
+	uint64_t gone = fm_array_insert(shared, line, state);
+	bool dirty;
+
+	if (!gone)
+		return;
+	dirty = (gone & FM_LINE_STATE) == FM_LINE_MODIFIED;
+	if (hierarchy->description.caches[level].inclusion == FM_INCLUSION_INCLUSIVE)
+		dirty |= back_invalidate(hierarchy, shared, gone >> FM_LINE_BITS);
+	if (dirty) {
+		core->counts.caches[level].lines_written++;
+		write_memory(hierarchy, core, gone >> FM_LINE_BITS);
+	}
+}
+
+/* A line leaves the last private cache. */
+static void leave_private(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t entry)
+{
+	unsigned level = last_cache(hierarchy);
+	uint64_t line = entry >> FM_LINE_BITS;
+	bool dirty = (entry & FM_LINE_STATE) == FM_LINE_MODIFIED;
+	uint64_t *below;
+
+	if (!has_shared(hierarchy)) {
+		if (dirty)
+			write_memory(hierarchy, core, line);
+		return;
+	}
+	if (!dirty && hierarchy->description.caches[level].inclusion != FM_INCLUSION_VICTIM)
+		return;
+	below = fm_array_find(core->arrays[level], line);
+	if (below) {
+		if (dirty)
+			*below = line << FM_LINE_BITS | FM_LINE_MODIFIED;
+	} else {
+		insert_shared(hierarchy, core, line, dirty ? FM_LINE_MODIFIED : FM_LINE_EXCLUSIVE);
+	}
+}
+
+static void insert_private(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level, uint64_t line,
+			   unsigned state);
+
+/* A line leaves a private cache. */
+static void evict_private(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level, uint64_t entry)
+{
+	uint64_t line = entry >> FM_LINE_BITS;
+	bool dirty = (entry & FM_LINE_STATE) == FM_LINE_MODIFIED;
+	uint64_t *below;
+
+	if (dirty)
+		core->counts.caches[level].lines_written++;
+	if (level + 1 == hierarchy->private_caches) {
+		/* what a cache above still holds has not left the core */
+		leave_private(hierarchy, core, entry & ~(uint64_t)FM_LINE_PREFETCHED);
+		return;
+	}
+	if (!dirty)
+		return;
+	below = fm_array_find(core->arrays[level + 1], line);
+	if (below)
+		*below = line << FM_LINE_BITS | FM_LINE_MODIFIED;
+	else
+		insert_private(hierarchy, core, level + 1, line, FM_LINE_MODIFIED);
+}
+
+static void insert_private(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level, uint64_t line,
+			   unsigned state)
+{
+	uint64_t gone;
+
+	lock(hierarchy, &core->lock);
+	gone = fm_array_insert(core->arrays[level], line, state);
+	unlock(hierarchy, &core->lock);
+	if (gone)
+		evict_private(hierarchy, core, level, gone);
+}
+
+/* Other cores */
+
+struct found {
+	bool any;
+	bool modified;
+	unsigned from;
+};
+
+/* A mask of cores, by number modulo 64, that touched the page and may be others than this one. */
+static uint64_t touched_by_others(struct fm_hierarchy *hierarchy, const struct fm_simulated_core *core, uint64_t line)
+{
+	uint64_t page = line >> (hierarchy->page_shift - hierarchy->line_shift);
+	const struct fm_page_leaf *leaf = fm_pages_leaf(hierarchy->pages, page);
+	uint64_t cores = leaf ? leaf->cores[page % FM_LEAF_PAGES] : 0;
+
+	/* with more than 64 cores another one may stand at our place of the mask */
+	return hierarchy->core_count > 64 ? cores : cores & ~(1ull << core->index);
+}
+
+/* Look for copies in other cores that touched the page. With `take` they lose them, otherwise they keep them shared. */
+static struct found ask_others(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, bool take)
+{
+	struct found found = {0};
+	struct fm_shared_line *record;
+	uint64_t cores = touched_by_others(hierarchy, core, line);
+
+	for (unsigned i = 0; cores && i < hierarchy->active_cores; i++) {
+		struct fm_simulated_core *other = hierarchy->active[i];
+		bool had = false, modified = false;
+
+		if (other == core || !(cores >> (other->index & 63) & 1))
+			continue;
+		lock(hierarchy, &other->lock);
+		for (unsigned level = 0; level < hierarchy->private_caches; level++) {
+			uint64_t *entry = fm_array_peek(other->arrays[level], line);
+
+			if (!entry)
+				continue;
+			had = true;
+			modified |= (*entry & FM_LINE_STATE) == FM_LINE_MODIFIED;
+			if (take)
+				fm_array_remove(other->arrays[level], line);
+			else
+				*entry = line << FM_LINE_BITS | FM_LINE_SHARED;
+		}
+		unlock(hierarchy, &other->lock);
+		if (!had)
+			continue;
+		/* the one with the newest copy delivers it */
+		if (!found.any || modified)
+			found.from = other->index;
+		found.any = true;
+		found.modified |= modified;
+		if (take) {
+			core->counts.invalidations++;
+			record = fm_lines_touch(hierarchy->lines, line);
+			if (record)
+				record->invalidations++;
+		}
+		if (modified && !take) {
+			/* the reader gets the line and so does the level below */
+			other->counts.caches[hierarchy->private_caches - 1].lines_written++;
+			leave_private(hierarchy, other, line << FM_LINE_BITS | FM_LINE_MODIFIED);
+		}
+	}
+	return found;
+}
+
+static void count_transfer(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line,
+			   const struct found *found)
+{
+	struct fm_shared_line *record = fm_lines_touch(hierarchy->lines, line);
+
+	if (found->modified)
+		core->counts.transfers_modified++;
+	else
+		core->counts.transfers_clean++;
+	if (record && found->modified)
+		record->modified++;
+	else if (record)
+		record->clean++;
+	hierarchy->pairs[(size_t)found->from * hierarchy->core_count + core->index]++;
+}
+
+/* First touch decides where a page lives. */
+static void touch_page(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t page)
+{
+	struct fm_page_leaf *leaf = fm_pages_leaf(hierarchy->pages, page);
+
+	if (!leaf)
+		return;
+	if (!leaf->home[page % FM_LEAF_PAGES])
+		leaf->home[page % FM_LEAF_PAGES] = (uint8_t)(core->socket + 1);
+	leaf->cores[page % FM_LEAF_PAGES] |= 1ull << (core->index & 63);
+}
+
+/* Prefetching */
+
+/* Bring a line into a private cache ahead of its use. */
+static void prefetch_line(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level, uint64_t line)
+{
+	unsigned last = last_cache(hierarchy);
+	if (fm_array_peek(core->arrays[level], line) || fm_array_peek(core->arrays[0], line))
+		return;
+	/* a copy elsewhere is left alone: prefetchers do not fight for lines */
+	if (hierarchy->active_cores > 1 && touched_by_others(hierarchy, core, line))
+		for (unsigned i = 0; i < hierarchy->active_cores; i++) {
+			struct fm_simulated_core *other = hierarchy->active[i];
+
+			for (unsigned k = 0; other != core && k < hierarchy->private_caches; k++)
+				if (fm_array_peek(other->arrays[k], line))
+					return;
+		}
+	if (core->on_prefetch) {
+		unsigned served = has_shared(hierarchy) && fm_array_peek(core->arrays[last], line) ? last : FM_SERVED_MEMORY;
+
+		if (served == FM_SERVED_MEMORY && is_remote(hierarchy, core, line))
+			served = FM_SERVED_REMOTE;
+		if (!core->on_prefetch(core->prefetch_context, line, served))
+			return;
+	}
+	touch_page(hierarchy, core, line >> (hierarchy->page_shift - hierarchy->line_shift));
+	core->counts.caches[level].lines_prefetch++;
+	if (has_shared(hierarchy)) {
+		uint64_t *below = fm_array_find(core->arrays[last], line);
+		enum fm_inclusion inclusion = hierarchy->description.caches[last].inclusion;
+
+		if (below) {
+			unsigned state = *below & FM_LINE_STATE;
+
+			if (inclusion == FM_INCLUSION_VICTIM)
+				fm_array_remove(core->arrays[last], line);
+			insert_private(hierarchy, core, level, line,
+				       (inclusion == FM_INCLUSION_VICTIM ? state : FM_LINE_EXCLUSIVE) | FM_LINE_PREFETCHED);
+			return;
+		}
+		core->counts.caches[last].lines_prefetch++;
+		if (inclusion != FM_INCLUSION_VICTIM)
+			insert_shared(hierarchy, core, line, FM_LINE_EXCLUSIVE);
+	}
+	core->counts.memory_reads++;
+	core->counts.memory_reads_remote += is_remote(hierarchy, core, line);
+	insert_private(hierarchy, core, level, line, FM_LINE_EXCLUSIVE | FM_LINE_PREFETCHED);
+}
+
+/* Four places for a page, chosen by its number. */
+static struct stream *find_stream(struct fm_stream_table *table, uint64_t page)
+{
+	unsigned places = table->count < 4 ? table->count : 4;
+	struct stream *place = &table->streams[page % (table->count / places) * places], *oldest = place;
+
+	for (unsigned i = 0; i < places; i++) {
+		if (place[i].page == page + 1)
+			return &place[i];
+		if (place[i].used < oldest->used)
+			oldest = &place[i];
+	}
+	*oldest = (struct stream){.page = page + 1};
+	return oldest;
+}
+
+/* A demand access reached the cache with the prefetchers. */
+static void train(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level, uint64_t line, bool miss)
+{
+	const struct fm_cache_description *cache = &hierarchy->description.caches[level];
+	/* hardware follows physical addresses within 4 KiB, whatever the size of the pages */
+	unsigned page_lines_shift = 12 - (hierarchy->line_shift < 12 ? hierarchy->line_shift : 12);
+	struct stream *stream;
+	int step;
+
+	if (miss && cache->adjacent)
+		prefetch_line(hierarchy, core, level, line ^ 1);
+	if (!cache->streams)
+		return;
+	stream = find_stream(core->streams, line >> page_lines_shift);
+	stream->used = ++core->streams->clock;
+	step = line > stream->last ? 1 : -1;
+	if (stream->confidence && (line == stream->last || line - stream->last + 2 > 4)) {
+		/* the same line again, or a jump: start over from here */
+		stream->confidence = line == stream->last ? stream->confidence : 1;
+		stream->direction = 0;
+		stream->last = line;
+		return;
+	}
+	if (stream->confidence && (stream->direction == 0 || stream->direction == step))
+		stream->confidence++;
+	else
+		stream->confidence = 1;
+	if (stream->confidence <= 2)
+		stream->ahead = line;
+	stream->direction = stream->confidence > 1 ? step : 0;
+	stream->last = line;
+	if (stream->confidence < 3)
+		return;
+	/* two lines a time, until far enough ahead or at the end of the page */
+	for (int i = 0; i < 2; i++) {
+		uint64_t next = stream->ahead + (uint64_t)(int64_t)step;
+		uint64_t lead = step > 0 ? next - line : line - next;
+
+		if (lead > cache->distance || next >> page_lines_shift != line >> page_lines_shift)
+			return;
+		stream->ahead = next;
+		prefetch_line(hierarchy, core, level, next);
+	}
+}
+
+/* The prefetchers sit at the first cache below the first that has any. */
+static bool prefetches(const struct fm_hierarchy *hierarchy, unsigned level)
+{
+	const struct fm_cache_description *cache = &hierarchy->description.caches[level];
+
+	return hierarchy->prefetch && level < hierarchy->private_caches && (cache->adjacent || cache->streams);
+}
+
+/* Demand accesses */
+
+/* Fetch a line into all private caches from `level` up. Returns who served it. */
+static unsigned fetch(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, bool store)
+{
+	unsigned last = last_cache(hierarchy), served = FM_SERVED_MEMORY, state = FM_LINE_EXCLUSIVE;
+	struct found found = {0};
+	unsigned level;
+
+	/* its set is likely needed, and far away: have it fetched while the private caches are searched */
+	__builtin_prefetch(fm_array_set(core->arrays[last], line));
+	for (level = 1; level < hierarchy->private_caches; level++) {
+		struct fm_cache_counts *counts = &core->counts.caches[level];
+		uint64_t *entry = fm_array_find(core->arrays[level], line);
+
+		*(store ? (entry ? &counts->store_hits : &counts->store_misses)
+			: (entry ? &counts->load_hits : &counts->load_misses)) += 1;
+		if (!entry)
+			continue;
+		if (*entry & FM_LINE_PREFETCHED) {
+			counts->prefetch_hits++;
+			*entry &= ~(uint64_t)FM_LINE_PREFETCHED;
+		}
+		state = *entry & FM_LINE_STATE;
+		served = level;
+		break;
+	}
+	if (served == FM_SERVED_MEMORY && hierarchy->active_cores > 1)
+		found = ask_others(hierarchy, core, line, store);
+	if (served == FM_SERVED_MEMORY && has_shared(hierarchy)) {
+		struct fm_cache_counts *counts = &core->counts.caches[last];
+		uint64_t *entry = fm_array_find(core->arrays[last], line);
+
+		*(store ? (entry ? &counts->store_hits : &counts->store_misses)
+			: (entry ? &counts->load_hits : &counts->load_misses)) += 1;
+		if (entry) {
+			served = last;
+			if (hierarchy->description.caches[last].inclusion == FM_INCLUSION_VICTIM) {
+				/* it moves; what was dirty stays dirty */
+				state = *entry & FM_LINE_STATE;
+				fm_array_remove(core->arrays[last], line);
+			}
+		} else {
+			*(store ? &counts->lines_ownership : &counts->lines_demand) += 1;
+			if (hierarchy->description.caches[last].inclusion != FM_INCLUSION_VICTIM)
+				insert_shared(hierarchy, core, line, FM_LINE_EXCLUSIVE);
+		}
+	}
+	if (found.any) {
+		served = FM_SERVED_CORE;
+		count_transfer(hierarchy, core, line, &found);
+		if (!store)
+			state = FM_LINE_SHARED;
+	} else if (served == FM_SERVED_MEMORY) {
+		core->counts.memory_reads++;
+		if (is_remote(hierarchy, core, line)) {
+			core->counts.memory_reads_remote++;
+			served = FM_SERVED_REMOTE;
+		}
+	}
+	if (store && served < hierarchy->private_caches && state == FM_LINE_SHARED) {
+		core->counts.upgrades++;
+		ask_others(hierarchy, core, line, true);
+	}
+	/* One copy is responsible for what was changed: the first cache after a store, else the one furthest down. */
+	for (unsigned fill = served < hierarchy->private_caches ? served : hierarchy->private_caches; fill-- > 1;) {
+		*(store ? &core->counts.caches[fill].lines_ownership : &core->counts.caches[fill].lines_demand) += 1;
+		insert_private(hierarchy, core, fill, line, store && state == FM_LINE_SHARED ? FM_LINE_EXCLUSIVE : state);
+		if (state == FM_LINE_MODIFIED)
+			state = FM_LINE_EXCLUSIVE;
+	}
+	if (state == FM_LINE_MODIFIED && hierarchy->private_caches > 1)
+		state = FM_LINE_EXCLUSIVE;
+	*(store ? &core->counts.caches[0].lines_ownership : &core->counts.caches[0].lines_demand) += 1;
+	insert_private(hierarchy, core, 0, line, store ? FM_LINE_MODIFIED : state);
+	return served;
+}
+
+/* One line of a demand access. */
+static unsigned access_line(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, bool store)
+{
+	struct fm_cache_counts *counts = &core->counts.caches[0];
+	unsigned served = 0;
+	uint64_t *entry;
+	bool upgrade = false;
+
+	lock(hierarchy, &core->lock);
+	entry = fm_array_find(core->arrays[0], line);
+	if (entry) {
+		if (*entry & FM_LINE_PREFETCHED) {
+			counts->prefetch_hits++;
+			*entry &= ~(uint64_t)FM_LINE_PREFETCHED;
+		}
+		upgrade = store && (*entry & FM_LINE_STATE) == FM_LINE_SHARED;
+		if (store && !upgrade)
+			*entry |= FM_LINE_MODIFIED;
+	}
+	unlock(hierarchy, &core->lock);
+	if (entry && !upgrade) {
+		*(store ? &counts->store_hits : &counts->load_hits) += 1;
+		return 0;
+	}
+	lock(hierarchy, &hierarchy->lock);
+	if (upgrade) {
+		core->counts.upgrades++;
+		counts->store_hits++;
+		ask_others(hierarchy, core, line, true);
+		lock(hierarchy, &core->lock);
+		/* it may have been taken away between the two locks; then it comes back modified all the same */
+		entry = fm_array_peek(core->arrays[0], line);
+		if (entry)
+			*entry = line << FM_LINE_BITS | FM_LINE_MODIFIED;
+		unlock(hierarchy, &core->lock);
+		if (!entry)
+			insert_private(hierarchy, core, 0, line, FM_LINE_MODIFIED);
+		served = FM_SERVED_CORE;
+	} else {
+		*(store ? &counts->store_misses : &counts->load_misses) += 1;
+		served = fetch(hierarchy, core, line, store);
+		for (unsigned level = 1; level < hierarchy->private_caches && level <= served; level++)
+			if (prefetches(hierarchy, level))
+				train(hierarchy, core, level, line, level != served);
+	}
+	unlock(hierarchy, &hierarchy->lock);
+	return served;
+}
+
+static void translate(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t page)
+{
+	if (page == core->last_page)
+		return;
+	core->last_page = page;
+	for (unsigned i = 0; i < hierarchy->description.tlb_count; i++) {
+		if (fm_array_find(core->tlbs[i], page))
+			break;
+		core->counts.tlb_misses[i]++;
+		fm_array_insert(core->tlbs[i], page, FM_LINE_EXCLUSIVE);
+	}
+	lock(hierarchy, &hierarchy->lock);
+	touch_page(hierarchy, core, page);
+	unlock(hierarchy, &hierarchy->lock);
+}
+
+/* Past the caches: every copy goes, and a line is written when the stores leave it. */
+static unsigned store_past(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line)
+{
+	if (line == core->last_nontemporal_line)
+		return 0;
+	core->last_nontemporal_line = line;
+	lock(hierarchy, &hierarchy->lock);
+	if (hierarchy->active_cores > 1)
+		ask_others(hierarchy, core, line, true);
+	lock(hierarchy, &core->lock);
+	for (unsigned level = 0; level < hierarchy->private_caches; level++)
+		fm_array_remove(core->arrays[level], line);
+	unlock(hierarchy, &core->lock);
+	if (has_shared(hierarchy))
+		fm_array_remove(core->arrays[last_cache(hierarchy)], line);
+	core->counts.nontemporal_lines++;
+	write_memory(hierarchy, core, line);
+	unlock(hierarchy, &hierarchy->lock);
+	return is_remote(hierarchy, core, line) ? FM_SERVED_REMOTE : FM_SERVED_MEMORY;
+}
+
+unsigned fm_hierarchy_access_slowly(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address,
+				    unsigned bytes, enum fm_access access)
+{
+	uint64_t line = address >> hierarchy->line_shift;
+	uint64_t end = (address + (bytes ? bytes - 1 : 0)) >> hierarchy->line_shift;
+	unsigned slowest = 0;
+
+	if (access == FM_ACCESS_LOAD) {
+		core->counts.loads++;
+		core->counts.load_bytes += bytes;
+	} else {
+		core->counts.stores++;
+		core->counts.store_bytes += bytes;
+		core->counts.nontemporal_stores += access == FM_ACCESS_STORE_NONTEMPORAL;
+	}
+	core->counts.splits += line != end;
+	for (; line <= end; line++) {
+		unsigned served;
+
+		translate(hierarchy, core, line >> (hierarchy->page_shift - hierarchy->line_shift));
+		served = access == FM_ACCESS_STORE_NONTEMPORAL ? store_past(hierarchy, core, line)
+							       : access_line(hierarchy, core, line, access == FM_ACCESS_STORE);
+		if (served > slowest)
+			slowest = served;
+	}
+	return slowest;
+}
+
+/* Making and unmaking */
+
+static unsigned shift_of(uint64_t power)
+{
+	return (unsigned)__builtin_ctzll(power);
+}
+
+static int create_core(struct fm_hierarchy *hierarchy, unsigned index)
+{
+	const struct fm_machine_description *description = &hierarchy->description;
+	struct fm_simulated_core *core = &hierarchy->cores[index];
+	unsigned most_streams = 0;
+
+	for (unsigned level = 0; level < hierarchy->private_caches; level++) {
+		const struct fm_cache_description *cache = &description->caches[level];
+
+		core->arrays[level] =
+		    fm_array_create(cache->bytes / description->line_bytes / cache->ways, cache->ways, cache->replacement);
+		if (!core->arrays[level])
+			return -ENOMEM;
+		hierarchy->memory_bytes += core->arrays[level]->sets * cache->ways * sizeof(uint64_t);
+		if (cache->streams > most_streams)
+			most_streams = cache->streams;
+	}
+	for (unsigned i = 0; i < description->tlb_count; i++) {
+		const struct fm_tlb_description *tlb = &description->tlbs[i];
+
+		core->tlbs[i] = fm_array_create(tlb->entries / tlb->ways, tlb->ways, FM_REPLACEMENT_LRU);
+		if (!core->tlbs[i])
+			return -ENOMEM;
+	}
+	core->streams = calloc(1, sizeof(*core->streams) + (most_streams + 1) * sizeof(struct stream));
+	if (!core->streams)
+		return -ENOMEM;
+	core->streams->count = most_streams;
+	core->first_lines = core->arrays[0]->entries;
+	core->first_mask = core->arrays[0]->mask;
+	core->first_ways = core->arrays[0]->ways;
+	core->first_in_order = core->arrays[0]->replacement == FM_REPLACEMENT_LRU;
+	return 0;
+}
+
+int fm_hierarchy_create(const struct fm_machine_description *description, struct fm_hierarchy **ret_hierarchy,
+			struct fm_error *error)
+{
+	struct fm_hierarchy *hierarchy = calloc(1, sizeof(*hierarchy));
+	const struct fm_cache_description *last = &description->caches[description->cache_count - 1];
+
+	if (!hierarchy)
+		return fm_error_set(error, ENOMEM, "out of memory");
+	hierarchy->description = *description;
+	hierarchy->line_shift = shift_of(description->line_bytes);
+	hierarchy->page_shift = shift_of(description->page_bytes);
+	hierarchy->core_count = description->sockets * description->cores;
+	hierarchy->prefetch = true;
+	hierarchy->private_caches = description->cache_count - (last->shared_by > 1 ? 1 : 0);
+	hierarchy->cores = calloc(hierarchy->core_count, sizeof(*hierarchy->cores));
+	hierarchy->active = calloc(hierarchy->core_count, sizeof(*hierarchy->active));
+	hierarchy->shared = calloc(hierarchy->core_count, sizeof(*hierarchy->shared));
+	hierarchy->pages = fm_pages_create();
+	hierarchy->lines = fm_lines_create();
+	hierarchy->pairs = calloc((size_t)hierarchy->core_count * hierarchy->core_count, sizeof(*hierarchy->pairs));
+	if (!hierarchy->cores || !hierarchy->active || !hierarchy->shared || !hierarchy->pages || !hierarchy->lines || !hierarchy->pairs ||
+	    !hierarchy->private_caches) {
+		fm_hierarchy_destroy(hierarchy);
+		return fm_error_set(error, ENOMEM, "not enough memory to simulate %s", description->name);
+	}
+	for (unsigned i = 0; i < hierarchy->core_count; i++) {
+		hierarchy->cores[i].index = i;
+		hierarchy->cores[i].socket = i / description->cores;
+		hierarchy->cores[i].last_page = UINT64_MAX;
+		hierarchy->cores[i].last_nontemporal_line = UINT64_MAX;
+	}
+	*ret_hierarchy = hierarchy;
+	return 0;
+}
+
+struct fm_simulated_core *fm_hierarchy_core(struct fm_hierarchy *hierarchy, unsigned index)
+{
+	const struct fm_machine_description *description = &hierarchy->description;
+	const struct fm_cache_description *last = &description->caches[description->cache_count - 1];
+	struct fm_simulated_core *core;
+
+	if (index >= hierarchy->core_count)
+		return NULL;
+	core = &hierarchy->cores[index];
+	if (core->active)
+		return core;
+	if (!core->first_lines && create_core(hierarchy, index))
+		return NULL;
+	if (has_shared(hierarchy)) {
+		unsigned group = index / last->shared_by;
+
+		if (!hierarchy->shared[group]) {
+			hierarchy->shared[group] =
+			    fm_array_create(last->bytes / description->line_bytes / last->ways, last->ways, last->replacement);
+			if (!hierarchy->shared[group])
+				return NULL;
+			hierarchy->memory_bytes += last->bytes / description->line_bytes * sizeof(uint64_t);
+		}
+		core->arrays[last_cache(hierarchy)] = hierarchy->shared[group];
+	}
+	core->active = true;
+	hierarchy->active[hierarchy->active_cores++] = core;
+	return core;
+}
+
+void fm_hierarchy_destroy(struct fm_hierarchy *hierarchy)
+{
+	if (!hierarchy)
+		return;
+	for (unsigned i = 0; hierarchy->cores && i < hierarchy->core_count; i++) {
+		struct fm_simulated_core *core = &hierarchy->cores[i];
+
+		for (unsigned level = 0; level < hierarchy->private_caches; level++)
+			fm_array_destroy(core->arrays[level]);
+		for (unsigned k = 0; k < FM_SIMULATED_TLBS_MAX; k++)
+			fm_array_destroy(core->tlbs[k]);
+		free(core->streams);
+	}
+	for (unsigned i = 0; hierarchy->shared && i < hierarchy->core_count; i++)
+		fm_array_destroy(hierarchy->shared[i]);
+	free(hierarchy->cores);
+	free(hierarchy->active);
+	free(hierarchy->shared);
+	fm_pages_destroy(hierarchy->pages);
+	fm_lines_destroy(hierarchy->lines);
+	free(hierarchy->pairs);
+	free(hierarchy);
+}
+
+static void empty(struct fm_array *array)
+{
+	if (array)
+		memset(array->entries, 0, array->sets * array->ways * sizeof(*array->entries));
+}
+
+void fm_hierarchy_flush(struct fm_hierarchy *hierarchy)
+{
+	for (unsigned i = 0; i < hierarchy->core_count; i++) {
+		struct fm_simulated_core *core = &hierarchy->cores[i];
+
+		for (unsigned level = 0; level < hierarchy->private_caches; level++)
+			empty(core->arrays[level]);
+		for (unsigned k = 0; k < hierarchy->description.tlb_count; k++)
+			empty(core->tlbs[k]);
+		core->last_page = UINT64_MAX;
+		empty(hierarchy->shared[i]);
+	}
+}
+
+size_t fm_hierarchy_shared_lines(const struct fm_hierarchy *hierarchy, struct fm_shared_line *ret_lines, size_t room)
+{
+	size_t count = fm_lines_list(hierarchy->lines, ret_lines, room);
+
+	for (size_t i = 0; i < count; i++)
+		ret_lines[i].line <<= hierarchy->line_shift;
+	return count;
+}
+
+void fm_core_counts_add(struct fm_core_counts *a, const struct fm_core_counts *b)
+{
+	/* nothing but uint64_t inside */
+	uint64_t *target = (uint64_t *)a;
+	const uint64_t *source = (const uint64_t *)b;
+
+	_Static_assert(sizeof(*a) % sizeof(uint64_t) == 0, "fm_core_counts holds numbers only");
+	for (size_t i = 0; i < sizeof(*a) / sizeof(uint64_t); i++)
+		target[i] += source[i];
+}

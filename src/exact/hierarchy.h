@@ -1,0 +1,164 @@
+/* A simulated memory hierarchy that counts exactly: private caches, a shared last one, MESI between the cores, stream and
+   adjacent-line prefetchers, translation buffers, NUMA homes by first touch.
+
+   It is functional: an access takes effect at once and says who served it. Time is the business of exact/core.h.
+   One thread may use it at a time, or several with `concurrent` set, each with a core of its own. */
+#ifndef FATHOM_EXACT_HIERARCHY_H
+#define FATHOM_EXACT_HIERARCHY_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "exact/description.h"
+
+enum fm_access { FM_ACCESS_LOAD, FM_ACCESS_STORE, FM_ACCESS_STORE_NONTEMPORAL };
+
+/* Who served an access: the index of a cache, or one of these. */
+enum {
+	FM_SERVED_MEMORY = FM_SIMULATED_CACHES_MAX,
+	FM_SERVED_REMOTE,
+	FM_SERVED_CORE, /* another core's private cache */
+	FM_SERVED_COUNT
+};
+
+/* What is known of one cache as one core used it. Lines, except where it says accesses. */
+struct fm_cache_counts {
+	uint64_t load_hits;   /* accesses */
+	uint64_t load_misses; /* accesses */
+	uint64_t store_hits;
+	uint64_t store_misses;
+	uint64_t lines_demand;    /* brought in because of a load */
+	uint64_t lines_ownership; /* because of a store: read for ownership */
+	uint64_t lines_prefetch;
+	uint64_t prefetch_hits; /* first demand access to a prefetched line */
+	uint64_t lines_written; /* dirty lines written back to the level below */
+};
+
+struct fm_core_counts {
+	uint64_t loads, stores, nontemporal_stores;
+	uint64_t load_bytes, store_bytes;
+	uint64_t splits; /* accesses that touch two lines */
+	struct fm_cache_counts caches[FM_SIMULATED_CACHES_MAX];
+	uint64_t memory_reads, memory_reads_remote;   /* lines, the latter a part of the former */
+	uint64_t memory_writes, memory_writes_remote;
+	uint64_t nontemporal_lines;
+	uint64_t transfers_modified; /* lines that came from another core that had changed them */
+	uint64_t transfers_clean;    /* … that had not */
+	uint64_t upgrades;           /* stores to lines that others hold too */
+	uint64_t invalidations;      /* lines taken away from other cores by our stores */
+	uint64_t tlb_misses[FM_SIMULATED_TLBS_MAX];
+};
+
+struct fm_array; /* the lines of one cache */
+
+struct fm_simulated_core {
+	struct fm_core_counts counts;
+	unsigned index;
+	unsigned socket;
+	bool active;
+	/* the first cache, for the fast path */
+	uint64_t *first_lines;
+	uint64_t first_mask; /* sets-1, or 0 when the number of sets is no power of two */
+	unsigned first_ways;
+	bool first_in_order; /* LRU: the most recent line stands first in its set */
+	struct fm_array *arrays[FM_SIMULATED_CACHES_MAX]; /* private ones are its own, the last may be shared */
+	struct fm_array *tlbs[FM_SIMULATED_TLBS_MAX];
+	uint64_t last_page;
+	uint64_t last_nontemporal_line;
+	struct fm_stream_table *streams;
+	/* asked before a line is prefetched from where it is; false drops it. NULL: always */
+	bool (*on_prefetch)(void *context, uint64_t line, unsigned served);
+	void *prefetch_context;
+	atomic_flag lock;
+};
+
+struct fm_hierarchy {
+	struct fm_machine_description description;
+	unsigned line_shift, page_shift;
+	unsigned core_count;
+	unsigned private_caches;
+	unsigned active_cores;
+	struct fm_simulated_core **active; /* so many */
+	bool prefetch;   /* on by default */
+	bool concurrent; /* several threads, each with a core of its own */
+	struct fm_simulated_core *cores;
+	struct fm_array **shared; /* the last cache, by socket and group */
+	struct fm_page_table *pages;
+	struct fm_line_table *lines; /* of lines that moved between cores */
+	uint64_t *pairs;             /* transfers from core to core, [from * core_count + to] */
+	atomic_flag lock;
+	size_t memory_bytes; /* what the simulator itself occupies, without the tables that grow */
+};
+
+/* State in the low bits of a line's entry. */
+enum {
+	FM_LINE_SHARED = 1,
+	FM_LINE_EXCLUSIVE = 2,
+	FM_LINE_MODIFIED = 3,
+	FM_LINE_STATE = 3,
+	FM_LINE_PREFETCHED = 4,
+	FM_LINE_BITS = 4,
+};
+
+int fm_hierarchy_create(const struct fm_machine_description *description, struct fm_hierarchy **ret_hierarchy,
+			struct fm_error *error);
+void fm_hierarchy_destroy(struct fm_hierarchy *hierarchy);
+
+/* The core of that number, made active: only active cores are searched for copies. */
+struct fm_simulated_core *fm_hierarchy_core(struct fm_hierarchy *hierarchy, unsigned index);
+
+/* All but what the fast path below handles. Returns who served it (the slowest, when it touches two lines). */
+unsigned fm_hierarchy_access_slowly(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address,
+				    unsigned bytes, enum fm_access access);
+
+/* One access of up to a line's length, which may touch two lines. */
+static inline unsigned fm_hierarchy_access(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core,
+					   uint64_t address, unsigned bytes, enum fm_access access)
+{
+	uint64_t line = address >> hierarchy->line_shift;
+	uint64_t end = (address + bytes - 1) >> hierarchy->line_shift;
+	uint64_t first = core->first_lines[(line & core->first_mask) * core->first_ways];
+	uint64_t difference = first ^ line << FM_LINE_BITS;
+
+	/* the line used last in its set, in a state that nothing has to be done about, on the page used last */
+	if (__builtin_expect(line == end && core->first_in_order && !hierarchy->concurrent &&
+				 address >> hierarchy->page_shift == core->last_page &&
+				 (difference == FM_LINE_MODIFIED ||
+				  (access == FM_ACCESS_LOAD && difference && difference < FM_LINE_PREFETCHED)),
+			     1)) {
+		if (access == FM_ACCESS_LOAD) {
+			core->counts.loads++;
+			core->counts.load_bytes += bytes;
+			core->counts.caches[0].load_hits++;
+			return 0;
+		}
+		if (access == FM_ACCESS_STORE) {
+			core->counts.stores++;
+			core->counts.store_bytes += bytes;
+			core->counts.caches[0].store_hits++;
+			return 0;
+		}
+	}
+	return fm_hierarchy_access_slowly(hierarchy, core, address, bytes, access);
+}
+
+/* Lines that moved between cores, most transfers first. */
+struct fm_shared_line {
+	uint64_t line; /* address of its first byte */
+	uint64_t modified;
+	uint64_t clean;
+	uint64_t invalidations;
+};
+
+/* Returns how many were written, at most `room`. */
+size_t fm_hierarchy_shared_lines(const struct fm_hierarchy *hierarchy, struct fm_shared_line *ret_lines, size_t room);
+
+/* Add b to a, number by number. */
+void fm_core_counts_add(struct fm_core_counts *a, const struct fm_core_counts *b);
+
+/* Forget what the caches hold, keep the counts. */
+void fm_hierarchy_flush(struct fm_hierarchy *hierarchy);
+
+#endif

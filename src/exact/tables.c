@@ -1,0 +1,184 @@
+#include "exact/tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Open addressing with linear probing; doubled at two thirds. Both tables are keyed by a number stored plus one. */
+
+static uint64_t scatter(uint64_t number)
+{
+	number *= 0x9e3779b97f4a7c15u;
+	return number ^ number >> 29;
+}
+
+enum { RECENT = 64 };
+
+struct fm_page_table {
+	struct fm_page_leaf **slots;
+	size_t capacity, used;
+	struct fm_page_leaf *recent[RECENT];
+};
+
+struct fm_page_table *fm_pages_create(void)
+{
+	struct fm_page_table *table = calloc(1, sizeof(*table));
+
+	if (!table)
+		return NULL;
+	table->capacity = 256;
+	table->slots = calloc(table->capacity, sizeof(*table->slots));
+	if (!table->slots) {
+		free(table);
+		return NULL;
+	}
+	return table;
+}
+
+void fm_pages_destroy(struct fm_page_table *table)
+{
+	for (size_t i = 0; table && i < table->capacity; i++)
+		free(table->slots[i]);
+	if (table)
+		free(table->slots);
+	free(table);
+}
+
+static struct fm_page_leaf **leaf_slot(struct fm_page_leaf **slots, size_t capacity, uint64_t number)
+{
+	size_t index = scatter(number) & (capacity - 1);
+
+	while (slots[index] && slots[index]->number != number)
+		index = (index + 1) & (capacity - 1);
+	return &slots[index];
+}
+
+static int grow(struct fm_page_table *table)
+{
+	size_t capacity = 2 * table->capacity;
+	struct fm_page_leaf **slots = calloc(capacity, sizeof(*slots));
+
+	if (!slots)
+		return -1;
+	for (size_t i = 0; i < table->capacity; i++)
+		if (table->slots[i])
+			*leaf_slot(slots, capacity, table->slots[i]->number) = table->slots[i];
+	free(table->slots);
+	table->slots = slots;
+	table->capacity = capacity;
+	return 0;
+}
+
+struct fm_page_leaf *fm_pages_leaf(struct fm_page_table *table, uint64_t page)
+{
+	uint64_t number = page / FM_LEAF_PAGES;
+	struct fm_page_leaf **recent = &table->recent[number % RECENT], **slot;
+
+	if (*recent && (*recent)->number == number)
+		return *recent;
+	slot = leaf_slot(table->slots, table->capacity, number);
+	if (!*slot) {
+		if (3 * table->used >= 2 * table->capacity) {
+			if (grow(table))
+				return NULL;
+			slot = leaf_slot(table->slots, table->capacity, number);
+		}
+		*slot = calloc(1, sizeof(**slot));
+		if (!*slot)
+			return NULL;
+		(*slot)->number = number;
+		table->used++;
+	}
+	*recent = *slot;
+	return *slot;
+}
+
+struct fm_line_table {
+	struct fm_shared_line *slots; /* line holds the number plus one */
+	size_t capacity, used;
+};
+
+struct fm_line_table *fm_lines_create(void)
+{
+	struct fm_line_table *table = calloc(1, sizeof(*table));
+
+	if (!table)
+		return NULL;
+	table->capacity = 256;
+	table->slots = calloc(table->capacity, sizeof(*table->slots));
+	if (!table->slots) {
+		free(table);
+		return NULL;
+	}
+	return table;
+}
+
+void fm_lines_destroy(struct fm_line_table *table)
+{
+	if (table)
+		free(table->slots);
+	free(table);
+}
+
+static struct fm_shared_line *line_slot(const struct fm_line_table *table, uint64_t key)
+{
+	size_t index = scatter(key) & (table->capacity - 1);
+
+	while (table->slots[index].line && table->slots[index].line != key)
+		index = (index + 1) & (table->capacity - 1);
+	return &table->slots[index];
+}
+
+struct fm_shared_line *fm_lines_touch(struct fm_line_table *table, uint64_t line)
+{
+	struct fm_shared_line *slot = line_slot(table, line + 1);
+
+	if (slot->line)
+		return slot;
+	if (3 * table->used >= 2 * table->capacity) {
+		struct fm_line_table larger = {.capacity = 2 * table->capacity, .used = table->used};
+
+		larger.slots = calloc(larger.capacity, sizeof(*larger.slots));
+		if (!larger.slots)
+			return NULL;
+		for (size_t i = 0; i < table->capacity; i++)
+			if (table->slots[i].line)
+				*line_slot(&larger, table->slots[i].line) = table->slots[i];
+		free(table->slots);
+		*table = larger;
+		slot = line_slot(table, line + 1);
+	}
+	*slot = (struct fm_shared_line){.line = line + 1};
+	table->used++;
+	return slot;
+}
+
+static int by_transfers(const void *left, const void *right)
+{
+	const struct fm_shared_line *a = left, *b = right;
+	uint64_t first = a->modified + a->clean + a->invalidations, second = b->modified + b->clean + b->invalidations;
+
+	if (first != second)
+		return first < second ? 1 : -1;
+	return (a->line > b->line) - (a->line < b->line);
+}
+
+size_t fm_lines_list(const struct fm_line_table *table, struct fm_shared_line *ret_lines, size_t room)
+{
+	struct fm_shared_line *all = malloc((table->used + 1) * sizeof(*all));
+	size_t count = 0;
+
+	if (!all)
+		return 0;
+	for (size_t i = 0; i < table->capacity; i++)
+		if (table->slots[i].line)
+			all[count++] = table->slots[i];
+	qsort(all, count, sizeof(*all), by_transfers);
+	if (count > room)
+		count = room;
+	for (size_t i = 0; i < count; i++) {
+		ret_lines[i] = all[i];
+		ret_lines[i].line--;
+	}
+	free(all);
+	return count;
+}

@@ -1,0 +1,357 @@
+/* Miss counts against closed forms and against a plain model, coherence against the protocol. */
+#include "unit/check.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "exact/hierarchy.h"
+
+enum { LINE = 64 };
+
+/* Three levels small enough to fill: 8 KiB, 64 KiB, 512 KiB. */
+static struct fm_hierarchy *machine(const char *third)
+{
+	struct fm_machine_description description;
+	struct fm_hierarchy *hierarchy;
+	struct fm_error error;
+	char text[1024];
+
+	snprintf(text, sizeof(text),
+		 "machine sockets=2 cores=4 frequency=2GHz\n"
+		 "cache L1 size=8KiB ways=8 latency=4\n"
+		 "cache L2 size=64KiB ways=8 latency=12\n"
+		 "%s\n"
+		 "tlb entries=16 ways=4 penalty=7\n"
+		 "memory latency=200 remote=300 gbs=10\n"
+		 "core width=4 window=192 load_buffers=72 store_buffers=42 fill_buffers=10 super_queue=16 load_ports=2 "
+		 "store_ports=1 multiply_ports=1 ports=8\n",
+		 third);
+	if (fm_description_parse(text, "test", &description, &error) || fm_hierarchy_create(&description, &hierarchy, &error))
+		fail_msg("%s", error.message);
+	return hierarchy;
+}
+
+#define INCLUSIVE "cache L3 size=512KiB ways=16 latency=40 shared=4 inclusion=inclusive"
+#define VICTIM "cache L3 size=512KiB ways=16 latency=40 shared=4 inclusion=victim"
+#define NEITHER "cache L3 size=512KiB ways=16 latency=40 shared=4"
+
+static void sweep(struct fm_hierarchy *hierarchy, unsigned core, uint64_t bytes, enum fm_access access)
+{
+	struct fm_simulated_core *who = fm_hierarchy_core(hierarchy, core);
+
+	for (uint64_t at = 0; at < bytes; at += 8)
+		fm_hierarchy_access(hierarchy, who, 0x100000 + at, 8, access);
+}
+
+/* A cyclic sweep over what fits misses once per line; over more, with least-recently-used, at every line each time. */
+static void cyclic_sweeps(void **state)
+{
+	static const uint64_t sizes[] = {4 << 10, 8 << 10, 16 << 10, 64 << 10, 128 << 10, 512 << 10, 1 << 20};
+	static const char *const kinds[] = {INCLUSIVE, NEITHER};
+	static const uint64_t capacity[] = {8 << 10, 64 << 10, 512 << 10};
+	enum { SWEEPS = 5 };
+
+	(void)state;
+	for (size_t kind = 0; kind < 2; kind++)
+		for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+			struct fm_hierarchy *hierarchy = machine(kinds[kind]);
+			const struct fm_core_counts *counts = &fm_hierarchy_core(hierarchy, 0)->counts;
+			uint64_t lines = sizes[i] / LINE;
+
+			for (unsigned j = 0; j < SWEEPS; j++)
+				sweep(hierarchy, 0, sizes[i], FM_ACCESS_LOAD);
+			assert_int_equal(counts->loads, SWEEPS * sizes[i] / 8);
+			for (unsigned level = 0; level < 3; level++)
+				assert_int_equal(counts->caches[level].load_misses,
+						 sizes[i] <= capacity[level] ? lines : SWEEPS * lines);
+			assert_int_equal(counts->memory_reads, counts->caches[2].load_misses);
+			assert_int_equal(counts->memory_writes, 0);
+			fm_hierarchy_destroy(hierarchy);
+		}
+}
+
+/* A victim cache adds its capacity to that of the private ones. */
+static void victim_adds_up(void **state)
+{
+	struct fm_hierarchy *hierarchy = machine(VICTIM);
+	const struct fm_core_counts *counts = &fm_hierarchy_core(hierarchy, 0)->counts;
+	uint64_t bytes = 540 << 10; /* more than the last cache, less than both together */
+
+	(void)state;
+	for (unsigned i = 0; i < 6; i++)
+		sweep(hierarchy, 0, bytes, FM_ACCESS_LOAD);
+	assert_int_equal(counts->memory_reads, bytes / LINE);
+	fm_hierarchy_destroy(hierarchy);
+}
+
+/* Stores: every line is read for ownership once per sweep and written back once. */
+static void stores_are_written_back(void **state)
+{
+	static const char *const kinds[] = {INCLUSIVE, NEITHER, VICTIM};
+	enum { SWEEPS = 4 };
+
+	(void)state;
+	for (size_t kind = 0; kind < 3; kind++) {
+		struct fm_hierarchy *hierarchy = machine(kinds[kind]);
+		const struct fm_core_counts *counts = &fm_hierarchy_core(hierarchy, 0)->counts;
+		uint64_t lines = (4 << 20) / LINE, held = (512 + 64 + 8) * 1024 / LINE;
+
+		for (unsigned i = 0; i < SWEEPS; i++)
+			sweep(hierarchy, 0, 4 << 20, FM_ACCESS_STORE);
+		assert_int_equal(counts->caches[0].lines_ownership, SWEEPS * lines);
+		assert_int_equal(counts->memory_reads, SWEEPS * lines);
+		/* all but what the caches still hold */
+		assert_true(counts->memory_writes <= SWEEPS * lines && counts->memory_writes >= SWEEPS * lines - held);
+		assert_true(counts->caches[0].lines_written >= SWEEPS * lines - 128);
+		assert_true(counts->caches[0].lines_written <= SWEEPS * lines);
+		fm_hierarchy_destroy(hierarchy);
+	}
+}
+
+static void nontemporal_stores_pass(void **state)
+{
+	struct fm_hierarchy *hierarchy = machine(INCLUSIVE);
+	const struct fm_core_counts *counts = &fm_hierarchy_core(hierarchy, 0)->counts;
+
+	(void)state;
+	sweep(hierarchy, 0, 4 << 10, FM_ACCESS_LOAD);
+	sweep(hierarchy, 0, 1 << 20, FM_ACCESS_STORE_NONTEMPORAL);
+	assert_int_equal(counts->memory_reads, (4 << 10) / LINE);
+	assert_int_equal(counts->memory_writes, (1 << 20) / LINE);
+	assert_int_equal(counts->nontemporal_lines, (1 << 20) / LINE);
+	/* what was cached is not any more */
+	sweep(hierarchy, 0, 4 << 10, FM_ACCESS_LOAD);
+	assert_int_equal(counts->memory_reads, 2 * (4 << 10) / LINE);
+	fm_hierarchy_destroy(hierarchy);
+}
+
+static void strides_and_splits(void **state)
+{
+	struct fm_hierarchy *hierarchy = machine(INCLUSIVE);
+	struct fm_simulated_core *core = fm_hierarchy_core(hierarchy, 0);
+
+	(void)state;
+	/* every 1024 bytes: 64 lines fall into one sixteenth of the sets of L1, one set of eight ways each time */
+	for (unsigned round = 0; round < 3; round++)
+		for (unsigned i = 0; i < 64; i++)
+			fm_hierarchy_access(hierarchy, core, i * 1024, 8, FM_ACCESS_LOAD);
+	assert_int_equal(core->counts.caches[0].load_misses, 192);
+	assert_int_equal(core->counts.caches[1].load_misses, 64);
+	/* an access over the end of a line is two */
+	fm_hierarchy_access(hierarchy, core, 0x200000 + 60, 8, FM_ACCESS_LOAD);
+	assert_int_equal(core->counts.splits, 1);
+	assert_int_equal(core->counts.loads, 193);
+	assert_int_equal(core->counts.caches[0].load_misses, 194);
+	fm_hierarchy_destroy(hierarchy);
+}
+
+/* LRU stack distances: a random trace, against a list kept by hand. */
+static void stack_distances(void **state)
+{
+	enum { LINES = 400, ACCESSES = 20000, WAYS = 128 };
+	struct fm_machine_description description;
+	struct fm_hierarchy *hierarchy;
+	struct fm_error error;
+	struct fm_random random;
+	uint64_t stack[LINES];
+	unsigned depth = 0;
+	uint64_t misses = 0;
+
+	(void)state;
+	/* one set, 64 ways: fully associative */
+	assert_int_equal(fm_description_parse("machine sockets=1 cores=1 frequency=1GHz\n"
+					      "cache L1 size=4KiB ways=64 latency=4\nmemory latency=9 gbs=1\n"
+					      "core width=4 window=192 load_buffers=72 store_buffers=42 fill_buffers=10 "
+					      "super_queue=16 load_ports=2 store_ports=1 multiply_ports=1 ports=8\n",
+					      "test", &description, &error),
+			 0);
+	assert_int_equal(fm_hierarchy_create(&description, &hierarchy, &error), 0);
+	fm_random_seed(&random, 3);
+	for (unsigned i = 0; i < ACCESSES; i++) {
+		uint64_t line = fm_random_below(&random, 1 + fm_random_below(&random, LINES));
+		unsigned at;
+
+		fm_hierarchy_access(hierarchy, fm_hierarchy_core(hierarchy, 0), line * LINE, 8, FM_ACCESS_LOAD);
+		for (at = 0; at < depth && stack[at] != line; at++)
+			;
+		misses += at == depth || at >= 64;
+		if (at == depth)
+			depth++;
+		memmove(stack + 1, stack, at * sizeof(*stack));
+		stack[0] = line;
+	}
+	assert_int_equal(fm_hierarchy_core(hierarchy, 0)->counts.caches[0].load_misses, misses);
+	fm_hierarchy_destroy(hierarchy);
+}
+
+static void other_policies_hold_what_fits(void **state)
+{
+	static const char *const policies[] = {"tree", "random"};
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct fm_machine_description description;
+		struct fm_hierarchy *hierarchy;
+		struct fm_error error;
+		uint64_t misses;
+		char text[512];
+
+		snprintf(text, sizeof(text),
+			 "machine sockets=1 cores=1 frequency=1GHz\ncache L1 size=8KiB ways=8 latency=4 replacement=%s\n"
+			 "memory latency=9 gbs=1\ncore width=4 window=192 load_buffers=72 store_buffers=42 fill_buffers=10 "
+			 "super_queue=16 load_ports=2 store_ports=1 multiply_ports=1 ports=8\n",
+			 policies[i]);
+		assert_int_equal(fm_description_parse(text, "test", &description, &error), 0);
+		assert_int_equal(fm_hierarchy_create(&description, &hierarchy, &error), 0);
+		for (unsigned j = 0; j < 10; j++)
+			sweep(hierarchy, 0, 8 << 10, FM_ACCESS_LOAD);
+		assert_int_equal(fm_hierarchy_core(hierarchy, 0)->counts.caches[0].load_misses, 128);
+		/* a sweep of 1.5 times the cache does not miss everywhere, as it does with strict LRU */
+		misses = 128;
+		for (unsigned j = 0; j < 10; j++)
+			sweep(hierarchy, 0, 12 << 10, FM_ACCESS_LOAD);
+		misses = fm_hierarchy_core(hierarchy, 0)->counts.caches[0].load_misses - misses;
+		assert_true(misses > 192 && misses < 10 * 192);
+		fm_hierarchy_destroy(hierarchy);
+	}
+}
+
+/* Two cores increment words of one line in turn: from the second turn on every access finds the line modified by the
+   other one. */
+static void false_sharing(void **state)
+{
+	enum { TURNS = 1000 };
+	struct fm_hierarchy *hierarchy = machine(INCLUSIVE);
+	struct fm_simulated_core *cores[2] = {fm_hierarchy_core(hierarchy, 0), fm_hierarchy_core(hierarchy, 1)};
+	struct fm_shared_line line;
+
+	(void)state;
+	for (unsigned turn = 0; turn < TURNS; turn++)
+		for (unsigned i = 0; i < 2; i++) {
+			fm_hierarchy_access(hierarchy, cores[i], 0x4000 + 8 * i, 8, FM_ACCESS_LOAD);
+			fm_hierarchy_access(hierarchy, cores[i], 0x4000 + 8 * i, 8, FM_ACCESS_STORE);
+		}
+	/* each turn: the load takes it from the other (who keeps a shared copy), the store invalidates that */
+	assert_int_equal(cores[0]->counts.transfers_modified, TURNS - 1);
+	assert_int_equal(cores[1]->counts.transfers_modified, TURNS);
+	assert_int_equal(cores[0]->counts.upgrades, TURNS - 1);
+	assert_int_equal(cores[1]->counts.upgrades, TURNS);
+	assert_int_equal(cores[0]->counts.invalidations + cores[1]->counts.invalidations, 2 * TURNS - 1);
+	assert_int_equal(hierarchy->pairs[0 * hierarchy->core_count + 1], TURNS);
+	assert_int_equal(hierarchy->pairs[1 * hierarchy->core_count + 0], TURNS - 1);
+	assert_int_equal(fm_hierarchy_shared_lines(hierarchy, &line, 1), 1);
+	assert_int_equal(line.line, 0x4000);
+	assert_int_equal(line.modified, 2 * TURNS - 1);
+	/* two lines: nothing moves */
+	for (unsigned turn = 0; turn < TURNS; turn++)
+		for (unsigned i = 0; i < 2; i++)
+			fm_hierarchy_access(hierarchy, cores[i], 0x8000 + 64 * i, 8, FM_ACCESS_STORE);
+	assert_int_equal(cores[0]->counts.transfers_modified, TURNS - 1);
+	fm_hierarchy_destroy(hierarchy);
+}
+
+/* No line may be modified in one core and present in another: checked by asking, after every step of a random trace. */
+static void coherence_holds(void **state)
+{
+	static const char *const kinds[] = {INCLUSIVE, NEITHER, VICTIM};
+
+	(void)state;
+	for (size_t kind = 0; kind < 3; kind++) {
+		struct fm_hierarchy *hierarchy = machine(kinds[kind]);
+		struct fm_random random;
+		unsigned owner[64];
+		uint64_t transfers = 0, expected = 0;
+
+		fm_random_seed(&random, kind);
+		memset(owner, 0xff, sizeof(owner));
+		/* few lines and small caches: nothing is evicted, so the protocol alone decides */
+		for (unsigned i = 0; i < 50000; i++) {
+			unsigned core = (unsigned)fm_random_below(&random, 8), line = (unsigned)fm_random_below(&random, 64);
+
+			fm_hierarchy_access(hierarchy, fm_hierarchy_core(hierarchy, core), line * LINE, 8, FM_ACCESS_STORE);
+			expected += owner[line] != ~0u && owner[line] != core;
+			owner[line] = core;
+		}
+		for (unsigned core = 0; core < 8; core++)
+			transfers += fm_hierarchy_core(hierarchy, core)->counts.transfers_modified;
+		assert_int_equal(transfers, expected);
+		fm_hierarchy_destroy(hierarchy);
+	}
+}
+
+static void memory_has_homes(void **state)
+{
+	struct fm_hierarchy *hierarchy = machine(INCLUSIVE);
+	struct fm_simulated_core *near = fm_hierarchy_core(hierarchy, 0), *far = fm_hierarchy_core(hierarchy, 4);
+
+	(void)state;
+	sweep(hierarchy, 0, 2 << 20, FM_ACCESS_LOAD);
+	assert_int_equal(near->counts.memory_reads_remote, 0);
+	sweep(hierarchy, 4, 2 << 20, FM_ACCESS_LOAD);
+	assert_true(far->counts.memory_reads > 0);
+	assert_int_equal(far->counts.memory_reads_remote, far->counts.memory_reads);
+	assert_true(far->counts.memory_reads + far->counts.transfers_clean >= (2 << 20) / LINE);
+	fm_hierarchy_destroy(hierarchy);
+}
+
+static void translation(void **state)
+{
+	struct fm_hierarchy *hierarchy = machine(INCLUSIVE);
+	struct fm_simulated_core *core = fm_hierarchy_core(hierarchy, 0);
+
+	(void)state;
+	for (unsigned round = 0; round < 3; round++)
+		for (unsigned page = 0; page < 16; page++)
+			fm_hierarchy_access(hierarchy, core, page * 4096ull, 8, FM_ACCESS_LOAD);
+	assert_int_equal(core->counts.tlb_misses[0], 16);
+	for (unsigned round = 0; round < 3; round++)
+		for (unsigned page = 0; page < 32; page++)
+			fm_hierarchy_access(hierarchy, core, page * 4096ull, 8, FM_ACCESS_LOAD);
+	/* the first sixteen once more, then every page every time */
+	assert_int_equal(core->counts.tlb_misses[0], 16 + 16 + 32 + 32);
+	fm_hierarchy_destroy(hierarchy);
+}
+
+static void prefetchers_run_ahead(void **state)
+{
+	struct fm_hierarchy *hierarchy;
+	const struct fm_core_counts *counts;
+	uint64_t lines = (1 << 20) / LINE, random_prefetches;
+	struct fm_random random;
+
+	(void)state;
+	hierarchy = machine(INCLUSIVE);
+	hierarchy->description.caches[1].streams = 0;
+	fm_hierarchy_destroy(hierarchy);
+	hierarchy = machine("cache L3 size=512KiB ways=16 latency=40 shared=4 inclusion=inclusive");
+	/* the prefetcher of the second level, added by hand */
+	hierarchy->description.caches[1].adjacent = 1;
+	counts = &fm_hierarchy_core(hierarchy, 0)->counts;
+	sweep(hierarchy, 0, 1 << 20, FM_ACCESS_LOAD);
+	/* every other line came with its neighbour */
+	assert_int_equal(counts->caches[1].lines_prefetch, lines / 2);
+	assert_int_equal(counts->caches[1].prefetch_hits, lines / 2);
+	assert_int_equal(counts->memory_reads, lines);
+	hierarchy->prefetch = false;
+	random_prefetches = counts->caches[1].lines_prefetch;
+	fm_random_seed(&random, 1);
+	for (unsigned i = 0; i < 1000; i++)
+		fm_hierarchy_access(hierarchy, fm_hierarchy_core(hierarchy, 0), fm_random_below(&random, 1 << 30), 8, FM_ACCESS_LOAD);
+	assert_int_equal(counts->caches[1].lines_prefetch, random_prefetches);
+	fm_hierarchy_destroy(hierarchy);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(cyclic_sweeps),	   cmocka_unit_test(victim_adds_up),
+	    cmocka_unit_test(stores_are_written_back), cmocka_unit_test(nontemporal_stores_pass),
+	    cmocka_unit_test(strides_and_splits),  cmocka_unit_test(stack_distances),
+	    cmocka_unit_test(other_policies_hold_what_fits), cmocka_unit_test(false_sharing),
+	    cmocka_unit_test(coherence_holds),	   cmocka_unit_test(memory_has_homes),
+	    cmocka_unit_test(translation),	   cmocka_unit_test(prefetchers_run_ahead),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
