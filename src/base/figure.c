@@ -130,7 +130,8 @@ static const char *print_figure(char *buffer, size_t size, const struct fm_figur
 	else if (percent > 100 * FM_FIGURE_INCONCLUSIVE)
 		snprintf(buffer, size, "inconclusive");
 	else
-		snprintf(buffer, size, "%s%s%s ±%.*f %%", number, *unit ? " " : "", unit, percent < 9.95 ? 1 : 0, percent);
+		snprintf(buffer, size, "%s%s%s ±%.*f %%", number, *unit ? " " : "", unit, percent < 9.95 ? 1 : 0,
+		         percent);
 	return buffer;
 }
 

@@ -155,6 +155,8 @@ static void explain_bad_word(const struct fm_command *command, const struct argp
 			i += option->arg && !value_inside;
 			continue;
 		}
+		if (command->runs_program && argv[i][0] != '-')
+			break;
 		near = strncmp(argv[i], "--", 2) ? NULL : fm_suggest(argv[i] + 2, names, count);
 		fprintf(stderr, "fathom: %s: \"%s\" is not understood here%s%s%s: 'fathom %s --help' lists what is\n",
 		        command->name, argv[i], near ? ", did you mean --" : "", near ? near : "", near ? "?" : "",
@@ -174,7 +176,9 @@ int fm_command_parse(const struct fm_command *command, int argc, char **argv, vo
 
 	bad_argument.code = 0;
 	collect_options(command, options);
-	status = argp_parse(&argp, argc, argv, ARGP_NO_ERRS | ARGP_NO_HELP | ARGP_NO_EXIT, &index, &state);
+	status = argp_parse(&argp, argc, argv,
+	                    ARGP_NO_ERRS | ARGP_NO_HELP | ARGP_NO_EXIT | (command->runs_program ? ARGP_IN_ORDER : 0),
+	                    &index, &state);
 	if (state.help) {
 		fm_command_help(command, stdout);
 		return FM_EXIT_DONE;
@@ -194,6 +198,23 @@ int fm_report_error(const struct fm_error *error)
 {
 	fprintf(stderr, "fathom: %s\n", error->message);
 	return error->code == EINVAL ? FM_EXIT_USAGE : error->code == ENOTSUP ? FM_EXIT_NOT_HERE : FM_EXIT_FAILED;
+}
+
+int fm_report_error_of_run(const struct fm_error *error)
+{
+	fprintf(stderr, "fathom: %s\n", error->message);
+	switch (error->code) {
+	case EINVAL:
+		return FM_EXIT_USAGE;
+	case ENOTSUP:
+		return 124;
+	case EACCES:
+		return 126;
+	case ENOENT:
+		return 127;
+	default:
+		return 125;
+	}
 }
 
 FILE *fm_common_open(const struct fm_common *common)

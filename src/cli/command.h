@@ -25,6 +25,7 @@ struct fm_command {
 	const char *arguments;   /* what follows the options in the usage line, or NULL */
 	const char *description; /* what it does and how to read it; printed before the options */
 	const char *examples;    /* printed after them */
+	bool runs_program;       /* options end where the program begins, with or without -- */
 	const struct argp_option *options;
 	argp_parser_t parser;
 	int (*run)(const struct fm_command *command, int argc, char **argv);
@@ -83,6 +84,10 @@ void fm_command_help(const struct fm_command *command, FILE *output);
 
 /* "fathom: message" on stderr; returns the exit code for the error. */
 int fm_report_error(const struct fm_error *error);
+
+/* The same for a verb that runs a program, whose exit status must not be mistaken for ours: 125 failed, 124 cannot be
+   measured here, 126 and 127 for a program that cannot be run or is not there, 2 for wrong usage. */
+int fm_report_error_of_run(const struct fm_error *error);
 
 /* Standard output or the file of -o, opened for writing without following a symbolic link; NULL after a message. */
 FILE *fm_common_open(const struct fm_common *common);

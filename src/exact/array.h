@@ -1,6 +1,6 @@
-/* The lines of one cache (or the pages of a translation buffer): sets of ways with a replacement policy. Inline, because
-   this is where the simulator spends its time. An entry is the line number shifted by FM_LINE_BITS, with its state below;
-   0 is empty. */
+/* The lines of one cache (or the pages of a translation buffer): sets of ways with a replacement policy. Inline,
+   because this is where the simulator spends its time. An entry is the line number shifted by FM_LINE_BITS, with its
+   state below; 0 is empty. */
 #ifndef FATHOM_EXACT_ARRAY_H
 #define FATHOM_EXACT_ARRAY_H
 

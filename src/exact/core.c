@@ -6,16 +6,18 @@
 
 enum {
 	REGISTERS = 64,
-	/* cycles that may lie between the next instruction to issue and the last to retire: the window times the longest
-	   wait, with room to spare */
+	/* cycles that may lie between the next instruction to issue and the last to retire: the window times the
+	   longest wait, with room to spare */
 	RING_CYCLES = 1 << 18,
 	RING_MASK = RING_CYCLES - 1,
 	PENDING_MAX = 16,
-	STORE_AGE = 1, /* a store leaves its buffer at the earliest this long after it retired */
+	FORWARDS = 256,
+	FORWARD_LATENCY = 5, /* from a store's data to a load of the same address, through the store buffer */
+	STORE_AGE = 1,       /* a store leaves its buffer at the earliest this long after it retired */
 };
 
 enum {
-	FLAG_MISS = 1,        /* a load that missed the first cache is outstanding */
+	FLAG_MISS = 1, /* a load that missed the first cache is outstanding */
 	FLAG_SECOND_MISS = 2,
 	FLAG_LOAD = 4,
 	FLAG_FILL_FULL = 8,
@@ -67,6 +69,10 @@ struct fm_core_timing {
 	/* hundredths of cycles, when the next line may be delivered */
 	uint64_t second_free, third_free, memory_free;
 
+	struct forward {
+		uint64_t address;
+		uint64_t ready;
+	} forwards[FORWARDS];                /* recent stores, by address */
 	struct pending pending[PENDING_MAX]; /* prefetches of the access under way */
 	unsigned pending_count;
 };
@@ -140,7 +146,8 @@ static uint64_t take_port(struct fm_core_timing *timing, uint64_t from, size_t w
 		struct cycle *cycle = cycle_at(timing, from);
 		uint8_t *used = (uint8_t *)cycle + which;
 
-		if (cycle->executed < timing->shape->ports && (which == offsetof(struct cycle, executed) || *used < limit)) {
+		if (cycle->executed < timing->shape->ports &&
+		    (which == offsetof(struct cycle, executed) || *used < limit)) {
 			if (which != offsetof(struct cycle, executed))
 				++*used;
 			cycle->executed++;
@@ -199,7 +206,7 @@ static uint64_t memory_interval(const struct fm_core_timing *timing)
 /* A request that leaves the private caches at `now`: when its line is there. ret_queued is how much of that was waiting
    for a place or for bandwidth. */
 static uint64_t fetch_beyond(struct fm_core_timing *timing, uint64_t line, unsigned served, uint64_t now,
-			     uint64_t *ret_queued)
+                             uint64_t *ret_queued)
 {
 	const struct fm_machine_description *description = &timing->hierarchy->description;
 	unsigned second_latency = description->caches[private_last(timing)].latency;
@@ -260,19 +267,19 @@ struct fetched {
 
 /* Lines written back take their share of the bandwidth of where they go. */
 static void charge_writes(struct fm_core_timing *timing, const struct fm_core_counts *after,
-			  const struct fm_core_counts *before)
+                          const struct fm_core_counts *before)
 {
 	const struct fm_machine_description *description = &timing->hierarchy->description;
 	unsigned last = private_last(timing);
 
 	if (last)
-		timing->second_free +=
-		    (after->caches[0].lines_written - before->caches[0].lines_written) * description->caches[1].write_interval;
+		timing->second_free += (after->caches[0].lines_written - before->caches[0].lines_written) *
+		                       description->caches[1].write_interval;
 	if (last + 1 < description->cache_count)
 		timing->third_free += (after->caches[last].lines_written - before->caches[last].lines_written) *
-				      description->caches[last + 1].write_interval;
+		                      description->caches[last + 1].write_interval;
 	timing->memory_free += (after->memory_writes - before->memory_writes) * memory_interval(timing) *
-			       description->memory_write_percent / 100;
+	                       description->memory_write_percent / 100;
 }
 
 /* One access at `now`. `demand` loads mark the pending cycles. */
@@ -288,7 +295,7 @@ static struct fetched access_memory(struct fm_core_timing *timing, const struct 
 	uint64_t begin, asked;
 
 	fetched.served = fm_hierarchy_access(timing->hierarchy, timing->core, access->address, access->bytes,
-					     (enum fm_access)access->access);
+	                                     (enum fm_access)access->access);
 	for (unsigned i = 0; i < description->tlb_count; i++)
 		if (counts->tlb_misses[i] != before.tlb_misses[i])
 			fetched.translation += description->tlbs[i].penalty;
@@ -297,8 +304,9 @@ static struct fetched access_memory(struct fm_core_timing *timing, const struct 
 	/* a line already on its way is waited for; a hit in the first cache is one that has arrived */
 	slot = find_line(timing->fill_buffers, timing->shape->fill_buffers, line, now);
 	if (slot) {
-		fetched.ready = slot->free_at > now + description->caches[0].latency ? slot->free_at
-										     : now + description->caches[0].latency;
+		fetched.ready = slot->free_at > now + description->caches[0].latency
+		                    ? slot->free_at
+		                    : now + description->caches[0].latency;
 		fetched.queued = 0;
 		if (fetched.served == 0)
 			fetched.served = 1;
@@ -311,12 +319,14 @@ static struct fetched access_memory(struct fm_core_timing *timing, const struct 
 		fetched.ready = now + description->caches[0].latency;
 		return fetched;
 	}
-	/* The path to the second cache takes one request per interval, before a fill buffer is needed: that is why streams
-	   that stay in the second cache do not fill the buffers. */
-	asked = serve(&timing->second_free, now, description->caches[1 < private_last(timing) ? 1 : private_last(timing)].interval);
+	/* The path to the second cache takes one request per interval, before a fill buffer is needed: that is why
+	   streams that stay in the second cache do not fill the buffers. */
+	asked = serve(&timing->second_free, now,
+	              description->caches[1 < private_last(timing) ? 1 : private_last(timing)].interval);
 	begin = take_slot(timing->fill_buffers, timing->shape->fill_buffers, asked, &slot);
 	if (begin > asked) {
-		/* a request that finds no buffer sleeps, and tries again when one comes free: it is seen in two cycles */
+		/* a request that finds no buffer sleeps, and tries again when one comes free: it is seen in two cycles
+		 */
 		mark(timing, asked, asked + 1, FLAG_FILL_FULL);
 		mark(timing, begin, begin + 1, FLAG_FILL_FULL);
 	}
@@ -337,10 +347,11 @@ static struct fetched access_memory(struct fm_core_timing *timing, const struct 
 		uint64_t queued;
 
 		fetched.ready = fetch_beyond(timing, line, fetched.served, begin, &queued) +
-				description->caches[private_last(timing)].latency;
+		                description->caches[private_last(timing)].latency;
 		fetched.queued = begin - now + queued;
 		if (load)
-			mark(timing, begin + description->caches[private_last(timing)].latency, fetched.ready, FLAG_SECOND_MISS);
+			mark(timing, begin + description->caches[private_last(timing)].latency, fetched.ready,
+			     FLAG_SECOND_MISS);
 	}
 	slot->line = line;
 	slot->free_at = fetched.ready;
@@ -353,7 +364,7 @@ static struct fetched access_memory(struct fm_core_timing *timing, const struct 
 static enum fm_stall latency_cause(const struct fm_core_timing *timing, unsigned served)
 {
 	static const enum fm_stall by_level[] = {FM_STALL_first, FM_STALL_latency_second, FM_STALL_latency_third,
-						 FM_STALL_latency_third};
+	                                         FM_STALL_latency_third};
 
 	if (served == FM_SERVED_MEMORY)
 		return FM_STALL_latency_memory;
@@ -402,7 +413,7 @@ static uint64_t issue(struct fm_core_timing *timing, unsigned loads, unsigned st
 /* Retire: in order, so many per cycle. The cycles since the retirement before were spent on `cause`, the first `queued`
    of them on `queue_cause`. */
 static uint64_t retire(struct fm_core_timing *timing, uint64_t done, enum fm_stall cause, enum fm_stall queue_cause,
-		       uint64_t queued)
+                       uint64_t queued)
 {
 	uint64_t before = timing->retire_cycle;
 
@@ -415,13 +426,14 @@ static uint64_t retire(struct fm_core_timing *timing, uint64_t done, enum fm_sta
 	} else {
 		timing->retired++;
 	}
-	for (uint64_t cycle = before < timing->accounted ? timing->accounted : before; cycle < timing->retire_cycle; cycle++)
+	for (uint64_t cycle = before < timing->accounted ? timing->accounted : before; cycle < timing->retire_cycle;
+	     cycle++)
 		cycle_at(timing, cycle)->cause = (uint8_t)(cycle - before < queued ? queue_cause : cause);
 	return timing->retire_cycle;
 }
 
 void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction *instruction,
-		     const struct fm_memory_access *accesses, unsigned count)
+                     const struct fm_memory_access *accesses, unsigned count)
 {
 	const struct fm_core_description *shape = timing->shape;
 	unsigned loads = 0, stores = 0;
@@ -436,7 +448,8 @@ void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction 
 			stores++;
 	stores_from = timing->issue_cycle;
 	issued = issue(timing, loads, stores);
-	if (stores && timing->store_buffers[timing->store_next % shape->store_buffers] >= issued && issued > stores_from)
+	if (stores && timing->store_buffers[timing->store_next % shape->store_buffers] >= issued &&
+	    issued > stores_from)
 		store_wait = issued - stores_from;
 	/* issue waits beyond the last retirement only for store buffers */
 	for (uint64_t cycle = timing->retire_cycle; cycle < issued; cycle++)
@@ -457,17 +470,24 @@ void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction 
 	for (unsigned i = 0; i < count; i++) {
 		uint64_t at;
 		struct fetched fetched;
+		const struct forward *forward;
 
 		if (accesses[i].access != FM_ACCESS_LOAD)
 			continue;
 		at = take_port(timing, address_operands, offsetof(struct cycle, loads), shape->load_ports);
 		fetched = access_memory(timing, &accesses[i], at);
 		mark(timing, at + 1, fetched.ready, FLAG_LOAD);
+		forward = &timing->forwards[accesses[i].address / 8 % FORWARDS];
+		if (forward->address == accesses[i].address && forward->ready > data) {
+			data = forward->ready;
+			cause = FM_STALL_first;
+		}
 		if (fetched.ready > data) {
 			data = fetched.ready;
 			queued = fetched.queued;
-			cause = fetched.translation > fetched.ready - at - fetched.translation ? FM_STALL_translation
-											       : latency_cause(timing, fetched.served);
+			cause = fetched.translation > fetched.ready - at - fetched.translation
+			            ? FM_STALL_translation
+			            : latency_cause(timing, fetched.served);
 			queue_cause = bandwidth_cause(fetched.served);
 		}
 	}
@@ -494,6 +514,10 @@ void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction 
 	if (stores) {
 		uint64_t at = take_port(timing, done, offsetof(struct cycle, stores), shape->store_ports);
 
+		for (unsigned i = 0; i < count; i++)
+			if (accesses[i].access != FM_ACCESS_LOAD)
+				timing->forwards[accesses[i].address / 8 % FORWARDS] =
+				    (struct forward){accesses[i].address, at + FORWARD_LATENCY};
 		if (at + 1 > done)
 			done = at + 1;
 	}
@@ -559,7 +583,7 @@ void fm_core_timing_destroy(struct fm_core_timing *timing)
 }
 
 int fm_core_timing_create(struct fm_hierarchy *hierarchy, unsigned core, struct fm_core_timing **ret_timing,
-			  struct fm_error *error)
+                          struct fm_error *error)
 {
 	const struct fm_core_description *shape = &hierarchy->description.core;
 	struct fm_core_timing *timing = calloc(1, sizeof(*timing));

@@ -1,6 +1,6 @@
-/* Core timing: a dataflow model with finite resources on top of the simulated hierarchy. Instructions are fed in program
-   order, with the registers they read and write and the addresses they access; out come cycles and, exactly, what the
-   cycles without execution were spent on. */
+/* Core timing: a dataflow model with finite resources on top of the simulated hierarchy. Instructions are fed in
+   program order, with the registers they read and write and the addresses they access; out come cycles and, exactly,
+   what the cycles without execution were spent on. */
 #ifndef FATHOM_EXACT_CORE_H
 #define FATHOM_EXACT_CORE_H
 
@@ -14,11 +14,11 @@ enum { FM_INSTRUCTION_ACCESSES_MAX = 4 };
 
 /* What does not change from one execution of an instruction to the next. */
 struct fm_instruction {
-	uint64_t reads;  /* registers, one bit each */
+	uint64_t reads; /* registers, one bit each */
 	uint64_t writes;
-	uint8_t unit;    /* enum fm_unit */
-	uint8_t latency; /* cycles from operands to result, without memory */
-	uint8_t busy;    /* cycles a divider is occupied */
+	uint8_t unit;           /* enum fm_unit */
+	uint8_t latency;        /* cycles from operands to result, without memory */
+	uint8_t busy;           /* cycles a divider is occupied */
 	uint64_t address_reads; /* of reads, those an address is computed from */
 };
 
@@ -38,14 +38,14 @@ enum fm_stall {
 struct fm_timing_counts {
 	uint64_t cycles;
 	uint64_t instructions;
-	uint64_t no_execute;          /* cycles in which nothing began to execute */
-	uint64_t miss_pending;        /* cycles with a load outstanding that missed the first cache */
-	uint64_t miss_pending_stall;  /* of these, without execution */
+	uint64_t no_execute;           /* cycles in which nothing began to execute */
+	uint64_t miss_pending;         /* cycles with a load outstanding that missed the first cache */
+	uint64_t miss_pending_stall;   /* of these, without execution */
 	uint64_t second_pending_stall; /* without execution, and a load outstanding that missed the second cache */
-	uint64_t load_pending_stall;  /* without execution, and any load outstanding */
-	uint64_t fill_buffers_full;   /* cycles in which a request waited for a fill buffer */
+	uint64_t load_pending_stall;   /* without execution, and any load outstanding */
+	uint64_t fill_buffers_full;    /* cycles in which a request waited for a fill buffer */
 	uint64_t super_queue_full;
-	uint64_t store_buffer_full;   /* cycles in which issue waited for a store buffer */
+	uint64_t store_buffer_full;      /* cycles in which issue waited for a store buffer */
 	uint64_t stalls[FM_STALL_COUNT]; /* the no_execute cycles by cause */
 };
 
@@ -53,11 +53,11 @@ struct fm_core_timing;
 
 /* Timing for one core of the hierarchy. Prefetches then take their time and their place in the super queue. */
 int fm_core_timing_create(struct fm_hierarchy *hierarchy, unsigned core, struct fm_core_timing **ret_timing,
-			  struct fm_error *error);
+                          struct fm_error *error);
 void fm_core_timing_destroy(struct fm_core_timing *timing);
 
 void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction *instruction,
-		     const struct fm_memory_access *accesses, unsigned count);
+                     const struct fm_memory_access *accesses, unsigned count);
 
 /* Account for all cycles up to the retirement of what was fed. The counts so far; they may be read at any time, but
    without this they lag behind. */

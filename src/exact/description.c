@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -128,8 +129,10 @@ static int parse_value(struct reader *reader, const struct key *key, const char 
 		double factor;
 		enum kind kind;
 	} suffixes[] = {
-	    {"", 1, KIND_BYTES},     {"KiB", 1024, KIND_BYTES},  {"MiB", 1048576, KIND_BYTES}, {"GiB", 1073741824, KIND_BYTES},
-	    {"", 1, KIND_GIGAHERTZ}, {"GHz", 1, KIND_GIGAHERTZ}, {"MHz", 1e-3, KIND_GIGAHERTZ},
+	    {"", 1, KIND_BYTES},           {"KiB", 1024, KIND_BYTES},
+	    {"MiB", 1048576, KIND_BYTES},  {"GiB", 1073741824, KIND_BYTES},
+	    {"", 1, KIND_GIGAHERTZ},       {"GHz", 1, KIND_GIGAHERTZ},
+	    {"MHz", 1e-3, KIND_GIGAHERTZ},
 	};
 	char *end;
 	double value, factor = 1;
@@ -147,7 +150,7 @@ static int parse_value(struct reader *reader, const struct key *key, const char 
 				factor = suffixes[i].factor;
 		if (factor == 0)
 			return mistake(reader, "%s: \"%.20s\" is not a unit (use %s)", key->name, end,
-				       key->kind == KIND_BYTES ? "KiB, MiB, GiB" : "GHz, MHz");
+			               key->kind == KIND_BYTES ? "KiB, MiB, GiB" : "GHz, MHz");
 	} else if (*end) {
 		return mistake(reader, "%s needs a number, not \"%.40s\"", key->name, text);
 	}
@@ -223,29 +226,31 @@ static int parse_cache(struct reader *reader, char *text)
 	if (description->cache_count == FM_SIMULATED_CACHES_MAX)
 		return mistake(reader, "more than %d caches", FM_SIMULATED_CACHES_MAX);
 	if (!length || length >= sizeof(cache.name) || (equals && equals < text + length))
-		return mistake(reader, "a cache needs a name of at most %zu letters: cache L1 size=…", sizeof(cache.name) - 1);
+		return mistake(reader, "a cache needs a name of at most %zu letters: cache L1 size=…",
+		               sizeof(cache.name) - 1);
 	memcpy(cache.name, text, length);
 	status = parse_keys(reader, text + length, cache_keys, &cache);
 	if (status)
 		return status;
 	if (cache.bytes % (line * cache.ways))
 		return mistake(reader, "%s: the size is no multiple of ways times the line of %llu bytes", cache.name,
-			       (unsigned long long)line);
+		               (unsigned long long)line);
 	if (cache.replacement == FM_REPLACEMENT_TREE && (!power_of_two(cache.ways) || cache.ways > 32))
 		return mistake(reader, "%s: tree replacement needs 2, 4, 8, 16 or 32 ways", cache.name);
 	if (cache.shared_by > description->cores || description->cores % cache.shared_by)
-		return mistake(reader, "%s: shared by %u does not divide the %u cores of a socket", cache.name, cache.shared_by,
-			       description->cores);
+		return mistake(reader, "%s: shared by %u does not divide the %u cores of a socket", cache.name,
+		               cache.shared_by, description->cores);
 	if (cache.shared_by == 1 && cache.inclusion != FM_INCLUSION_NONE)
 		return mistake(reader, "%s: only a shared cache can be inclusive or a victim cache", cache.name);
 	if (description->cache_count) {
 		const struct fm_cache_description *above = &description->caches[description->cache_count - 1];
 
 		if (cache.shared_by < above->shared_by || cache.latency <= above->latency)
-			return mistake(reader, "%s must be slower than %s and shared by at least as many cores", cache.name,
-				       above->name);
+			return mistake(reader, "%s must be slower than %s and shared by at least as many cores",
+			               cache.name, above->name);
 		if (above->shared_by > 1)
-			return mistake(reader, "%s: only the last cache may be shared, %s is already", cache.name, above->name);
+			return mistake(reader, "%s: only the last cache may be shared, %s is already", cache.name,
+			               above->name);
 	}
 	description->caches[description->cache_count++] = cache;
 	return 0;
@@ -307,7 +312,7 @@ static int parse_line(struct reader *reader, char *line)
 }
 
 int fm_description_parse(const char *text, const char *name, struct fm_machine_description *ret_description,
-			 struct fm_error *error)
+                         struct fm_error *error)
 {
 	struct fm_machine_description description = {.line_bytes = 64, .page_bytes = 4096, .memory_write_percent = 100};
 	struct reader reader = {.name = name, .error = error, .description = &description};
@@ -378,6 +383,73 @@ int fm_description_read(const char *path, struct fm_machine_description *ret_des
 	return status;
 }
 
+/* Writing */
+
+static void write_keys(FILE *file, const struct key *keys, const void *source)
+{
+	for (; keys->name; keys++) {
+		const char *place = (const char *)source + keys->offset;
+		const char *words = keys->words;
+		uint64_t whole = 0;
+		double real = 0;
+		unsigned number = 0;
+
+		if (keys->kind == KIND_REAL || keys->kind == KIND_GIGAHERTZ) {
+			memcpy(&real, place, sizeof(real));
+			if (real > 0)
+				fprintf(file, " %s=%.9g", keys->name, real);
+			continue;
+		}
+		if (keys->kind == KIND_BYTES && keys->most > 1e10) {
+			memcpy(&whole, place, sizeof(whole));
+		} else {
+			memcpy(&number, place, sizeof(number));
+			whole = number;
+		}
+		if (keys->kind == KIND_WORD) {
+			for (; number; number--)
+				words += strcspn(words, " ") + 1;
+			fprintf(file, " %s=%.*s", keys->name, (int)strcspn(words, " "), words);
+		} else if (keys->kind == KIND_HUNDREDTHS) {
+			fprintf(file, " %s=%.2f", keys->name, (double)whole / 100);
+		} else if ((double)whole >= keys->least) {
+			fprintf(file, " %s=%llu", keys->name, (unsigned long long)whole);
+		}
+	}
+	fputc('\n', file);
+}
+
+int fm_description_write(const struct fm_machine_description *description, const char *path, struct fm_error *error)
+{
+	int descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	FILE *file = descriptor < 0 ? NULL : fdopen(descriptor, "w");
+
+	if (!file) {
+		int code = errno;
+
+		if (descriptor >= 0)
+			close(descriptor);
+		return fm_error_set(error, code, "cannot write %s: %s", path, strerror(code));
+	}
+	fprintf(file, "title %s\nmachine", description->title);
+	write_keys(file, machine_keys, description);
+	for (unsigned i = 0; i < description->cache_count; i++) {
+		fprintf(file, "cache %s", description->caches[i].name);
+		write_keys(file, cache_keys, &description->caches[i]);
+	}
+	for (unsigned i = 0; i < description->tlb_count; i++) {
+		fprintf(file, "tlb");
+		write_keys(file, tlb_keys, &description->tlbs[i]);
+	}
+	fprintf(file, "memory");
+	write_keys(file, memory_keys, description);
+	fprintf(file, "core");
+	write_keys(file, core_keys, &description->core);
+	if (fclose(file))
+		return fm_error_set(error, errno, "cannot write %s: %s", path, strerror(errno));
+	return 0;
+}
+
 /* Finding */
 
 static bool folder_exists(const char *path)
@@ -426,7 +498,7 @@ static void list_machines(const char *folder, char *ret_names, size_t size)
 
 		if (dot && !strcmp(dot, ".machine") && used < size)
 			used += (size_t)snprintf(ret_names + used, size - used, "%s%.*s", used ? ", " : "",
-						 (int)(dot - entries[i]->d_name), entries[i]->d_name);
+			                         (int)(dot - entries[i]->d_name), entries[i]->d_name);
 		free(entries[i]);
 	}
 	if (count >= 0)
@@ -440,7 +512,8 @@ int fm_description_find(const char *name, struct fm_machine_description *ret_des
 	if (strchr(name, '/'))
 		return fm_description_read(name, ret_description, error);
 	if (!machines_folder(folder, sizeof(folder)))
-		return fm_error_set(error, ENOENT, "the folder of simulated machines is not found: set FATHOM_MACHINES");
+		return fm_error_set(error, ENOENT,
+		                    "the folder of simulated machines is not found: set FATHOM_MACHINES");
 	snprintf(path, sizeof(path), "%s/%s.machine", folder, name);
 	if (access(path, R_OK)) {
 		list_machines(folder, names, sizeof(names));

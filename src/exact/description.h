@@ -22,9 +22,9 @@ struct fm_cache_description {
 	char name[12];
 	uint64_t bytes;
 	unsigned ways;
-	unsigned shared_by; /* cores of a socket; 1 is private */
-	unsigned latency;   /* load to use, cycles */
-	unsigned interval;  /* cycles between two lines it can deliver to one core, in hundredths */
+	unsigned shared_by;      /* cores of a socket; 1 is private */
+	unsigned latency;        /* load to use, cycles */
+	unsigned interval;       /* cycles between two lines it can deliver to one core, in hundredths */
 	unsigned write_interval; /* … that it takes to accept a dirty line from above, in hundredths */
 	enum fm_replacement replacement;
 	enum fm_inclusion inclusion; /* of what the private caches hold; only a shared cache has one */
@@ -40,8 +40,8 @@ struct fm_tlb_description {
 };
 
 struct fm_core_description {
-	unsigned width;        /* instructions issued and retired per cycle */
-	unsigned window;       /* instructions in flight */
+	unsigned width;  /* instructions issued and retired per cycle */
+	unsigned window; /* instructions in flight */
 	unsigned load_buffers;
 	unsigned store_buffers;
 	unsigned fill_buffers; /* lines on their way to the first cache */
@@ -49,7 +49,7 @@ struct fm_core_description {
 	unsigned load_ports;
 	unsigned store_ports;
 	unsigned multiply_ports;
-	unsigned ports;        /* all together */
+	unsigned ports; /* all together */
 };
 
 struct fm_machine_description {
@@ -78,7 +78,10 @@ int fm_description_read(const char *path, struct fm_machine_description *ret_des
 
 /* The same from text; name stands for the file in messages. */
 int fm_description_parse(const char *text, const char *name, struct fm_machine_description *ret_description,
-			 struct fm_error *error);
+                         struct fm_error *error);
+
+/* The description as a file that reads back the same. 0 or -errno. */
+int fm_description_write(const struct fm_machine_description *description, const char *path, struct fm_error *error);
 
 /* "haswell-ep" in the machines folder (FATHOM_MACHINES, beside the executable, or where it was installed), or a path
    when it has a slash. -ENOENT with the names there are. */

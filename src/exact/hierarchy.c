@@ -135,11 +135,12 @@ static void leave_private(struct fm_hierarchy *hierarchy, struct fm_simulated_co
 	}
 }
 
-static void insert_private(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level, uint64_t line,
-			   unsigned state);
+static void insert_private(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
+                           uint64_t line, unsigned state);
 
 /* A line leaves a private cache. */
-static void evict_private(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level, uint64_t entry)
+static void evict_private(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
+                          uint64_t entry)
 {
 	uint64_t line = entry >> FM_LINE_BITS;
 	bool dirty = (entry & FM_LINE_STATE) == FM_LINE_MODIFIED;
@@ -161,8 +162,8 @@ static void evict_private(struct fm_hierarchy *hierarchy, struct fm_simulated_co
 		insert_private(hierarchy, core, level + 1, line, FM_LINE_MODIFIED);
 }
 
-static void insert_private(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level, uint64_t line,
-			   unsigned state)
+static void insert_private(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
+                           uint64_t line, unsigned state)
 {
 	uint64_t gone;
 
@@ -242,7 +243,7 @@ static struct found ask_others(struct fm_hierarchy *hierarchy, struct fm_simulat
 }
 
 static void count_transfer(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line,
-			   const struct found *found)
+                           const struct found *found)
 {
 	struct fm_shared_line *record = fm_lines_touch(hierarchy->lines, line);
 
@@ -287,7 +288,8 @@ static void prefetch_line(struct fm_hierarchy *hierarchy, struct fm_simulated_co
 					return;
 		}
 	if (core->on_prefetch) {
-		unsigned served = has_shared(hierarchy) && fm_array_peek(core->arrays[last], line) ? last : FM_SERVED_MEMORY;
+		unsigned served =
+		    has_shared(hierarchy) && fm_array_peek(core->arrays[last], line) ? last : FM_SERVED_MEMORY;
 
 		if (served == FM_SERVED_MEMORY && is_remote(hierarchy, core, line))
 			served = FM_SERVED_REMOTE;
@@ -306,7 +308,8 @@ static void prefetch_line(struct fm_hierarchy *hierarchy, struct fm_simulated_co
 			if (inclusion == FM_INCLUSION_VICTIM)
 				fm_array_remove(core->arrays[last], line);
 			insert_private(hierarchy, core, level, line,
-				       (inclusion == FM_INCLUSION_VICTIM ? state : FM_LINE_EXCLUSIVE) | FM_LINE_PREFETCHED);
+			               (inclusion == FM_INCLUSION_VICTIM ? state : FM_LINE_EXCLUSIVE) |
+			                   FM_LINE_PREFETCHED);
 			return;
 		}
 		core->counts.caches[last].lines_prefetch++;
@@ -335,7 +338,8 @@ static struct stream *find_stream(struct fm_stream_table *table, uint64_t page)
 }
 
 /* A demand access reached the cache with the prefetchers. */
-static void train(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level, uint64_t line, bool miss)
+static void train(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level, uint64_t line,
+                  bool miss)
 {
 	const struct fm_cache_description *cache = &hierarchy->description.caches[level];
 	/* hardware follows physical addresses within 4 KiB, whatever the size of the pages */
@@ -403,7 +407,7 @@ static unsigned fetch(struct fm_hierarchy *hierarchy, struct fm_simulated_core *
 		uint64_t *entry = fm_array_find(core->arrays[level], line);
 
 		*(store ? (entry ? &counts->store_hits : &counts->store_misses)
-			: (entry ? &counts->load_hits : &counts->load_misses)) += 1;
+		        : (entry ? &counts->load_hits : &counts->load_misses)) += 1;
 		if (!entry)
 			continue;
 		if (*entry & FM_LINE_PREFETCHED) {
@@ -421,7 +425,7 @@ static unsigned fetch(struct fm_hierarchy *hierarchy, struct fm_simulated_core *
 		uint64_t *entry = fm_array_find(core->arrays[last], line);
 
 		*(store ? (entry ? &counts->store_hits : &counts->store_misses)
-			: (entry ? &counts->load_hits : &counts->load_misses)) += 1;
+		        : (entry ? &counts->load_hits : &counts->load_misses)) += 1;
 		if (entry) {
 			served = last;
 			if (hierarchy->description.caches[last].inclusion == FM_INCLUSION_VICTIM) {
@@ -454,7 +458,8 @@ static unsigned fetch(struct fm_hierarchy *hierarchy, struct fm_simulated_core *
 	/* One copy is responsible for what was changed: the first cache after a store, else the one furthest down. */
 	for (unsigned fill = served < hierarchy->private_caches ? served : hierarchy->private_caches; fill-- > 1;) {
 		*(store ? &core->counts.caches[fill].lines_ownership : &core->counts.caches[fill].lines_demand) += 1;
-		insert_private(hierarchy, core, fill, line, store && state == FM_LINE_SHARED ? FM_LINE_EXCLUSIVE : state);
+		insert_private(hierarchy, core, fill, line,
+		               store && state == FM_LINE_SHARED ? FM_LINE_EXCLUSIVE : state);
 		if (state == FM_LINE_MODIFIED)
 			state = FM_LINE_EXCLUSIVE;
 	}
@@ -552,7 +557,7 @@ static unsigned store_past(struct fm_hierarchy *hierarchy, struct fm_simulated_c
 }
 
 unsigned fm_hierarchy_access_slowly(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address,
-				    unsigned bytes, enum fm_access access)
+                                    unsigned bytes, enum fm_access access)
 {
 	uint64_t line = address >> hierarchy->line_shift;
 	uint64_t end = (address + (bytes ? bytes - 1 : 0)) >> hierarchy->line_shift;
@@ -571,8 +576,9 @@ unsigned fm_hierarchy_access_slowly(struct fm_hierarchy *hierarchy, struct fm_si
 		unsigned served;
 
 		translate(hierarchy, core, line >> (hierarchy->page_shift - hierarchy->line_shift));
-		served = access == FM_ACCESS_STORE_NONTEMPORAL ? store_past(hierarchy, core, line)
-							       : access_line(hierarchy, core, line, access == FM_ACCESS_STORE);
+		served = access == FM_ACCESS_STORE_NONTEMPORAL
+		             ? store_past(hierarchy, core, line)
+		             : access_line(hierarchy, core, line, access == FM_ACCESS_STORE);
 		if (served > slowest)
 			slowest = served;
 	}
@@ -595,8 +601,8 @@ static int create_core(struct fm_hierarchy *hierarchy, unsigned index)
 	for (unsigned level = 0; level < hierarchy->private_caches; level++) {
 		const struct fm_cache_description *cache = &description->caches[level];
 
-		core->arrays[level] =
-		    fm_array_create(cache->bytes / description->line_bytes / cache->ways, cache->ways, cache->replacement);
+		core->arrays[level] = fm_array_create(cache->bytes / description->line_bytes / cache->ways, cache->ways,
+		                                      cache->replacement);
 		if (!core->arrays[level])
 			return -ENOMEM;
 		hierarchy->memory_bytes += core->arrays[level]->sets * cache->ways * sizeof(uint64_t);
@@ -622,7 +628,13 @@ static int create_core(struct fm_hierarchy *hierarchy, unsigned index)
 }
 
 int fm_hierarchy_create(const struct fm_machine_description *description, struct fm_hierarchy **ret_hierarchy,
-			struct fm_error *error)
+                        struct fm_error *error)
+{
+	return fm_hierarchy_create_in(description, NULL, ret_hierarchy, error);
+}
+
+int fm_hierarchy_create_in(const struct fm_machine_description *description, struct fm_simulated_core *cores,
+                           struct fm_hierarchy **ret_hierarchy, struct fm_error *error)
 {
 	struct fm_hierarchy *hierarchy = calloc(1, sizeof(*hierarchy));
 	const struct fm_cache_description *last = &description->caches[description->cache_count - 1];
@@ -635,14 +647,15 @@ int fm_hierarchy_create(const struct fm_machine_description *description, struct
 	hierarchy->core_count = description->sockets * description->cores;
 	hierarchy->prefetch = true;
 	hierarchy->private_caches = description->cache_count - (last->shared_by > 1 ? 1 : 0);
-	hierarchy->cores = calloc(hierarchy->core_count, sizeof(*hierarchy->cores));
+	hierarchy->cores_are_ours = !cores;
+	hierarchy->cores = cores ? cores : calloc(hierarchy->core_count, sizeof(*hierarchy->cores));
 	hierarchy->active = calloc(hierarchy->core_count, sizeof(*hierarchy->active));
 	hierarchy->shared = calloc(hierarchy->core_count, sizeof(*hierarchy->shared));
 	hierarchy->pages = fm_pages_create();
 	hierarchy->lines = fm_lines_create();
 	hierarchy->pairs = calloc((size_t)hierarchy->core_count * hierarchy->core_count, sizeof(*hierarchy->pairs));
-	if (!hierarchy->cores || !hierarchy->active || !hierarchy->shared || !hierarchy->pages || !hierarchy->lines || !hierarchy->pairs ||
-	    !hierarchy->private_caches) {
+	if (!hierarchy->cores || !hierarchy->active || !hierarchy->shared || !hierarchy->pages || !hierarchy->lines ||
+	    !hierarchy->pairs || !hierarchy->private_caches) {
 		fm_hierarchy_destroy(hierarchy);
 		return fm_error_set(error, ENOMEM, "not enough memory to simulate %s", description->name);
 	}
@@ -673,8 +686,8 @@ struct fm_simulated_core *fm_hierarchy_core(struct fm_hierarchy *hierarchy, unsi
 		unsigned group = index / last->shared_by;
 
 		if (!hierarchy->shared[group]) {
-			hierarchy->shared[group] =
-			    fm_array_create(last->bytes / description->line_bytes / last->ways, last->ways, last->replacement);
+			hierarchy->shared[group] = fm_array_create(last->bytes / description->line_bytes / last->ways,
+			                                           last->ways, last->replacement);
 			if (!hierarchy->shared[group])
 				return NULL;
 			hierarchy->memory_bytes += last->bytes / description->line_bytes * sizeof(uint64_t);
@@ -701,7 +714,8 @@ void fm_hierarchy_destroy(struct fm_hierarchy *hierarchy)
 	}
 	for (unsigned i = 0; hierarchy->shared && i < hierarchy->core_count; i++)
 		fm_array_destroy(hierarchy->shared[i]);
-	free(hierarchy->cores);
+	if (hierarchy->cores_are_ours)
+		free(hierarchy->cores);
 	free(hierarchy->active);
 	free(hierarchy->shared);
 	fm_pages_destroy(hierarchy->pages);

@@ -1,5 +1,5 @@
-/* A simulated memory hierarchy that counts exactly: private caches, a shared last one, MESI between the cores, stream and
-   adjacent-line prefetchers, translation buffers, NUMA homes by first touch.
+/* A simulated memory hierarchy that counts exactly: private caches, a shared last one, MESI between the cores, stream
+   and adjacent-line prefetchers, translation buffers, NUMA homes by first touch.
 
    It is functional: an access takes effect at once and says who served it. Time is the business of exact/core.h.
    One thread may use it at a time, or several with `concurrent` set, each with a core of its own. */
@@ -41,7 +41,7 @@ struct fm_core_counts {
 	uint64_t load_bytes, store_bytes;
 	uint64_t splits; /* accesses that touch two lines */
 	struct fm_cache_counts caches[FM_SIMULATED_CACHES_MAX];
-	uint64_t memory_reads, memory_reads_remote;   /* lines, the latter a part of the former */
+	uint64_t memory_reads, memory_reads_remote; /* lines, the latter a part of the former */
 	uint64_t memory_writes, memory_writes_remote;
 	uint64_t nontemporal_lines;
 	uint64_t transfers_modified; /* lines that came from another core that had changed them */
@@ -62,7 +62,7 @@ struct fm_simulated_core {
 	uint64_t *first_lines;
 	uint64_t first_mask; /* sets-1, or 0 when the number of sets is no power of two */
 	unsigned first_ways;
-	bool first_in_order; /* LRU: the most recent line stands first in its set */
+	bool first_in_order;                              /* LRU: the most recent line stands first in its set */
 	struct fm_array *arrays[FM_SIMULATED_CACHES_MAX]; /* private ones are its own, the last may be shared */
 	struct fm_array *tlbs[FM_SIMULATED_TLBS_MAX];
 	uint64_t last_page;
@@ -81,9 +81,10 @@ struct fm_hierarchy {
 	unsigned private_caches;
 	unsigned active_cores;
 	struct fm_simulated_core **active; /* so many */
-	bool prefetch;   /* on by default */
-	bool concurrent; /* several threads, each with a core of its own */
+	bool prefetch;                     /* on by default */
+	bool concurrent;                   /* several threads, each with a core of its own */
 	struct fm_simulated_core *cores;
+	bool cores_are_ours;
 	struct fm_array **shared; /* the last cache, by socket and group */
 	struct fm_page_table *pages;
 	struct fm_line_table *lines; /* of lines that moved between cores */
@@ -103,7 +104,12 @@ enum {
 };
 
 int fm_hierarchy_create(const struct fm_machine_description *description, struct fm_hierarchy **ret_hierarchy,
-			struct fm_error *error);
+                        struct fm_error *error);
+
+/* The same with the cores in memory of the caller's, FM_SIMULATED_CORES_MAX of them, zeroed: a mapping that others
+ * read. */
+int fm_hierarchy_create_in(const struct fm_machine_description *description, struct fm_simulated_core *cores,
+                           struct fm_hierarchy **ret_hierarchy, struct fm_error *error);
 void fm_hierarchy_destroy(struct fm_hierarchy *hierarchy);
 
 /* The core of that number, made active: only active cores are searched for copies. */
@@ -111,11 +117,11 @@ struct fm_simulated_core *fm_hierarchy_core(struct fm_hierarchy *hierarchy, unsi
 
 /* All but what the fast path below handles. Returns who served it (the slowest, when it touches two lines). */
 unsigned fm_hierarchy_access_slowly(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address,
-				    unsigned bytes, enum fm_access access);
+                                    unsigned bytes, enum fm_access access);
 
 /* One access of up to a line's length, which may touch two lines. */
 static inline unsigned fm_hierarchy_access(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core,
-					   uint64_t address, unsigned bytes, enum fm_access access)
+                                           uint64_t address, unsigned bytes, enum fm_access access)
 {
 	uint64_t line = address >> hierarchy->line_shift;
 	uint64_t end = (address + bytes - 1) >> hierarchy->line_shift;
@@ -124,10 +130,10 @@ static inline unsigned fm_hierarchy_access(struct fm_hierarchy *hierarchy, struc
 
 	/* the line used last in its set, in a state that nothing has to be done about, on the page used last */
 	if (__builtin_expect(line == end && core->first_in_order && !hierarchy->concurrent &&
-				 address >> hierarchy->page_shift == core->last_page &&
-				 (difference == FM_LINE_MODIFIED ||
-				  (access == FM_ACCESS_LOAD && difference && difference < FM_LINE_PREFETCHED)),
-			     1)) {
+	                         address >> hierarchy->page_shift == core->last_page &&
+	                         (difference == FM_LINE_MODIFIED ||
+	                          (access == FM_ACCESS_LOAD && difference && difference < FM_LINE_PREFETCHED)),
+	                     1)) {
 		if (access == FM_ACCESS_LOAD) {
 			core->counts.loads++;
 			core->counts.load_bytes += bytes;

@@ -15,7 +15,8 @@ wrong 'no verb "frobnicate"' help frobnicate
 for verb in $("$tool" --complete); do
 	wrong '"--nonsense" is not understood here' "$verb" --nonsense
 	wrong '"-Z" is not understood here' "$verb" -Z
-	[ "$verb" = help ] || wrong '"stray" is not understood here' "$verb" stray
+	case $verb in help | stat) continue ;; esac
+	wrong '"stray" is not understood here' "$verb" stray
 done
 wrong 'did you mean --quick' machine --quikc
 wrong 'exclude each other' machine --quick --full
@@ -30,5 +31,13 @@ wrong 'is not a CPU list' machine -C 1-
 wrong 'is not a CPU list' machine -C zero
 wrong 'takes a whole number from 0 to 100' machine --tolerate 101
 wrong '--seed takes a whole number' machine --seed -1
+wrong 'no program to run' stat --machine haswell-ep
+wrong 'name a simulated machine' stat -- true
+wrong 'no simulated machine "pdp-11"' stat --machine pdp-11 -- true
+wrong '--instances goes with --region' stat --machine zen3 --instances 1-2 -- true
+wrong 'takes a range' stat --machine zen3 --window x -- true
+wrong 'power of two' stat --machine zen3 --pages 5000 -- true
+wrong 'numbers and ranges' stat --machine zen3 --cores a -- true
+wrong 'needs a value' stat --machine
 FATHOM_CPU=avx9 expect 2 'unknown instruction set "avx9"' "$tool" doctor
 finish

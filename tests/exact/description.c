@@ -13,8 +13,8 @@
 #define HEAD "machine sockets=1 cores=2 frequency=3GHz\n"
 #define CACHE "cache L1 size=32KiB ways=8 latency=4\n"
 #define MEMORY "memory latency=200 gbs=10\n"
-#define CORE                                                                                                          \
-	"core width=4 window=192 load_buffers=72 store_buffers=42 fill_buffers=10 super_queue=16 load_ports=2 "        \
+#define CORE                                                                                                    \
+	"core width=4 window=192 load_buffers=72 store_buffers=42 fill_buffers=10 super_queue=16 load_ports=2 " \
 	"store_ports=1 multiply_ports=1 ports=8\n"
 
 static void ours_are_right(void **state)
@@ -67,7 +67,8 @@ static void mistakes_are_named(void **state)
 	    {HEAD "cache L1 size=nan ways=8 latency=4\n", "m:2: size needs a number"},
 	    {HEAD "cache L1 size=1e300 ways=8 latency=4\n", "m:2: size is out of range"},
 	    {HEAD "cache L1 size=32KiB ways=8 latency=4 colour=red\n", "m:2: there is no \"colour\" here"},
-	    {HEAD "cache L1 size=32KiB ways=8 latency=4 replacement=fifo\n", "m:2: replacement is one of: lru tree random"},
+	    {HEAD "cache L1 size=32KiB ways=8 latency=4 replacement=fifo\n",
+	     "m:2: replacement is one of: lru tree random"},
 	    {HEAD "cache L1 size=24KiB ways=6 latency=4 replacement=tree\n", "m:2: L1: tree replacement needs"},
 	    {HEAD "cache L1 size=32KiB ways=8 latency=4 shared=3\n", "m:2: L1: shared by 3 does not divide"},
 	    {HEAD "cache L1 size=32KiB ways=8 latency=4 inclusion=victim\n", "m:2: L1: only a shared cache"},
@@ -95,8 +96,9 @@ static void mistakes_are_named(void **state)
 /* Random damage to a right file: refused or simulated, never more. */
 static void hostile_files(void **state)
 {
-	static const char right[] = "# x\n" HEAD CACHE "cache L2 size=64KiB ways=8 latency=12 shared=2 inclusion=inclusive\n"
-				    "tlb entries=16 ways=4 penalty=7\n" MEMORY CORE;
+	static const char right[] =
+	    "# x\n" HEAD CACHE "cache L2 size=64KiB ways=8 latency=12 shared=2 inclusion=inclusive\n"
+	    "tlb entries=16 ways=4 penalty=7\n" MEMORY CORE;
 	struct fm_random random;
 	unsigned accepted = 0, refused = 0;
 
@@ -116,14 +118,16 @@ static void hostile_files(void **state)
 			continue;
 		}
 		accepted++;
-		if (accepted % 16 == 0 && description.sockets * description.cores <= 8 && description.caches[0].bytes < 1 << 24) {
+		if (accepted % 16 == 0 && description.sockets * description.cores <= 8 &&
+		    description.caches[0].bytes < 1 << 24) {
 			struct fm_hierarchy *hierarchy;
 
 			assert_int_equal(fm_hierarchy_create(&description, &hierarchy, &error), 0);
 			if (fm_hierarchy_core(hierarchy, 0))
 				for (unsigned i = 0; i < 100; i++)
 					fm_hierarchy_access(hierarchy, fm_hierarchy_core(hierarchy, 0),
-							    fm_random_below(&random, 1 << 20), 8, (enum fm_access)(i % 3));
+					                    fm_random_below(&random, 1 << 20), 8,
+					                    (enum fm_access)(i % 3));
 			fm_hierarchy_destroy(hierarchy);
 		}
 	}

@@ -13,21 +13,22 @@ enum { LINE = 64 };
 static struct fm_hierarchy *machine(const char *third)
 {
 	struct fm_machine_description description;
-	struct fm_hierarchy *hierarchy;
+	struct fm_hierarchy *hierarchy = NULL;
 	struct fm_error error;
 	char text[1024];
 
 	snprintf(text, sizeof(text),
-		 "machine sockets=2 cores=4 frequency=2GHz\n"
-		 "cache L1 size=8KiB ways=8 latency=4\n"
-		 "cache L2 size=64KiB ways=8 latency=12\n"
-		 "%s\n"
-		 "tlb entries=16 ways=4 penalty=7\n"
-		 "memory latency=200 remote=300 gbs=10\n"
-		 "core width=4 window=192 load_buffers=72 store_buffers=42 fill_buffers=10 super_queue=16 load_ports=2 "
-		 "store_ports=1 multiply_ports=1 ports=8\n",
-		 third);
-	if (fm_description_parse(text, "test", &description, &error) || fm_hierarchy_create(&description, &hierarchy, &error))
+	         "machine sockets=2 cores=4 frequency=2GHz\n"
+	         "cache L1 size=8KiB ways=8 latency=4\n"
+	         "cache L2 size=64KiB ways=8 latency=12\n"
+	         "%s\n"
+	         "tlb entries=16 ways=4 penalty=7\n"
+	         "memory latency=200 remote=300 gbs=10\n"
+	         "core width=4 window=192 load_buffers=72 store_buffers=42 fill_buffers=10 super_queue=16 load_ports=2 "
+	         "store_ports=1 multiply_ports=1 ports=8\n",
+	         third);
+	if (fm_description_parse(text, "test", &description, &error) ||
+	    fm_hierarchy_create(&description, &hierarchy, &error))
 		fail_msg("%s", error.message);
 	return hierarchy;
 }
@@ -64,7 +65,7 @@ static void cyclic_sweeps(void **state)
 			assert_int_equal(counts->loads, SWEEPS * sizes[i] / 8);
 			for (unsigned level = 0; level < 3; level++)
 				assert_int_equal(counts->caches[level].load_misses,
-						 sizes[i] <= capacity[level] ? lines : SWEEPS * lines);
+				                 sizes[i] <= capacity[level] ? lines : SWEEPS * lines);
 			assert_int_equal(counts->memory_reads, counts->caches[2].load_misses);
 			assert_int_equal(counts->memory_writes, 0);
 			fm_hierarchy_destroy(hierarchy);
@@ -160,12 +161,13 @@ static void stack_distances(void **state)
 
 	(void)state;
 	/* one set, 64 ways: fully associative */
-	assert_int_equal(fm_description_parse("machine sockets=1 cores=1 frequency=1GHz\n"
-					      "cache L1 size=4KiB ways=64 latency=4\nmemory latency=9 gbs=1\n"
-					      "core width=4 window=192 load_buffers=72 store_buffers=42 fill_buffers=10 "
-					      "super_queue=16 load_ports=2 store_ports=1 multiply_ports=1 ports=8\n",
-					      "test", &description, &error),
-			 0);
+	assert_int_equal(
+	    fm_description_parse("machine sockets=1 cores=1 frequency=1GHz\n"
+	                         "cache L1 size=4KiB ways=64 latency=4\nmemory latency=9 gbs=1\n"
+	                         "core width=4 window=192 load_buffers=72 store_buffers=42 fill_buffers=10 "
+	                         "super_queue=16 load_ports=2 store_ports=1 multiply_ports=1 ports=8\n",
+	                         "test", &description, &error),
+	    0);
 	assert_int_equal(fm_hierarchy_create(&description, &hierarchy, &error), 0);
 	fm_random_seed(&random, 3);
 	for (unsigned i = 0; i < ACCESSES; i++) {
@@ -197,11 +199,12 @@ static void other_policies_hold_what_fits(void **state)
 		uint64_t misses;
 		char text[512];
 
-		snprintf(text, sizeof(text),
-			 "machine sockets=1 cores=1 frequency=1GHz\ncache L1 size=8KiB ways=8 latency=4 replacement=%s\n"
-			 "memory latency=9 gbs=1\ncore width=4 window=192 load_buffers=72 store_buffers=42 fill_buffers=10 "
-			 "super_queue=16 load_ports=2 store_ports=1 multiply_ports=1 ports=8\n",
-			 policies[i]);
+		snprintf(
+		    text, sizeof(text),
+		    "machine sockets=1 cores=1 frequency=1GHz\ncache L1 size=8KiB ways=8 latency=4 replacement=%s\n"
+		    "memory latency=9 gbs=1\ncore width=4 window=192 load_buffers=72 store_buffers=42 fill_buffers=10 "
+		    "super_queue=16 load_ports=2 store_ports=1 multiply_ports=1 ports=8\n",
+		    policies[i]);
 		assert_int_equal(fm_description_parse(text, "test", &description, &error), 0);
 		assert_int_equal(fm_hierarchy_create(&description, &hierarchy, &error), 0);
 		for (unsigned j = 0; j < 10; j++)
@@ -267,9 +270,11 @@ static void coherence_holds(void **state)
 		memset(owner, 0xff, sizeof(owner));
 		/* few lines and small caches: nothing is evicted, so the protocol alone decides */
 		for (unsigned i = 0; i < 50000; i++) {
-			unsigned core = (unsigned)fm_random_below(&random, 8), line = (unsigned)fm_random_below(&random, 64);
+			unsigned core = (unsigned)fm_random_below(&random, 8),
+			         line = (unsigned)fm_random_below(&random, 64);
 
-			fm_hierarchy_access(hierarchy, fm_hierarchy_core(hierarchy, core), line * LINE, 8, FM_ACCESS_STORE);
+			fm_hierarchy_access(hierarchy, fm_hierarchy_core(hierarchy, core), line * LINE, 8,
+			                    FM_ACCESS_STORE);
 			expected += owner[line] != ~0u && owner[line] != core;
 			owner[line] = core;
 		}
@@ -337,7 +342,8 @@ static void prefetchers_run_ahead(void **state)
 	random_prefetches = counts->caches[1].lines_prefetch;
 	fm_random_seed(&random, 1);
 	for (unsigned i = 0; i < 1000; i++)
-		fm_hierarchy_access(hierarchy, fm_hierarchy_core(hierarchy, 0), fm_random_below(&random, 1 << 30), 8, FM_ACCESS_LOAD);
+		fm_hierarchy_access(hierarchy, fm_hierarchy_core(hierarchy, 0), fm_random_below(&random, 1 << 30), 8,
+		                    FM_ACCESS_LOAD);
 	assert_int_equal(counts->caches[1].lines_prefetch, random_prefetches);
 	fm_hierarchy_destroy(hierarchy);
 }
@@ -345,12 +351,18 @@ static void prefetchers_run_ahead(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(cyclic_sweeps),	   cmocka_unit_test(victim_adds_up),
-	    cmocka_unit_test(stores_are_written_back), cmocka_unit_test(nontemporal_stores_pass),
-	    cmocka_unit_test(strides_and_splits),  cmocka_unit_test(stack_distances),
-	    cmocka_unit_test(other_policies_hold_what_fits), cmocka_unit_test(false_sharing),
-	    cmocka_unit_test(coherence_holds),	   cmocka_unit_test(memory_has_homes),
-	    cmocka_unit_test(translation),	   cmocka_unit_test(prefetchers_run_ahead),
+	    cmocka_unit_test(cyclic_sweeps),
+	    cmocka_unit_test(victim_adds_up),
+	    cmocka_unit_test(stores_are_written_back),
+	    cmocka_unit_test(nontemporal_stores_pass),
+	    cmocka_unit_test(strides_and_splits),
+	    cmocka_unit_test(stack_distances),
+	    cmocka_unit_test(other_policies_hold_what_fits),
+	    cmocka_unit_test(false_sharing),
+	    cmocka_unit_test(coherence_holds),
+	    cmocka_unit_test(memory_has_homes),
+	    cmocka_unit_test(translation),
+	    cmocka_unit_test(prefetchers_run_ahead),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* The stall experiments of Molka et al. (ICPE 2017), section 4.3, on the simulated Haswell-EP. Large pages, as there. */
+/* The stall experiments of Molka et al. (ICPE 2017), section 4.3, on the simulated Haswell-EP. Large pages, as there.
+ */
 #include "unit/check.h"
 
 #include <stdio.h>
@@ -27,17 +28,15 @@ static int set_up(void **state)
 #define REGISTER(index) (1ull << (index))
 static const struct fm_instruction load_pointer = {
     .reads = REGISTER(POINTER), .writes = REGISTER(POINTER), .address_reads = REGISTER(POINTER)};
-static const struct fm_instruction dependent = {.reads = REGISTER(POINTER) | REGISTER(2),
-						.writes = REGISTER(POINTER),
-						.unit = FM_UNIT_MULTIPLY,
-						.latency = 3};
+static const struct fm_instruction dependent = {
+    .reads = REGISTER(POINTER) | REGISTER(2), .writes = REGISTER(POINTER), .unit = FM_UNIT_MULTIPLY, .latency = 3};
 static const struct fm_instruction count_down = {
     .reads = REGISTER(COUNTER), .writes = REGISTER(COUNTER) | REGISTER(FLAGS), .unit = FM_UNIT_ANY, .latency = 1};
 static const struct fm_instruction branch = {.reads = REGISTER(FLAGS), .unit = FM_UNIT_ANY, .latency = 1};
 static const struct fm_instruction load_vector = {
     .reads = REGISTER(COUNTER), .writes = REGISTER(DATA), .address_reads = REGISTER(COUNTER)};
 static const struct fm_instruction store_vector = {.reads = REGISTER(COUNTER) | REGISTER(VALUE),
-						   .address_reads = REGISTER(COUNTER)};
+                                                   .address_reads = REGISTER(COUNTER)};
 static const struct fm_instruction advance = {
     .reads = REGISTER(COUNTER), .writes = REGISTER(COUNTER), .unit = FM_UNIT_ANY, .latency = 1};
 
@@ -112,9 +111,9 @@ static struct result chase(size_t bytes, unsigned multiplications, bool in_chain
 		at = next[at];
 		for (unsigned j = 0; j < multiplications; j++) {
 			struct fm_instruction independent = {.reads = REGISTER(8 + j % 8),
-							     .writes = REGISTER(8 + j % 8),
-							     .unit = FM_UNIT_MULTIPLY,
-							     .latency = 3};
+			                                     .writes = REGISTER(8 + j % 8),
+			                                     .unit = FM_UNIT_MULTIPLY,
+			                                     .latency = 3};
 
 			fm_core_execute(timing, in_chain ? &dependent : &independent, NULL, 0);
 		}
@@ -181,8 +180,9 @@ static void plain_chase(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct result result = chase(cases[i].bytes, 0, false, cases[i].home);
 
-		print_message("chase in %8zu KiB: %6.1f cycles, %6.1f without execution, %6.1f with a miss outstanding\n",
-			      cases[i].bytes >> 10, result.cycles, result.no_execute, result.miss_pending_stall);
+		print_message(
+		    "chase in %8zu KiB: %6.1f cycles, %6.1f without execution, %6.1f with a miss outstanding\n",
+		    cases[i].bytes >> 10, result.cycles, result.no_execute, result.miss_pending_stall);
 		assert_near(result.cycles, cases[i].cycles, 0.05 * cases[i].cycles);
 		assert_near(result.no_execute, cases[i].cycles - 1, 0.06 * cases[i].cycles);
 		/* the miss is known after the look-up in the first cache */
@@ -202,7 +202,7 @@ static void independent_multiplications(void **state)
 
 	(void)state;
 	print_message("24 independent multiplications in L3: %.1f cycles, %.1f without execution (plain %.1f, %.1f)\n",
-		      with.cycles, with.no_execute, plain.cycles, plain.no_execute);
+	              with.cycles, with.no_execute, plain.cycles, plain.no_execute);
 	assert_near(with.cycles, plain.cycles, 0.5);
 	assert_near(with.no_execute, 29, 1.5);
 	assert_near(plain.no_execute - with.no_execute, 24, 1.5);
@@ -237,8 +237,9 @@ static void streaming_loads(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct result result = stream(cases[i].bytes, false);
 
-		print_message("loads from %6zu KiB: %6.1f GB/s, stalls %5.2f, fill buffers full %5.2f, queue full %5.2f\n",
-			      cases[i].bytes >> 10, gbs(&result), result.no_execute, result.fill_full, result.queue_full);
+		print_message(
+		    "loads from %6zu KiB: %6.1f GB/s, stalls %5.2f, fill buffers full %5.2f, queue full %5.2f\n",
+		    cases[i].bytes >> 10, gbs(&result), result.no_execute, result.fill_full, result.queue_full);
 		assert_near(gbs(&result), cases[i].gbs, 0.12 * cases[i].gbs);
 		if (cases[i].full) {
 			assert_true(result.fill_full > 0.5);
@@ -264,8 +265,8 @@ static void streaming_stores(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct result result = stream(cases[i].bytes, true);
 
-		print_message("stores to %7zu KiB: %6.1f GB/s, stalls %5.2f, store buffer full %5.2f\n", cases[i].bytes >> 10,
-			      gbs(&result), result.no_execute, result.store_full);
+		print_message("stores to %7zu KiB: %6.1f GB/s, stalls %5.2f, store buffer full %5.2f\n",
+		              cases[i].bytes >> 10, gbs(&result), result.no_execute, result.store_full);
 		assert_near(gbs(&result), cases[i].gbs, 0.15 * cases[i].gbs);
 		assert_true(result.store_full >= 0.95 * result.no_execute);
 		assert_true(result.stalls[FM_STALL_stores] > 0.9 * result.no_execute);
@@ -275,8 +276,8 @@ static void streaming_stores(void **state)
 /* Every cycle without execution has exactly one cause. */
 static void causes_add_up(void **state)
 {
-	struct result results[] = {chase(IN_L3, 0, false, 0), chase(IN_L3, MULTIPLICATIONS, true, 0), stream(IN_L3, false),
-				   stream(IN_L3, true)};
+	struct result results[] = {chase(IN_L3, 0, false, 0), chase(IN_L3, MULTIPLICATIONS, true, 0),
+	                           stream(IN_L3, false), stream(IN_L3, true)};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(results) / sizeof(results[0]); i++) {
@@ -293,9 +294,12 @@ static void causes_add_up(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(plain_chase),     cmocka_unit_test(independent_multiplications),
-	    cmocka_unit_test(dependent_multiplications), cmocka_unit_test(streaming_loads),
-	    cmocka_unit_test(streaming_stores), cmocka_unit_test(causes_add_up),
+	    cmocka_unit_test(plain_chase),
+	    cmocka_unit_test(independent_multiplications),
+	    cmocka_unit_test(dependent_multiplications),
+	    cmocka_unit_test(streaming_loads),
+	    cmocka_unit_test(streaming_stores),
+	    cmocka_unit_test(causes_add_up),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);

@@ -1,0 +1,255 @@
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "exact/engine.h"
+#include "exact/host.h"
+#include "machine/machine.h"
+#include "report/stat_text.h"
+
+enum {
+	KEY_MACHINE = FM_KEY_OWN,
+	KEY_CORES,
+	KEY_TIMING,
+	KEY_FREE,
+	KEY_NO_PREFETCH,
+	KEY_SKEW,
+	KEY_PAGES,
+	KEY_REGION,
+	KEY_INSTANCES,
+	KEY_WINDOW,
+	KEY_TOP,
+};
+
+static const struct argp_option options[] = {
+    {"machine", KEY_MACHINE, "NAME", 0,
+     "The simulated machine: haswell-ep, xeon-e5-2670, icelake-sp, zen3, host (from the machine profile), or a file", 0},
+    {"cores", KEY_CORES, "LIST", 0, "Simulated cores (0-3+12): the n-th thread runs on the n-th; default all", 0},
+    {"timing", KEY_TIMING, NULL, 0, "Core timing as well: cycles and what the stalls were for; several times slower", 0},
+    {"region", KEY_REGION, "NAME", 0, "Count only inside the region of that name (fathom.h)", 0},
+    {"instances", KEY_INSTANCES, "N-M", 0, "With --region: only its N-th to M-th instance", 0},
+    {"window", KEY_WINDOW, "A-B", 0, "Count only from instruction A to B of each thread", 0},
+    {"no-prefetch", KEY_NO_PREFETCH, NULL, 0, "Switch the simulated prefetchers off", 0},
+    {"pages", KEY_PAGES, "BYTES", 0, "Page size of the simulated machine: 4096, 2097152", 0},
+    {"skew", KEY_SKEW, "CYCLES", 0, "How far a thread may run ahead of another; default 1000", 0},
+    {"free-running", KEY_FREE, NULL, 0, "Threads in parallel: faster, not the same twice", 0},
+    {"top", KEY_TOP, "N", 0, "List the N heaviest functions, lines and shared lines; default 10", 0},
+    FM_OPTION_OUTPUT,
+    FM_OPTION_JSON,
+    FM_OPTION_SEPARATOR,
+    FM_OPTION_QUIET,
+    {0},
+};
+
+struct input {
+	struct fm_common common;
+	struct fm_engine_options engine;
+	const char *machine;
+	uint64_t top;
+	char **program;
+};
+
+/* "3-7", or "5" for one. */
+static int parse_range(const char *text, const char *what, uint64_t *ret_first, uint64_t *ret_last, struct fm_error *error)
+{
+	char *end;
+	unsigned long long first, last;
+
+	if (*text < '0' || *text > '9')
+		goto wrong;
+	first = last = strtoull(text, &end, 10);
+	if (*end == '-' && end[1] >= '0' && end[1] <= '9')
+		last = strtoull(end + 1, &end, 10);
+	if (*end || last < first || last == 0)
+		goto wrong;
+	*ret_first = first;
+	*ret_last = last;
+	return 0;
+wrong:
+	return fm_error_set(error, EINVAL, "%s takes a range such as 3-7, not \"%s\"", what, text);
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct input *input = state->input;
+	struct fm_error error;
+
+	switch (key) {
+	case KEY_MACHINE:
+		input->machine = argument;
+		return 0;
+	case KEY_CORES:
+		if (!*argument || strspn(argument, "0123456789-+") != strlen(argument)) {
+			fm_error_set(&error, EINVAL, "--cores takes numbers and ranges joined by +, such as 0-3+12, not \"%s\"", argument);
+			return fm_usage_error(&error);
+		}
+		input->engine.cores = argument;
+		return 0;
+	case KEY_TIMING:
+		input->engine.timing = true;
+		return 0;
+	case KEY_FREE:
+		input->engine.free_running = true;
+		return 0;
+	case KEY_NO_PREFETCH:
+		input->engine.no_prefetch = true;
+		return 0;
+	case KEY_REGION:
+		input->engine.region = argument;
+		return 0;
+	case KEY_SKEW:
+		return fm_text_parse_unsigned(argument, "--skew", 1, 1000000000, &input->engine.skew, &error) ? fm_usage_error(&error)
+													      : 0;
+	case KEY_PAGES:
+		if (fm_text_parse_unsigned(argument, "--pages", 1024, 1 << 30, &input->engine.page_bytes, &error))
+			return fm_usage_error(&error);
+		if (input->engine.page_bytes & (input->engine.page_bytes - 1)) {
+			fm_error_set(&error, EINVAL, "--pages must be a power of two");
+			return fm_usage_error(&error);
+		}
+		return 0;
+	case KEY_TOP:
+		return fm_text_parse_unsigned(argument, "--top", 1, 100000, &input->top, &error) ? fm_usage_error(&error) : 0;
+	case KEY_INSTANCES:
+		return parse_range(argument, "--instances", &input->engine.first_instance, &input->engine.last_instance, &error)
+			   ? fm_usage_error(&error)
+			   : 0;
+	case KEY_WINDOW:
+		return parse_range(argument, "--window", &input->engine.window_begin, &input->engine.window_end, &error)
+			   ? fm_usage_error(&error)
+			   : 0;
+	case ARGP_KEY_ARG:
+		input->program = state->argv + state->next - 1;
+		state->next = state->argc;
+		return 0;
+	case ARGP_KEY_END:
+		if (!input->program) {
+			fm_error_set(&error, EINVAL, "there is no program to run: fathom stat --machine haswell-ep -- ./program");
+			return fm_usage_error(&error);
+		}
+		if (!input->machine) {
+			fm_error_set(&error, EINVAL,
+				     "name a simulated machine: --machine host, or haswell-ep, xeon-e5-2670, icelake-sp, zen3");
+			return fm_usage_error(&error);
+		}
+		if (input->engine.last_instance && !input->engine.region) {
+			fm_error_set(&error, EINVAL, "--instances goes with --region");
+			return fm_usage_error(&error);
+		}
+		return 0;
+	default:
+		return fm_common_parse(key, argument, &input->common);
+	}
+}
+
+static int describe_host(struct fm_machine_description *ret_description, struct fm_error *error)
+{
+	struct fm_machine *profile;
+	char *path;
+	int status = fm_profile_default_path(&path, error);
+
+	if (status)
+		return status;
+	if (access(path, R_OK)) {
+		free(path);
+		return fm_error_set(error, ENOTSUP, "there is no machine profile yet: 'fathom machine --quick' makes one in 10 seconds");
+	}
+	status = fm_profile_load(path, &profile, error);
+	free(path);
+	if (status)
+		return status;
+	status = fm_description_from_profile(profile, ret_description, error);
+	fm_machine_free(profile);
+	return status;
+}
+
+static int print(const struct input *input, const struct fm_stat *stat)
+{
+	/* what the program printed comes first */
+	FILE *output = fm_common_open(&input->common);
+
+	if (!output)
+		return FM_EXIT_FAILED;
+	if (input->common.json) {
+		json_t *root = fm_stat_to_json(stat, (unsigned)input->top);
+
+		if (root && !json_dumpf(root, output, JSON_INDENT(1)))
+			fputc('\n', output);
+		json_decref(root);
+	} else if (input->common.separator) {
+		fm_stat_print_separated(stat, output, input->common.separator);
+	} else {
+		fm_stat_print(stat, output, 100, (unsigned)input->top);
+	}
+	return fm_common_close(&input->common, output);
+}
+
+static int run(const struct fm_command *command, int argc, char **argv)
+{
+	struct input input = {.top = 10};
+	struct fm_machine_description machine;
+	struct fm_engine_run result;
+	struct fm_stat stat;
+	struct fm_error error;
+	char all_cores[32];
+	int code = fm_command_parse(command, argc, argv, &input);
+
+	if (code >= 0)
+		return code;
+	if (!strcmp(input.machine, "host") ? describe_host(&machine, &error) : fm_description_find(input.machine, &machine, &error)) {
+		/* a machine that is not there is no program that is not there */
+		if (error.code == ENOENT || error.code == EBADMSG)
+			error.code = EINVAL;
+		return fm_report_error_of_run(&error);
+	}
+	if (input.engine.page_bytes)
+		machine.page_bytes = (unsigned)input.engine.page_bytes;
+	input.engine.machine = &machine;
+	if (!input.engine.cores) {
+		snprintf(all_cores, sizeof(all_cores), "0-%u", machine.sockets * machine.cores - 1);
+		input.engine.cores = all_cores;
+	}
+	fflush(stdout);
+	if (fm_engine_execute(&input.engine, input.program, &result, &error))
+		return fm_report_error_of_run(&error);
+	if (result.signal == 4)
+		fprintf(stderr, "fathom: the program met an instruction that the engine does not have, such as AVX-512: build it for AVX2 "
+				"(-march=x86-64-v3), or mask it (GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F)\n");
+	code = result.exit_status;
+	if (fm_stat_build(&machine, &input.engine, &result, input.program[0], &stat, &error)) {
+		code = fm_report_error_of_run(&error);
+	} else {
+		if (print(&input, &stat))
+			code = 125;
+		for (unsigned i = 0; i < result.results->exec_count && input.common.verbosity >= 0; i++)
+			fprintf(stderr, "fathom: the program executed %s, which was not followed\n", result.results->execs[i]);
+		fm_stat_free(&stat);
+	}
+	fm_engine_run_free(&result);
+	return code;
+}
+
+const struct fm_command fm_verb_stat = {
+    .name = "stat",
+    .summary = "count what a program does to the memory hierarchy, exactly, on a simulated machine",
+    .arguments = "[--] PROGRAM [ARGUMENT...]",
+    .description =
+	"Run an unmodified program in the exact engine and count every load and store on a simulated machine: hits, misses and "
+	"lines of every cache, memory traffic, lines that move between cores, per thread, region, function and source line. No "
+	"hardware counters are needed. The figures are those of the simulated machine and are labelled so.\n\n"
+	"Threads run one at a time in the order of simulated time, so that the same program gives the same counts again.",
+    .examples = "Examples:\n"
+		"  fathom stat --machine haswell-ep -- ./program\n"
+		"  fathom stat --machine host --timing -- ./program      cycles and stalls too\n"
+		"  fathom stat --machine zen3 --region sweep --instances 3-5 -- ./program\n\n"
+		"Exit status: that of the program (128+n for a signal); 124 cannot be measured here, 125 failed, 126 and 127 the program "
+		"cannot be run or is not there, 2 wrong usage.",
+    .runs_program = true,
+    .options = options,
+    .parser = parse,
+    .run = run,
+};

@@ -1,0 +1,84 @@
+/* What the parts of the plugin share.
+   SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef FATHOM_EXACT_PLUGIN_STATE_H
+#define FATHOM_EXACT_PLUGIN_STATE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "exact/core.h"
+#include "exact/hierarchy.h"
+#include "exact/results.h"
+
+enum { FM_ENGINE_OPEN_MAX = 32, FM_ENGINE_KEPT_MAX = 4096 };
+
+/* FATHOM_MARKER_CALL of include/fathom.h */
+#define FM_MARKER_CALL 0x46617468L
+
+/* A region that has begun. */
+struct fm_engine_open {
+	struct fm_result_region *region;
+	uint64_t instructions;
+	struct fm_core_counts counts;
+	struct fm_timing_counts timing;
+};
+
+struct fm_engine_access {
+	struct fm_memory_access access;
+	unsigned index;
+	struct fm_result_site *site;
+};
+
+struct fm_engine_thread {
+	struct fm_simulated_core *core;
+	struct fm_result_thread *record;
+	struct fm_core_timing *timing;
+	unsigned index;
+	bool tracing;
+	/* simulated time: instructions and the latency of misses, or with timing the core's cycles */
+	uint64_t clock;
+	uint64_t limit; /* when to look whose turn it is */
+	/* pieces of a wide access */
+	const void *pieces_of;
+	unsigned pieces_left;
+	uint64_t next_piece;
+	bool makes_thread, wakes, waits; /* what the system call under way does */
+	struct fm_engine_open open[FM_ENGINE_OPEN_MAX];
+	unsigned open_count;
+	/* with timing: the block under way */
+	const struct block *block;
+	unsigned kept_count;
+	uint64_t flushes;
+	/* turns */
+	struct fm_engine_thread *next;
+	pthread_cond_t wake;
+	bool blocked;
+	struct fm_engine_access kept[FM_ENGINE_KEPT_MAX];
+};
+
+struct fm_engine {
+	struct fm_results *results;
+	char results_path[400];
+	struct fm_hierarchy *hierarchy;
+	struct fm_core_timing *timings[FM_SIMULATED_CORES_MAX];
+	unsigned cache_count;
+	unsigned latency[FM_SERVED_COUNT];
+	bool x86, timing, deterministic;
+	uint64_t skew;
+	unsigned core_list[FM_SIMULATED_CORES_MAX];
+	unsigned core_list_count;
+	unsigned core_users[FM_SIMULATED_CORES_MAX];
+	unsigned threads_begun;
+	char region_only[FM_RESULT_NAME];
+	uint64_t first_instance, last_instance;
+	uint64_t window_begin, window_end;
+	pthread_mutex_t mutex;
+};
+
+extern struct fm_engine fm_engine;
+extern __thread struct fm_engine_thread *fm_self __attribute__((tls_model("initial-exec")));
+
+struct fm_engine_thread *fm_engine_thread_begin(void);
+
+#endif

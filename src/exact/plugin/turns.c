@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "exact/plugin/turns.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "exact/plugin/state.h"
+
+/* QEMU sometimes wants all threads to stop at once. A thread that sleeps here cannot, so when the one whose turn it is
+   makes no progress for this long, the next is let go. That is counted. */
+enum { PATIENCE_MS = 50 };
+
+static struct {
+	pthread_mutex_t mutex;
+	pthread_cond_t arrived;
+	struct fm_engine_thread *first; /* live threads */
+	struct fm_engine_thread *holder;
+	struct fm_engine_thread *last; /* that had the turn, perhaps gone */
+	uint64_t newest_clock; /* of the last thread that made another */
+	unsigned arrivals; /* threads that joined or came back from waiting */
+	unsigned seen;     /* of them, before the call under way */
+} turns;
+
+void fm_turns_reset(void)
+{
+	pthread_mutex_init(&turns.mutex, NULL);
+	pthread_cond_init(&turns.arrived, NULL);
+	turns.first = turns.holder = NULL;
+	turns.last = NULL;
+	turns.arrivals = turns.seen = 0;
+}
+
+/* Furthest behind, earliest begun; not blocked, not `but`. */
+static struct fm_engine_thread *furthest_behind(const struct fm_engine_thread *but)
+{
+	struct fm_engine_thread *best = NULL;
+
+	for (struct fm_engine_thread *thread = turns.first; thread; thread = thread->next)
+		if (thread != but && !thread->blocked &&
+		    (!best || thread->clock < best->clock || (thread->clock == best->clock && thread->index < best->index)))
+			best = thread;
+	return best;
+}
+
+/* Give the turn to whoever is due. */
+static void pass_on(void)
+{
+	struct fm_engine_thread *next = furthest_behind(NULL), *after;
+
+	if (next && next != turns.last)
+		fm_engine.results->turns++;
+	turns.holder = next;
+	if (!next)
+		return;
+	turns.last = next;
+	after = furthest_behind(next);
+	next->limit = after ? after->clock + fm_engine.skew : UINT64_MAX;
+	pthread_cond_signal(&next->wake);
+}
+
+static void wait_for_turn(struct fm_engine_thread *thread)
+{
+	while (turns.holder != thread) {
+		struct fm_engine_thread *holder = turns.holder;
+		uint64_t before = holder ? holder->clock : 0;
+		struct timespec until;
+
+		if (!holder) {
+			pass_on();
+			continue;
+		}
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += PATIENCE_MS * 1000000L;
+		if (until.tv_nsec >= 1000000000L) {
+			until.tv_nsec -= 1000000000L;
+			until.tv_sec++;
+		}
+		if (pthread_cond_timedwait(&thread->wake, &turns.mutex, &until) == ETIMEDOUT && turns.holder == holder &&
+		    holder && holder->clock == before) {
+			fm_engine.results->forced_turns++;
+			return;
+		}
+	}
+}
+
+void fm_turns_join(struct fm_engine_thread *thread)
+{
+	if (!fm_engine.deterministic) {
+		thread->limit = UINT64_MAX;
+		return;
+	}
+	pthread_cond_init(&thread->wake, NULL);
+	pthread_mutex_lock(&turns.mutex);
+	thread->clock = turns.newest_clock;
+	thread->next = turns.first;
+	turns.first = thread;
+	turns.arrivals++;
+	pthread_cond_broadcast(&turns.arrived);
+	if (!turns.holder)
+		pass_on();
+	else
+		/* the running one has somebody beside it now */
+		turns.holder->limit = 0;
+	wait_for_turn(thread);
+	pthread_mutex_unlock(&turns.mutex);
+}
+
+void fm_turns_leave(struct fm_engine_thread *thread)
+{
+	if (!fm_engine.deterministic)
+		return;
+	pthread_mutex_lock(&turns.mutex);
+	for (struct fm_engine_thread **place = &turns.first; *place; place = &(*place)->next)
+		if (*place == thread) {
+			*place = thread->next;
+			break;
+		}
+	if (turns.holder == thread || !turns.holder)
+		pass_on();
+	pthread_mutex_unlock(&turns.mutex);
+}
+
+void fm_turns_yield(struct fm_engine_thread *thread)
+{
+	if (!fm_engine.deterministic) {
+		thread->limit = UINT64_MAX;
+		return;
+	}
+	pthread_mutex_lock(&turns.mutex);
+	if (turns.holder == thread || !turns.holder)
+		pass_on();
+	wait_for_turn(thread);
+	pthread_mutex_unlock(&turns.mutex);
+}
+
+void fm_turns_block(struct fm_engine_thread *thread)
+{
+	if (!fm_engine.deterministic)
+		return;
+	pthread_mutex_lock(&turns.mutex);
+	thread->blocked = true;
+	if (turns.holder == thread)
+		pass_on();
+	pthread_mutex_unlock(&turns.mutex);
+}
+
+void fm_turns_unblock(struct fm_engine_thread *thread)
+{
+	struct fm_engine_thread *behind;
+
+	if (!fm_engine.deterministic)
+		return;
+	pthread_mutex_lock(&turns.mutex);
+	thread->blocked = false;
+	turns.arrivals++;
+	pthread_cond_broadcast(&turns.arrived);
+	/* time went on without it */
+	behind = furthest_behind(thread);
+	if (behind && behind->clock > thread->clock)
+		thread->clock = behind->clock;
+	if (!turns.holder)
+		pass_on();
+	else if (turns.holder != thread)
+		turns.holder->limit = thread->clock + fm_engine.skew;
+	wait_for_turn(thread);
+	pthread_mutex_unlock(&turns.mutex);
+}
+
+void fm_turns_prepare(struct fm_engine_thread *thread)
+{
+	if (!fm_engine.deterministic)
+		return;
+	pthread_mutex_lock(&turns.mutex);
+	turns.newest_clock = thread->clock;
+	turns.seen = turns.arrivals;
+	pthread_mutex_unlock(&turns.mutex);
+}
+
+void fm_turns_expect(unsigned count)
+{
+	struct timespec until;
+
+	if (!fm_engine.deterministic)
+		return;
+	pthread_mutex_lock(&turns.mutex);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 1;
+	while (turns.arrivals - turns.seen < count)
+		if (pthread_cond_timedwait(&turns.arrived, &turns.mutex, &until) == ETIMEDOUT) {
+			fm_engine.results->forced_turns++;
+			break;
+		}
+	pthread_mutex_unlock(&turns.mutex);
+}

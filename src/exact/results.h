@@ -1,0 +1,90 @@
+/* What the engine's plugin and the command share: one file, mapped by both, so that everything counted so far is there
+   however the program ends. The plugin writes, the command reads after the end and trusts nothing: every count of
+   elements is checked against its array. */
+#ifndef FATHOM_EXACT_RESULTS_H
+#define FATHOM_EXACT_RESULTS_H
+
+#include <stdint.h>
+
+#include "exact/core.h"
+#include "exact/hierarchy.h"
+
+enum {
+	FM_RESULT_THREADS_MAX = 1024,
+	FM_RESULT_REGIONS_MAX = 512,
+	FM_RESULT_MODULES_MAX = 128,
+	FM_RESULT_EXECS_MAX = 16,
+	FM_RESULT_SITES_MAX = 1 << 18,
+	FM_RESULT_LINES_MAX = 256,
+	FM_RESULT_NAME = 96,
+};
+
+#define FM_RESULT_MAGIC 0x3174617865746146ull
+
+/* One thread of the program, in the order in which they began. */
+struct fm_result_thread {
+	uint32_t host_thread;
+	uint32_t core;
+	uint32_t shares_core; /* another live thread had it too */
+	uint32_t ended;
+	uint64_t instructions;
+	struct fm_core_counts at_begin; /* of its core; the difference is the thread's */
+	struct fm_core_counts at_end;
+	struct fm_timing_counts timing_at_begin;
+	struct fm_timing_counts timing_at_end;
+};
+
+/* A marked region as one thread ran it. */
+struct fm_result_region {
+	char name[FM_RESULT_NAME];
+	uint32_t thread;
+	uint32_t depth; /* open begins not yet ended */
+	uint64_t instances;
+	uint64_t instructions;
+	struct fm_core_counts counts;
+	struct fm_timing_counts timing;
+};
+
+/* A file that code came from. */
+struct fm_result_module {
+	uint64_t begin, end, offset;
+	char path[256];
+};
+
+/* An instruction that accesses memory. */
+struct fm_result_site {
+	uint64_t address;
+	uint64_t loads, stores;
+	uint64_t misses[FM_SIMULATED_CACHES_MAX]; /* accesses that missed this cache */
+};
+
+struct fm_results {
+	uint64_t magic;
+	uint32_t process;
+	uint32_t parent; /* of a forked one */
+	uint32_t thread_count;
+	uint32_t region_count;
+	uint32_t module_count;
+	uint32_t exec_count;
+	uint32_t site_count; /* slots are a hash table; this is how many are used */
+	uint32_t forks;
+	uint32_t deterministic;
+	uint32_t timing;
+	uint64_t turns;        /* from one thread to another */
+	uint64_t forced_turns; /* turns that had to be given out of order */
+	uint64_t lost_sites, lost_threads, lost_regions;
+	uint64_t kernel_bytes; /* written by system calls into the program's buffers, as far as known */
+	uint64_t simulator_bytes;
+	char execs[FM_RESULT_EXECS_MAX][256];
+	struct fm_result_thread threads[FM_RESULT_THREADS_MAX];
+	struct fm_result_region regions[FM_RESULT_REGIONS_MAX];
+	struct fm_result_module modules[FM_RESULT_MODULES_MAX];
+	struct fm_shared_line lines[FM_RESULT_LINES_MAX];
+	uint32_t line_count;
+	uint32_t core_count;
+	struct fm_simulated_core cores[FM_SIMULATED_CORES_MAX];
+	struct fm_timing_counts timings[FM_SIMULATED_CORES_MAX];
+	struct fm_result_site sites[FM_RESULT_SITES_MAX];
+};
+
+#endif

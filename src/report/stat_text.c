@@ -1,0 +1,524 @@
+#include "report/stat_text.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "json/figure.h"
+#include "report/table.h"
+
+/* 1234567 as 1,234,567 */
+static const char *grouped(char *buffer, size_t size, uint64_t value)
+{
+	char digits[32];
+	int length = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)value);
+	size_t used = 0;
+
+	for (int i = 0; i < length && used + 2 < size; i++) {
+		if (i && (length - i) % 3 == 0)
+			buffer[used++] = ',';
+		buffer[used++] = digits[i];
+	}
+	buffer[used] = 0;
+	return buffer;
+}
+
+static void number_cell(struct fm_table *table, uint64_t value)
+{
+	char text[40];
+
+	fm_table_cell(table, "%s", grouped(text, sizeof(text), value));
+}
+
+static void heads(struct fm_table *table, const char *const *names, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		fm_table_cell(table, "%s", names[i]);
+}
+
+static void print_levels(const struct fm_stat *stat, FILE *output, unsigned width)
+{
+	static const char *const names[] = {"Level",	 "load hits",	  "load misses", "store misses", "lines demand",
+					    "ownership", "prefetched", "written back"};
+	struct fm_table *table = fm_table_create("lrrrrrrr");
+	char text[40], other[40];
+
+	heads(table, names, 8);
+	for (unsigned i = 0; i < stat->machine->cache_count; i++) {
+		const struct fm_cache_counts *cache = &stat->total.caches[i];
+
+		fm_table_cell(table, "%s", stat->machine->caches[i].name);
+		number_cell(table, cache->load_hits);
+		number_cell(table, cache->load_misses);
+		number_cell(table, cache->store_misses);
+		number_cell(table, cache->lines_demand);
+		number_cell(table, cache->lines_ownership);
+		number_cell(table, cache->lines_prefetch);
+		number_cell(table, cache->lines_written);
+	}
+	fm_table_print(table, output, 0, width);
+	fm_table_free(table);
+	fprintf(output, "memory  %s lines read, ", grouped(text, sizeof(text), stat->total.memory_reads));
+	fprintf(output, "%s written", grouped(text, sizeof(text), stat->total.memory_writes));
+	if (stat->machine->sockets > 1)
+		fprintf(output, "; from another socket %s and %s",
+			grouped(text, sizeof(text), stat->total.memory_reads_remote),
+			grouped(other, sizeof(other), stat->total.memory_writes_remote));
+	if (stat->total.nontemporal_lines)
+		fprintf(output, "; %s past the caches", grouped(text, sizeof(text), stat->total.nontemporal_lines));
+	fputc('\n', output);
+	for (unsigned i = 0; i < stat->machine->tlb_count; i++)
+		fprintf(output, "%stranslation misses of level %u: %s", i ? ", " : "", i + 1,
+			grouped(text, sizeof(text), stat->total.tlb_misses[i]));
+	if (stat->machine->tlb_count)
+		fputc('\n', output);
+}
+
+static void print_cycles(const struct fm_timing_counts *timing, FILE *output)
+{
+	char text[40];
+	double cycles = (double)timing->cycles;
+
+	if (!timing->cycles)
+		return;
+	fprintf(output, "\nCycles %s, of which nothing executed in %.1f %%:\n", grouped(text, sizeof(text), timing->cycles),
+		100 * (double)timing->no_execute / cycles);
+	for (int i = 0; i < FM_STALL_COUNT; i++)
+		if (timing->stalls[i] > timing->cycles / 1000)
+			fprintf(output, "  %5.1f %%  %s\n", 100 * (double)timing->stalls[i] / cycles,
+				fm_stall_words((enum fm_stall)i));
+	fprintf(output, "  a first-level miss outstanding in %.1f %%, fill buffers full in %.1f %%, super queue full in %.1f %%, "
+			"store buffer full in %.1f %%\n",
+		100 * (double)timing->miss_pending / cycles, 100 * (double)timing->fill_buffers_full / cycles,
+		100 * (double)timing->super_queue_full / cycles, 100 * (double)timing->store_buffer_full / cycles);
+}
+
+static void count_row(struct fm_table *table, const struct fm_stat *stat, uint64_t instructions,
+		      const struct fm_core_counts *counts, const struct fm_timing_counts *timing)
+{
+	number_cell(table, instructions);
+	number_cell(table, counts->loads);
+	number_cell(table, counts->stores);
+	for (unsigned i = 0; i < stat->machine->cache_count; i++)
+		number_cell(table, counts->caches[i].load_misses + counts->caches[i].store_misses);
+	number_cell(table, counts->transfers_modified + counts->transfers_clean);
+	if (timing->cycles)
+		number_cell(table, timing->cycles);
+	else
+		fm_table_cell(table, "%s", "");
+}
+
+static struct fm_table *count_table(const struct fm_stat *stat, const char *first, const char *second)
+{
+	char alignment[FM_TABLE_COLUMNS_MAX + 1] = "lrrrr";
+	struct fm_table *table;
+
+	memset(alignment + 5, 'r', stat->machine->cache_count + 2);
+	alignment[5 + stat->machine->cache_count + 2] = 0;
+	table = fm_table_create(alignment);
+	fm_table_cell(table, "%s", first);
+	fm_table_cell(table, "%s", second);
+	fm_table_cell(table, "instructions");
+	fm_table_cell(table, "loads");
+	fm_table_cell(table, "stores");
+	for (unsigned i = 0; i < stat->machine->cache_count; i++)
+		fm_table_cell(table, "%s misses", stat->machine->caches[i].name);
+	fm_table_cell(table, "transfers");
+	fm_table_cell(table, stat->timing.cycles ? "cycles" : "%s", "");
+	return table;
+}
+
+static void print_threads(const struct fm_stat *stat, FILE *output, unsigned width, unsigned top)
+{
+	const struct fm_results *results = stat->run->results;
+	struct fm_table *table;
+
+	if (results->thread_count < 2)
+		return;
+	table = count_table(stat, "Thread", "core");
+	for (unsigned i = 0; i < results->thread_count && i < top; i++) {
+		struct fm_core_counts counts;
+		struct fm_timing_counts timing;
+
+		fm_result_thread_counts(results, i, &counts, &timing);
+		fm_table_cell(table, "%u%s", i, results->threads[i].shares_core ? " (shares)" : "");
+		fm_table_cell(table, "%u", results->threads[i].core);
+		count_row(table, stat, results->threads[i].instructions, &counts, &timing);
+	}
+	fputc('\n', output);
+	fm_table_print(table, output, 0, width);
+	if (results->thread_count > top)
+		fprintf(output, "… and %u more threads (--top)\n", results->thread_count - top);
+	fm_table_free(table);
+}
+
+static void print_regions(const struct fm_stat *stat, FILE *output, unsigned width)
+{
+	const struct fm_results *results = stat->run->results;
+	struct fm_table *table;
+
+	if (!results->region_count)
+		return;
+	table = count_table(stat, "Region (thread)", "instances");
+	for (unsigned i = 0; i < results->region_count; i++) {
+		const struct fm_result_region *region = &results->regions[i];
+
+		fm_table_cell(table, "%.60s (%u)", region->name, region->thread);
+		number_cell(table, region->instances);
+		count_row(table, stat, region->instructions, &region->counts, &region->timing);
+	}
+	fputc('\n', output);
+	fm_table_print(table, output, 0, width);
+	fm_table_free(table);
+}
+
+static void print_places(const struct fm_stat *stat, FILE *output, unsigned width, const struct fm_stat_place *places,
+			 size_t count, const char *title, bool lines)
+{
+	char alignment[FM_TABLE_COLUMNS_MAX + 1] = "lrr";
+	struct fm_table *table;
+
+	if (!count)
+		return;
+	memset(alignment + 3, 'r', stat->machine->cache_count);
+	alignment[3 + stat->machine->cache_count] = 0;
+	table = fm_table_create(alignment);
+	fm_table_cell(table, "%s", title);
+	fm_table_cell(table, "loads");
+	fm_table_cell(table, "stores");
+	for (unsigned i = 0; i < stat->machine->cache_count; i++)
+		fm_table_cell(table, stat->timing.cycles ? "%s" : "%s misses", stat->timing.cycles ? "" : stat->machine->caches[i].name);
+	for (size_t i = 0; i < count; i++) {
+		const char *file = strrchr(places[i].file, '/');
+
+		if (lines && places[i].line)
+			fm_table_cell(table, "%.40s:%d %.24s", file ? file + 1 : places[i].file, places[i].line, places[i].function);
+		else
+			fm_table_cell(table, "%.40s [%.20s]", places[i].function, places[i].module);
+		number_cell(table, places[i].loads);
+		number_cell(table, places[i].stores);
+		for (unsigned k = 0; k < stat->machine->cache_count; k++) {
+			if (stat->timing.cycles)
+				fm_table_cell(table, "%s", "");
+			else
+				number_cell(table, places[i].misses[k]);
+		}
+	}
+	fputc('\n', output);
+	fm_table_print(table, output, 0, width);
+	fm_table_free(table);
+}
+
+static void print_sharing(const struct fm_stat *stat, FILE *output, unsigned top)
+{
+	const struct fm_results *results = stat->run->results;
+	char text[40];
+
+	if (!results->line_count)
+		return;
+	fprintf(output, "\nLines that moved between cores: %s transfers of modified lines, ",
+		grouped(text, sizeof(text), stat->total.transfers_modified));
+	fprintf(output, "%s of clean ones, ", grouped(text, sizeof(text), stat->total.transfers_clean));
+	fprintf(output, "%s invalidations\n", grouped(text, sizeof(text), stat->total.invalidations));
+	for (unsigned i = 0; i < results->line_count && i < top; i++)
+		fprintf(output, "  0x%llx  modified %llu, clean %llu, invalidated %llu\n",
+			(unsigned long long)results->lines[i].line, (unsigned long long)results->lines[i].modified,
+			(unsigned long long)results->lines[i].clean, (unsigned long long)results->lines[i].invalidations);
+}
+
+static void print_remarks(const struct fm_stat *stat, FILE *output)
+{
+	const struct fm_results *results = stat->run->results;
+	char text[40];
+
+	fputc('\n', output);
+	for (unsigned i = 0; i < results->exec_count; i++)
+		fprintf(output, "Not followed: the program executed %s, which ran outside the engine.\n", results->execs[i]);
+	if (stat->run->forked_count)
+		fprintf(output, "%u forked process%s counted in the totals.\n", stat->run->forked_count,
+			stat->run->forked_count == 1 ? " is" : "es are");
+	if (results->kernel_bytes)
+		fprintf(output, "Not seen: %s bytes that system calls wrote into the program's buffers.\n",
+			grouped(text, sizeof(text), results->kernel_bytes));
+	if (stat->options->free_running && results->thread_count > 1)
+		fprintf(output, "Free running: what depends on the order of threads differs from run to run.\n");
+	if (results->forced_turns > 2)
+		fprintf(output, "%s turns were given out of order.\n", grouped(text, sizeof(text), results->forced_turns));
+	if (results->lost_sites || results->lost_threads || results->lost_regions)
+		fprintf(output, "Too many to list: %llu places, %llu threads, %llu regions (totals are complete).\n",
+			(unsigned long long)results->lost_sites, (unsigned long long)results->lost_threads,
+			(unsigned long long)results->lost_regions);
+	if (stat->run->signal)
+		fprintf(output, "The program was ended by signal %d (%s); counts are those until then.\n", stat->run->signal,
+			strsignal(stat->run->signal));
+}
+
+void fm_stat_print(const struct fm_stat *stat, FILE *output, unsigned width, unsigned top)
+{
+	char text[40], other[40];
+
+	fprintf(output, "%s on %s (%s)\n", stat->program, stat->machine->name, stat->machine->title);
+	fprintf(output, "Simulated: exact counts of this machine, not of the one you are on. %.2f s under the engine.\n",
+		stat->run->seconds);
+	fprintf(output, "%s instructions, ", grouped(text, sizeof(text), stat->instructions));
+	fprintf(output, "%s loads (%s), ", grouped(text, sizeof(text), stat->total.loads),
+		fm_text_bytes(other, sizeof(other), (double)stat->total.load_bytes));
+	fprintf(output, "%s stores (%s), ", grouped(text, sizeof(text), stat->total.stores),
+		fm_text_bytes(other, sizeof(other), (double)stat->total.store_bytes));
+	fprintf(output, "%u thread%s\n\n", stat->run->results->thread_count, stat->run->results->thread_count == 1 ? "" : "s");
+	print_levels(stat, output, width);
+	print_cycles(&stat->timing, output);
+	print_threads(stat, output, width, top);
+	print_regions(stat, output, width);
+	print_places(stat, output, width, stat->functions, stat->function_count < top ? stat->function_count : top, "Function",
+		     false);
+	print_places(stat, output, width, stat->lines, stat->line_count < top ? stat->line_count : top, "Line", true);
+	print_sharing(stat, output, top);
+	print_remarks(stat, output);
+}
+
+/* Numbers by name, in one place for JSON and for spreadsheets. */
+
+struct named {
+	const char *name;
+	const char *unit;
+	uint64_t value;
+};
+
+enum { NAMED_MAX = 64 };
+
+static unsigned list_counts(const struct fm_core_counts *counts, struct named *ret)
+{
+	const struct named list[] = {
+	    {"loads", "accesses", counts->loads},
+	    {"stores", "accesses", counts->stores},
+	    {"nontemporal_stores", "accesses", counts->nontemporal_stores},
+	    {"load_bytes", "B", counts->load_bytes},
+	    {"store_bytes", "B", counts->store_bytes},
+	    {"splits", "accesses", counts->splits},
+	    {"memory_reads", "lines", counts->memory_reads},
+	    {"memory_reads_remote", "lines", counts->memory_reads_remote},
+	    {"memory_writes", "lines", counts->memory_writes},
+	    {"memory_writes_remote", "lines", counts->memory_writes_remote},
+	    {"nontemporal_lines", "lines", counts->nontemporal_lines},
+	    {"transfers_modified", "lines", counts->transfers_modified},
+	    {"transfers_clean", "lines", counts->transfers_clean},
+	    {"upgrades", "lines", counts->upgrades},
+	    {"invalidations", "lines", counts->invalidations},
+	    {"tlb_misses_1", "misses", counts->tlb_misses[0]},
+	    {"tlb_misses_2", "misses", counts->tlb_misses[1]},
+	};
+
+	memcpy(ret, list, sizeof(list));
+	return sizeof(list) / sizeof(list[0]);
+}
+
+static unsigned list_cache(const struct fm_cache_counts *cache, struct named *ret)
+{
+	const struct named list[] = {
+	    {"load_hits", "accesses", cache->load_hits},     {"load_misses", "accesses", cache->load_misses},
+	    {"store_hits", "accesses", cache->store_hits},   {"store_misses", "accesses", cache->store_misses},
+	    {"lines_demand", "lines", cache->lines_demand},  {"lines_ownership", "lines", cache->lines_ownership},
+	    {"lines_prefetch", "lines", cache->lines_prefetch}, {"prefetch_hits", "lines", cache->prefetch_hits},
+	    {"lines_written", "lines", cache->lines_written},
+	};
+
+	memcpy(ret, list, sizeof(list));
+	return sizeof(list) / sizeof(list[0]);
+}
+
+static unsigned list_timing(const struct fm_timing_counts *timing, struct named *ret)
+{
+	const struct named list[] = {
+	    {"active", "cycles", timing->cycles},
+	    {"productive", "cycles", timing->cycles - timing->no_execute},
+	    {"stall", "cycles", timing->no_execute},
+	    {"miss_pending", "cycles", timing->miss_pending},
+	    {"miss_pending_stall", "cycles", timing->miss_pending_stall},
+	    {"load_pending_stall", "cycles", timing->load_pending_stall},
+	    {"fill_buffers_full", "cycles", timing->fill_buffers_full},
+	    {"super_queue_full", "cycles", timing->super_queue_full},
+	    {"store_buffer_full", "cycles", timing->store_buffer_full},
+	};
+
+	memcpy(ret, list, sizeof(list));
+	return sizeof(list) / sizeof(list[0]);
+}
+
+static void set_named(json_t *object, const struct named *list, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		struct fm_figure figure = fm_figure_make((double)list[i].value, (double)list[i].value, (double)list[i].value,
+							 list[i].unit, FM_ORIGIN_simulated, "exact", 1);
+		json_t *entry = fm_json_figure(&figure);
+
+		/* counts are whole and exact, however large */
+		json_object_set_new(entry, "value", json_integer((json_int_t)list[i].value));
+		json_object_set_new(entry, "low", json_integer((json_int_t)list[i].value));
+		json_object_set_new(entry, "high", json_integer((json_int_t)list[i].value));
+		json_object_set_new(object, list[i].name, entry);
+	}
+}
+
+static void set_counts(json_t *object, const struct fm_stat *stat, uint64_t instructions,
+		       const struct fm_core_counts *counts, const struct fm_timing_counts *timing)
+{
+	struct named list[NAMED_MAX] = {{"instructions", "instructions", instructions}};
+	json_t *levels = json_array(), *accesses = json_object();
+
+	set_named(accesses, list, 1);
+	set_named(accesses, list, list_counts(counts, list));
+	json_object_set_new(object, "counts", accesses);
+	for (unsigned i = 0; i < stat->machine->cache_count; i++) {
+		json_t *level = json_pack("{s:s}", "name", stat->machine->caches[i].name);
+
+		set_named(level, list, list_cache(&counts->caches[i], list));
+		json_array_append_new(levels, level);
+	}
+	json_object_set_new(object, "levels", levels);
+	if (timing->cycles) {
+		json_t *cycles = json_object(), *causes = json_object();
+
+		set_named(cycles, list, list_timing(timing, list));
+		for (int i = 0; i < FM_STALL_COUNT; i++) {
+			struct named cause = {fm_stall_name((enum fm_stall)i), "cycles", timing->stalls[i]};
+
+			set_named(causes, &cause, 1);
+		}
+		json_object_set_new(cycles, "stalls", causes);
+		json_object_set_new(object, "cycles", cycles);
+	} else {
+		json_object_set_new(object, "cycles", json_null());
+		json_object_set_new(object, "cycles_why", json_string("no core timing was asked for (--timing)"));
+	}
+}
+
+static json_t *places_to_json(const struct fm_stat *stat, const struct fm_stat_place *places, size_t count, bool lines)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < count; i++) {
+		json_t *misses = json_object();
+		json_t *entry = json_pack("{s:s, s:s, s:I, s:I}", "function", places[i].function, "module", places[i].module, "loads",
+					  (json_int_t)places[i].loads, "stores", (json_int_t)places[i].stores);
+
+		for (unsigned k = 0; k < stat->machine->cache_count; k++)
+			json_object_set_new(misses, stat->machine->caches[k].name, json_integer((json_int_t)places[i].misses[k]));
+		if (stat->timing.cycles) {
+			json_decref(misses);
+			json_object_set_new(entry, "misses", json_null());
+			json_object_set_new(entry, "misses_why", json_string("not attributed with --timing"));
+		} else {
+			json_object_set_new(entry, "misses", misses);
+		}
+		if (lines) {
+			json_object_set_new(entry, "file", *places[i].file ? json_string(places[i].file) : json_null());
+			json_object_set_new(entry, "line", json_integer(places[i].line));
+		}
+		json_array_append_new(array, entry);
+	}
+	return array;
+}
+
+json_t *fm_stat_to_json(const struct fm_stat *stat, unsigned top)
+{
+	const struct fm_results *results = stat->run->results;
+	json_t *root = fm_json_document("stat");
+	json_t *array = json_array();
+
+	json_object_set_new(root, "machine",
+			    json_pack("{s:s, s:s, s:b, s:f}", "name", stat->machine->name, "title", stat->machine->title, "simulated",
+				      1, "frequency_ghz", stat->machine->frequency_ghz));
+	json_object_set_new(root, "disturbance", json_null());
+	json_object_set_new(root, "disturbance_why", json_string("simulated counts do not depend on the moment"));
+	json_object_set_new(root, "program", json_string(stat->program));
+	json_object_set_new(root, "exit_status", json_integer(stat->run->exit_status));
+	json_object_set_new(root, "deterministic", json_boolean(!stat->options->free_running));
+	json_object_set_new(root, "engine_seconds", json_real(stat->run->seconds));
+	set_counts(root, stat, stat->instructions, &stat->total, &stat->timing);
+	for (unsigned i = 0; i < results->thread_count; i++) {
+		struct fm_core_counts counts;
+		struct fm_timing_counts timing;
+		json_t *entry = json_pack("{s:i, s:i, s:b}", "thread", (int)i, "core", (int)results->threads[i].core, "shares_core",
+					  (int)results->threads[i].shares_core);
+
+		fm_result_thread_counts(results, i, &counts, &timing);
+		set_counts(entry, stat, results->threads[i].instructions, &counts, &timing);
+		json_array_append_new(array, entry);
+	}
+	json_object_set_new(root, "threads", array);
+	array = json_array();
+	for (unsigned i = 0; i < results->region_count; i++) {
+		const struct fm_result_region *region = &results->regions[i];
+		json_t *entry = json_pack("{s:s, s:i, s:I}", "name", region->name, "thread", (int)region->thread, "instances",
+					  (json_int_t)region->instances);
+
+		set_counts(entry, stat, region->instructions, &region->counts, &region->timing);
+		json_array_append_new(array, entry);
+	}
+	json_object_set_new(root, "regions", array);
+	json_object_set_new(root, "functions",
+			    places_to_json(stat, stat->functions, stat->function_count < top ? stat->function_count : top, false));
+	json_object_set_new(root, "lines",
+			    places_to_json(stat, stat->lines, stat->line_count < top ? stat->line_count : top, true));
+	array = json_array();
+	for (unsigned i = 0; i < results->line_count && i < top; i++)
+		json_array_append_new(array, json_pack("{s:I, s:I, s:I, s:I}", "line", (json_int_t)results->lines[i].line, "transfers",
+						       (json_int_t)results->lines[i].modified, "transfers_clean",
+						       (json_int_t)results->lines[i].clean, "invalidations",
+						       (json_int_t)results->lines[i].invalidations));
+	json_object_set_new(root, "sharing", array);
+	array = json_array();
+	for (unsigned i = 0; i < results->exec_count; i++)
+		json_array_append_new(array, json_string(results->execs[i]));
+	json_object_set_new(root, "not_followed", array);
+	json_object_set_new(root, "forked_processes", json_integer(stat->run->forked_count));
+	json_object_set_new(root, "kernel_bytes_not_seen", json_integer((json_int_t)results->kernel_bytes));
+	json_object_set_new(root, "simulator_bytes", json_integer((json_int_t)results->simulator_bytes));
+	return root;
+}
+
+static void print_named(FILE *output, const char *separator, const char *place, const struct named *list, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		fprintf(output, "%s%s%s%s%llu%s%s\n", place, separator, list[i].name, separator, (unsigned long long)list[i].value,
+			separator, list[i].unit);
+}
+
+static void print_all(const struct fm_stat *stat, FILE *output, const char *separator, const char *where,
+		      uint64_t instructions, const struct fm_core_counts *counts, const struct fm_timing_counts *timing)
+{
+	struct named list[NAMED_MAX] = {{"instructions", "instructions", instructions}};
+	char place[160];
+
+	print_named(output, separator, where, list, 1);
+	print_named(output, separator, where, list, list_counts(counts, list));
+	for (unsigned i = 0; i < stat->machine->cache_count; i++) {
+		snprintf(place, sizeof(place), "%s/%s", where, stat->machine->caches[i].name);
+		print_named(output, separator, place, list, list_cache(&counts->caches[i], list));
+	}
+	if (timing->cycles)
+		print_named(output, separator, where, list, list_timing(timing, list));
+}
+
+void fm_stat_print_separated(const struct fm_stat *stat, FILE *output, const char *separator)
+{
+	const struct fm_results *results = stat->run->results;
+	char where[160];
+
+	fprintf(output, "place%squantity%svalue%sunit\n", separator, separator, separator);
+	print_all(stat, output, separator, "total", stat->instructions, &stat->total, &stat->timing);
+	for (unsigned i = 0; i < results->thread_count; i++) {
+		struct fm_core_counts counts;
+		struct fm_timing_counts timing;
+
+		fm_result_thread_counts(results, i, &counts, &timing);
+		snprintf(where, sizeof(where), "thread %u", i);
+		print_all(stat, output, separator, where, results->threads[i].instructions, &counts, &timing);
+	}
+	for (unsigned i = 0; i < results->region_count; i++) {
+		const struct fm_result_region *region = &results->regions[i];
+
+		snprintf(where, sizeof(where), "region %s (%u)", region->name, region->thread);
+		print_all(stat, output, separator, where, region->instructions, &region->counts, &region->timing);
+	}
+}

@@ -1,0 +1,44 @@
+/* What the exact engine counted: for people, for spreadsheets, as JSON. */
+#ifndef FATHOM_REPORT_STAT_TEXT_H
+#define FATHOM_REPORT_STAT_TEXT_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "exact/engine.h"
+
+/* Accesses and misses of one function or source line. */
+struct fm_stat_place {
+	char function[160];
+	char file[160];
+	int line;
+	char module[64];
+	uint64_t loads, stores;
+	uint64_t misses[FM_SIMULATED_CACHES_MAX];
+};
+
+/* Everything there is to say of one run. */
+struct fm_stat {
+	const struct fm_machine_description *machine;
+	const struct fm_engine_options *options;
+	const struct fm_engine_run *run;
+	const char *program;
+	struct fm_core_counts total;
+	struct fm_timing_counts timing;
+	uint64_t instructions;
+	struct fm_stat_place *functions; /* most misses of the last cache first */
+	size_t function_count;
+	struct fm_stat_place *lines;
+	size_t line_count;
+};
+
+/* Sum up a run, and find names for its addresses. */
+int fm_stat_build(const struct fm_machine_description *machine, const struct fm_engine_options *options,
+		  const struct fm_engine_run *run, const char *program, struct fm_stat *ret_stat, struct fm_error *error);
+void fm_stat_free(struct fm_stat *stat);
+
+void fm_stat_print(const struct fm_stat *stat, FILE *output, unsigned width, unsigned top);
+void fm_stat_print_separated(const struct fm_stat *stat, FILE *output, const char *separator);
+json_t *fm_stat_to_json(const struct fm_stat *stat, unsigned top);
+
+#endif

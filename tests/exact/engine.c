@@ -1,0 +1,343 @@
+/* The exact engine on real programs. */
+#include "unit/check.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "exact/engine.h"
+#include "kernels/kernel.h"
+
+static struct fm_machine_description machine;
+
+static struct fm_engine_run run_with(const struct fm_engine_options *options, const char *program, const char *argument)
+{
+	char path[512];
+	char *const arguments[] = {path, (char *)argument, NULL};
+	struct fm_engine_run run;
+	struct fm_error error;
+
+	snprintf(path, sizeof(path), PROGRAMS "%s", program);
+	if (fm_engine_execute(options, arguments, &run, &error))
+		fail_msg("%s", error.message);
+	return run;
+}
+
+static struct fm_engine_run run(const char *program, const char *argument)
+{
+	const struct fm_engine_options options = {.machine = &machine, .cores = "0-23"};
+
+	return run_with(&options, program, argument);
+}
+
+static const struct fm_result_region *region(const struct fm_engine_run *run, const char *name)
+{
+	for (unsigned i = 0; i < run->results->region_count; i++)
+		if (!strcmp(run->results->regions[i].name, name))
+			return &run->results->regions[i];
+	return NULL;
+}
+
+/* What `unit` units of work cost: the region with two of them less the one with one. */
+static struct fm_core_counts unit_costs(const struct fm_engine_run *run, const char *name)
+{
+	const struct fm_result_region *one, *two;
+	struct fm_core_counts costs;
+	char text[80];
+
+	snprintf(text, sizeof(text), "%s/1", name);
+	one = region(run, text);
+	snprintf(text, sizeof(text), "%s/2", name);
+	two = region(run, text);
+	if (!one || !two)
+		fail_msg("%s did not run", name);
+	costs = two->counts;
+	for (size_t i = 0; i < sizeof(costs) / 8; i++)
+		((uint64_t *)&costs)[i] -= ((const uint64_t *)&one->counts)[i];
+	return costs;
+}
+
+static void kernels_count_what_they_declare(void **state)
+{
+	enum { BLOCKS = 4, ELEMENTS = BLOCKS * FM_BLOCK_BYTES / 8, STEPS = 64 };
+	struct fm_engine_run result = run("kernels", NULL);
+	struct fm_core_counts costs;
+	unsigned variants = 0;
+	char name[64];
+
+	(void)state;
+	assert_int_equal(result.exit_status, 0);
+	for (unsigned kernel = 0; kernel < FM_STREAM_COUNT; kernel++)
+		for (int isa = 0; isa < FM_ISA_avx512; isa++) {
+			const struct fm_stream_kernel *declared = &fm_stream_kernels[kernel];
+			unsigned lanes = fm_isa_bytes((enum fm_isa)isa) / 8;
+
+			snprintf(name, sizeof(name), "%s_%s", declared->name, fm_isa_name((enum fm_isa)isa));
+			costs = unit_costs(&result, name);
+			assert_int_equal(costs.loads, ELEMENTS / lanes * declared->loads);
+			assert_int_equal(costs.stores, ELEMENTS / lanes * declared->stores);
+			assert_int_equal(costs.load_bytes, ELEMENTS * declared->loaded_bytes);
+			assert_int_equal(costs.store_bytes, ELEMENTS * declared->stored_bytes);
+			variants++;
+		}
+	for (unsigned i = 0; i < fm_step_kernel_count; i++) {
+		const struct fm_step_kernel *declared = &fm_step_kernels[i];
+
+		if (!strcmp(declared->name, "ping_pong"))
+			continue; /* it needs a partner: tested as sharing */
+		costs = unit_costs(&result, declared->name);
+		assert_int_equal(costs.loads, STEPS * declared->loads);
+		assert_int_equal(costs.stores, STEPS * declared->stores);
+		assert_int_equal(costs.load_bytes, STEPS * declared->loaded_bytes);
+		variants++;
+	}
+	for (unsigned i = 0; i < fm_family_kernel_count; i++) {
+		const struct fm_family_kernel *declared = &fm_family_kernels[i];
+
+		costs = unit_costs(&result, declared->name);
+		assert_int_equal(costs.loads, STEPS * (declared->loads + (declared->loads_per_unit ? 32 : 0)));
+		assert_int_equal(costs.stores, 0);
+		variants++;
+	}
+	print_message("%u kernels and variants counted\n", variants);
+	assert_true(variants >= 3 * FM_STREAM_COUNT + 5);
+	fm_engine_run_free(&result);
+}
+
+/* Two threads, one line: every turn from one to the other moves the line once. The same in ten runs. */
+static void false_sharing_repeats(void **state)
+{
+	uint64_t first = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 10; i++) {
+		struct fm_engine_run result = run("sharing", "false");
+		uint64_t moved = 0;
+
+		assert_int_equal(result.exit_status, 0);
+		assert_int_equal(result.results->thread_count, 2);
+		for (unsigned k = 0; k < result.results->line_count; k++)
+			if (result.results->lines[k].modified > moved)
+				moved = result.results->lines[k].modified;
+		if (!i) {
+			first = moved;
+			print_message("%llu transfers of the line, %llu turns\n", (unsigned long long)moved,
+				      (unsigned long long)result.results->turns);
+			assert_true(moved > 100);
+			/* turns before the second thread worked on the line, and after, move other lines or none */
+			assert_near((double)moved, (double)result.results->turns, 12);
+		}
+		assert_int_equal(moved, first);
+		fm_engine_run_free(&result);
+	}
+	{
+		struct fm_engine_run result = run("sharing", "padded");
+
+		for (unsigned k = 0; k < result.results->line_count; k++)
+			assert_true(result.results->lines[k].modified < 20);
+		fm_engine_run_free(&result);
+	}
+}
+
+/* A smaller skew means more turns, in proportion. */
+static void skew_rules_the_turns(void **state)
+{
+	struct fm_engine_options options = {.machine = &machine, .cores = "0-23", .skew = 500};
+	struct fm_engine_run small = run_with(&options, "sharing", "false"), large;
+	double ratio;
+
+	(void)state;
+	options.skew = 2000;
+	large = run_with(&options, "sharing", "false");
+	ratio = (double)small.results->turns / (double)large.results->turns;
+	print_message("turns with a skew of 500 and of 2000: ratio %.2f\n", ratio);
+	assert_near(ratio, 4, 0.8);
+	fm_engine_run_free(&small);
+	fm_engine_run_free(&large);
+}
+
+static void free_running_counts_accesses_alike(void **state)
+{
+	struct fm_engine_options options = {.machine = &machine, .cores = "0-23", .free_running = true};
+	struct fm_engine_run result = run_with(&options, "sharing", "false");
+	struct fm_core_counts counts;
+	struct fm_timing_counts timing;
+
+	(void)state;
+	assert_int_equal(result.exit_status, 0);
+	fm_result_thread_counts(result.results, 1, &counts, &timing);
+	assert_true(counts.loads >= 100000 && counts.loads < 101000);
+	assert_int_equal(result.results->deterministic, 0);
+	fm_engine_run_free(&result);
+}
+
+static void threads_come_and_go(void **state)
+{
+	struct fm_engine_run result = run("threads", NULL);
+
+	(void)state;
+	assert_int_equal(result.exit_status, 0);
+	assert_int_equal(result.results->thread_count, 41);
+	for (unsigned i = 1; i < 41; i++) {
+		struct fm_core_counts counts;
+		struct fm_timing_counts timing;
+
+		fm_result_thread_counts(result.results, i, &counts, &timing);
+		assert_true(counts.loads >= 1000 && counts.loads < 2000);
+		assert_true(result.results->threads[i].ended);
+		assert_int_equal(result.results->threads[i].shares_core, 0);
+		/* four at a time beside the first: cores are used again */
+		assert_true(result.results->threads[i].core >= 1 && result.results->threads[i].core <= 5);
+	}
+	fm_engine_run_free(&result);
+}
+
+static void forks_are_followed(void **state)
+{
+	struct fm_engine_run result = run("forks", "1000");
+
+	(void)state;
+	assert_int_equal(result.exit_status, 0);
+	assert_int_equal(result.forked_count, 1000);
+	for (unsigned i = 0; i < result.forked_count; i++) {
+		struct fm_core_counts counts;
+		struct fm_timing_counts timing;
+
+		assert_int_equal(result.forked[i]->thread_count, 1);
+		assert_int_equal(result.forked[i]->parent, result.results->process);
+		fm_result_thread_counts(result.forked[i], 0, &counts, &timing);
+		assert_true(counts.loads >= 1000 && counts.loads < 2000);
+	}
+	fm_engine_run_free(&result);
+}
+
+static void bad_ends_keep_the_counts(void **state)
+{
+	static const struct {
+		const char *how;
+		int signal;
+	} cases[] = {{"segv", SIGSEGV}, {"abort", SIGABRT}, {"kill", SIGKILL}, {"term", SIGTERM}, {"avx512", SIGILL}, {"", 0}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct fm_engine_run result = run("ending", cases[i].how);
+		struct fm_core_counts counts;
+		struct fm_timing_counts timing;
+
+		assert_int_equal(result.signal, cases[i].signal);
+		assert_int_equal(result.exit_status, cases[i].signal ? 128 + cases[i].signal : 42);
+		fm_result_thread_counts(result.results, 0, &counts, &timing);
+		assert_true(counts.loads >= 1000000);
+		fm_engine_run_free(&result);
+	}
+}
+
+static void executed_programs_are_named(void **state)
+{
+	struct fm_engine_run result = run("ending", "exec");
+
+	(void)state;
+	assert_int_equal(result.exit_status, 0);
+	assert_int_equal(result.results->exec_count, 1);
+	assert_string_equal(result.results->execs[0], "/bin/true");
+	fm_engine_run_free(&result);
+}
+
+static void regions_nest(void **state)
+{
+	struct fm_engine_run result = run("regions", NULL);
+	const struct fm_result_region *outer = region(&result, "outer"), *inner = region(&result, "inner"),
+				      *nothing = region(&result, "nothing"), *gathers = region(&result, "gathers"),
+				      *strings = region(&result, "strings"), *splits = region(&result, "splits_");
+
+	(void)state;
+	assert_int_equal(result.exit_status, 0);
+	assert_int_equal(outer->instances, 10);
+	assert_int_equal(inner->instances, 10);
+	assert_true(outer->counts.loads >= 650 && outer->counts.loads < 900);
+	assert_true(inner->counts.loads >= 10 && inner->counts.loads < 150);
+	/* four elements, one load each */
+	assert_non_null(gathers);
+	assert_true(gathers->counts.loads >= nothing->counts.loads + 4 && gathers->counts.loads <= nothing->counts.loads + 8);
+	/* byte by byte, as the instruction says */
+	assert_true(strings->counts.loads >= 4096 && strings->counts.loads < 4096 + 64);
+	assert_true(strings->counts.stores >= 4096 && strings->counts.stores < 4096 + 64);
+	/* and a few by the marker itself, which looks for the end of its name */
+	assert_true(splits->counts.splits >= 100 && splits->counts.splits < 110);
+	assert_int_equal(region(&result, "never ended")->instances, 0);
+	fm_engine_run_free(&result);
+}
+
+static void only_what_was_asked_for(void **state)
+{
+	struct fm_engine_options options = {
+	    .machine = &machine, .cores = "0", .region = "outer", .first_instance = 3, .last_instance = 4};
+	struct fm_engine_run result = run_with(&options, "regions", NULL);
+	struct fm_core_counts counts;
+	struct fm_timing_counts timing;
+
+	(void)state;
+	fm_result_thread_counts(result.results, 0, &counts, &timing);
+	assert_true(counts.loads >= 130 && counts.loads < 200);
+	fm_engine_run_free(&result);
+	options = (struct fm_engine_options){.machine = &machine, .cores = "0", .window_begin = 200000, .window_end = 300000};
+	result = run_with(&options, "ending", "");
+	fm_result_thread_counts(result.results, 0, &counts, &timing);
+	assert_true(counts.loads > 5000 && counts.loads < 50000);
+	fm_engine_run_free(&result);
+}
+
+static void timing_sees_the_program(void **state)
+{
+	struct fm_engine_options options = {.machine = &machine, .cores = "0", .timing = true};
+	struct fm_engine_run result = run_with(&options, "kernels", NULL);
+	const struct fm_result_region *independent = region(&result, "chase_independent/2"),
+				      *in_chain = region(&result, "chase_dependent/2");
+
+	(void)state;
+	assert_int_equal(result.exit_status, 0);
+	/* 128 steps of 24 multiplications: one per cycle beside the chain, three cycles each in it */
+	assert_true(independent->timing.cycles > 24 * 128 && independent->timing.cycles < 36 * 128);
+	assert_true(in_chain->timing.cycles > 72 * 128 && in_chain->timing.cycles < 90 * 128);
+	fm_engine_run_free(&result);
+}
+
+static void what_cannot_run_is_explained(void **state)
+{
+	const struct fm_engine_options options = {.machine = &machine, .cores = "0"};
+	struct fm_engine_run result;
+	struct fm_error error;
+
+	(void)state;
+	assert_int_equal(fm_engine_execute(&options, (char *[]){"/nonexistent/program", NULL}, &result, &error), -ENOENT);
+	assert_int_equal(fm_engine_execute(&options, (char *[]){"no-such-program-anywhere", NULL}, &result, &error), -ENOENT);
+	assert_int_equal(fm_engine_execute(&options, (char *[]){"/etc/hostname", NULL}, &result, &error), -EACCES);
+	setenv("PATH", "/nonexistent", 1);
+	assert_int_equal(fm_engine_execute(&options, (char *[]){"/bin/true", NULL}, &result, &error), -ENOTSUP);
+	assert_non_null(strstr(error.message, "apt-get install qemu-user"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(kernels_count_what_they_declare), cmocka_unit_test(false_sharing_repeats),
+	    cmocka_unit_test(skew_rules_the_turns),	       cmocka_unit_test(free_running_counts_accesses_alike),
+	    cmocka_unit_test(threads_come_and_go),	       cmocka_unit_test(forks_are_followed),
+	    cmocka_unit_test(bad_ends_keep_the_counts),	       cmocka_unit_test(executed_programs_are_named),
+	    cmocka_unit_test(regions_nest),		       cmocka_unit_test(only_what_was_asked_for),
+	    cmocka_unit_test(timing_sees_the_program),	       cmocka_unit_test(what_cannot_run_is_explained),
+	};
+	struct fm_error error;
+
+	if (system("qemu-x86_64 --version >/dev/null 2>&1")) {
+		printf("SKIPPED: qemu-x86_64 is not installed\n");
+		return 77;
+	}
+	if (fm_description_read(MACHINES "/haswell-ep.machine", &machine, &error)) {
+		printf("%s\n", error.message);
+		return 1;
+	}
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
