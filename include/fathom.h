@@ -4,9 +4,9 @@
        …
        fathom_region_end("sweep");
 
-   Header-only. A marked program builds and runs without Fathom, also when it is static or not position-independent: where
-   no tool listens a marker is one test of a variable. C++ has fathom::region, which ends with its scope; Fortran calls
-   the functions of include/fathom.f90 through a C file that defines FATHOM_FORTRAN before including this one. */
+   Header-only. A marked program builds and runs without Fathom, also when it is static or not position-independent:
+   where no tool listens a marker is one test of a variable. C++ has fathom::region, which ends with its scope; Fortran
+   calls the functions of include/fathom.f90 through a C file that defines FATHOM_FORTRAN before including this one. */
 #ifndef FATHOM_H
 #define FATHOM_H
 
@@ -18,7 +18,8 @@
 extern "C" {
 #endif
 
-/* No kernel knows this number. An engine that runs the program sees the call and its arguments; elsewhere it is not made. */
+/* No kernel knows this number. An engine that runs the program sees the call and its arguments; elsewhere it is not
+ * made. */
 #define FATHOM_MARKER_CALL 0x46617468L
 #define FATHOM_MARKER_BEGIN 1L
 #define FATHOM_MARKER_END 2L

@@ -27,9 +27,11 @@ enum {
 
 static const struct argp_option options[] = {
     {"machine", KEY_MACHINE, "NAME", 0,
-     "The simulated machine: haswell-ep, xeon-e5-2670, icelake-sp, zen3, host (from the machine profile), or a file", 0},
+     "The simulated machine: haswell-ep, xeon-e5-2670, icelake-sp, zen3, host (from the machine profile), or a file",
+     0},
     {"cores", KEY_CORES, "LIST", 0, "Simulated cores (0-3+12): the n-th thread runs on the n-th; default all", 0},
-    {"timing", KEY_TIMING, NULL, 0, "Core timing as well: cycles and what the stalls were for; several times slower", 0},
+    {"timing", KEY_TIMING, NULL, 0, "Core timing as well: cycles and what the stalls were for; several times slower",
+     0},
     {"region", KEY_REGION, "NAME", 0, "Count only inside the region of that name (fathom.h)", 0},
     {"instances", KEY_INSTANCES, "N-M", 0, "With --region: only its N-th to M-th instance", 0},
     {"window", KEY_WINDOW, "A-B", 0, "Count only from instruction A to B of each thread", 0},
@@ -54,7 +56,8 @@ struct input {
 };
 
 /* "3-7", or "5" for one. */
-static int parse_range(const char *text, const char *what, uint64_t *ret_first, uint64_t *ret_last, struct fm_error *error)
+static int parse_range(const char *text, const char *what, uint64_t *ret_first, uint64_t *ret_last,
+                       struct fm_error *error)
 {
 	char *end;
 	unsigned long long first, last;
@@ -84,7 +87,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case KEY_CORES:
 		if (!*argument || strspn(argument, "0123456789-+") != strlen(argument)) {
-			fm_error_set(&error, EINVAL, "--cores takes numbers and ranges joined by +, such as 0-3+12, not \"%s\"", argument);
+			fm_error_set(&error, EINVAL,
+			             "--cores takes numbers and ranges joined by +, such as 0-3+12, not \"%s\"",
+			             argument);
 			return fm_usage_error(&error);
 		}
 		input->engine.cores = argument;
@@ -102,8 +107,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		input->engine.region = argument;
 		return 0;
 	case KEY_SKEW:
-		return fm_text_parse_unsigned(argument, "--skew", 1, 1000000000, &input->engine.skew, &error) ? fm_usage_error(&error)
-													      : 0;
+		return fm_text_parse_unsigned(argument, "--skew", 1, 1000000000, &input->engine.skew, &error)
+		           ? fm_usage_error(&error)
+		           : 0;
 	case KEY_PAGES:
 		if (fm_text_parse_unsigned(argument, "--pages", 1024, 1 << 30, &input->engine.page_bytes, &error))
 			return fm_usage_error(&error);
@@ -113,27 +119,32 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		}
 		return 0;
 	case KEY_TOP:
-		return fm_text_parse_unsigned(argument, "--top", 1, 100000, &input->top, &error) ? fm_usage_error(&error) : 0;
+		return fm_text_parse_unsigned(argument, "--top", 1, 100000, &input->top, &error)
+		           ? fm_usage_error(&error)
+		           : 0;
 	case KEY_INSTANCES:
-		return parse_range(argument, "--instances", &input->engine.first_instance, &input->engine.last_instance, &error)
-			   ? fm_usage_error(&error)
-			   : 0;
+		return parse_range(argument, "--instances", &input->engine.first_instance, &input->engine.last_instance,
+		                   &error)
+		           ? fm_usage_error(&error)
+		           : 0;
 	case KEY_WINDOW:
 		return parse_range(argument, "--window", &input->engine.window_begin, &input->engine.window_end, &error)
-			   ? fm_usage_error(&error)
-			   : 0;
+		           ? fm_usage_error(&error)
+		           : 0;
 	case ARGP_KEY_ARG:
 		input->program = state->argv + state->next - 1;
 		state->next = state->argc;
 		return 0;
 	case ARGP_KEY_END:
 		if (!input->program) {
-			fm_error_set(&error, EINVAL, "there is no program to run: fathom stat --machine haswell-ep -- ./program");
+			fm_error_set(&error, EINVAL,
+			             "there is no program to run: fathom stat --machine haswell-ep -- ./program");
 			return fm_usage_error(&error);
 		}
 		if (!input->machine) {
-			fm_error_set(&error, EINVAL,
-				     "name a simulated machine: --machine host, or haswell-ep, xeon-e5-2670, icelake-sp, zen3");
+			fm_error_set(
+			    &error, EINVAL,
+			    "name a simulated machine: --machine host, or haswell-ep, xeon-e5-2670, icelake-sp, zen3");
 			return fm_usage_error(&error);
 		}
 		if (input->engine.last_instance && !input->engine.region) {
@@ -156,7 +167,9 @@ static int describe_host(struct fm_machine_description *ret_description, struct 
 		return status;
 	if (access(path, R_OK)) {
 		free(path);
-		return fm_error_set(error, ENOTSUP, "there is no machine profile yet: 'fathom machine --quick' makes one in 10 seconds");
+		return fm_error_set(
+		    error, ENOTSUP,
+		    "there is no machine profile yet: 'fathom machine --quick' makes one in 10 seconds");
 	}
 	status = fm_profile_load(path, &profile, error);
 	free(path);
@@ -200,7 +213,8 @@ static int run(const struct fm_command *command, int argc, char **argv)
 
 	if (code >= 0)
 		return code;
-	if (!strcmp(input.machine, "host") ? describe_host(&machine, &error) : fm_description_find(input.machine, &machine, &error)) {
+	if (!strcmp(input.machine, "host") ? describe_host(&machine, &error)
+	                                   : fm_description_find(input.machine, &machine, &error)) {
 		/* a machine that is not there is no program that is not there */
 		if (error.code == ENOENT || error.code == EBADMSG)
 			error.code = EINVAL;
@@ -217,8 +231,9 @@ static int run(const struct fm_command *command, int argc, char **argv)
 	if (fm_engine_execute(&input.engine, input.program, &result, &error))
 		return fm_report_error_of_run(&error);
 	if (result.signal == 4)
-		fprintf(stderr, "fathom: the program met an instruction that the engine does not have, such as AVX-512: build it for AVX2 "
-				"(-march=x86-64-v3), or mask it (GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F)\n");
+		fprintf(stderr, "fathom: the program met an instruction that the engine does not have, such as "
+		                "AVX-512: build it for AVX2 "
+		                "(-march=x86-64-v3), or mask it (GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F)\n");
 	code = result.exit_status;
 	if (fm_stat_build(&machine, &input.engine, &result, input.program[0], &stat, &error)) {
 		code = fm_report_error_of_run(&error);
@@ -226,7 +241,8 @@ static int run(const struct fm_command *command, int argc, char **argv)
 		if (print(&input, &stat))
 			code = 125;
 		for (unsigned i = 0; i < result.results->exec_count && input.common.verbosity >= 0; i++)
-			fprintf(stderr, "fathom: the program executed %s, which was not followed\n", result.results->execs[i]);
+			fprintf(stderr, "fathom: the program executed %s, which was not followed\n",
+			        result.results->execs[i]);
 		fm_stat_free(&stat);
 	}
 	fm_engine_run_free(&result);
@@ -238,16 +254,20 @@ const struct fm_command fm_verb_stat = {
     .summary = "count what a program does to the memory hierarchy, exactly, on a simulated machine",
     .arguments = "[--] PROGRAM [ARGUMENT...]",
     .description =
-	"Run an unmodified program in the exact engine and count every load and store on a simulated machine: hits, misses and "
-	"lines of every cache, memory traffic, lines that move between cores, per thread, region, function and source line. No "
-	"hardware counters are needed. The figures are those of the simulated machine and are labelled so.\n\n"
-	"Threads run one at a time in the order of simulated time, so that the same program gives the same counts again.",
+        "Run an unmodified program in the exact engine and count every load and store on a simulated machine: hits, "
+        "misses and "
+        "lines of every cache, memory traffic, lines that move between cores, per thread, region, function and source "
+        "line. No "
+        "hardware counters are needed. The figures are those of the simulated machine and are labelled so.\n\n"
+        "Threads run one at a time in the order of simulated time, so that the same program gives the same counts "
+        "again.",
     .examples = "Examples:\n"
-		"  fathom stat --machine haswell-ep -- ./program\n"
-		"  fathom stat --machine host --timing -- ./program      cycles and stalls too\n"
-		"  fathom stat --machine zen3 --region sweep --instances 3-5 -- ./program\n\n"
-		"Exit status: that of the program (128+n for a signal); 124 cannot be measured here, 125 failed, 126 and 127 the program "
-		"cannot be run or is not there, 2 wrong usage.",
+                "  fathom stat --machine haswell-ep -- ./program\n"
+                "  fathom stat --machine host --timing -- ./program      cycles and stalls too\n"
+                "  fathom stat --machine zen3 --region sweep --instances 3-5 -- ./program\n\n"
+                "Exit status: that of the program (128+n for a signal); 124 cannot be measured here, 125 failed, 126 "
+                "and 127 the program "
+                "cannot be run or is not there, 2 wrong usage.",
     .runs_program = true,
     .options = options,
     .parser = parse,

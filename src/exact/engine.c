@@ -42,12 +42,12 @@ static int find_program(const char *name, char *ret_path, struct fm_error *error
 		folders += length + (folders[length] == ':');
 	}
 	return there ? fm_error_set(error, EACCES, "%s: not executable", name)
-		     : fm_error_set(error, ENOENT, "%s: there is no such program in PATH", name);
+	             : fm_error_set(error, ENOENT, "%s: there is no such program in PATH", name);
 }
 
 /* Which emulator runs a file: by its ELF header; a script names its interpreter. */
 static int inspect(const char *path, const char **ret_emulator, char *ret_interpreter, char *ret_argument,
-		   struct fm_error *error)
+                   struct fm_error *error)
 {
 	unsigned char head[256] = {0};
 	int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -85,7 +85,7 @@ static int inspect(const char *path, const char **ret_emulator, char *ret_interp
 static int find_plugin(char *ret_path, struct fm_error *error)
 {
 	static const char *const places[] = {"libfathom-exact.so", "../lib/fathom/libfathom-exact.so",
-					     "../libfathom-exact.so" /* from a test in the build tree */};
+	                                     "../libfathom-exact.so" /* from a test in the build tree */};
 	char executable[512];
 	ssize_t length = readlink("/proc/self/exe", executable, sizeof(executable) - 1);
 	char *slash;
@@ -101,9 +101,10 @@ static int find_plugin(char *ret_path, struct fm_error *error)
 				return 0;
 		}
 	}
-	return fm_error_set(error, ENOTSUP,
-			    "the plugin libfathom-exact.so is not installed: Fathom was built without Zydis (apt-get install "
-			    "libzydis-dev, then build again)");
+	return fm_error_set(
+	    error, ENOTSUP,
+	    "the plugin libfathom-exact.so is not installed: Fathom was built without Zydis (apt-get install "
+	    "libzydis-dev, then build again)");
 }
 
 /* Running */
@@ -127,7 +128,7 @@ static int create_results(char *path, struct fm_error *error)
 		close(file);
 		unlink(path);
 		return fm_error_set(error, code, "cannot make a file of %zu MiB: %s", sizeof(struct fm_results) >> 20,
-				    strerror(code));
+		                    strerror(code));
 	}
 	close(file);
 	return 0;
@@ -135,28 +136,31 @@ static int create_results(char *path, struct fm_error *error)
 
 /* The plugin's arguments are separated by commas; a path with one cannot be passed. */
 static int plugin_arguments(char *text, size_t size, const struct fm_engine_options *options, const char *plugin,
-			    const char *results, const char *machine, struct fm_error *error)
+                            const char *results, const char *machine, struct fm_error *error)
 {
 	size_t used;
 
 	if (strchr(plugin, ',') || strchr(results, ',') || strchr(machine, ',') ||
 	    (options->region && strchr(options->region, ',')))
 		return fm_error_set(error, EINVAL, "QEMU takes no comma in a path or region name: move or rename it");
-	used = (size_t)snprintf(text, size, "%s,out=%s,machine=%s,cores=%s,timing=%d,free=%d,prefetch=%d", plugin, results,
-				machine, options->cores && *options->cores ? options->cores : "0", options->timing,
-				options->free_running, !options->no_prefetch);
+	used = (size_t)snprintf(text, size, "%s,out=%s,machine=%s,cores=%s,timing=%d,free=%d,prefetch=%d", plugin,
+	                        results, machine, options->cores && *options->cores ? options->cores : "0",
+	                        options->timing, options->free_running, !options->no_prefetch);
 	if (options->skew)
 		used += (size_t)snprintf(text + used, size - used, ",skew=%llu", (unsigned long long)options->skew);
 	if (options->page_bytes)
-		used += (size_t)snprintf(text + used, size - used, ",pages=%llu", (unsigned long long)options->page_bytes);
+		used +=
+		    (size_t)snprintf(text + used, size - used, ",pages=%llu", (unsigned long long)options->page_bytes);
 	if (options->region)
 		used += (size_t)snprintf(text + used, size - used, ",region=%s", options->region);
 	if (options->last_instance)
 		used += (size_t)snprintf(text + used, size - used, ",instances=%llu-%llu",
-					 (unsigned long long)options->first_instance, (unsigned long long)options->last_instance);
+		                         (unsigned long long)options->first_instance,
+		                         (unsigned long long)options->last_instance);
 	if (options->window_end)
-		used += (size_t)snprintf(text + used, size - used, ",window=%llu-%llu", (unsigned long long)options->window_begin,
-					 (unsigned long long)options->window_end);
+		used += (size_t)snprintf(text + used, size - used, ",window=%llu-%llu",
+		                         (unsigned long long)options->window_begin,
+		                         (unsigned long long)options->window_end);
 	return used < size ? 0 : fm_error_set(error, ENAMETOOLONG, "the paths are too long for QEMU");
 }
 
@@ -197,10 +201,11 @@ static int run_child(char *const *arguments, struct fm_engine_run *run, struct f
 	sigaction(SIGINT, &before_int, NULL);
 	sigaction(SIGQUIT, &before_quit, NULL);
 	if (code == ENOENT)
-		return fm_error_set(error, ENOTSUP,
-				    "%s is not installed, and the exact engine runs programs in it. As root: apt-get install "
-				    "qemu-user (not qemu-user-static, which has no plugins)",
-				    arguments[0]);
+		return fm_error_set(
+		    error, ENOTSUP,
+		    "%s is not installed, and the exact engine runs programs in it. As root: apt-get install "
+		    "qemu-user (not qemu-user-static, which has no plugins)",
+		    arguments[0]);
 	if (code)
 		return fm_error_set(error, code, "cannot run %s: %s", arguments[0], strerror(code));
 	run->seconds = (double)(fm_clock_now() - begin) / 1e9;
@@ -255,7 +260,7 @@ static void collect_forked(const char *path, struct fm_engine_run *run)
 }
 
 int fm_engine_execute(const struct fm_engine_options *options, char *const *argv, struct fm_engine_run *ret_run,
-		      struct fm_error *error)
+                      struct fm_error *error)
 {
 	char program[PATH_LENGTH], plugin[PATH_LENGTH], results[PATH_LENGTH], machine[PATH_LENGTH + 16],
 	    text[5 * PATH_LENGTH];
@@ -313,8 +318,10 @@ int fm_engine_execute(const struct fm_engine_options *options, char *const *argv
 		run.results = map(results);
 		run.mapping = (void *)run.results;
 		if (!run.results)
-			status = fm_error_set(error, ENOTSUP, "QEMU did not run the program with our plugin: see the messages above, and "
-							      "'fathom doctor'");
+			status =
+			    fm_error_set(error, ENOTSUP,
+			                 "QEMU did not run the program with our plugin: see the messages above, and "
+			                 "'fathom doctor'");
 		unlink(machine);
 		collect_forked(results, &run);
 	}
@@ -350,13 +357,13 @@ static void subtract(void *target, const void *after, const void *before, size_t
 }
 
 void fm_result_thread_counts(const struct fm_results *results, unsigned index, struct fm_core_counts *ret_counts,
-			     struct fm_timing_counts *ret_timing)
+                             struct fm_timing_counts *ret_timing)
 {
 	const struct fm_result_thread *thread = &results->threads[index];
 	unsigned core = thread->core < FM_SIMULATED_CORES_MAX ? thread->core : 0;
 
 	subtract(ret_counts, thread->ended ? &thread->at_end : &results->cores[core].counts, &thread->at_begin,
-		 sizeof(*ret_counts));
+	         sizeof(*ret_counts));
 	subtract(ret_timing, thread->ended ? &thread->timing_at_end : &results->timings[core], &thread->timing_at_begin,
-		 sizeof(*ret_timing));
+	         sizeof(*ret_timing));
 }

@@ -276,7 +276,7 @@ static void touch_page(struct fm_hierarchy *hierarchy, struct fm_simulated_core 
 static void prefetch_line(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level, uint64_t line)
 {
 	unsigned last = last_cache(hierarchy);
-	if (fm_array_peek(core->arrays[level], line) || fm_array_peek(core->arrays[0], line))
+	if (fm_array_peek(core->arrays[level], line))
 		return;
 	/* a copy elsewhere is left alone: prefetchers do not fight for lines */
 	if (hierarchy->active_cores > 1 && touched_by_others(hierarchy, core, line))
@@ -400,8 +400,6 @@ static unsigned fetch(struct fm_hierarchy *hierarchy, struct fm_simulated_core *
 	struct found found = {0};
 	unsigned level;
 
-	/* its set is likely needed, and far away: have it fetched while the private caches are searched */
-	__builtin_prefetch(fm_array_set(core->arrays[last], line));
 	for (level = 1; level < hierarchy->private_caches; level++) {
 		struct fm_cache_counts *counts = &core->counts.caches[level];
 		uint64_t *entry = fm_array_find(core->arrays[level], line);
@@ -470,18 +468,60 @@ static unsigned fetch(struct fm_hierarchy *hierarchy, struct fm_simulated_core *
 	return served;
 }
 
-/* One line of a demand access. */
-static unsigned access_line(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, bool store)
+/* A line that is not in the first cache. */
+static unsigned miss_line(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, bool store)
 {
 	struct fm_cache_counts *counts = &core->counts.caches[0];
-	unsigned served = 0;
+	const struct fm_array *last = core->arrays[last_cache(hierarchy)];
+	const char *set = (const char *)fm_array_set(last, line);
+	unsigned served;
+
+	/* its set is likely needed, and far away: have it fetched while the private caches are searched */
+	for (size_t at = 0; at < last->ways * sizeof(uint64_t); at += 64)
+		__builtin_prefetch(set + at, 1);
+	lock(hierarchy, &hierarchy->lock);
+	*(store ? &counts->store_misses : &counts->load_misses) += 1;
+	served = fetch(hierarchy, core, line, store);
+	for (unsigned level = 1; level < hierarchy->private_caches && level <= served; level++)
+		if (prefetches(hierarchy, level))
+			train(hierarchy, core, level, line, level != served);
+	unlock(hierarchy, &hierarchy->lock);
+	return served;
+}
+
+/* A store to a line of the first cache that others hold too. */
+static unsigned upgrade_line(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line)
+{
+	uint64_t *entry;
+
+	lock(hierarchy, &hierarchy->lock);
+	core->counts.upgrades++;
+	core->counts.caches[0].store_hits++;
+	ask_others(hierarchy, core, line, true);
+	lock(hierarchy, &core->lock);
+	/* it may have been taken away between the two locks; then it comes back modified all the same */
+	entry = fm_array_peek(core->arrays[0], line);
+	if (entry)
+		*entry = line << FM_LINE_BITS | FM_LINE_MODIFIED;
+	unlock(hierarchy, &core->lock);
+	if (!entry)
+		insert_private(hierarchy, core, 0, line, FM_LINE_MODIFIED);
+	unlock(hierarchy, &hierarchy->lock);
+	return FM_SERVED_CORE;
+}
+
+/* One line of a demand access. */
+static inline unsigned access_line(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line,
+                                   bool store)
+{
+	struct fm_cache_counts *counts = &core->counts.caches[0];
 	uint64_t *entry;
 	bool upgrade = false;
 
 	lock(hierarchy, &core->lock);
 	entry = fm_array_find(core->arrays[0], line);
 	if (entry) {
-		if (*entry & FM_LINE_PREFETCHED) {
+		if (__builtin_expect(*entry & FM_LINE_PREFETCHED, 0)) {
 			counts->prefetch_hits++;
 			*entry &= ~(uint64_t)FM_LINE_PREFETCHED;
 		}
@@ -490,46 +530,28 @@ static unsigned access_line(struct fm_hierarchy *hierarchy, struct fm_simulated_
 			*entry |= FM_LINE_MODIFIED;
 	}
 	unlock(hierarchy, &core->lock);
-	if (entry && !upgrade) {
-		*(store ? &counts->store_hits : &counts->load_hits) += 1;
-		return 0;
-	}
-	lock(hierarchy, &hierarchy->lock);
-	if (upgrade) {
-		core->counts.upgrades++;
-		counts->store_hits++;
-		ask_others(hierarchy, core, line, true);
-		lock(hierarchy, &core->lock);
-		/* it may have been taken away between the two locks; then it comes back modified all the same */
-		entry = fm_array_peek(core->arrays[0], line);
-		if (entry)
-			*entry = line << FM_LINE_BITS | FM_LINE_MODIFIED;
-		unlock(hierarchy, &core->lock);
-		if (!entry)
-			insert_private(hierarchy, core, 0, line, FM_LINE_MODIFIED);
-		served = FM_SERVED_CORE;
-	} else {
-		*(store ? &counts->store_misses : &counts->load_misses) += 1;
-		served = fetch(hierarchy, core, line, store);
-		for (unsigned level = 1; level < hierarchy->private_caches && level <= served; level++)
-			if (prefetches(hierarchy, level))
-				train(hierarchy, core, level, line, level != served);
-	}
-	unlock(hierarchy, &hierarchy->lock);
-	return served;
+	if (!entry)
+		return miss_line(hierarchy, core, line, store);
+	if (upgrade)
+		return upgrade_line(hierarchy, core, line);
+	*(store ? &counts->store_hits : &counts->load_hits) += 1;
+	return 0;
 }
 
 static void translate(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t page)
 {
-	if (page == core->last_page)
-		return;
-	core->last_page = page;
-	for (unsigned i = 0; i < hierarchy->description.tlb_count; i++) {
-		if (fm_array_find(core->tlbs[i], page))
-			break;
-		core->counts.tlb_misses[i]++;
-		fm_array_insert(core->tlbs[i], page, FM_LINE_EXCLUSIVE);
+	bool known = false;
+
+	for (unsigned i = 0; i < hierarchy->description.tlb_count && !known; i++) {
+		known = fm_array_find(core->tlbs[i], page);
+		if (!known) {
+			core->counts.tlb_misses[i]++;
+			fm_array_insert(core->tlbs[i], page, FM_LINE_EXCLUSIVE);
+		}
 	}
+	/* what is in a translation buffer has been touched before */
+	if (known)
+		return;
 	lock(hierarchy, &hierarchy->lock);
 	touch_page(hierarchy, core, page);
 	unlock(hierarchy, &hierarchy->lock);
@@ -573,9 +595,12 @@ unsigned fm_hierarchy_access_slowly(struct fm_hierarchy *hierarchy, struct fm_si
 	}
 	core->counts.splits += line != end;
 	for (; line <= end; line++) {
+		uint64_t page = line >> (hierarchy->page_shift - hierarchy->line_shift);
 		unsigned served;
 
-		translate(hierarchy, core, line >> (hierarchy->page_shift - hierarchy->line_shift));
+		if (core->page_lines[(page & core->page_mask) * core->page_ways] !=
+		    (page << FM_LINE_BITS | FM_LINE_EXCLUSIVE))
+			translate(hierarchy, core, page);
 		served = access == FM_ACCESS_STORE_NONTEMPORAL
 		             ? store_past(hierarchy, core, line)
 		             : access_line(hierarchy, core, line, access == FM_ACCESS_STORE);
@@ -590,6 +615,13 @@ unsigned fm_hierarchy_access_slowly(struct fm_hierarchy *hierarchy, struct fm_si
 static unsigned shift_of(uint64_t power)
 {
 	return (unsigned)__builtin_ctzll(power);
+}
+
+static uint64_t never_found;
+
+void fm_hierarchy_share(struct fm_hierarchy *hierarchy)
+{
+	hierarchy->concurrent = hierarchy->careful = true;
 }
 
 static int create_core(struct fm_hierarchy *hierarchy, unsigned index)
@@ -623,7 +655,13 @@ static int create_core(struct fm_hierarchy *hierarchy, unsigned index)
 	core->first_lines = core->arrays[0]->entries;
 	core->first_mask = core->arrays[0]->mask;
 	core->first_ways = core->arrays[0]->ways;
-	core->first_in_order = core->arrays[0]->replacement == FM_REPLACEMENT_LRU;
+	if (core->arrays[0]->replacement != FM_REPLACEMENT_LRU || (!core->first_mask && core->arrays[0]->sets > 1))
+		hierarchy->careful = true;
+	core->page_lines = core->tlbs[0] ? core->tlbs[0]->entries : &never_found;
+	core->page_mask = core->tlbs[0] ? core->tlbs[0]->mask : 0;
+	core->page_ways = core->tlbs[0] ? core->tlbs[0]->ways : 0;
+	if (core->tlbs[0] && !core->page_mask && core->tlbs[0]->sets > 1)
+		hierarchy->careful = true;
 	return 0;
 }
 
@@ -662,7 +700,6 @@ int fm_hierarchy_create_in(const struct fm_machine_description *description, str
 	for (unsigned i = 0; i < hierarchy->core_count; i++) {
 		hierarchy->cores[i].index = i;
 		hierarchy->cores[i].socket = i / description->cores;
-		hierarchy->cores[i].last_page = UINT64_MAX;
 		hierarchy->cores[i].last_nontemporal_line = UINT64_MAX;
 	}
 	*ret_hierarchy = hierarchy;
@@ -739,7 +776,6 @@ void fm_hierarchy_flush(struct fm_hierarchy *hierarchy)
 			empty(core->arrays[level]);
 		for (unsigned k = 0; k < hierarchy->description.tlb_count; k++)
 			empty(core->tlbs[k]);
-		core->last_page = UINT64_MAX;
 		empty(hierarchy->shared[i]);
 	}
 }

@@ -62,10 +62,12 @@ struct fm_simulated_core {
 	uint64_t *first_lines;
 	uint64_t first_mask; /* sets-1, or 0 when the number of sets is no power of two */
 	unsigned first_ways;
-	bool first_in_order;                              /* LRU: the most recent line stands first in its set */
+	/* and the first translation buffer; a machine without one has a buffer here that nothing is ever found in */
+	uint64_t *page_lines;
+	uint64_t page_mask;
+	unsigned page_ways;
 	struct fm_array *arrays[FM_SIMULATED_CACHES_MAX]; /* private ones are its own, the last may be shared */
 	struct fm_array *tlbs[FM_SIMULATED_TLBS_MAX];
-	uint64_t last_page;
 	uint64_t last_nontemporal_line;
 	struct fm_stream_table *streams;
 	/* asked before a line is prefetched from where it is; false drops it. NULL: always */
@@ -82,7 +84,8 @@ struct fm_hierarchy {
 	unsigned active_cores;
 	struct fm_simulated_core **active; /* so many */
 	bool prefetch;                     /* on by default */
-	bool concurrent;                   /* several threads, each with a core of its own */
+	bool concurrent; /* several threads, each with a core of its own: set with fm_hierarchy_share() */
+	bool careful;    /* the fast path does not apply: concurrent, or not LRU, or no power of two of sets */
 	struct fm_simulated_core *cores;
 	bool cores_are_ours;
 	struct fm_array **shared; /* the last cache, by socket and group */
@@ -115,6 +118,9 @@ void fm_hierarchy_destroy(struct fm_hierarchy *hierarchy);
 /* The core of that number, made active: only active cores are searched for copies. */
 struct fm_simulated_core *fm_hierarchy_core(struct fm_hierarchy *hierarchy, unsigned index);
 
+/* From now on several threads use the hierarchy at once. */
+void fm_hierarchy_share(struct fm_hierarchy *hierarchy);
+
 /* All but what the fast path below handles. Returns who served it (the slowest, when it touches two lines). */
 unsigned fm_hierarchy_access_slowly(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address,
                                     unsigned bytes, enum fm_access access);
@@ -124,13 +130,15 @@ static inline unsigned fm_hierarchy_access(struct fm_hierarchy *hierarchy, struc
                                            uint64_t address, unsigned bytes, enum fm_access access)
 {
 	uint64_t line = address >> hierarchy->line_shift;
+	uint64_t page = address >> hierarchy->page_shift;
 	uint64_t end = (address + bytes - 1) >> hierarchy->line_shift;
-	uint64_t first = core->first_lines[(line & core->first_mask) * core->first_ways];
-	uint64_t difference = first ^ line << FM_LINE_BITS;
+	uint64_t difference = core->first_lines[(line & core->first_mask) * core->first_ways] ^ line << FM_LINE_BITS;
+	uint64_t translated = core->page_lines[(page & core->page_mask) * core->page_ways];
 
-	/* the line used last in its set, in a state that nothing has to be done about, on the page used last */
-	if (__builtin_expect(line == end && core->first_in_order && !hierarchy->concurrent &&
-	                         address >> hierarchy->page_shift == core->last_page &&
+	/* The line used last in its set, in a state that nothing has to be done about, on the page used last in its set
+	   of the first translation buffer: no order changes, nothing but counting is left to do. */
+	if (__builtin_expect(line == end && !hierarchy->careful &&
+	                         translated == (page << FM_LINE_BITS | FM_LINE_EXCLUSIVE) &&
 	                         (difference == FM_LINE_MODIFIED ||
 	                          (access == FM_ACCESS_LOAD && difference && difference < FM_LINE_PREFETCHED)),
 	                     1)) {

@@ -15,7 +15,8 @@ static double load_gbs(const struct fm_machine *profile, unsigned level, bool al
 
 		if (point->level != level || point->kernel != FM_STREAM_load || !point->gbs.available)
 			continue;
-		if (!best || point->isa > best->isa || (all && point->isa == best->isa && point->threads > best->threads))
+		if (!best || point->isa > best->isa ||
+		    (all && point->isa == best->isa && point->threads > best->threads))
 			if (all || point->threads == 1)
 				best = point;
 	}
@@ -28,17 +29,20 @@ static unsigned hundredths_per_line(double frequency, double gbs)
 }
 
 int fm_description_from_profile(const struct fm_machine *profile, struct fm_machine_description *ret_description,
-				struct fm_error *error)
+                                struct fm_error *error)
 {
 	const struct fm_level *memory = fm_machine_level(profile, "memory");
-	struct fm_machine_description description = {.sockets = 1, .line_bytes = 64, .page_bytes = 4096, .memory_write_percent = 100};
+	struct fm_machine_description description = {
+	    .sockets = 1, .line_bytes = 64, .page_bytes = 4096, .memory_write_percent = 100};
 	unsigned cpus = profile->topology.cpus;
 
 	if (!memory || !memory->latency_cycles.available || !profile->frequency_ghz.available)
-		return fm_error_set(error, ENOTSUP, "the machine profile has no memory latency: run 'fathom machine' again");
+		return fm_error_set(error, ENOTSUP,
+		                    "the machine profile has no memory latency: run 'fathom machine' again");
 	snprintf(description.name, sizeof(description.name), "host");
 	snprintf(description.source, sizeof(description.source), "host");
-	snprintf(description.title, sizeof(description.title), "%.60s, as profiled %s", profile->topology.processor, profile->taken);
+	snprintf(description.title, sizeof(description.title), "%.60s, as profiled %s", profile->topology.processor,
+	         profile->taken);
 	description.frequency_ghz = profile->frequency_ghz.value;
 	description.cores = cpus < 1 ? 1 : cpus > FM_SIMULATED_CORES_MAX ? FM_SIMULATED_CORES_MAX : cpus;
 	for (unsigned i = 0; i < profile->level_count && description.cache_count < FM_SIMULATED_CACHES_MAX; i++) {
@@ -51,14 +55,17 @@ int fm_description_from_profile(const struct fm_machine *profile, struct fm_mach
 		if (!level->effective_bytes.available || !level->latency_cycles.available)
 			continue;
 		for (unsigned k = 0; k < profile->topology.cache_count; k++)
-			if (profile->topology.caches[k].bytes == level->advertised_bytes && profile->topology.caches[k].ways)
+			if (profile->topology.caches[k].bytes == level->advertised_bytes &&
+			    profile->topology.caches[k].ways)
 				ways = profile->topology.caches[k].ways;
 		if (ways > 64)
 			ways = 64;
 		snprintf(cache->name, sizeof(cache->name), "%.11s", level->name);
 		cache->ways = ways;
-		/* A first-level cache is what it says; the curve crosses half-way a little beyond. Others are what they show. */
-		sets = (uint64_t)(fmin(level->effective_bytes.value, (double)level->advertised_bytes) / 64 / ways + 0.5);
+		/* A first-level cache is what it says; the curve crosses half-way a little beyond. Others are what they
+		 * show. */
+		sets =
+		    (uint64_t)(fmin(level->effective_bytes.value, (double)level->advertised_bytes) / 64 / ways + 0.5);
 		cache->bytes = (sets ? sets : 1) * 64 * ways;
 		cache->latency = (unsigned)fmax(1, round(level->latency_cycles.value));
 		cache->interval = hundredths_per_line(description.frequency_ghz, load_gbs(profile, i, false));
@@ -77,8 +84,8 @@ int fm_description_from_profile(const struct fm_machine *profile, struct fm_mach
 		return fm_error_set(error, ENOTSUP, "the machine profile shows no cache: run 'fathom machine' again");
 	memset(&description.caches[description.cache_count], 0,
 	       sizeof(description.caches[0]) * (FM_SIMULATED_CACHES_MAX - description.cache_count));
-	description.memory_latency =
-	    (unsigned)fmax(round(memory->latency_cycles.value), description.caches[description.cache_count - 1].latency + 1);
+	description.memory_latency = (unsigned)fmax(round(memory->latency_cycles.value),
+	                                            description.caches[description.cache_count - 1].latency + 1);
 	description.memory_remote_latency = description.memory_latency;
 	description.memory_gbs = fmax(0.1, load_gbs(profile, profile->level_count - 1, true));
 	description.memory_core_gbs = fmax(0.1, load_gbs(profile, profile->level_count - 1, false));
@@ -87,15 +94,15 @@ int fm_description_from_profile(const struct fm_machine *profile, struct fm_mach
 	description.tlb_count = 2;
 	/* what a profile cannot see is taken from a common core of today */
 	description.core = (struct fm_core_description){.width = 4,
-						       .window = 224,
-						       .load_buffers = 72,
-						       .store_buffers = 56,
-						       .fill_buffers = 12,
-						       .super_queue = 32,
-						       .load_ports = 2,
-						       .store_ports = 1,
-						       .multiply_ports = 1,
-						       .ports = 8};
+	                                                .window = 224,
+	                                                .load_buffers = 72,
+	                                                .store_buffers = 56,
+	                                                .fill_buffers = 12,
+	                                                .super_queue = 32,
+	                                                .load_ports = 2,
+	                                                .store_ports = 1,
+	                                                .multiply_ports = 1,
+	                                                .ports = 8};
 	if (profile->outstanding_misses.available)
 		description.core.fill_buffers = (unsigned)fmin(64, fmax(2, round(profile->outstanding_misses.value)));
 	*ret_description = description;

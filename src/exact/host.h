@@ -8,6 +8,6 @@
 
 /* -ENOTSUP when the profile does not say enough. */
 int fm_description_from_profile(const struct fm_machine *profile, struct fm_machine_description *ret_description,
-				struct fm_error *error);
+                                struct fm_error *error);
 
 #endif

@@ -62,7 +62,7 @@ static int heaviest_first(const void *left, const void *right)
 }
 
 static size_t merge(const struct fm_stat_place *places, size_t count, int (*order)(const void *, const void *),
-		    struct fm_stat_place **ret_merged)
+                    struct fm_stat_place **ret_merged)
 {
 	struct fm_stat_place *merged = malloc((count + 1) * sizeof(*merged));
 	size_t used = 0;
@@ -97,7 +97,7 @@ static int name_sites(struct fm_stat *stat, const struct fm_results *results, st
 		return status;
 	for (unsigned i = 0; i < results->module_count; i++)
 		fm_symbols_add(symbols, results->modules[i].path, results->modules[i].begin, results->modules[i].end,
-			       results->modules[i].offset);
+		               results->modules[i].offset);
 	fm_symbols_ready(symbols);
 	for (size_t i = 0; i < FM_RESULT_SITES_MAX; i++)
 		room += results->sites[i].loads || results->sites[i].stores;
@@ -131,7 +131,8 @@ static int name_sites(struct fm_stat *stat, const struct fm_results *results, st
 }
 
 int fm_stat_build(const struct fm_machine_description *machine, const struct fm_engine_options *options,
-		  const struct fm_engine_run *run, const char *program, struct fm_stat *ret_stat, struct fm_error *error)
+                  const struct fm_engine_run *run, const char *program, struct fm_stat *ret_stat,
+                  struct fm_error *error)
 {
 	struct fm_stat stat = {.machine = machine, .options = options, .run = run, .program = program};
 	int status;

@@ -37,8 +37,8 @@ static void heads(struct fm_table *table, const char *const *names, unsigned cou
 
 static void print_levels(const struct fm_stat *stat, FILE *output, unsigned width)
 {
-	static const char *const names[] = {"Level",	 "load hits",	  "load misses", "store misses", "lines demand",
-					    "ownership", "prefetched", "written back"};
+	static const char *const names[] = {"Level",        "load hits", "load misses", "store misses",
+	                                    "lines demand", "ownership", "prefetched",  "written back"};
 	struct fm_table *table = fm_table_create("lrrrrrrr");
 	char text[40], other[40];
 
@@ -61,14 +61,14 @@ static void print_levels(const struct fm_stat *stat, FILE *output, unsigned widt
 	fprintf(output, "%s written", grouped(text, sizeof(text), stat->total.memory_writes));
 	if (stat->machine->sockets > 1)
 		fprintf(output, "; from another socket %s and %s",
-			grouped(text, sizeof(text), stat->total.memory_reads_remote),
-			grouped(other, sizeof(other), stat->total.memory_writes_remote));
+		        grouped(text, sizeof(text), stat->total.memory_reads_remote),
+		        grouped(other, sizeof(other), stat->total.memory_writes_remote));
 	if (stat->total.nontemporal_lines)
 		fprintf(output, "; %s past the caches", grouped(text, sizeof(text), stat->total.nontemporal_lines));
 	fputc('\n', output);
 	for (unsigned i = 0; i < stat->machine->tlb_count; i++)
 		fprintf(output, "%stranslation misses of level %u: %s", i ? ", " : "", i + 1,
-			grouped(text, sizeof(text), stat->total.tlb_misses[i]));
+		        grouped(text, sizeof(text), stat->total.tlb_misses[i]));
 	if (stat->machine->tlb_count)
 		fputc('\n', output);
 }
@@ -80,20 +80,22 @@ static void print_cycles(const struct fm_timing_counts *timing, FILE *output)
 
 	if (!timing->cycles)
 		return;
-	fprintf(output, "\nCycles %s, of which nothing executed in %.1f %%:\n", grouped(text, sizeof(text), timing->cycles),
-		100 * (double)timing->no_execute / cycles);
+	fprintf(output, "\nCycles %s, of which nothing executed in %.1f %%:\n",
+	        grouped(text, sizeof(text), timing->cycles), 100 * (double)timing->no_execute / cycles);
 	for (int i = 0; i < FM_STALL_COUNT; i++)
 		if (timing->stalls[i] > timing->cycles / 1000)
 			fprintf(output, "  %5.1f %%  %s\n", 100 * (double)timing->stalls[i] / cycles,
-				fm_stall_words((enum fm_stall)i));
-	fprintf(output, "  a first-level miss outstanding in %.1f %%, fill buffers full in %.1f %%, super queue full in %.1f %%, "
-			"store buffer full in %.1f %%\n",
-		100 * (double)timing->miss_pending / cycles, 100 * (double)timing->fill_buffers_full / cycles,
-		100 * (double)timing->super_queue_full / cycles, 100 * (double)timing->store_buffer_full / cycles);
+			        fm_stall_words((enum fm_stall)i));
+	fprintf(
+	    output,
+	    "  a first-level miss outstanding in %.1f %%, fill buffers full in %.1f %%, super queue full in %.1f %%, "
+	    "store buffer full in %.1f %%\n",
+	    100 * (double)timing->miss_pending / cycles, 100 * (double)timing->fill_buffers_full / cycles,
+	    100 * (double)timing->super_queue_full / cycles, 100 * (double)timing->store_buffer_full / cycles);
 }
 
 static void count_row(struct fm_table *table, const struct fm_stat *stat, uint64_t instructions,
-		      const struct fm_core_counts *counts, const struct fm_timing_counts *timing)
+                      const struct fm_core_counts *counts, const struct fm_timing_counts *timing)
 {
 	number_cell(table, instructions);
 	number_cell(table, counts->loads);
@@ -172,7 +174,7 @@ static void print_regions(const struct fm_stat *stat, FILE *output, unsigned wid
 }
 
 static void print_places(const struct fm_stat *stat, FILE *output, unsigned width, const struct fm_stat_place *places,
-			 size_t count, const char *title, bool lines)
+                         size_t count, const char *title, bool lines)
 {
 	char alignment[FM_TABLE_COLUMNS_MAX + 1] = "lrr";
 	struct fm_table *table;
@@ -186,12 +188,14 @@ static void print_places(const struct fm_stat *stat, FILE *output, unsigned widt
 	fm_table_cell(table, "loads");
 	fm_table_cell(table, "stores");
 	for (unsigned i = 0; i < stat->machine->cache_count; i++)
-		fm_table_cell(table, stat->timing.cycles ? "%s" : "%s misses", stat->timing.cycles ? "" : stat->machine->caches[i].name);
+		fm_table_cell(table, stat->timing.cycles ? "%s" : "%s misses",
+		              stat->timing.cycles ? "" : stat->machine->caches[i].name);
 	for (size_t i = 0; i < count; i++) {
 		const char *file = strrchr(places[i].file, '/');
 
 		if (lines && places[i].line)
-			fm_table_cell(table, "%.40s:%d %.24s", file ? file + 1 : places[i].file, places[i].line, places[i].function);
+			fm_table_cell(table, "%.40s:%d %.24s", file ? file + 1 : places[i].file, places[i].line,
+			              places[i].function);
 		else
 			fm_table_cell(table, "%.40s [%.20s]", places[i].function, places[i].module);
 		number_cell(table, places[i].loads);
@@ -216,13 +220,14 @@ static void print_sharing(const struct fm_stat *stat, FILE *output, unsigned top
 	if (!results->line_count)
 		return;
 	fprintf(output, "\nLines that moved between cores: %s transfers of modified lines, ",
-		grouped(text, sizeof(text), stat->total.transfers_modified));
+	        grouped(text, sizeof(text), stat->total.transfers_modified));
 	fprintf(output, "%s of clean ones, ", grouped(text, sizeof(text), stat->total.transfers_clean));
 	fprintf(output, "%s invalidations\n", grouped(text, sizeof(text), stat->total.invalidations));
 	for (unsigned i = 0; i < results->line_count && i < top; i++)
 		fprintf(output, "  0x%llx  modified %llu, clean %llu, invalidated %llu\n",
-			(unsigned long long)results->lines[i].line, (unsigned long long)results->lines[i].modified,
-			(unsigned long long)results->lines[i].clean, (unsigned long long)results->lines[i].invalidations);
+		        (unsigned long long)results->lines[i].line, (unsigned long long)results->lines[i].modified,
+		        (unsigned long long)results->lines[i].clean,
+		        (unsigned long long)results->lines[i].invalidations);
 }
 
 static void print_remarks(const struct fm_stat *stat, FILE *output)
@@ -232,24 +237,26 @@ static void print_remarks(const struct fm_stat *stat, FILE *output)
 
 	fputc('\n', output);
 	for (unsigned i = 0; i < results->exec_count; i++)
-		fprintf(output, "Not followed: the program executed %s, which ran outside the engine.\n", results->execs[i]);
+		fprintf(output, "Not followed: the program executed %s, which ran outside the engine.\n",
+		        results->execs[i]);
 	if (stat->run->forked_count)
 		fprintf(output, "%u forked process%s counted in the totals.\n", stat->run->forked_count,
-			stat->run->forked_count == 1 ? " is" : "es are");
+		        stat->run->forked_count == 1 ? " is" : "es are");
 	if (results->kernel_bytes)
 		fprintf(output, "Not seen: %s bytes that system calls wrote into the program's buffers.\n",
-			grouped(text, sizeof(text), results->kernel_bytes));
+		        grouped(text, sizeof(text), results->kernel_bytes));
 	if (stat->options->free_running && results->thread_count > 1)
 		fprintf(output, "Free running: what depends on the order of threads differs from run to run.\n");
 	if (results->forced_turns > 2)
-		fprintf(output, "%s turns were given out of order.\n", grouped(text, sizeof(text), results->forced_turns));
+		fprintf(output, "%s turns were given out of order.\n",
+		        grouped(text, sizeof(text), results->forced_turns));
 	if (results->lost_sites || results->lost_threads || results->lost_regions)
 		fprintf(output, "Too many to list: %llu places, %llu threads, %llu regions (totals are complete).\n",
-			(unsigned long long)results->lost_sites, (unsigned long long)results->lost_threads,
-			(unsigned long long)results->lost_regions);
+		        (unsigned long long)results->lost_sites, (unsigned long long)results->lost_threads,
+		        (unsigned long long)results->lost_regions);
 	if (stat->run->signal)
-		fprintf(output, "The program was ended by signal %d (%s); counts are those until then.\n", stat->run->signal,
-			strsignal(stat->run->signal));
+		fprintf(output, "The program was ended by signal %d (%s); counts are those until then.\n",
+		        stat->run->signal, strsignal(stat->run->signal));
 }
 
 void fm_stat_print(const struct fm_stat *stat, FILE *output, unsigned width, unsigned top)
@@ -257,20 +264,22 @@ void fm_stat_print(const struct fm_stat *stat, FILE *output, unsigned width, uns
 	char text[40], other[40];
 
 	fprintf(output, "%s on %s (%s)\n", stat->program, stat->machine->name, stat->machine->title);
-	fprintf(output, "Simulated: exact counts of this machine, not of the one you are on. %.2f s under the engine.\n",
-		stat->run->seconds);
+	fprintf(output,
+	        "Simulated: exact counts of this machine, not of the one you are on. %.2f s under the engine.\n",
+	        stat->run->seconds);
 	fprintf(output, "%s instructions, ", grouped(text, sizeof(text), stat->instructions));
 	fprintf(output, "%s loads (%s), ", grouped(text, sizeof(text), stat->total.loads),
-		fm_text_bytes(other, sizeof(other), (double)stat->total.load_bytes));
+	        fm_text_bytes(other, sizeof(other), (double)stat->total.load_bytes));
 	fprintf(output, "%s stores (%s), ", grouped(text, sizeof(text), stat->total.stores),
-		fm_text_bytes(other, sizeof(other), (double)stat->total.store_bytes));
-	fprintf(output, "%u thread%s\n\n", stat->run->results->thread_count, stat->run->results->thread_count == 1 ? "" : "s");
+	        fm_text_bytes(other, sizeof(other), (double)stat->total.store_bytes));
+	fprintf(output, "%u thread%s\n\n", stat->run->results->thread_count,
+	        stat->run->results->thread_count == 1 ? "" : "s");
 	print_levels(stat, output, width);
 	print_cycles(&stat->timing, output);
 	print_threads(stat, output, width, top);
 	print_regions(stat, output, width);
-	print_places(stat, output, width, stat->functions, stat->function_count < top ? stat->function_count : top, "Function",
-		     false);
+	print_places(stat, output, width, stat->functions, stat->function_count < top ? stat->function_count : top,
+	             "Function", false);
 	print_places(stat, output, width, stat->lines, stat->line_count < top ? stat->line_count : top, "Line", true);
 	print_sharing(stat, output, top);
 	print_remarks(stat, output);
@@ -315,9 +324,9 @@ static unsigned list_counts(const struct fm_core_counts *counts, struct named *r
 static unsigned list_cache(const struct fm_cache_counts *cache, struct named *ret)
 {
 	const struct named list[] = {
-	    {"load_hits", "accesses", cache->load_hits},     {"load_misses", "accesses", cache->load_misses},
-	    {"store_hits", "accesses", cache->store_hits},   {"store_misses", "accesses", cache->store_misses},
-	    {"lines_demand", "lines", cache->lines_demand},  {"lines_ownership", "lines", cache->lines_ownership},
+	    {"load_hits", "accesses", cache->load_hits},        {"load_misses", "accesses", cache->load_misses},
+	    {"store_hits", "accesses", cache->store_hits},      {"store_misses", "accesses", cache->store_misses},
+	    {"lines_demand", "lines", cache->lines_demand},     {"lines_ownership", "lines", cache->lines_ownership},
 	    {"lines_prefetch", "lines", cache->lines_prefetch}, {"prefetch_hits", "lines", cache->prefetch_hits},
 	    {"lines_written", "lines", cache->lines_written},
 	};
@@ -347,8 +356,9 @@ static unsigned list_timing(const struct fm_timing_counts *timing, struct named 
 static void set_named(json_t *object, const struct named *list, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
-		struct fm_figure figure = fm_figure_make((double)list[i].value, (double)list[i].value, (double)list[i].value,
-							 list[i].unit, FM_ORIGIN_simulated, "exact", 1);
+		struct fm_figure figure =
+		    fm_figure_make((double)list[i].value, (double)list[i].value, (double)list[i].value, list[i].unit,
+		                   FM_ORIGIN_simulated, "exact", 1);
 		json_t *entry = fm_json_figure(&figure);
 
 		/* counts are whole and exact, however large */
@@ -360,7 +370,7 @@ static void set_named(json_t *object, const struct named *list, unsigned count)
 }
 
 static void set_counts(json_t *object, const struct fm_stat *stat, uint64_t instructions,
-		       const struct fm_core_counts *counts, const struct fm_timing_counts *timing)
+                       const struct fm_core_counts *counts, const struct fm_timing_counts *timing)
 {
 	struct named list[NAMED_MAX] = {{"instructions", "instructions", instructions}};
 	json_t *levels = json_array(), *accesses = json_object();
@@ -398,11 +408,13 @@ static json_t *places_to_json(const struct fm_stat *stat, const struct fm_stat_p
 
 	for (size_t i = 0; i < count; i++) {
 		json_t *misses = json_object();
-		json_t *entry = json_pack("{s:s, s:s, s:I, s:I}", "function", places[i].function, "module", places[i].module, "loads",
-					  (json_int_t)places[i].loads, "stores", (json_int_t)places[i].stores);
+		json_t *entry =
+		    json_pack("{s:s, s:s, s:I, s:I}", "function", places[i].function, "module", places[i].module,
+		              "loads", (json_int_t)places[i].loads, "stores", (json_int_t)places[i].stores);
 
 		for (unsigned k = 0; k < stat->machine->cache_count; k++)
-			json_object_set_new(misses, stat->machine->caches[k].name, json_integer((json_int_t)places[i].misses[k]));
+			json_object_set_new(misses, stat->machine->caches[k].name,
+			                    json_integer((json_int_t)places[i].misses[k]));
 		if (stat->timing.cycles) {
 			json_decref(misses);
 			json_object_set_new(entry, "misses", json_null());
@@ -426,8 +438,9 @@ json_t *fm_stat_to_json(const struct fm_stat *stat, unsigned top)
 	json_t *array = json_array();
 
 	json_object_set_new(root, "machine",
-			    json_pack("{s:s, s:s, s:b, s:f}", "name", stat->machine->name, "title", stat->machine->title, "simulated",
-				      1, "frequency_ghz", stat->machine->frequency_ghz));
+	                    json_pack("{s:s, s:s, s:b, s:f}", "name", stat->machine->name, "title",
+	                              stat->machine->title, "simulated", 1, "frequency_ghz",
+	                              stat->machine->frequency_ghz));
 	json_object_set_new(root, "disturbance", json_null());
 	json_object_set_new(root, "disturbance_why", json_string("simulated counts do not depend on the moment"));
 	json_object_set_new(root, "program", json_string(stat->program));
@@ -438,8 +451,8 @@ json_t *fm_stat_to_json(const struct fm_stat *stat, unsigned top)
 	for (unsigned i = 0; i < results->thread_count; i++) {
 		struct fm_core_counts counts;
 		struct fm_timing_counts timing;
-		json_t *entry = json_pack("{s:i, s:i, s:b}", "thread", (int)i, "core", (int)results->threads[i].core, "shares_core",
-					  (int)results->threads[i].shares_core);
+		json_t *entry = json_pack("{s:i, s:i, s:b}", "thread", (int)i, "core", (int)results->threads[i].core,
+		                          "shares_core", (int)results->threads[i].shares_core);
 
 		fm_result_thread_counts(results, i, &counts, &timing);
 		set_counts(entry, stat, results->threads[i].instructions, &counts, &timing);
@@ -449,23 +462,25 @@ json_t *fm_stat_to_json(const struct fm_stat *stat, unsigned top)
 	array = json_array();
 	for (unsigned i = 0; i < results->region_count; i++) {
 		const struct fm_result_region *region = &results->regions[i];
-		json_t *entry = json_pack("{s:s, s:i, s:I}", "name", region->name, "thread", (int)region->thread, "instances",
-					  (json_int_t)region->instances);
+		json_t *entry = json_pack("{s:s, s:i, s:I}", "name", region->name, "thread", (int)region->thread,
+		                          "instances", (json_int_t)region->instances);
 
 		set_counts(entry, stat, region->instructions, &region->counts, &region->timing);
 		json_array_append_new(array, entry);
 	}
 	json_object_set_new(root, "regions", array);
-	json_object_set_new(root, "functions",
-			    places_to_json(stat, stat->functions, stat->function_count < top ? stat->function_count : top, false));
+	json_object_set_new(
+	    root, "functions",
+	    places_to_json(stat, stat->functions, stat->function_count < top ? stat->function_count : top, false));
 	json_object_set_new(root, "lines",
-			    places_to_json(stat, stat->lines, stat->line_count < top ? stat->line_count : top, true));
+	                    places_to_json(stat, stat->lines, stat->line_count < top ? stat->line_count : top, true));
 	array = json_array();
 	for (unsigned i = 0; i < results->line_count && i < top; i++)
-		json_array_append_new(array, json_pack("{s:I, s:I, s:I, s:I}", "line", (json_int_t)results->lines[i].line, "transfers",
-						       (json_int_t)results->lines[i].modified, "transfers_clean",
-						       (json_int_t)results->lines[i].clean, "invalidations",
-						       (json_int_t)results->lines[i].invalidations));
+		json_array_append_new(array,
+		                      json_pack("{s:I, s:I, s:I, s:I}", "line", (json_int_t)results->lines[i].line,
+		                                "transfers", (json_int_t)results->lines[i].modified, "transfers_clean",
+		                                (json_int_t)results->lines[i].clean, "invalidations",
+		                                (json_int_t)results->lines[i].invalidations));
 	json_object_set_new(root, "sharing", array);
 	array = json_array();
 	for (unsigned i = 0; i < results->exec_count; i++)
@@ -477,15 +492,16 @@ json_t *fm_stat_to_json(const struct fm_stat *stat, unsigned top)
 	return root;
 }
 
-static void print_named(FILE *output, const char *separator, const char *place, const struct named *list, unsigned count)
+static void print_named(FILE *output, const char *separator, const char *place, const struct named *list,
+                        unsigned count)
 {
 	for (unsigned i = 0; i < count; i++)
-		fprintf(output, "%s%s%s%s%llu%s%s\n", place, separator, list[i].name, separator, (unsigned long long)list[i].value,
-			separator, list[i].unit);
+		fprintf(output, "%s%s%s%s%llu%s%s\n", place, separator, list[i].name, separator,
+		        (unsigned long long)list[i].value, separator, list[i].unit);
 }
 
 static void print_all(const struct fm_stat *stat, FILE *output, const char *separator, const char *where,
-		      uint64_t instructions, const struct fm_core_counts *counts, const struct fm_timing_counts *timing)
+                      uint64_t instructions, const struct fm_core_counts *counts, const struct fm_timing_counts *timing)
 {
 	struct named list[NAMED_MAX] = {{"instructions", "instructions", instructions}};
 	char place[160];

@@ -34,7 +34,8 @@ struct fm_stat {
 
 /* Sum up a run, and find names for its addresses. */
 int fm_stat_build(const struct fm_machine_description *machine, const struct fm_engine_options *options,
-		  const struct fm_engine_run *run, const char *program, struct fm_stat *ret_stat, struct fm_error *error);
+                  const struct fm_engine_run *run, const char *program, struct fm_stat *ret_stat,
+                  struct fm_error *error);
 void fm_stat_free(struct fm_stat *stat);
 
 void fm_stat_print(const struct fm_stat *stat, FILE *output, unsigned width, unsigned top);

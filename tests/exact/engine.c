@@ -124,7 +124,7 @@ static void false_sharing_repeats(void **state)
 		if (!i) {
 			first = moved;
 			print_message("%llu transfers of the line, %llu turns\n", (unsigned long long)moved,
-				      (unsigned long long)result.results->turns);
+			              (unsigned long long)result.results->turns);
 			assert_true(moved > 100);
 			/* turns before the second thread worked on the line, and after, move other lines or none */
 			assert_near((double)moved, (double)result.results->turns, 12);
@@ -218,7 +218,8 @@ static void bad_ends_keep_the_counts(void **state)
 	static const struct {
 		const char *how;
 		int signal;
-	} cases[] = {{"segv", SIGSEGV}, {"abort", SIGABRT}, {"kill", SIGKILL}, {"term", SIGTERM}, {"avx512", SIGILL}, {"", 0}};
+	} cases[] = {{"segv", SIGSEGV}, {"abort", SIGABRT}, {"kill", SIGKILL},
+	             {"term", SIGTERM}, {"avx512", SIGILL}, {"", 0}};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -249,8 +250,8 @@ static void regions_nest(void **state)
 {
 	struct fm_engine_run result = run("regions", NULL);
 	const struct fm_result_region *outer = region(&result, "outer"), *inner = region(&result, "inner"),
-				      *nothing = region(&result, "nothing"), *gathers = region(&result, "gathers"),
-				      *strings = region(&result, "strings"), *splits = region(&result, "splits_");
+	                              *nothing = region(&result, "nothing"), *gathers = region(&result, "gathers"),
+	                              *strings = region(&result, "strings"), *splits = region(&result, "splits_");
 
 	(void)state;
 	assert_int_equal(result.exit_status, 0);
@@ -260,7 +261,8 @@ static void regions_nest(void **state)
 	assert_true(inner->counts.loads >= 10 && inner->counts.loads < 150);
 	/* four elements, one load each */
 	assert_non_null(gathers);
-	assert_true(gathers->counts.loads >= nothing->counts.loads + 4 && gathers->counts.loads <= nothing->counts.loads + 8);
+	assert_true(gathers->counts.loads >= nothing->counts.loads + 4 &&
+	            gathers->counts.loads <= nothing->counts.loads + 8);
 	/* byte by byte, as the instruction says */
 	assert_true(strings->counts.loads >= 4096 && strings->counts.loads < 4096 + 64);
 	assert_true(strings->counts.stores >= 4096 && strings->counts.stores < 4096 + 64);
@@ -282,7 +284,8 @@ static void only_what_was_asked_for(void **state)
 	fm_result_thread_counts(result.results, 0, &counts, &timing);
 	assert_true(counts.loads >= 130 && counts.loads < 200);
 	fm_engine_run_free(&result);
-	options = (struct fm_engine_options){.machine = &machine, .cores = "0", .window_begin = 200000, .window_end = 300000};
+	options =
+	    (struct fm_engine_options){.machine = &machine, .cores = "0", .window_begin = 200000, .window_end = 300000};
 	result = run_with(&options, "ending", "");
 	fm_result_thread_counts(result.results, 0, &counts, &timing);
 	assert_true(counts.loads > 5000 && counts.loads < 50000);
@@ -294,7 +297,7 @@ static void timing_sees_the_program(void **state)
 	struct fm_engine_options options = {.machine = &machine, .cores = "0", .timing = true};
 	struct fm_engine_run result = run_with(&options, "kernels", NULL);
 	const struct fm_result_region *independent = region(&result, "chase_independent/2"),
-				      *in_chain = region(&result, "chase_dependent/2");
+	                              *in_chain = region(&result, "chase_dependent/2");
 
 	(void)state;
 	assert_int_equal(result.exit_status, 0);
@@ -311,8 +314,10 @@ static void what_cannot_run_is_explained(void **state)
 	struct fm_error error;
 
 	(void)state;
-	assert_int_equal(fm_engine_execute(&options, (char *[]){"/nonexistent/program", NULL}, &result, &error), -ENOENT);
-	assert_int_equal(fm_engine_execute(&options, (char *[]){"no-such-program-anywhere", NULL}, &result, &error), -ENOENT);
+	assert_int_equal(fm_engine_execute(&options, (char *[]){"/nonexistent/program", NULL}, &result, &error),
+	                 -ENOENT);
+	assert_int_equal(fm_engine_execute(&options, (char *[]){"no-such-program-anywhere", NULL}, &result, &error),
+	                 -ENOENT);
 	assert_int_equal(fm_engine_execute(&options, (char *[]){"/etc/hostname", NULL}, &result, &error), -EACCES);
 	setenv("PATH", "/nonexistent", 1);
 	assert_int_equal(fm_engine_execute(&options, (char *[]){"/bin/true", NULL}, &result, &error), -ENOTSUP);
@@ -322,12 +327,18 @@ static void what_cannot_run_is_explained(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(kernels_count_what_they_declare), cmocka_unit_test(false_sharing_repeats),
-	    cmocka_unit_test(skew_rules_the_turns),	       cmocka_unit_test(free_running_counts_accesses_alike),
-	    cmocka_unit_test(threads_come_and_go),	       cmocka_unit_test(forks_are_followed),
-	    cmocka_unit_test(bad_ends_keep_the_counts),	       cmocka_unit_test(executed_programs_are_named),
-	    cmocka_unit_test(regions_nest),		       cmocka_unit_test(only_what_was_asked_for),
-	    cmocka_unit_test(timing_sees_the_program),	       cmocka_unit_test(what_cannot_run_is_explained),
+	    cmocka_unit_test(kernels_count_what_they_declare),
+	    cmocka_unit_test(false_sharing_repeats),
+	    cmocka_unit_test(skew_rules_the_turns),
+	    cmocka_unit_test(free_running_counts_accesses_alike),
+	    cmocka_unit_test(threads_come_and_go),
+	    cmocka_unit_test(forks_are_followed),
+	    cmocka_unit_test(bad_ends_keep_the_counts),
+	    cmocka_unit_test(executed_programs_are_named),
+	    cmocka_unit_test(regions_nest),
+	    cmocka_unit_test(only_what_was_asked_for),
+	    cmocka_unit_test(timing_sees_the_program),
+	    cmocka_unit_test(what_cannot_run_is_explained),
 	};
 	struct fm_error error;
 

@@ -35,15 +35,15 @@ static const struct {
 	const char *prefix;
 	uint8_t unit, latency, busy;
 } classes[] = {
-    {"imul", FM_UNIT_MULTIPLY, 3, 0},	{"mul", FM_UNIT_MULTIPLY, 4, 0},     {"vfmadd", FM_UNIT_ANY, 5, 0},
-    {"vfmsub", FM_UNIT_ANY, 5, 0},	{"vfnm", FM_UNIT_ANY, 5, 0},	     {"vmul", FM_UNIT_ANY, 5, 0},
-    {"idiv", FM_UNIT_DIVIDE, 39, 24},	{"div", FM_UNIT_DIVIDE, 20, 12},     {"vdiv", FM_UNIT_DIVIDE, 20, 14},
-    {"vsqrt", FM_UNIT_DIVIDE, 20, 14},	{"sqrt", FM_UNIT_DIVIDE, 20, 14},    {"vadd", FM_UNIT_ANY, 3, 0},
-    {"vsub", FM_UNIT_ANY, 3, 0},	{"addpd", FM_UNIT_ANY, 3, 0},	     {"addps", FM_UNIT_ANY, 3, 0},
-    {"addsd", FM_UNIT_ANY, 3, 0},	{"addss", FM_UNIT_ANY, 3, 0},	     {"subpd", FM_UNIT_ANY, 3, 0},
-    {"subps", FM_UNIT_ANY, 3, 0},	{"subsd", FM_UNIT_ANY, 3, 0},	     {"subss", FM_UNIT_ANY, 3, 0},
-    {"cvt", FM_UNIT_ANY, 4, 0},		{"vcvt", FM_UNIT_ANY, 4, 0},	     {"popcnt", FM_UNIT_ANY, 3, 0},
-    {"lzcnt", FM_UNIT_ANY, 3, 0},	{"tzcnt", FM_UNIT_ANY, 3, 0},	     {"nop", FM_UNIT_NONE, 0, 0},
+    {"imul", FM_UNIT_MULTIPLY, 3, 0},  {"mul", FM_UNIT_MULTIPLY, 4, 0},  {"vfmadd", FM_UNIT_ANY, 5, 0},
+    {"vfmsub", FM_UNIT_ANY, 5, 0},     {"vfnm", FM_UNIT_ANY, 5, 0},      {"vmul", FM_UNIT_ANY, 5, 0},
+    {"idiv", FM_UNIT_DIVIDE, 39, 24},  {"div", FM_UNIT_DIVIDE, 20, 12},  {"vdiv", FM_UNIT_DIVIDE, 20, 14},
+    {"vsqrt", FM_UNIT_DIVIDE, 20, 14}, {"sqrt", FM_UNIT_DIVIDE, 20, 14}, {"vadd", FM_UNIT_ANY, 3, 0},
+    {"vsub", FM_UNIT_ANY, 3, 0},       {"addpd", FM_UNIT_ANY, 3, 0},     {"addps", FM_UNIT_ANY, 3, 0},
+    {"addsd", FM_UNIT_ANY, 3, 0},      {"addss", FM_UNIT_ANY, 3, 0},     {"subpd", FM_UNIT_ANY, 3, 0},
+    {"subps", FM_UNIT_ANY, 3, 0},      {"subsd", FM_UNIT_ANY, 3, 0},     {"subss", FM_UNIT_ANY, 3, 0},
+    {"cvt", FM_UNIT_ANY, 4, 0},        {"vcvt", FM_UNIT_ANY, 4, 0},      {"popcnt", FM_UNIT_ANY, 3, 0},
+    {"lzcnt", FM_UNIT_ANY, 3, 0},      {"tzcnt", FM_UNIT_ANY, 3, 0},     {"nop", FM_UNIT_NONE, 0, 0},
 };
 
 static void classify(const ZydisDecodedInstruction *instruction, bool memory_only, struct fm_instruction *ret)
@@ -60,7 +60,8 @@ static void classify(const ZydisDecodedInstruction *instruction, bool memory_onl
 			return;
 		}
 	/* a plain move from or to memory needs no unit but the load or store port */
-	if (memory_only && (strstr(name, "mov") || strstr(name, "broadcast") || !strcmp(name, "push") || !strcmp(name, "pop"))) {
+	if (memory_only &&
+	    (strstr(name, "mov") || strstr(name, "broadcast") || !strcmp(name, "push") || !strcmp(name, "pop"))) {
 		ret->unit = FM_UNIT_NONE;
 		ret->latency = 0;
 	}
@@ -91,7 +92,8 @@ bool fm_decode(const void *bytes, unsigned length, struct fm_decoded *ret_decode
 			uint64_t bit = register_bit(operand->reg.value);
 
 			/* an x86 stack engine renames rsp: pushes and pops do not wait for each other */
-			if (bit == register_bit(ZYDIS_REGISTER_RSP) && operand->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN)
+			if (bit == register_bit(ZYDIS_REGISTER_RSP) &&
+			    operand->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN)
 				continue;
 			if (operand->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
 				decoded.instruction.reads |= bit;
@@ -122,7 +124,8 @@ bool fm_decode(const void *bytes, unsigned length, struct fm_decoded *ret_decode
 	}
 	if (instruction.cpu_flags && instruction.cpu_flags->tested)
 		decoded.instruction.reads |= 1ull << BIT_FLAGS;
-	if (instruction.cpu_flags && (instruction.cpu_flags->modified | instruction.cpu_flags->set_0 | instruction.cpu_flags->set_1))
+	if (instruction.cpu_flags &&
+	    (instruction.cpu_flags->modified | instruction.cpu_flags->set_0 | instruction.cpu_flags->set_1))
 		decoded.instruction.writes |= 1ull << BIT_FLAGS;
 	if (instruction.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))
 		decoded.split_per_element = true;
@@ -132,7 +135,8 @@ bool fm_decode(const void *bytes, unsigned length, struct fm_decoded *ret_decode
 	if (strstr(name, "xor") && !decoded.operand_bytes && instruction.operand_count_visible >= 2 &&
 	    operands[instruction.operand_count_visible - 1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
 	    operands[instruction.operand_count_visible - 2].type == ZYDIS_OPERAND_TYPE_REGISTER &&
-	    operands[instruction.operand_count_visible - 1].reg.value == operands[instruction.operand_count_visible - 2].reg.value)
+	    operands[instruction.operand_count_visible - 1].reg.value ==
+	        operands[instruction.operand_count_visible - 2].reg.value)
 		decoded.instruction.reads = 0;
 	decoded.nontemporal = strstr(name, "movnt") != NULL && writes;
 	classify(&instruction, reads + writes == 1, &decoded.instruction);

@@ -11,7 +11,7 @@ struct fm_decoded {
 	struct fm_instruction instruction;
 	unsigned operand_bytes; /* of the widest memory operand; 0: none */
 	bool nontemporal;
-	bool single; /* one load or one store of operand_bytes, so that pieces may be put together */
+	bool single;            /* one load or one store of operand_bytes, so that pieces may be put together */
 	bool split_per_element; /* gathers, scatters and repeated strings: every piece is an access of its own */
 };
 

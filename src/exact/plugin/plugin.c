@@ -29,9 +29,9 @@ __thread struct fm_engine_thread *fm_self __attribute__((tls_model("initial-exec
 /* An instruction that accesses memory, as translated. */
 struct access_site {
 	struct fm_result_site *site;
-	uint8_t whole;       /* bytes of the access when it arrives in pieces of eight; else 0 */
+	uint8_t whole; /* bytes of the access when it arrives in pieces of eight; else 0 */
 	uint8_t nontemporal;
-	uint8_t index;       /* in its block, for timing */
+	uint8_t index; /* in its block, for timing */
 };
 
 /* A translated block, for timing. */
@@ -42,8 +42,8 @@ struct block {
 
 /* Threads */
 
-/* The program's memory is ours, but the pointer may be anything: let the kernel check it. Page by page, since a text may
-   end before what follows it begins. */
+/* The program's memory is ours, but the pointer may be anything: let the kernel check it. Page by page, since a text
+   may end before what follows it begins. */
 static size_t copy_bytes(void *target, size_t size, uint64_t address)
 {
 	size_t done = 0;
@@ -108,7 +108,7 @@ struct fm_engine_thread *fm_engine_thread_begin(void)
 	if (thread->core) {
 		thread->record->at_begin = thread->core->counts;
 		if (!fm_engine.deterministic && fm_engine.threads_begun > 1)
-			fm_engine.hierarchy->concurrent = true;
+			fm_hierarchy_share(fm_engine.hierarchy);
 	}
 	if (thread->core && fm_engine.timing) {
 		unsigned core = thread->core->index;
@@ -179,7 +179,8 @@ static inline void count_site(struct fm_result_site *site, unsigned served, bool
 		site->loads++;
 	if (__builtin_expect(served != 0, 0)) {
 		/* a line from another core's private cache missed ours; the last cache was asked, but not missed */
-		unsigned levels = served == FM_SERVED_CORE ? fm_engine.hierarchy->private_caches : fm_engine.cache_count;
+		unsigned levels =
+		    served == FM_SERVED_CORE ? fm_engine.hierarchy->private_caches : fm_engine.cache_count;
 
 		for (unsigned i = 0; i < levels && i < served; i++)
 			site->misses[i]++;
@@ -208,7 +209,7 @@ static inline bool is_piece(struct fm_engine_thread *thread, const struct access
 }
 
 static inline unsigned whole_access(struct fm_engine_thread *thread, const struct access_site *where, uint64_t address,
-				    unsigned bytes)
+                                    unsigned bytes)
 {
 	if (!where->whole || bytes != 8)
 		return bytes;
@@ -223,7 +224,9 @@ static void on_access(unsigned vcpu, qemu_plugin_meminfo_t information, uint64_t
 	const struct access_site *where = data;
 	struct fm_engine_thread *thread = self();
 	bool store = access_is_store(information);
-	enum fm_access access = !store ? FM_ACCESS_LOAD : where->nontemporal ? FM_ACCESS_STORE_NONTEMPORAL : FM_ACCESS_STORE;
+	enum fm_access access = !store               ? FM_ACCESS_LOAD
+	                        : where->nontemporal ? FM_ACCESS_STORE_NONTEMPORAL
+	                                             : FM_ACCESS_STORE;
 	unsigned bytes, served;
 
 	(void)vcpu;
@@ -254,7 +257,9 @@ static void on_access_timed(unsigned vcpu, qemu_plugin_meminfo_t information, ui
 	kept = &thread->kept[thread->kept_count++];
 	kept->access.address = address;
 	kept->access.bytes = (uint8_t)whole_access(thread, where, address, access_bytes(information));
-	kept->access.access = !store ? FM_ACCESS_LOAD : where->nontemporal ? FM_ACCESS_STORE_NONTEMPORAL : FM_ACCESS_STORE;
+	kept->access.access = !store               ? FM_ACCESS_LOAD
+	                      : where->nontemporal ? FM_ACCESS_STORE_NONTEMPORAL
+	                                           : FM_ACCESS_STORE;
 	kept->index = where->index;
 	kept->site = where->site;
 }
@@ -275,7 +280,7 @@ static void flush_block(struct fm_engine_thread *thread)
 
 		do {
 			for (count = 0; next < thread->kept_count && thread->kept[next].index == i &&
-					count < FM_INSTRUCTION_ACCESSES_MAX;
+			                count < FM_INSTRUCTION_ACCESSES_MAX;
 			     next++) {
 				accesses[count++] = thread->kept[next].access;
 				if (thread->kept[next].access.access == FM_ACCESS_LOAD)
@@ -410,7 +415,7 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *translated)
 		struct access_site *site;
 
 		bool known = fm_engine.x86 && fm_decode(qemu_plugin_insn_data(instruction),
-							(unsigned)qemu_plugin_insn_size(instruction), &decoded);
+		                                        (unsigned)qemu_plugin_insn_size(instruction), &decoded);
 
 		if (block)
 			block->decoded[i] = decoded;
@@ -422,17 +427,18 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *translated)
 		site->site = find_site(qemu_plugin_insn_vaddr(instruction));
 		site->nontemporal = decoded.nontemporal;
 		site->whole = decoded.single && decoded.operand_bytes > 8 && decoded.operand_bytes <= 64 &&
-				      decoded.operand_bytes % 8 == 0
-				  ? (uint8_t)decoded.operand_bytes
-				  : 0;
+		                      decoded.operand_bytes % 8 == 0
+		                  ? (uint8_t)decoded.operand_bytes
+		                  : 0;
 		site->index = (uint8_t)(i < 255 ? i : 255);
-		qemu_plugin_register_vcpu_mem_cb(instruction, block ? on_access_timed : on_access, QEMU_PLUGIN_CB_NO_REGS,
-						 QEMU_PLUGIN_MEM_RW, site);
+		qemu_plugin_register_vcpu_mem_cb(instruction, block ? on_access_timed : on_access,
+		                                 QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, site);
 	}
 	if (block)
 		qemu_plugin_register_vcpu_tb_exec_cb(translated, on_block_timed, QEMU_PLUGIN_CB_NO_REGS, block);
 	else
-		qemu_plugin_register_vcpu_tb_exec_cb(translated, on_block, QEMU_PLUGIN_CB_NO_REGS, (void *)(uintptr_t)count);
+		qemu_plugin_register_vcpu_tb_exec_cb(translated, on_block, QEMU_PLUGIN_CB_NO_REGS,
+		                                     (void *)(uintptr_t)count);
 }
 
 /* Regions */
@@ -447,7 +453,7 @@ static void subtract_counts(struct fm_core_counts *target, const struct fm_core_
 }
 
 static void add_timing(struct fm_timing_counts *target, const struct fm_timing_counts *after,
-		       const struct fm_timing_counts *before)
+                       const struct fm_timing_counts *before)
 {
 	uint64_t *a = (uint64_t *)target;
 	const uint64_t *b = (const uint64_t *)after, *c = (const uint64_t *)before;
@@ -529,8 +535,8 @@ static void region_end(struct fm_engine_thread *thread, const char *name)
 /* System calls */
 
 enum {
-	CALL_READS = 1,  /* writes into a buffer of the program */
-	CALL_WAITS = 2,  /* may wait for somebody else: does not hold the others up */
+	CALL_READS = 1, /* writes into a buffer of the program */
+	CALL_WAITS = 2, /* may wait for somebody else: does not hold the others up */
 	CALL_EXECUTES = 4,
 	CALL_EXITS = 8,
 	CALL_EXITS_ALL = 16,
@@ -545,19 +551,45 @@ static unsigned call_kind(int64_t number)
 		int x86, arm;
 		unsigned kind;
 	} calls[] = {
-	    {0, 63, CALL_READS | CALL_WAITS},	{17, 67, CALL_READS},		  {19, 65, CALL_READS | CALL_WAITS},
-	    {45, 207, CALL_READS | CALL_WAITS}, {318, 278, CALL_READS},		  {59, 221, CALL_EXECUTES},
-	    {322, 281, CALL_EXECUTES},		{60, 93, CALL_EXITS},		  {231, 94, CALL_EXITS_ALL},
-	    {56, 220, CALL_CLONES},		{435, 435, CALL_CLONES},	  {202, 98, CALL_FUTEX},
-	    {1, 64, CALL_WAITS},		{20, 66, CALL_WAITS},		  {7, -1, CALL_WAITS},
-	    {23, -1, CALL_WAITS},		{24, 124, CALL_WAITS},		  {34, -1, CALL_WAITS},
-	    {35, 101, CALL_WAITS},		{42, 203, CALL_WAITS},		  {43, 202, CALL_WAITS},
-	    {44, 206, CALL_WAITS},		{46, 211, CALL_WAITS},		  {47, 212, CALL_READS | CALL_WAITS},
-	    {61, 260, CALL_WAITS},		{65, 193, CALL_WAITS},		  {70, 188, CALL_WAITS},
-	    {72, 25, CALL_WAITS},		{73, 32, CALL_WAITS},		  {128, 137, CALL_WAITS},
-	    {130, 133, CALL_WAITS},		{230, 115, CALL_WAITS},		  {232, -1, CALL_WAITS},
-	    {247, 95, CALL_WAITS},		{270, 72, CALL_WAITS},		  {271, 73, CALL_WAITS},
-	    {281, 22, CALL_WAITS},		{288, 242, CALL_WAITS},		  {299, 243, CALL_WAITS},
+	    {0, 63, CALL_READS | CALL_WAITS},
+	    {17, 67, CALL_READS},
+	    {19, 65, CALL_READS | CALL_WAITS},
+	    {45, 207, CALL_READS | CALL_WAITS},
+	    {318, 278, CALL_READS},
+	    {59, 221, CALL_EXECUTES},
+	    {322, 281, CALL_EXECUTES},
+	    {60, 93, CALL_EXITS},
+	    {231, 94, CALL_EXITS_ALL},
+	    {56, 220, CALL_CLONES},
+	    {435, 435, CALL_CLONES},
+	    {202, 98, CALL_FUTEX},
+	    {1, 64, CALL_WAITS},
+	    {20, 66, CALL_WAITS},
+	    {7, -1, CALL_WAITS},
+	    {23, -1, CALL_WAITS},
+	    {24, 124, CALL_WAITS},
+	    {34, -1, CALL_WAITS},
+	    {35, 101, CALL_WAITS},
+	    {42, 203, CALL_WAITS},
+	    {43, 202, CALL_WAITS},
+	    {44, 206, CALL_WAITS},
+	    {46, 211, CALL_WAITS},
+	    {47, 212, CALL_READS | CALL_WAITS},
+	    {61, 260, CALL_WAITS},
+	    {65, 193, CALL_WAITS},
+	    {70, 188, CALL_WAITS},
+	    {72, 25, CALL_WAITS},
+	    {73, 32, CALL_WAITS},
+	    {128, 137, CALL_WAITS},
+	    {130, 133, CALL_WAITS},
+	    {230, 115, CALL_WAITS},
+	    {232, -1, CALL_WAITS},
+	    {247, 95, CALL_WAITS},
+	    {270, 72, CALL_WAITS},
+	    {271, 73, CALL_WAITS},
+	    {281, 22, CALL_WAITS},
+	    {288, 242, CALL_WAITS},
+	    {299, 243, CALL_WAITS},
 	};
 
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
@@ -582,7 +614,7 @@ static bool futex_waits(uint64_t operation)
 }
 
 static void on_system_call(qemu_plugin_id_t id, unsigned vcpu, int64_t number, uint64_t a1, uint64_t a2, uint64_t a3,
-			   uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8)
+                           uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8)
 {
 	struct fm_engine_thread *thread = self();
 	struct fm_results *results = fm_engine.results;
@@ -606,7 +638,8 @@ static void on_system_call(qemu_plugin_id_t id, unsigned vcpu, int64_t number, u
 		return;
 	}
 	if (kind & CALL_EXECUTES && results->exec_count < FM_RESULT_EXECS_MAX) {
-		copy_name(results->execs[results->exec_count], sizeof(results->execs[0]), number == 322 || number == 281 ? a2 : a1, 255);
+		copy_name(results->execs[results->exec_count], sizeof(results->execs[0]),
+		          number == 322 || number == 281 ? a2 : a1, 255);
 		results->exec_count++;
 	}
 	if (kind & (CALL_EXITS | CALL_EXITS_ALL))
@@ -650,7 +683,8 @@ static void on_system_call_return(qemu_plugin_id_t id, unsigned vcpu, int64_t nu
 		fm_engine.results->kernel_bytes += (uint64_t)result;
 	if (kind & CALL_EXECUTES && fm_engine.results->exec_count)
 		fm_engine.results->exec_count--; /* it came back: it failed */
-	/* Whoever was made or woken must be in the list before we go on, or how far we get alone would be up to the host. */
+	/* Whoever was made or woken must be in the list before we go on, or how far we get alone would be up to the
+	 * host. */
 	if (thread->makes_thread && result > 0)
 		fm_turns_expect(1);
 	if (thread->wakes && result > 0)
@@ -744,7 +778,8 @@ static bool parse_core_list(const char *text)
 		if (*end == '-')
 			last = strtoul(end + 1, &end, 10);
 		for (; first <= last; first++) {
-			if (first >= fm_engine.hierarchy->core_count || fm_engine.core_list_count == FM_SIMULATED_CORES_MAX)
+			if (first >= fm_engine.hierarchy->core_count ||
+			    fm_engine.core_list_count == FM_SIMULATED_CORES_MAX)
 				return false;
 			fm_engine.core_list[fm_engine.core_list_count++] = (unsigned)first;
 		}
@@ -760,7 +795,7 @@ static int refuse(const char *why)
 }
 
 __attribute__((visibility("default"))) int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
-							       char **argv)
+                                                               char **argv)
 {
 	struct fm_machine_description description;
 	const char *machine = NULL, *cores = NULL, *pages = NULL;

@@ -36,18 +36,19 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
 
 void qemu_plugin_register_vcpu_init_cb(qemu_plugin_id_t id, void (*callback)(qemu_plugin_id_t, unsigned));
 void qemu_plugin_register_vcpu_exit_cb(qemu_plugin_id_t id, void (*callback)(qemu_plugin_id_t, unsigned));
-void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, void (*callback)(qemu_plugin_id_t, struct qemu_plugin_tb *));
+void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id,
+                                           void (*callback)(qemu_plugin_id_t, struct qemu_plugin_tb *));
 void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, void (*callback)(qemu_plugin_id_t, void *), void *data);
 void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *instruction,
-				      void (*callback)(unsigned, qemu_plugin_meminfo_t, uint64_t, void *),
-				      enum qemu_plugin_cb_flags flags, enum qemu_plugin_mem_rw which, void *data);
+                                      void (*callback)(unsigned, qemu_plugin_meminfo_t, uint64_t, void *),
+                                      enum qemu_plugin_cb_flags flags, enum qemu_plugin_mem_rw which, void *data);
 void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *block, void (*callback)(unsigned, void *),
-					  enum qemu_plugin_cb_flags flags, void *data);
+                                          enum qemu_plugin_cb_flags flags, void *data);
 void qemu_plugin_register_vcpu_syscall_cb(qemu_plugin_id_t id,
-					  void (*callback)(qemu_plugin_id_t, unsigned, int64_t, uint64_t, uint64_t, uint64_t,
-							   uint64_t, uint64_t, uint64_t, uint64_t, uint64_t));
+                                          void (*callback)(qemu_plugin_id_t, unsigned, int64_t, uint64_t, uint64_t,
+                                                           uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t));
 void qemu_plugin_register_vcpu_syscall_ret_cb(qemu_plugin_id_t id,
-					      void (*callback)(qemu_plugin_id_t, unsigned, int64_t, int64_t));
+                                              void (*callback)(qemu_plugin_id_t, unsigned, int64_t, int64_t));
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *block);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *block, size_t index);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *instruction);

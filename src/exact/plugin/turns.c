@@ -16,9 +16,9 @@ static struct {
 	struct fm_engine_thread *first; /* live threads */
 	struct fm_engine_thread *holder;
 	struct fm_engine_thread *last; /* that had the turn, perhaps gone */
-	uint64_t newest_clock; /* of the last thread that made another */
-	unsigned arrivals; /* threads that joined or came back from waiting */
-	unsigned seen;     /* of them, before the call under way */
+	uint64_t newest_clock;         /* of the last thread that made another */
+	unsigned arrivals;             /* threads that joined or came back from waiting */
+	unsigned seen;                 /* of them, before the call under way */
 } turns;
 
 void fm_turns_reset(void)
@@ -37,7 +37,8 @@ static struct fm_engine_thread *furthest_behind(const struct fm_engine_thread *b
 
 	for (struct fm_engine_thread *thread = turns.first; thread; thread = thread->next)
 		if (thread != but && !thread->blocked &&
-		    (!best || thread->clock < best->clock || (thread->clock == best->clock && thread->index < best->index)))
+		    (!best || thread->clock < best->clock ||
+		     (thread->clock == best->clock && thread->index < best->index)))
 			best = thread;
 	return best;
 }
@@ -75,8 +76,8 @@ static void wait_for_turn(struct fm_engine_thread *thread)
 			until.tv_nsec -= 1000000000L;
 			until.tv_sec++;
 		}
-		if (pthread_cond_timedwait(&thread->wake, &turns.mutex, &until) == ETIMEDOUT && turns.holder == holder &&
-		    holder && holder->clock == before) {
+		if (pthread_cond_timedwait(&thread->wake, &turns.mutex, &until) == ETIMEDOUT &&
+		    turns.holder == holder && holder && holder->clock == before) {
 			fm_engine.results->forced_turns++;
 			return;
 		}

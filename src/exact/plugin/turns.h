@@ -19,8 +19,8 @@ void fm_turns_yield(struct fm_engine_thread *thread);
 void fm_turns_block(struct fm_engine_thread *thread);
 void fm_turns_unblock(struct fm_engine_thread *thread);
 
-/* Around a system call that makes or wakes threads: after it, wait, not for ever, until so many have joined or have come
-   back from their own. */
+/* Around a system call that makes or wakes threads: after it, wait, not for ever, until so many have joined or have
+   come back from their own. */
 void fm_turns_prepare(struct fm_engine_thread *thread);
 void fm_turns_expect(unsigned count);
 

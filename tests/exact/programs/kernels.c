@@ -1,5 +1,5 @@
-/* Every kernel this emulated processor can run, once with N and once with 2N units of work, each in a region of its own: the
-   difference is what N units cost. */
+/* Every kernel this emulated processor can run, once with N and once with 2N units of work, each in a region of its
+   own: the difference is what N units cost. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,8 @@ static void run(const char *name, fm_kernel_function function, struct fm_kernel_
 
 int main(void)
 {
-	struct fm_kernel_arguments arguments = {.stream = {streams[0], streams[1], streams[2], streams[3]}, .passes = 1, .scalar = 1};
+	struct fm_kernel_arguments arguments = {
+	    .stream = {streams[0], streams[1], streams[2], streams[3]}, .passes = 1, .scalar = 1};
 	char name[64];
 
 	for (unsigned i = 0; i < 256; i++)
@@ -41,7 +42,8 @@ int main(void)
 	for (unsigned kernel = 0; kernel < FM_STREAM_COUNT; kernel++)
 		for (int isa = 0; isa < FM_ISA_COUNT; isa++)
 			if (fm_isa_supported((enum fm_isa)isa)) {
-				snprintf(name, sizeof(name), "%s_%s", fm_stream_kernels[kernel].name, fm_isa_name((enum fm_isa)isa));
+				snprintf(name, sizeof(name), "%s_%s", fm_stream_kernels[kernel].name,
+				         fm_isa_name((enum fm_isa)isa));
 				run(name, fm_stream_kernels[kernel].variant[isa], &arguments, BLOCKS);
 			}
 	arguments.stream[0] = lines;

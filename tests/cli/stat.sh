@@ -1,0 +1,54 @@
+#!/bin/sh
+# fathom stat on a simulated machine: exit codes, JSON, regions, markers in C, C++ and Fortran, installed and not.
+. "$(dirname "$0")/common.sh"
+command -v qemu-x86_64 >/dev/null || skip 'qemu-x86_64 is not installed'
+[ -e "$build/libfathom-exact.so" ] || skip 'the exact engine was not built'
+program="$build/tests/program_ending"
+expect 42 'Simulated: exact counts of this machine' "$tool" stat --machine haswell-ep -- "$program"
+holds awk '{ gsub(/[\200-\277]/, ""); if (length > 120) exit 1 }' "$scratch/out"
+expect 139 'ended by signal 11' "$tool" stat --machine haswell-ep -- "$program" segv
+expect 132 'AVX-512: build it for AVX2' "$tool" stat --machine haswell-ep -- "$program" avx512
+expect 127 'there is no such program' "$tool" stat --machine haswell-ep -- /nonexistent
+expect 126 'not executable|neither a 64-bit ELF program' "$tool" stat --machine haswell-ep -- /etc/hostname
+expect 2 'no simulated machine "x": there are' "$tool" stat --machine x -- true
+expect 124 'no machine profile yet' "$tool" stat --machine host -- true
+expect 0 'executed /bin/true, which' "$tool" stat --machine zen3 -- "$program" exec
+expect 124 'apt-get install qemu-user' env PATH=/nonexistent "$tool" stat --machine zen3 -- "$program"
+printf 'machine sockets=1\n' >"$scratch/bad.machine"
+expect 2 'bad.machine:1: cores is missing' "$tool" stat --machine "$scratch/bad.machine" -- true
+# a script runs in its interpreter
+printf '#!/bin/sh\nexit 5\n' >"$scratch/script"
+chmod +x "$scratch/script"
+expect 5 'instructions' "$tool" stat --machine zen3 -- "$scratch/script"
+# JSON
+expect 0 '' "$tool" stat --machine haswell-ep --json -o "$scratch/stat.json" -- "$build/tests/program_regions"
+holds "$source/tests/cli/schema" "$source/docs/schemas/stat.schema.json" "$scratch/stat.json"
+holds jq -e '.regions[] | select(.name == "outer") | .instances == 10' "$scratch/stat.json" >/dev/null
+holds jq -e '.functions | map(select(.function == "main" and .loads > 0)) | length == 1' "$scratch/stat.json" >/dev/null
+holds jq -e '.lines | map(select(.file != null and (.file | endswith("regions.c")))) | length > 0' "$scratch/stat.json" >/dev/null
+expect 0 '^total;loads;[0-9]+;accesses$' "$tool" stat --machine zen3 -x ';' -- "$build/tests/program_regions"
+expect 42 'Cycles [0-9,]+, of which nothing executed' "$tool" stat --machine haswell-ep --timing -- "$program"
+# host, from a profile
+cp "$source/tests/cli/example-profile.json" "$scratch/profile.json"
+mkdir -p "$XDG_DATA_HOME/fathom/machines"
+cp "$scratch/profile.json" "$XDG_DATA_HOME/fathom/machines/$(hostname).json"
+expect 42 'on host \(Example Processor' "$tool" stat --machine host -- "$program"
+# markers: C++, static, Fortran where there are compilers
+cat >"$scratch/marked.cc" <<'END'
+#include <fathom.h>
+int main() { for (int i = 0; i < 3; i++) { fathom::region region("scope"); } return 0; }
+END
+if command -v c++ >/dev/null; then
+	holds c++ -Wall -Wextra -I "$source/include" "$scratch/marked.cc" -o "$scratch/marked"
+	holds "$scratch/marked"
+	expect 0 'scope \(0\) +3' "$tool" stat --machine zen3 -- "$scratch/marked"
+	holds c++ -static -no-pie -I "$source/include" "$scratch/marked.cc" -o "$scratch/marked-static"
+	expect 0 'scope \(0\) +3' "$tool" stat --machine zen3 -- "$scratch/marked-static"
+fi
+if command -v gfortran >/dev/null; then
+	printf '#define FATHOM_FORTRAN\n#include <fathom.h>\n' >"$scratch/markers.c"
+	printf 'program p\n use fathom\n call fathom_region_begin("loop")\n call fathom_region_end("loop")\nend program\n' >"$scratch/p.f90"
+	holds sh -c "cd '$scratch' && cc -c -I '$source/include' markers.c && gfortran '$source/include/fathom.f90' p.f90 markers.o -o fortran"
+	expect 0 'loop \(0\) +1' "$tool" stat --machine zen3 -- "$scratch/fortran"
+fi
+finish
