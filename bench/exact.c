@@ -1,6 +1,5 @@
-/* The exact engine against cachegrind: the time to run a program under each, interleaved. Three levels and coherence on our
-   side, prefetchers off as there.
-   Usage: bench_exact TOOL FOLDER-OF-PROGRAMS [PAIRS] (5 by default). */
+/* The exact engine against cachegrind: the time to run a program under each, interleaved. Three levels and coherence on
+   our side, prefetchers off as there. Usage: bench_exact TOOL FOLDER-OF-PROGRAMS [PAIRS] (5 by default). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,10 +52,13 @@ int main(int argc, char **argv)
 		char program[512], command[2][1200];
 
 		snprintf(program, sizeof(program), programs[i].command, argv[2]);
-		snprintf(command[0], sizeof(command[0]), "'%s' stat --machine haswell-ep --no-prefetch -q -o /dev/null -- %s >/dev/null 2>&1",
-			 argv[1], program);
-		snprintf(command[1], sizeof(command[1]),
-			 "valgrind -q --tool=cachegrind --cache-sim=yes --cachegrind-out-file=/dev/null %s >/dev/null 2>&1", program);
+		snprintf(command[0], sizeof(command[0]),
+		         "'%s' stat --machine haswell-ep --no-prefetch -q -o /dev/null -- %s >/dev/null 2>&1", argv[1],
+		         program);
+		snprintf(
+		    command[1], sizeof(command[1]),
+		    "valgrind -q --tool=cachegrind --cache-sim=yes --cachegrind-out-file=/dev/null %s >/dev/null 2>&1",
+		    program);
 		for (unsigned k = 0; k < pairs; k++) {
 			double first = seconds(command[k % 2]), second = seconds(command[1 - k % 2]);
 

@@ -204,7 +204,7 @@ static int print(const struct input *input, const struct fm_stat *stat)
 static int run(const struct fm_command *command, int argc, char **argv)
 {
 	struct input input = {.top = 10};
-	struct fm_machine_description machine;
+	struct fm_machine_description machine = {0};
 	struct fm_engine_run result;
 	struct fm_stat stat;
 	struct fm_error error;

@@ -145,7 +145,7 @@ static inline uint64_t fm_array_remove(struct fm_array *array, uint64_t line)
 
 static inline struct fm_array *fm_array_create(uint64_t sets, unsigned ways, enum fm_replacement replacement)
 {
-	struct fm_array *array = calloc(1, sizeof(*array));
+	struct fm_array *array = sets && ways ? calloc(1, sizeof(*array)) : NULL;
 
 	if (!array)
 		return NULL;

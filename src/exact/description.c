@@ -232,7 +232,7 @@ static int parse_cache(struct reader *reader, char *text)
 	status = parse_keys(reader, text + length, cache_keys, &cache);
 	if (status)
 		return status;
-	if (cache.bytes % (line * cache.ways))
+	if (!cache.ways || !line || cache.bytes % (line * cache.ways))
 		return mistake(reader, "%s: the size is no multiple of ways times the line of %llu bytes", cache.name,
 		               (unsigned long long)line);
 	if (cache.replacement == FM_REPLACEMENT_TREE && (!power_of_two(cache.ways) || cache.ways > 32))

@@ -264,7 +264,7 @@ int fm_engine_execute(const struct fm_engine_options *options, char *const *argv
 {
 	char program[PATH_LENGTH], plugin[PATH_LENGTH], results[PATH_LENGTH], machine[PATH_LENGTH + 16],
 	    text[5 * PATH_LENGTH];
-	char interpreters[INTERPRETER_DEPTH][2][PATH_LENGTH];
+	char interpreters[INTERPRETER_DEPTH][2][PATH_LENGTH] = {{""}};
 	struct fm_engine_run run = {0};
 	const char *emulator = NULL;
 	char **arguments;

@@ -94,7 +94,8 @@ static struct table *build_table(struct fm_symbols *symbols, Dwfl_Module *module
 			continue;
 		table->functions[table->count++] = (struct function){address, address + symbol.st_size, name};
 	}
-	qsort(table->functions, table->count, sizeof(*table->functions), by_address);
+	if (table->functions)
+		qsort(table->functions, table->count, sizeof(*table->functions), by_address);
 	table->next = symbols->tables;
 	symbols->tables = table;
 	return table;

@@ -16,7 +16,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "exact/plugin/calls.h"
 #include "exact/plugin/decode.h"
+#include "exact/plugin/places.h"
+#include "exact/plugin/regions.h"
 #include "exact/plugin/state.h"
 #include "exact/plugin/turns.h"
 
@@ -77,7 +80,7 @@ static struct fm_simulated_core *choose_core(struct fm_result_thread *record)
 			chosen = fm_engine.core_list[i];
 			found = true;
 		}
-	if (!found) {
+	if (!found && fm_engine.core_list_count) {
 		chosen = fm_engine.core_list[fm_engine.threads_begun % fm_engine.core_list_count];
 		record->shares_core = 1;
 	}
@@ -297,6 +300,12 @@ static void flush_block(struct fm_engine_thread *thread)
 		publish_timing(thread);
 }
 
+void fm_engine_settle(struct fm_engine_thread *thread)
+{
+	flush_block(thread);
+	publish_timing(thread);
+}
+
 /* Blocks */
 
 static void on_window(struct fm_engine_thread *thread)
@@ -340,59 +349,6 @@ static void on_block_timed(unsigned vcpu, void *data)
 		fm_turns_yield(thread);
 }
 
-/* The file the code at an address came from, noted once. */
-static void note_module(uint64_t address)
-{
-	struct fm_results *results = fm_engine.results;
-	FILE *maps;
-	char line[512];
-
-	for (unsigned i = 0; i < results->module_count; i++)
-		if (address >= results->modules[i].begin && address < results->modules[i].end)
-			return;
-	maps = fopen("/proc/self/maps", "re");
-	while (maps && fgets(line, sizeof(line), maps)) {
-		struct fm_result_module *module = &results->modules[results->module_count];
-		unsigned long begin, end, offset;
-		int path = 0;
-
-		if (sscanf(line, "%lx-%lx %*s %lx %*s %*s %n", &begin, &end, &offset, &path) < 3 || !path)
-			continue;
-		if (address < begin || address >= end || results->module_count == FM_RESULT_MODULES_MAX)
-			continue;
-		line[strcspn(line, "\n")] = 0;
-		module->begin = begin;
-		module->end = end;
-		module->offset = offset;
-		snprintf(module->path, sizeof(module->path), "%s", line + path);
-		results->module_count++;
-		break;
-	}
-	if (maps)
-		fclose(maps);
-}
-
-static struct fm_result_site *find_site(uint64_t address)
-{
-	static struct fm_result_site nowhere;
-	struct fm_results *results = fm_engine.results;
-	size_t slot = (address * 0x9e3779b97f4a7c15u) >> 40;
-
-	for (unsigned probe = 0; probe < 64; probe++) {
-		struct fm_result_site *site = &results->sites[(slot + probe) % FM_RESULT_SITES_MAX];
-
-		if (site->address == address)
-			return site;
-		if (!site->address) {
-			site->address = address;
-			results->site_count++;
-			return site;
-		}
-	}
-	results->lost_sites++;
-	return &nowhere;
-}
-
 /* QEMU translates under a lock of its own, so this runs one at a time. */
 static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *translated)
 {
@@ -402,7 +358,7 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *translated)
 	(void)id;
 	if (!count)
 		return;
-	note_module(qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(translated, 0)));
+	fm_places_note_module(qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(translated, 0)));
 	if (fm_engine.timing) {
 		block = calloc(1, sizeof(*block) + count * sizeof(block->decoded[0]));
 		if (!block)
@@ -423,8 +379,8 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *translated)
 			continue;
 		site = calloc(1, sizeof(*site));
 		if (!site)
-			return;
-		site->site = find_site(qemu_plugin_insn_vaddr(instruction));
+			break;
+		site->site = fm_places_find(qemu_plugin_insn_vaddr(instruction));
 		site->nontemporal = decoded.nontemporal;
 		site->whole = decoded.single && decoded.operand_bytes > 8 && decoded.operand_bytes <= 64 &&
 		                      decoded.operand_bytes % 8 == 0
@@ -441,177 +397,7 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *translated)
 		                                     (void *)(uintptr_t)count);
 }
 
-/* Regions */
-
-static void subtract_counts(struct fm_core_counts *target, const struct fm_core_counts *other)
-{
-	uint64_t *a = (uint64_t *)target;
-	const uint64_t *b = (const uint64_t *)other;
-
-	for (size_t i = 0; i < sizeof(*target) / sizeof(*a); i++)
-		a[i] -= b[i];
-}
-
-static void add_timing(struct fm_timing_counts *target, const struct fm_timing_counts *after,
-                       const struct fm_timing_counts *before)
-{
-	uint64_t *a = (uint64_t *)target;
-	const uint64_t *b = (const uint64_t *)after, *c = (const uint64_t *)before;
-
-	for (size_t i = 0; i < sizeof(*target) / sizeof(*a); i++)
-		a[i] += b[i] - c[i];
-}
-
-static struct fm_result_region *find_region(struct fm_engine_thread *thread, const char *name)
-{
-	struct fm_results *results = fm_engine.results;
-	struct fm_result_region *region = NULL;
-
-	pthread_mutex_lock(&fm_engine.mutex);
-	for (unsigned i = 0; i < results->region_count && !region; i++)
-		if (results->regions[i].thread == thread->index && !strcmp(results->regions[i].name, name))
-			region = &results->regions[i];
-	if (!region && results->region_count < FM_RESULT_REGIONS_MAX) {
-		region = &results->regions[results->region_count++];
-		region->thread = thread->index;
-		snprintf(region->name, sizeof(region->name), "%s", name);
-	}
-	results->lost_regions += !region;
-	pthread_mutex_unlock(&fm_engine.mutex);
-	return region;
-}
-
-static void region_begin(struct fm_engine_thread *thread, const char *name)
-{
-	struct fm_result_region *region = find_region(thread, name);
-	struct fm_engine_open *open;
-
-	if (!region || thread->open_count == FM_ENGINE_OPEN_MAX)
-		return;
-	if (!strcmp(name, fm_engine.region_only)) {
-		uint64_t instance = region->instances + 1; /* counted from one, as people do */
-
-		thread->tracing = instance >= fm_engine.first_instance && instance <= fm_engine.last_instance;
-	}
-	flush_block(thread);
-	publish_timing(thread);
-	open = &thread->open[thread->open_count++];
-	open->region = region;
-	open->instructions = thread->record->instructions;
-	if (thread->core) {
-		open->counts = thread->core->counts;
-		open->timing = fm_engine.results->timings[thread->core->index];
-	}
-	region->depth++;
-}
-
-static void region_end(struct fm_engine_thread *thread, const char *name)
-{
-	unsigned at = thread->open_count;
-	struct fm_engine_open *open;
-	struct fm_core_counts spent;
-
-	while (at > 0 && strcmp(thread->open[at - 1].region->name, name))
-		at--;
-	if (!at)
-		return; /* an end without a begin */
-	flush_block(thread);
-	publish_timing(thread);
-	open = &thread->open[at - 1];
-	open->region->instances++;
-	open->region->depth--;
-	open->region->instructions += thread->record->instructions - open->instructions;
-	if (thread->core) {
-		spent = thread->core->counts;
-		subtract_counts(&spent, &open->counts);
-		fm_core_counts_add(&open->region->counts, &spent);
-		add_timing(&open->region->timing, &fm_engine.results->timings[thread->core->index], &open->timing);
-	}
-	thread->open_count = at - 1;
-	if (!strcmp(name, fm_engine.region_only))
-		thread->tracing = false;
-}
-
 /* System calls */
-
-enum {
-	CALL_READS = 1, /* writes into a buffer of the program */
-	CALL_WAITS = 2, /* may wait for somebody else: does not hold the others up */
-	CALL_EXECUTES = 4,
-	CALL_EXITS = 8,
-	CALL_EXITS_ALL = 16,
-	CALL_CLONES = 32,
-	CALL_FUTEX = 64,
-};
-
-/* Calls that matter; all others are quick and keep the turn. */
-static unsigned call_kind(int64_t number)
-{
-	static const struct {
-		int x86, arm;
-		unsigned kind;
-	} calls[] = {
-	    {0, 63, CALL_READS | CALL_WAITS},
-	    {17, 67, CALL_READS},
-	    {19, 65, CALL_READS | CALL_WAITS},
-	    {45, 207, CALL_READS | CALL_WAITS},
-	    {318, 278, CALL_READS},
-	    {59, 221, CALL_EXECUTES},
-	    {322, 281, CALL_EXECUTES},
-	    {60, 93, CALL_EXITS},
-	    {231, 94, CALL_EXITS_ALL},
-	    {56, 220, CALL_CLONES},
-	    {435, 435, CALL_CLONES},
-	    {202, 98, CALL_FUTEX},
-	    {1, 64, CALL_WAITS},
-	    {20, 66, CALL_WAITS},
-	    {7, -1, CALL_WAITS},
-	    {23, -1, CALL_WAITS},
-	    {24, 124, CALL_WAITS},
-	    {34, -1, CALL_WAITS},
-	    {35, 101, CALL_WAITS},
-	    {42, 203, CALL_WAITS},
-	    {43, 202, CALL_WAITS},
-	    {44, 206, CALL_WAITS},
-	    {46, 211, CALL_WAITS},
-	    {47, 212, CALL_READS | CALL_WAITS},
-	    {61, 260, CALL_WAITS},
-	    {65, 193, CALL_WAITS},
-	    {70, 188, CALL_WAITS},
-	    {72, 25, CALL_WAITS},
-	    {73, 32, CALL_WAITS},
-	    {128, 137, CALL_WAITS},
-	    {130, 133, CALL_WAITS},
-	    {230, 115, CALL_WAITS},
-	    {232, -1, CALL_WAITS},
-	    {247, 95, CALL_WAITS},
-	    {270, 72, CALL_WAITS},
-	    {271, 73, CALL_WAITS},
-	    {281, 22, CALL_WAITS},
-	    {288, 242, CALL_WAITS},
-	    {299, 243, CALL_WAITS},
-	};
-
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-		if (number == (fm_engine.x86 ? calls[i].x86 : calls[i].arm))
-			return calls[i].kind;
-	return 0;
-}
-
-/* Does this futex operation wait, rather than wake? */
-static bool futex_waits(uint64_t operation)
-{
-	switch (operation & 127) {
-	case 0:  /* WAIT */
-	case 6:  /* LOCK_PI */
-	case 9:  /* WAIT_BITSET */
-	case 11: /* WAIT_REQUEUE_PI */
-	case 13: /* LOCK_PI2 */
-		return true;
-	default:
-		return false;
-	}
-}
 
 static void on_system_call(qemu_plugin_id_t id, unsigned vcpu, int64_t number, uint64_t a1, uint64_t a2, uint64_t a3,
                            uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8)
@@ -619,7 +405,7 @@ static void on_system_call(qemu_plugin_id_t id, unsigned vcpu, int64_t number, u
 	struct fm_engine_thread *thread = self();
 	struct fm_results *results = fm_engine.results;
 	char name[FM_RESULT_NAME];
-	unsigned kind = call_kind(number);
+	unsigned kind = fm_call_kind(number, fm_engine.x86);
 
 	(void)id, (void)vcpu, (void)a4, (void)a5, (void)a6, (void)a7, (void)a8;
 	if (!thread)
@@ -632,26 +418,26 @@ static void on_system_call(qemu_plugin_id_t id, unsigned vcpu, int64_t number, u
 	if (number == FM_MARKER_CALL) {
 		copy_name(name, sizeof(name), a2, a3);
 		if (a1 == 1)
-			region_begin(thread, name);
+			fm_region_begin(thread, name);
 		else if (a1 == 2)
-			region_end(thread, name);
+			fm_region_end(thread, name);
 		return;
 	}
-	if (kind & CALL_EXECUTES && results->exec_count < FM_RESULT_EXECS_MAX) {
+	if (kind & FM_CALL_EXECUTES && results->exec_count < FM_RESULT_EXECS_MAX) {
 		copy_name(results->execs[results->exec_count], sizeof(results->execs[0]),
 		          number == 322 || number == 281 ? a2 : a1, 255);
 		results->exec_count++;
 	}
-	if (kind & (CALL_EXITS | CALL_EXITS_ALL))
+	if (kind & (FM_CALL_EXITS | FM_CALL_EXITS_ALL))
 		publish_lines();
-	if (kind & CALL_EXITS) {
+	if (kind & FM_CALL_EXITS) {
 		thread_end(thread);
 		fm_self = NULL;
 		free(thread);
 		return;
 	}
 	thread->makes_thread = thread->wakes = thread->waits = false;
-	if (kind & CALL_CLONES) {
+	if (kind & FM_CALL_CLONES) {
 		uint64_t flags = a1;
 
 		if (number == 435)
@@ -659,13 +445,13 @@ static void on_system_call(qemu_plugin_id_t id, unsigned vcpu, int64_t number, u
 		thread->makes_thread = flags & CLONE_THREAD;
 		fm_turns_prepare(thread);
 	}
-	if (kind & CALL_FUTEX) {
-		thread->waits = futex_waits(a2);
+	if (kind & FM_CALL_FUTEX) {
+		thread->waits = fm_futex_waits(a2);
 		thread->wakes = !thread->waits;
 		if (thread->wakes)
 			fm_turns_prepare(thread);
 	}
-	if (kind & CALL_WAITS)
+	if (kind & FM_CALL_WAITS)
 		thread->waits = true;
 	if (thread->waits)
 		fm_turns_block(thread);
@@ -674,14 +460,14 @@ static void on_system_call(qemu_plugin_id_t id, unsigned vcpu, int64_t number, u
 static void on_system_call_return(qemu_plugin_id_t id, unsigned vcpu, int64_t number, int64_t result)
 {
 	struct fm_engine_thread *thread = fm_self;
-	unsigned kind = call_kind(number);
+	unsigned kind = fm_call_kind(number, fm_engine.x86);
 
 	(void)id, (void)vcpu;
 	if (!thread || number == FM_MARKER_CALL)
 		return;
-	if (kind & CALL_READS && result > 0)
+	if (kind & FM_CALL_READS && result > 0)
 		fm_engine.results->kernel_bytes += (uint64_t)result;
-	if (kind & CALL_EXECUTES && fm_engine.results->exec_count)
+	if (kind & FM_CALL_EXECUTES && fm_engine.results->exec_count)
 		fm_engine.results->exec_count--; /* it came back: it failed */
 	/* Whoever was made or woken must be in the list before we go on, or how far we get alone would be up to the
 	 * host. */

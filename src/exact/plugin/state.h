@@ -81,4 +81,7 @@ extern __thread struct fm_engine_thread *fm_self __attribute__((tls_model("initi
 
 struct fm_engine_thread *fm_engine_thread_begin(void);
 
+/* Everything the thread did so far is in the results. */
+void fm_engine_settle(struct fm_engine_thread *thread);
+
 #endif

@@ -1,0 +1,197 @@
+/* Making and unmaking a hierarchy. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exact/array.h"
+#include "exact/hierarchy.h"
+#include "exact/streams.h"
+#include "exact/tables.h"
+
+static unsigned shift_of(uint64_t power)
+{
+	return (unsigned)__builtin_ctzll(power);
+}
+
+static uint64_t never_found;
+
+void fm_hierarchy_share(struct fm_hierarchy *hierarchy)
+{
+	hierarchy->concurrent = hierarchy->careful = true;
+}
+
+static int create_core(struct fm_hierarchy *hierarchy, unsigned index)
+{
+	const struct fm_machine_description *description = &hierarchy->description;
+	struct fm_simulated_core *core = &hierarchy->cores[index];
+	unsigned most_streams = 0;
+
+	for (unsigned level = 0; level < hierarchy->private_caches; level++) {
+		const struct fm_cache_description *cache = &description->caches[level];
+
+		core->arrays[level] = fm_array_create(cache->bytes / description->line_bytes / cache->ways, cache->ways,
+		                                      cache->replacement);
+		if (!core->arrays[level])
+			return -ENOMEM;
+		hierarchy->memory_bytes += core->arrays[level]->sets * cache->ways * sizeof(uint64_t);
+		if (cache->streams > most_streams)
+			most_streams = cache->streams;
+	}
+	for (unsigned i = 0; i < description->tlb_count; i++) {
+		const struct fm_tlb_description *tlb = &description->tlbs[i];
+
+		core->tlbs[i] = fm_array_create(tlb->entries / tlb->ways, tlb->ways, FM_REPLACEMENT_LRU);
+		if (!core->tlbs[i])
+			return -ENOMEM;
+	}
+	core->streams = calloc(1, sizeof(*core->streams) + (most_streams + 1) * sizeof(struct stream));
+	if (!core->streams)
+		return -ENOMEM;
+	core->streams->count = most_streams;
+	core->first_lines = core->arrays[0]->entries;
+	core->first_mask = core->arrays[0]->mask;
+	core->first_ways = core->arrays[0]->ways;
+	if (core->arrays[0]->replacement != FM_REPLACEMENT_LRU || (!core->first_mask && core->arrays[0]->sets > 1))
+		hierarchy->careful = true;
+	core->page_lines = core->tlbs[0] ? core->tlbs[0]->entries : &never_found;
+	core->page_mask = core->tlbs[0] ? core->tlbs[0]->mask : 0;
+	core->page_ways = core->tlbs[0] ? core->tlbs[0]->ways : 0;
+	if (core->tlbs[0] && !core->page_mask && core->tlbs[0]->sets > 1)
+		hierarchy->careful = true;
+	return 0;
+}
+
+int fm_hierarchy_create(const struct fm_machine_description *description, struct fm_hierarchy **ret_hierarchy,
+                        struct fm_error *error)
+{
+	return fm_hierarchy_create_in(description, NULL, ret_hierarchy, error);
+}
+
+int fm_hierarchy_create_in(const struct fm_machine_description *description, struct fm_simulated_core *cores,
+                           struct fm_hierarchy **ret_hierarchy, struct fm_error *error)
+{
+	struct fm_hierarchy *hierarchy = calloc(1, sizeof(*hierarchy));
+	const struct fm_cache_description *last = &description->caches[description->cache_count - 1];
+
+	if (!hierarchy)
+		return fm_error_set(error, ENOMEM, "out of memory");
+	hierarchy->description = *description;
+	hierarchy->line_shift = shift_of(description->line_bytes);
+	hierarchy->page_shift = shift_of(description->page_bytes);
+	hierarchy->core_count = description->sockets * description->cores;
+	hierarchy->prefetch = true;
+	hierarchy->private_caches = description->cache_count - (last->shared_by > 1 ? 1 : 0);
+	hierarchy->cores_are_ours = !cores;
+	hierarchy->cores = cores ? cores : calloc(hierarchy->core_count, sizeof(*hierarchy->cores));
+	hierarchy->active = calloc(hierarchy->core_count, sizeof(*hierarchy->active));
+	hierarchy->shared = calloc(hierarchy->core_count, sizeof(*hierarchy->shared));
+	hierarchy->pages = fm_pages_create();
+	hierarchy->lines = fm_lines_create();
+	hierarchy->pairs = calloc((size_t)hierarchy->core_count * hierarchy->core_count, sizeof(*hierarchy->pairs));
+	if (!hierarchy->cores || !hierarchy->active || !hierarchy->shared || !hierarchy->pages || !hierarchy->lines ||
+	    !hierarchy->pairs || !hierarchy->private_caches) {
+		fm_hierarchy_destroy(hierarchy);
+		return fm_error_set(error, ENOMEM, "not enough memory to simulate %s", description->name);
+	}
+	for (unsigned i = 0; i < hierarchy->core_count; i++) {
+		hierarchy->cores[i].index = i;
+		hierarchy->cores[i].socket = i / description->cores;
+		hierarchy->cores[i].last_nontemporal_line = UINT64_MAX;
+	}
+	*ret_hierarchy = hierarchy;
+	return 0;
+}
+
+struct fm_simulated_core *fm_hierarchy_core(struct fm_hierarchy *hierarchy, unsigned index)
+{
+	const struct fm_machine_description *description = &hierarchy->description;
+	const struct fm_cache_description *last = &description->caches[description->cache_count - 1];
+	struct fm_simulated_core *core;
+
+	if (index >= hierarchy->core_count)
+		return NULL;
+	core = &hierarchy->cores[index];
+	if (core->active)
+		return core;
+	if (!core->first_lines && create_core(hierarchy, index))
+		return NULL;
+	if (hierarchy->private_caches < description->cache_count) {
+		unsigned group = index / last->shared_by;
+
+		if (!hierarchy->shared[group]) {
+			hierarchy->shared[group] = fm_array_create(last->bytes / description->line_bytes / last->ways,
+			                                           last->ways, last->replacement);
+			if (!hierarchy->shared[group])
+				return NULL;
+			hierarchy->memory_bytes += last->bytes / description->line_bytes * sizeof(uint64_t);
+		}
+		core->arrays[description->cache_count - 1] = hierarchy->shared[group];
+	}
+	core->active = true;
+	hierarchy->active[hierarchy->active_cores++] = core;
+	return core;
+}
+
+void fm_hierarchy_destroy(struct fm_hierarchy *hierarchy)
+{
+	if (!hierarchy)
+		return;
+	for (unsigned i = 0; hierarchy->cores && i < hierarchy->core_count; i++) {
+		struct fm_simulated_core *core = &hierarchy->cores[i];
+
+		for (unsigned level = 0; level < hierarchy->private_caches; level++)
+			fm_array_destroy(core->arrays[level]);
+		for (unsigned k = 0; k < FM_SIMULATED_TLBS_MAX; k++)
+			fm_array_destroy(core->tlbs[k]);
+		free(core->streams);
+	}
+	for (unsigned i = 0; hierarchy->shared && i < hierarchy->core_count; i++)
+		fm_array_destroy(hierarchy->shared[i]);
+	if (hierarchy->cores_are_ours)
+		free(hierarchy->cores);
+	free(hierarchy->active);
+	free(hierarchy->shared);
+	fm_pages_destroy(hierarchy->pages);
+	fm_lines_destroy(hierarchy->lines);
+	free(hierarchy->pairs);
+	free(hierarchy);
+}
+
+static void empty(struct fm_array *array)
+{
+	if (array)
+		memset(array->entries, 0, array->sets * array->ways * sizeof(*array->entries));
+}
+
+void fm_hierarchy_flush(struct fm_hierarchy *hierarchy)
+{
+	for (unsigned i = 0; i < hierarchy->core_count; i++) {
+		struct fm_simulated_core *core = &hierarchy->cores[i];
+
+		for (unsigned level = 0; level < hierarchy->private_caches; level++)
+			empty(core->arrays[level]);
+		for (unsigned k = 0; k < hierarchy->description.tlb_count; k++)
+			empty(core->tlbs[k]);
+		empty(hierarchy->shared[i]);
+	}
+}
+
+size_t fm_hierarchy_shared_lines(const struct fm_hierarchy *hierarchy, struct fm_shared_line *ret_lines, size_t room)
+{
+	size_t count = fm_lines_list(hierarchy->lines, ret_lines, room);
+
+	for (size_t i = 0; i < count; i++)
+		ret_lines[i].line <<= hierarchy->line_shift;
+	return count;
+}
+
+void fm_core_counts_add(struct fm_core_counts *a, const struct fm_core_counts *b)
+{
+	/* nothing but uint64_t inside */
+	uint64_t *target = (uint64_t *)a;
+	const uint64_t *source = (const uint64_t *)b;
+
+	_Static_assert(sizeof(*a) % sizeof(uint64_t) == 0, "fm_core_counts holds numbers only");
+	for (size_t i = 0; i < sizeof(*a) / sizeof(uint64_t); i++)
+		target[i] += source[i];
+}

@@ -1,0 +1,25 @@
+/* System calls that matter to the engine.
+   SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef FATHOM_EXACT_PLUGIN_CALLS_H
+#define FATHOM_EXACT_PLUGIN_CALLS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	FM_CALL_READS = 1, /* writes into a buffer of the program */
+	FM_CALL_WAITS = 2, /* may wait for somebody else: does not hold the others up */
+	FM_CALL_EXECUTES = 4,
+	FM_CALL_EXITS = 8,
+	FM_CALL_EXITS_ALL = 16,
+	FM_CALL_CLONES = 32,
+	FM_CALL_FUTEX = 64,
+};
+
+/* What a call does, by its number on x86-64 or aarch64; 0 for all others, which are quick and keep the turn. */
+unsigned fm_call_kind(int64_t number, bool x86);
+
+/* Does this futex operation wait, rather than wake? */
+bool fm_futex_waits(uint64_t operation);
+
+#endif

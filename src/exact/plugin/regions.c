@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "exact/plugin/regions.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "exact/plugin/state.h"
+
+static void subtract_counts(struct fm_core_counts *target, const struct fm_core_counts *other)
+{
+	uint64_t *a = (uint64_t *)target;
+	const uint64_t *b = (const uint64_t *)other;
+
+	for (size_t i = 0; i < sizeof(*target) / sizeof(*a); i++)
+		a[i] -= b[i];
+}
+
+static void add_timing(struct fm_timing_counts *target, const struct fm_timing_counts *after,
+                       const struct fm_timing_counts *before)
+{
+	uint64_t *a = (uint64_t *)target;
+	const uint64_t *b = (const uint64_t *)after, *c = (const uint64_t *)before;
+
+	for (size_t i = 0; i < sizeof(*target) / sizeof(*a); i++)
+		a[i] += b[i] - c[i];
+}
+
+static struct fm_result_region *find_region(struct fm_engine_thread *thread, const char *name)
+{
+	struct fm_results *results = fm_engine.results;
+	struct fm_result_region *region = NULL;
+
+	pthread_mutex_lock(&fm_engine.mutex);
+	for (unsigned i = 0; i < results->region_count && !region; i++)
+		if (results->regions[i].thread == thread->index && !strcmp(results->regions[i].name, name))
+			region = &results->regions[i];
+	if (!region && results->region_count < FM_RESULT_REGIONS_MAX) {
+		region = &results->regions[results->region_count++];
+		region->thread = thread->index;
+		snprintf(region->name, sizeof(region->name), "%s", name);
+	}
+	results->lost_regions += !region;
+	pthread_mutex_unlock(&fm_engine.mutex);
+	return region;
+}
+
+void fm_region_begin(struct fm_engine_thread *thread, const char *name)
+{
+	struct fm_result_region *region = find_region(thread, name);
+	struct fm_engine_open *open;
+
+	if (!region || thread->open_count == FM_ENGINE_OPEN_MAX)
+		return;
+	if (!strcmp(name, fm_engine.region_only)) {
+		uint64_t instance = region->instances + 1; /* counted from one, as people do */
+
+		thread->tracing = instance >= fm_engine.first_instance && instance <= fm_engine.last_instance;
+	}
+	fm_engine_settle(thread);
+	open = &thread->open[thread->open_count++];
+	open->region = region;
+	open->instructions = thread->record->instructions;
+	if (thread->core) {
+		open->counts = thread->core->counts;
+		open->timing = fm_engine.results->timings[thread->core->index];
+	}
+	region->depth++;
+}
+
+void fm_region_end(struct fm_engine_thread *thread, const char *name)
+{
+	unsigned at = thread->open_count;
+	struct fm_engine_open *open;
+	struct fm_core_counts spent;
+
+	while (at > 0 && strcmp(thread->open[at - 1].region->name, name))
+		at--;
+	if (!at)
+		return; /* an end without a begin */
+	fm_engine_settle(thread);
+	open = &thread->open[at - 1];
+	open->region->instances++;
+	open->region->depth--;
+	open->region->instructions += thread->record->instructions - open->instructions;
+	if (thread->core) {
+		spent = thread->core->counts;
+		subtract_counts(&spent, &open->counts);
+		fm_core_counts_add(&open->region->counts, &spent);
+		add_timing(&open->region->timing, &fm_engine.results->timings[thread->core->index], &open->timing);
+	}
+	thread->open_count = at - 1;
+	if (!strcmp(name, fm_engine.region_only))
+		thread->tracing = false;
+}

@@ -1,0 +1,13 @@
+/* Marked regions of the program.
+   SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef FATHOM_EXACT_PLUGIN_REGIONS_H
+#define FATHOM_EXACT_PLUGIN_REGIONS_H
+
+struct fm_engine_thread;
+
+void fm_region_begin(struct fm_engine_thread *thread, const char *name);
+
+/* Ends the innermost region of that name; an end without a begin is passed over. */
+void fm_region_end(struct fm_engine_thread *thread, const char *name);
+
+#endif
