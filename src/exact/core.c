@@ -361,7 +361,7 @@ static struct fetched access_memory(struct fm_core_timing *timing, const struct 
 	return fetched;
 }
 
-static enum fm_stall latency_cause(const struct fm_core_timing *timing, unsigned served)
+static enum fm_stall latency_cause(unsigned served)
 {
 	static const enum fm_stall by_level[] = {FM_STALL_first, FM_STALL_latency_second, FM_STALL_latency_third,
 	                                         FM_STALL_latency_third};
@@ -372,7 +372,6 @@ static enum fm_stall latency_cause(const struct fm_core_timing *timing, unsigned
 		return FM_STALL_latency_remote;
 	if (served == FM_SERVED_CORE)
 		return FM_STALL_latency_core;
-	(void)timing;
 	return by_level[served];
 }
 
@@ -487,7 +486,7 @@ void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction 
 			queued = fetched.queued;
 			cause = fetched.translation > fetched.ready - at - fetched.translation
 			            ? FM_STALL_translation
-			            : latency_cause(timing, fetched.served);
+			            : latency_cause(fetched.served);
 			queue_cause = bandwidth_cause(fetched.served);
 		}
 	}

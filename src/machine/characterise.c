@@ -467,7 +467,6 @@ int fm_machine_characterise(const struct fm_characterise_options *options, struc
 		return fm_error_set(error, ENOMEM, "out of memory");
 	budget = options->budget_seconds > 0 ? options->budget_seconds : budgets[options->effort];
 	session.deadline_ns = fm_clock_now() + (uint64_t)(budget * 1e9);
-	session.progress_seconds = budget;
 	fm_random_seed(&session.random, options->seed);
 	session.memory_limit = fm_memory_available() / 2;
 	status = fm_topology_read(&session.topology, error);

@@ -42,7 +42,6 @@ struct fm_session {
 	void *progress_context;
 	const char *phase;
 	double phase_begin, phase_end; /* shares of the whole */
-	double progress_seconds;       /* the whole */
 };
 
 /* Seconds until the deadline; 0 when it has passed. */

@@ -257,32 +257,6 @@ unsigned fm_topology_node_of(unsigned cpu)
 	return 0;
 }
 
-void fm_cpu_list_cores(const struct fm_cpu_list *list, struct fm_cpu_list *ret_cores)
-{
-	long long taken[FM_CPUS_MAX][2];
-
-	ret_cores->count = 0;
-	for (unsigned i = 0; i < list->count; i++) {
-		char path[96];
-		long long core = list->cpu[i], package = 0;
-		unsigned j;
-
-		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/topology/core_id", list->cpu[i]);
-		fm_text_read_number(path, &core);
-		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/topology/physical_package_id",
-		         list->cpu[i]);
-		fm_text_read_number(path, &package);
-		for (j = 0; j < ret_cores->count; j++)
-			if (taken[j][0] == core && taken[j][1] == package)
-				break;
-		if (j < ret_cores->count)
-			continue;
-		taken[j][0] = core;
-		taken[j][1] = package;
-		ret_cores->cpu[ret_cores->count++] = list->cpu[i];
-	}
-}
-
 /* What the innermost control group with a limit leaves, or UINT64_MAX. Version 2 only: version 1 hosts report it in
    MemAvailable of their containers' lxcfs or not at all. */
 static uint64_t control_group_available(void)

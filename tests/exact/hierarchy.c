@@ -150,7 +150,7 @@ static void strides_and_splits(void **state)
 /* LRU stack distances: a random trace, against a list kept by hand. */
 static void stack_distances(void **state)
 {
-	enum { LINES = 400, ACCESSES = 20000, WAYS = 128 };
+	enum { LINES = 400, ACCESSES = 20000 };
 	struct fm_machine_description description;
 	struct fm_hierarchy *hierarchy;
 	struct fm_error error;
@@ -327,9 +327,6 @@ static void prefetchers_run_ahead(void **state)
 
 	(void)state;
 	hierarchy = machine(INCLUSIVE);
-	hierarchy->description.caches[1].streams = 0;
-	fm_hierarchy_destroy(hierarchy);
-	hierarchy = machine("cache L3 size=512KiB ways=16 latency=40 shared=4 inclusion=inclusive");
 	/* the prefetcher of the second level, added by hand */
 	hierarchy->description.caches[1].adjacent = 1;
 	counts = &fm_hierarchy_core(hierarchy, 0)->counts;
@@ -348,6 +345,39 @@ static void prefetchers_run_ahead(void **state)
 	fm_hierarchy_destroy(hierarchy);
 }
 
+/* A stream of either direction is followed after three lines of a page; random lines are not. */
+static void streams_are_followed(void **state)
+{
+	(void)state;
+	for (int direction = -1; direction <= 1; direction++) {
+		struct fm_hierarchy *hierarchy = machine(INCLUSIVE);
+		const uint64_t lines = (1 << 20) / LINE;
+		struct fm_simulated_core *core;
+		struct fm_random random;
+
+		hierarchy->description.caches[1].streams = 16;
+		hierarchy->description.caches[1].distance = 8;
+		core = fm_hierarchy_core(hierarchy, 0);
+		fm_random_seed(&random, 1);
+		for (uint64_t i = 0; i < lines; i++) {
+			uint64_t line = direction > 0   ? i
+			                : direction < 0 ? lines - 1 - i
+			                                : fm_random_below(&random, 1 << 24);
+
+			fm_hierarchy_access(hierarchy, core, line * LINE, 8, FM_ACCESS_LOAD);
+		}
+		if (direction) {
+			/* 64 lines a page, of which the first three train */
+			assert_int_equal(core->counts.caches[1].lines_prefetch, lines / 64 * 61);
+			assert_int_equal(core->counts.caches[1].prefetch_hits, lines / 64 * 61);
+			assert_int_equal(core->counts.memory_reads, lines);
+		} else {
+			assert_true(core->counts.caches[1].lines_prefetch < lines / 100);
+		}
+		fm_hierarchy_destroy(hierarchy);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -363,6 +393,7 @@ int main(void)
 	    cmocka_unit_test(memory_has_homes),
 	    cmocka_unit_test(translation),
 	    cmocka_unit_test(prefetchers_run_ahead),
+	    cmocka_unit_test(streams_are_followed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
