@@ -283,7 +283,7 @@ static void charge_writes(struct fm_core_timing *timing, const struct fm_core_co
 }
 
 /* One access at `now`. `demand` loads mark the pending cycles. */
-static struct fetched access_memory(struct fm_core_timing *timing, const struct fm_memory_access *access, uint64_t now)
+static struct fetched access_memory(struct fm_core_timing *timing, struct fm_memory_access *access, uint64_t now)
 {
 	const struct fm_machine_description *description = &timing->hierarchy->description;
 	struct fm_core_counts *counts = &timing->core->counts;
@@ -296,6 +296,7 @@ static struct fetched access_memory(struct fm_core_timing *timing, const struct 
 
 	fetched.served = fm_hierarchy_access(timing->hierarchy, timing->core, access->address, access->bytes,
 	                                     (enum fm_access)access->access);
+	access->served = (uint8_t)fetched.served;
 	for (unsigned i = 0; i < description->tlb_count; i++)
 		if (counts->tlb_misses[i] != before.tlb_misses[i])
 			fetched.translation += description->tlbs[i].penalty;
@@ -432,7 +433,7 @@ static uint64_t retire(struct fm_core_timing *timing, uint64_t done, enum fm_sta
 }
 
 void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction *instruction,
-                     const struct fm_memory_access *accesses, unsigned count)
+                     struct fm_memory_access *accesses, unsigned count)
 {
 	const struct fm_core_description *shape = timing->shape;
 	unsigned loads = 0, stores = 0;

@@ -26,6 +26,7 @@ struct fm_memory_access {
 	uint64_t address;
 	uint8_t bytes;
 	uint8_t access; /* enum fm_access */
+	uint8_t served; /* who served it, once it was executed */
 };
 
 enum fm_stall {
@@ -57,7 +58,7 @@ int fm_core_timing_create(struct fm_hierarchy *hierarchy, unsigned core, struct 
 void fm_core_timing_destroy(struct fm_core_timing *timing);
 
 void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction *instruction,
-                     const struct fm_memory_access *accesses, unsigned count);
+                     struct fm_memory_access *accesses, unsigned count);
 
 /* Account for all cycles up to the retirement of what was fed. The counts so far; they may be read at any time, but
    without this they lag behind. */

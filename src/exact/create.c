@@ -15,9 +15,20 @@ static unsigned shift_of(uint64_t power)
 
 static uint64_t never_found;
 
+/* The fast path finds nothing from now on. */
+static void look_carefully(struct fm_simulated_core *core)
+{
+	core->view.page_lines = &never_found;
+	core->view.page_mask = 0;
+	core->view.page_ways = 0;
+}
+
 void fm_hierarchy_share(struct fm_hierarchy *hierarchy)
 {
 	hierarchy->concurrent = hierarchy->careful = true;
+	hierarchy->access_slowly = fm_hierarchy_access_any;
+	for (unsigned i = 0; i < hierarchy->core_count; i++)
+		look_carefully(&hierarchy->cores[i]);
 }
 
 static int create_core(struct fm_hierarchy *hierarchy, unsigned index)
@@ -33,7 +44,7 @@ static int create_core(struct fm_hierarchy *hierarchy, unsigned index)
 		                                      cache->replacement);
 		if (!core->arrays[level])
 			return -ENOMEM;
-		hierarchy->memory_bytes += core->arrays[level]->sets * cache->ways * sizeof(uint64_t);
+		hierarchy->memory_bytes += fm_array_bytes(core->arrays[level]);
 		if (cache->streams > most_streams)
 			most_streams = cache->streams;
 	}
@@ -44,21 +55,51 @@ static int create_core(struct fm_hierarchy *hierarchy, unsigned index)
 		if (!core->tlbs[i])
 			return -ENOMEM;
 	}
-	core->streams = calloc(1, sizeof(*core->streams) + (most_streams + 1) * sizeof(struct stream));
+	core->streams = fm_memory_apart(1, sizeof(*core->streams) + (most_streams + 1) * sizeof(struct stream));
 	if (!core->streams)
 		return -ENOMEM;
 	core->streams->count = most_streams;
-	core->first_lines = core->arrays[0]->entries;
-	core->first_mask = core->arrays[0]->mask;
-	core->first_ways = core->arrays[0]->ways;
-	if (core->arrays[0]->replacement != FM_REPLACEMENT_LRU || (!core->first_mask && core->arrays[0]->sets > 1))
+	core->view.first_lines = core->arrays[0]->entries;
+	core->view.first_mask = core->arrays[0]->mask;
+	core->view.first_ways = core->arrays[0]->stride;
+	if (core->arrays[0]->replacement != FM_REPLACEMENT_LRU || (!core->view.first_mask && core->arrays[0]->sets > 1))
 		hierarchy->careful = true;
-	core->page_lines = core->tlbs[0] ? core->tlbs[0]->entries : &never_found;
-	core->page_mask = core->tlbs[0] ? core->tlbs[0]->mask : 0;
-	core->page_ways = core->tlbs[0] ? core->tlbs[0]->ways : 0;
-	if (core->tlbs[0] && !core->page_mask && core->tlbs[0]->sets > 1)
+	core->view.line_shift = hierarchy->line_shift;
+	core->view.page_shift = hierarchy->page_shift;
+	if (core->tlbs[0] && !core->tlbs[0]->mask && core->tlbs[0]->sets > 1)
 		hierarchy->careful = true;
+	if (hierarchy->careful || !core->tlbs[0]) {
+		look_carefully(core);
+	} else {
+		core->view.page_lines = core->tlbs[0]->entries;
+		core->view.page_mask = core->tlbs[0]->mask;
+		core->view.page_ways = core->tlbs[0]->stride;
+	}
 	return 0;
+}
+
+/* Is this a machine for quick.c? Its translation buffers are always LRU. */
+static bool is_plain(const struct fm_hierarchy *hierarchy)
+{
+	const struct fm_machine_description *description = &hierarchy->description;
+
+	for (unsigned i = 0; i < description->cache_count; i++)
+		if (description->caches[i].replacement != FM_REPLACEMENT_LRU ||
+		    description->caches[i].inclusion == FM_INCLUSION_VICTIM)
+			return false;
+	return description->cache_count == 3 && hierarchy->private_caches == 2;
+}
+
+static void choose_access(struct fm_hierarchy *hierarchy)
+{
+	hierarchy->access_slowly = fm_hierarchy_access_any;
+	if (!is_plain(hierarchy))
+		return;
+	hierarchy->access_slowly = fm_hierarchy_access_quick;
+#if defined(FATHOM_HAS_AVX2_SIMULATOR)
+	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
+		hierarchy->access_slowly = fm_hierarchy_access_avx2;
+#endif
 }
 
 int fm_hierarchy_create(const struct fm_machine_description *description, struct fm_hierarchy **ret_hierarchy,
@@ -70,7 +111,7 @@ int fm_hierarchy_create(const struct fm_machine_description *description, struct
 int fm_hierarchy_create_in(const struct fm_machine_description *description, struct fm_simulated_core *cores,
                            struct fm_hierarchy **ret_hierarchy, struct fm_error *error)
 {
-	struct fm_hierarchy *hierarchy = calloc(1, sizeof(*hierarchy));
+	struct fm_hierarchy *hierarchy = fm_memory_apart(1, sizeof(*hierarchy));
 	const struct fm_cache_description *last = &description->caches[description->cache_count - 1];
 
 	if (!hierarchy)
@@ -81,13 +122,14 @@ int fm_hierarchy_create_in(const struct fm_machine_description *description, str
 	hierarchy->core_count = description->sockets * description->cores;
 	hierarchy->prefetch = true;
 	hierarchy->private_caches = description->cache_count - (last->shared_by > 1 ? 1 : 0);
+	choose_access(hierarchy);
 	hierarchy->cores_are_ours = !cores;
-	hierarchy->cores = cores ? cores : calloc(hierarchy->core_count, sizeof(*hierarchy->cores));
-	hierarchy->active = calloc(hierarchy->core_count, sizeof(*hierarchy->active));
-	hierarchy->shared = calloc(hierarchy->core_count, sizeof(*hierarchy->shared));
+	hierarchy->cores = cores ? cores : fm_memory_apart(hierarchy->core_count, sizeof(*hierarchy->cores));
+	hierarchy->active = fm_memory_apart(hierarchy->core_count, sizeof(*hierarchy->active));
+	hierarchy->shared = fm_memory_apart(hierarchy->core_count, sizeof(*hierarchy->shared));
 	hierarchy->pages = fm_pages_create();
 	hierarchy->lines = fm_lines_create();
-	hierarchy->pairs = calloc((size_t)hierarchy->core_count * hierarchy->core_count, sizeof(*hierarchy->pairs));
+	hierarchy->pairs = fm_memory_apart((size_t)hierarchy->core_count * hierarchy->core_count, sizeof(*hierarchy->pairs));
 	if (!hierarchy->cores || !hierarchy->active || !hierarchy->shared || !hierarchy->pages || !hierarchy->lines ||
 	    !hierarchy->pairs || !hierarchy->private_caches) {
 		fm_hierarchy_destroy(hierarchy);
@@ -113,7 +155,7 @@ struct fm_simulated_core *fm_hierarchy_core(struct fm_hierarchy *hierarchy, unsi
 	core = &hierarchy->cores[index];
 	if (core->active)
 		return core;
-	if (!core->first_lines && create_core(hierarchy, index))
+	if (!core->view.first_lines && create_core(hierarchy, index))
 		return NULL;
 	if (hierarchy->private_caches < description->cache_count) {
 		unsigned group = index / last->shared_by;
@@ -123,7 +165,7 @@ struct fm_simulated_core *fm_hierarchy_core(struct fm_hierarchy *hierarchy, unsi
 			                                           last->ways, last->replacement);
 			if (!hierarchy->shared[group])
 				return NULL;
-			hierarchy->memory_bytes += last->bytes / description->line_bytes * sizeof(uint64_t);
+			hierarchy->memory_bytes += fm_array_bytes(hierarchy->shared[group]);
 		}
 		core->arrays[description->cache_count - 1] = hierarchy->shared[group];
 	}
@@ -160,7 +202,7 @@ void fm_hierarchy_destroy(struct fm_hierarchy *hierarchy)
 static void empty(struct fm_array *array)
 {
 	if (array)
-		memset(array->entries, 0, array->sets * array->ways * sizeof(*array->entries));
+		memset(array->entries, 0, fm_array_bytes(array));
 }
 
 void fm_hierarchy_flush(struct fm_hierarchy *hierarchy)

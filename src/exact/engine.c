@@ -234,6 +234,7 @@ static const struct fm_results *map(const char *path)
 	if (results->magic == FM_RESULT_MAGIC && results->thread_count <= FM_RESULT_THREADS_MAX &&
 	    results->region_count <= FM_RESULT_REGIONS_MAX && results->module_count <= FM_RESULT_MODULES_MAX &&
 	    results->exec_count <= FM_RESULT_EXECS_MAX && results->line_count <= FM_RESULT_LINES_MAX &&
+	    results->site_count <= FM_RESULT_SITES_MAX && results->object_count <= FM_RESULT_OBJECTS_MAX &&
 	    results->core_count <= FM_SIMULATED_CORES_MAX)
 		return results;
 	munmap((void *)results, sizeof(*results));

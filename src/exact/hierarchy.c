@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "exact/array.h"
+#include "exact/parts.h"
 #include "exact/streams.h"
 #include "exact/tables.h"
+
 
 /* Locks. The fast path of a core takes its own for the length of one look-up; whatever concerns several cores happens
    under the lock of the hierarchy, which takes cores' locks one at a time. Nobody waits for the hierarchy's lock while
@@ -31,7 +33,7 @@ static void unlock(struct fm_hierarchy *hierarchy, atomic_flag *flag)
 }
 
 /* Where a line lives in memory. */
-static bool is_remote(const struct fm_hierarchy *hierarchy, const struct fm_simulated_core *core, uint64_t line)
+bool fm_hierarchy_is_remote(const struct fm_hierarchy *hierarchy, const struct fm_simulated_core *core, uint64_t line)
 {
 	uint64_t page = line >> (hierarchy->page_shift - hierarchy->line_shift);
 	const struct fm_page_leaf *leaf;
@@ -39,13 +41,14 @@ static bool is_remote(const struct fm_hierarchy *hierarchy, const struct fm_simu
 	if (hierarchy->description.sockets == 1)
 		return false;
 	leaf = fm_pages_leaf(hierarchy->pages, page);
-	return leaf && leaf->home[page % FM_LEAF_PAGES] && leaf->home[page % FM_LEAF_PAGES] != core->socket + 1;
+	return leaf && fm_page_home(leaf->pages[page % FM_LEAF_PAGES]) &&
+	       fm_page_home(leaf->pages[page % FM_LEAF_PAGES]) != core->socket + 1;
 }
 
 static void write_memory(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line)
 {
 	core->counts.memory_writes++;
-	core->counts.memory_writes_remote += is_remote(hierarchy, core, line);
+	core->counts.memory_writes_remote += fm_hierarchy_is_remote(hierarchy, core, line);
 }
 
 /* Evictions. What goes out of a cache because of `core` is counted there. */
@@ -61,7 +64,7 @@ static bool has_shared(const struct fm_hierarchy *hierarchy)
 }
 
 /* Every private copy below an inclusive cache must go with its line; true when one was modified. */
-static bool back_invalidate(struct fm_hierarchy *hierarchy, const struct fm_array *shared, uint64_t line)
+bool fm_hierarchy_back_invalidate(struct fm_hierarchy *hierarchy, const struct fm_array *shared, uint64_t line)
 {
 	bool modified = false;
 
@@ -78,31 +81,32 @@ static bool back_invalidate(struct fm_hierarchy *hierarchy, const struct fm_arra
 	return modified;
 }
 
-static void insert_shared(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, unsigned state)
+void fm_hierarchy_insert_shared(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t *set,
+                              uint64_t line, unsigned state)
 {
 	unsigned level = last_cache(hierarchy);
 	struct fm_array *shared = core->arrays[level];
-	uint64_t gone = fm_array_insert(shared, line, state);
+	uint64_t gone = fm_array_insert_in(shared, set, line, state);
 	bool dirty;
 
 	if (!gone)
 		return;
 	dirty = (gone & FM_LINE_STATE) == FM_LINE_MODIFIED;
 	if (hierarchy->description.caches[level].inclusion == FM_INCLUSION_INCLUSIVE)
-		dirty |= back_invalidate(hierarchy, shared, gone >> FM_LINE_BITS);
+		dirty |= fm_hierarchy_back_invalidate(hierarchy, shared, FM_LINE_OF(gone));
 	if (dirty) {
 		core->counts.caches[level].lines_written++;
-		write_memory(hierarchy, core, gone >> FM_LINE_BITS);
+		write_memory(hierarchy, core, FM_LINE_OF(gone));
 	}
 }
 
 /* A line leaves the last private cache. */
-static void leave_private(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t entry)
+void fm_hierarchy_leave_private(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t entry)
 {
 	unsigned level = last_cache(hierarchy);
-	uint64_t line = entry >> FM_LINE_BITS;
+	uint64_t line = FM_LINE_OF(entry);
 	bool dirty = (entry & FM_LINE_STATE) == FM_LINE_MODIFIED;
-	uint64_t *below;
+	uint64_t *below, *set;
 
 	if (!has_shared(hierarchy)) {
 		if (dirty)
@@ -111,23 +115,21 @@ static void leave_private(struct fm_hierarchy *hierarchy, struct fm_simulated_co
 	}
 	if (!dirty && hierarchy->description.caches[level].inclusion != FM_INCLUSION_VICTIM)
 		return;
-	below = fm_array_find(core->arrays[level], line);
+	set = fm_array_set(core->arrays[level], line);
+	below = fm_array_find_in(core->arrays[level], set, line);
 	if (below) {
 		if (dirty)
-			*below = line << FM_LINE_BITS | FM_LINE_MODIFIED;
+			*below = FM_LINE_KEY(line) | FM_LINE_MODIFIED;
 	} else {
-		insert_shared(hierarchy, core, line, dirty ? FM_LINE_MODIFIED : FM_LINE_EXCLUSIVE);
+		fm_hierarchy_insert_shared(hierarchy, core, set, line, dirty ? FM_LINE_MODIFIED : FM_LINE_EXCLUSIVE);
 	}
 }
-
-static void insert_private(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
-                           uint64_t line, unsigned state);
 
 /* A line leaves a private cache. */
 static void evict_private(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
                           uint64_t entry)
 {
-	uint64_t line = entry >> FM_LINE_BITS;
+	uint64_t line = FM_LINE_OF(entry);
 	bool dirty = (entry & FM_LINE_STATE) == FM_LINE_MODIFIED;
 	uint64_t *below;
 
@@ -135,19 +137,19 @@ static void evict_private(struct fm_hierarchy *hierarchy, struct fm_simulated_co
 		core->counts.caches[level].lines_written++;
 	if (level + 1 == hierarchy->private_caches) {
 		/* what a cache above still holds has not left the core */
-		leave_private(hierarchy, core, entry & ~(uint64_t)FM_LINE_PREFETCHED);
+		fm_hierarchy_leave_private(hierarchy, core, entry & ~(uint64_t)FM_LINE_PREFETCHED);
 		return;
 	}
 	if (!dirty)
 		return;
 	below = fm_array_find(core->arrays[level + 1], line);
 	if (below)
-		*below = line << FM_LINE_BITS | FM_LINE_MODIFIED;
+		*below = FM_LINE_KEY(line) | FM_LINE_MODIFIED;
 	else
-		insert_private(hierarchy, core, level + 1, line, FM_LINE_MODIFIED);
+		fm_hierarchy_insert_private(hierarchy, core, level + 1, line, FM_LINE_MODIFIED);
 }
 
-static void insert_private(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
+void fm_hierarchy_insert_private(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
                            uint64_t line, unsigned state)
 {
 	uint64_t gone;
@@ -167,15 +169,15 @@ struct found {
 	unsigned from;
 };
 
-/* A mask of cores, by number modulo 64, that touched the page and may be others than this one. */
-static uint64_t touched_by_others(struct fm_hierarchy *hierarchy, const struct fm_simulated_core *core, uint64_t line)
+/* A mask of cores, by number modulo FM_PAGE_CORES, that touched the page and may be others than this one. */
+uint64_t fm_hierarchy_touched_by_others(struct fm_hierarchy *hierarchy, const struct fm_simulated_core *core, uint64_t line)
 {
 	uint64_t page = line >> (hierarchy->page_shift - hierarchy->line_shift);
 	const struct fm_page_leaf *leaf = fm_pages_leaf(hierarchy->pages, page);
-	uint64_t cores = leaf ? leaf->cores[page % FM_LEAF_PAGES] : 0;
+	uint64_t cores = leaf ? fm_page_cores(leaf->pages[page % FM_LEAF_PAGES]) : 0;
 
-	/* with more than 64 cores another one may stand at our place of the mask */
-	return hierarchy->core_count > 64 ? cores : cores & ~(1ull << core->index);
+	/* with more cores than bits another one may stand at our place of the mask */
+	return hierarchy->core_count > FM_PAGE_CORES ? cores : cores & ~(1ull << core->index);
 }
 
 /* Look for copies in other cores that touched the page. With `take` they lose them, otherwise they keep them shared. */
@@ -183,13 +185,13 @@ static struct found ask_others(struct fm_hierarchy *hierarchy, struct fm_simulat
 {
 	struct found found = {0};
 	struct fm_shared_line *record;
-	uint64_t cores = touched_by_others(hierarchy, core, line);
+	uint64_t cores = fm_hierarchy_touched_by_others(hierarchy, core, line);
 
 	for (unsigned i = 0; cores && i < hierarchy->active_cores; i++) {
 		struct fm_simulated_core *other = hierarchy->active[i];
 		bool had = false, modified = false;
 
-		if (other == core || !(cores >> (other->index & 63) & 1))
+		if (other == core || !(cores >> other->index % FM_PAGE_CORES & 1))
 			continue;
 		lock(hierarchy, &other->lock);
 		for (unsigned level = 0; level < hierarchy->private_caches; level++) {
@@ -202,7 +204,7 @@ static struct found ask_others(struct fm_hierarchy *hierarchy, struct fm_simulat
 			if (take)
 				fm_array_remove(other->arrays[level], line);
 			else
-				*entry = line << FM_LINE_BITS | FM_LINE_SHARED;
+				*entry = FM_LINE_KEY(line) | FM_LINE_SHARED;
 		}
 		unlock(hierarchy, &other->lock);
 		if (!had)
@@ -221,7 +223,7 @@ static struct found ask_others(struct fm_hierarchy *hierarchy, struct fm_simulat
 		if (modified && !take) {
 			/* the reader gets the line and so does the level below */
 			other->counts.caches[hierarchy->private_caches - 1].lines_written++;
-			leave_private(hierarchy, other, line << FM_LINE_BITS | FM_LINE_MODIFIED);
+			fm_hierarchy_leave_private(hierarchy, other, FM_LINE_KEY(line) | FM_LINE_MODIFIED);
 		}
 	}
 	return found;
@@ -248,11 +250,8 @@ static void touch_page(struct fm_hierarchy *hierarchy, struct fm_simulated_core 
 {
 	struct fm_page_leaf *leaf = fm_pages_leaf(hierarchy->pages, page);
 
-	if (!leaf)
-		return;
-	if (!leaf->home[page % FM_LEAF_PAGES])
-		leaf->home[page % FM_LEAF_PAGES] = (uint8_t)(core->socket + 1);
-	leaf->cores[page % FM_LEAF_PAGES] |= 1ull << (core->index & 63);
+	if (leaf)
+		fm_page_touch(leaf, page, core);
 }
 
 /* Prefetching */
@@ -264,7 +263,7 @@ static void prefetch_line(struct fm_hierarchy *hierarchy, struct fm_simulated_co
 	if (fm_array_peek(core->arrays[level], line))
 		return;
 	/* a copy elsewhere is left alone: prefetchers do not fight for lines */
-	if (hierarchy->active_cores > 1 && touched_by_others(hierarchy, core, line))
+	if (hierarchy->active_cores > 1 && fm_hierarchy_touched_by_others(hierarchy, core, line))
 		for (unsigned i = 0; i < hierarchy->active_cores; i++) {
 			struct fm_simulated_core *other = hierarchy->active[i];
 
@@ -276,7 +275,7 @@ static void prefetch_line(struct fm_hierarchy *hierarchy, struct fm_simulated_co
 		unsigned served =
 		    has_shared(hierarchy) && fm_array_peek(core->arrays[last], line) ? last : FM_SERVED_MEMORY;
 
-		if (served == FM_SERVED_MEMORY && is_remote(hierarchy, core, line))
+		if (served == FM_SERVED_MEMORY && fm_hierarchy_is_remote(hierarchy, core, line))
 			served = FM_SERVED_REMOTE;
 		if (!core->on_prefetch(core->prefetch_context, line, served))
 			return;
@@ -284,7 +283,8 @@ static void prefetch_line(struct fm_hierarchy *hierarchy, struct fm_simulated_co
 	touch_page(hierarchy, core, line >> (hierarchy->page_shift - hierarchy->line_shift));
 	core->counts.caches[level].lines_prefetch++;
 	if (has_shared(hierarchy)) {
-		uint64_t *below = fm_array_find(core->arrays[last], line);
+		uint64_t *set = fm_array_set(core->arrays[last], line);
+		uint64_t *below = fm_array_find_in(core->arrays[last], set, line);
 		enum fm_inclusion inclusion = hierarchy->description.caches[last].inclusion;
 
 		if (below) {
@@ -292,18 +292,18 @@ static void prefetch_line(struct fm_hierarchy *hierarchy, struct fm_simulated_co
 
 			if (inclusion == FM_INCLUSION_VICTIM)
 				fm_array_remove(core->arrays[last], line);
-			insert_private(hierarchy, core, level, line,
+			fm_hierarchy_insert_private(hierarchy, core, level, line,
 			               (inclusion == FM_INCLUSION_VICTIM ? state : FM_LINE_EXCLUSIVE) |
 			                   FM_LINE_PREFETCHED);
 			return;
 		}
 		core->counts.caches[last].lines_prefetch++;
 		if (inclusion != FM_INCLUSION_VICTIM)
-			insert_shared(hierarchy, core, line, FM_LINE_EXCLUSIVE);
+			fm_hierarchy_insert_shared(hierarchy, core, set, line, FM_LINE_EXCLUSIVE);
 	}
 	core->counts.memory_reads++;
-	core->counts.memory_reads_remote += is_remote(hierarchy, core, line);
-	insert_private(hierarchy, core, level, line, FM_LINE_EXCLUSIVE | FM_LINE_PREFETCHED);
+	core->counts.memory_reads_remote += fm_hierarchy_is_remote(hierarchy, core, line);
+	fm_hierarchy_insert_private(hierarchy, core, level, line, FM_LINE_EXCLUSIVE | FM_LINE_PREFETCHED);
 }
 
 /* Four places for a page, chosen by its number. */
@@ -323,7 +323,7 @@ static struct stream *find_stream(struct fm_stream_table *table, uint64_t page)
 }
 
 /* A demand access reached the cache with the prefetchers. */
-static void train(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level, uint64_t line,
+void fm_hierarchy_train(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level, uint64_t line,
                   bool miss)
 {
 	const struct fm_cache_description *cache = &hierarchy->description.caches[level];
@@ -369,17 +369,18 @@ static void train(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core
 }
 
 /* The prefetchers sit at the first cache below the first that has any. */
-static bool prefetches(const struct fm_hierarchy *hierarchy, unsigned level)
+bool fm_hierarchy_prefetches(const struct fm_hierarchy *hierarchy, unsigned level)
 {
 	const struct fm_cache_description *cache = &hierarchy->description.caches[level];
 
-	return hierarchy->prefetch && level < hierarchy->private_caches && (cache->adjacent || cache->streams);
+	return cache->adjacent || cache->streams;
 }
 
 /* Demand accesses */
 
 /* Fetch a line into all private caches from `level` up. Returns who served it. */
-static unsigned fetch(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, bool store)
+static unsigned fetch(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line,
+                          uint64_t *last_set, bool store)
 {
 	unsigned last = last_cache(hierarchy), served = FM_SERVED_MEMORY, state = FM_LINE_EXCLUSIVE;
 	struct found found = {0};
@@ -405,7 +406,7 @@ static unsigned fetch(struct fm_hierarchy *hierarchy, struct fm_simulated_core *
 		found = ask_others(hierarchy, core, line, store);
 	if (served == FM_SERVED_MEMORY && has_shared(hierarchy)) {
 		struct fm_cache_counts *counts = &core->counts.caches[last];
-		uint64_t *entry = fm_array_find(core->arrays[last], line);
+		uint64_t *entry = fm_array_find_in(core->arrays[last], last_set, line);
 
 		*(store ? (entry ? &counts->store_hits : &counts->store_misses)
 		        : (entry ? &counts->load_hits : &counts->load_misses)) += 1;
@@ -419,7 +420,7 @@ static unsigned fetch(struct fm_hierarchy *hierarchy, struct fm_simulated_core *
 		} else {
 			*(store ? &counts->lines_ownership : &counts->lines_demand) += 1;
 			if (hierarchy->description.caches[last].inclusion != FM_INCLUSION_VICTIM)
-				insert_shared(hierarchy, core, line, FM_LINE_EXCLUSIVE);
+				fm_hierarchy_insert_shared(hierarchy, core, last_set, line, FM_LINE_EXCLUSIVE);
 		}
 	}
 	if (found.any) {
@@ -429,7 +430,7 @@ static unsigned fetch(struct fm_hierarchy *hierarchy, struct fm_simulated_core *
 			state = FM_LINE_SHARED;
 	} else if (served == FM_SERVED_MEMORY) {
 		core->counts.memory_reads++;
-		if (is_remote(hierarchy, core, line)) {
+		if (fm_hierarchy_is_remote(hierarchy, core, line)) {
 			core->counts.memory_reads_remote++;
 			served = FM_SERVED_REMOTE;
 		}
@@ -441,7 +442,7 @@ static unsigned fetch(struct fm_hierarchy *hierarchy, struct fm_simulated_core *
 	/* One copy is responsible for what was changed: the first cache after a store, else the one furthest down. */
 	for (unsigned fill = served < hierarchy->private_caches ? served : hierarchy->private_caches; fill-- > 1;) {
 		*(store ? &core->counts.caches[fill].lines_ownership : &core->counts.caches[fill].lines_demand) += 1;
-		insert_private(hierarchy, core, fill, line,
+		fm_hierarchy_insert_private(hierarchy, core, fill, line,
 		               store && state == FM_LINE_SHARED ? FM_LINE_EXCLUSIVE : state);
 		if (state == FM_LINE_MODIFIED)
 			state = FM_LINE_EXCLUSIVE;
@@ -449,7 +450,7 @@ static unsigned fetch(struct fm_hierarchy *hierarchy, struct fm_simulated_core *
 	if (state == FM_LINE_MODIFIED && hierarchy->private_caches > 1)
 		state = FM_LINE_EXCLUSIVE;
 	*(store ? &core->counts.caches[0].lines_ownership : &core->counts.caches[0].lines_demand) += 1;
-	insert_private(hierarchy, core, 0, line, store ? FM_LINE_MODIFIED : state);
+	fm_hierarchy_insert_private(hierarchy, core, 0, line, store ? FM_LINE_MODIFIED : state);
 	return served;
 }
 
@@ -458,18 +459,19 @@ static unsigned miss_line(struct fm_hierarchy *hierarchy, struct fm_simulated_co
 {
 	struct fm_cache_counts *counts = &core->counts.caches[0];
 	const struct fm_array *last = core->arrays[last_cache(hierarchy)];
-	const char *set = (const char *)fm_array_set(last, line);
+	uint64_t *last_set = fm_array_set(last, line);
 	unsigned served;
 
 	/* its set is likely needed, and far away: have it fetched while the private caches are searched */
-	for (size_t at = 0; at < last->ways * sizeof(uint64_t); at += 64)
-		__builtin_prefetch(set + at, 1);
+	for (unsigned way = 0; way < last->stride; way += 64 / sizeof(*last_set))
+		__builtin_prefetch(last_set + way, 1);
 	lock(hierarchy, &hierarchy->lock);
 	*(store ? &counts->store_misses : &counts->load_misses) += 1;
-	served = fetch(hierarchy, core, line, store);
-	for (unsigned level = 1; level < hierarchy->private_caches && level <= served; level++)
-		if (prefetches(hierarchy, level))
-			train(hierarchy, core, level, line, level != served);
+	served = fetch(hierarchy, core, line, last_set, store);
+	if (hierarchy->prefetch)
+		for (unsigned level = 1; level < hierarchy->private_caches && level <= served; level++)
+			if (fm_hierarchy_prefetches(hierarchy, level))
+				fm_hierarchy_train(hierarchy, core, level, line, level != served);
 	unlock(hierarchy, &hierarchy->lock);
 	return served;
 }
@@ -487,17 +489,17 @@ static unsigned upgrade_line(struct fm_hierarchy *hierarchy, struct fm_simulated
 	/* it may have been taken away between the two locks; then it comes back modified all the same */
 	entry = fm_array_peek(core->arrays[0], line);
 	if (entry)
-		*entry = line << FM_LINE_BITS | FM_LINE_MODIFIED;
+		*entry = FM_LINE_KEY(line) | FM_LINE_MODIFIED;
 	unlock(hierarchy, &core->lock);
 	if (!entry)
-		insert_private(hierarchy, core, 0, line, FM_LINE_MODIFIED);
+		fm_hierarchy_insert_private(hierarchy, core, 0, line, FM_LINE_MODIFIED);
 	unlock(hierarchy, &hierarchy->lock);
 	return FM_SERVED_CORE;
 }
 
 /* One line of a demand access. */
-static inline unsigned access_line(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line,
-                                   bool store)
+static unsigned access_line(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line,
+                                bool store)
 {
 	struct fm_cache_counts *counts = &core->counts.caches[0];
 	uint64_t *entry;
@@ -523,7 +525,7 @@ static inline unsigned access_line(struct fm_hierarchy *hierarchy, struct fm_sim
 	return 0;
 }
 
-static void translate(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t page)
+void fm_hierarchy_translate(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t page)
 {
 	bool known = false;
 
@@ -560,15 +562,44 @@ static unsigned store_past(struct fm_hierarchy *hierarchy, struct fm_simulated_c
 	core->counts.nontemporal_lines++;
 	write_memory(hierarchy, core, line);
 	unlock(hierarchy, &hierarchy->lock);
-	return is_remote(hierarchy, core, line) ? FM_SERVED_REMOTE : FM_SERVED_MEMORY;
+	return fm_hierarchy_is_remote(hierarchy, core, line) ? FM_SERVED_REMOTE : FM_SERVED_MEMORY;
 }
 
-unsigned fm_hierarchy_access_slowly(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address,
-                                    unsigned bytes, enum fm_access access)
+/* One line of any access. */
+static unsigned access_one(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line,
+                               enum fm_access access)
+{
+	uint64_t page = line >> (hierarchy->page_shift - hierarchy->line_shift);
+
+	if (core->view.page_lines[(page & core->view.page_mask) * core->view.page_ways] != (FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE))
+		fm_hierarchy_translate(hierarchy, core, page);
+	if (access == FM_ACCESS_LOAD)
+		return access_line(hierarchy, core, line, false);
+	if (access == FM_ACCESS_STORE)
+		return access_line(hierarchy, core, line, true);
+	return store_past(hierarchy, core, line);
+}
+
+static __attribute__((noinline)) unsigned access_split(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core,
+                                                       uint64_t line, uint64_t end, enum fm_access access)
+{
+	unsigned slowest = 0;
+
+	core->counts.splits++;
+	for (; line <= end; line++) {
+		unsigned served = access_one(hierarchy, core, line, access);
+
+		if (served > slowest)
+			slowest = served;
+	}
+	return slowest;
+}
+
+unsigned fm_hierarchy_access_any(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address,
+                                 unsigned bytes, enum fm_access access)
 {
 	uint64_t line = address >> hierarchy->line_shift;
 	uint64_t end = (address + (bytes ? bytes - 1 : 0)) >> hierarchy->line_shift;
-	unsigned slowest = 0;
 
 	if (access == FM_ACCESS_LOAD) {
 		core->counts.loads++;
@@ -578,19 +609,7 @@ unsigned fm_hierarchy_access_slowly(struct fm_hierarchy *hierarchy, struct fm_si
 		core->counts.store_bytes += bytes;
 		core->counts.nontemporal_stores += access == FM_ACCESS_STORE_NONTEMPORAL;
 	}
-	core->counts.splits += line != end;
-	for (; line <= end; line++) {
-		uint64_t page = line >> (hierarchy->page_shift - hierarchy->line_shift);
-		unsigned served;
-
-		if (core->page_lines[(page & core->page_mask) * core->page_ways] !=
-		    (page << FM_LINE_BITS | FM_LINE_EXCLUSIVE))
-			translate(hierarchy, core, page);
-		served = access == FM_ACCESS_STORE_NONTEMPORAL
-		             ? store_past(hierarchy, core, line)
-		             : access_line(hierarchy, core, line, access == FM_ACCESS_STORE);
-		if (served > slowest)
-			slowest = served;
-	}
-	return slowest;
+	if (__builtin_expect(line != end, 0))
+		return access_split(hierarchy, core, line, end, access);
+	return access_one(hierarchy, core, line, access);
 }

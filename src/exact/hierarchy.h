@@ -53,19 +53,25 @@ struct fm_core_counts {
 
 struct fm_array; /* the lines of one cache */
 
+/* What the fast path looks at. It does not change while the core is in use. */
+struct fm_fast_view {
+	/* the first cache */
+	uint64_t *first_lines;
+	uint64_t first_mask; /* sets-1, or 0 when the number of sets is no power of two */
+	unsigned first_ways;
+	/* and the first translation buffer; a machine without one has a buffer here that nothing is ever found in */
+	unsigned page_ways;
+	uint64_t *page_lines;
+	uint64_t page_mask;
+	unsigned line_shift, page_shift;
+};
+
 struct fm_simulated_core {
 	struct fm_core_counts counts;
 	unsigned index;
 	unsigned socket;
 	bool active;
-	/* the first cache, for the fast path */
-	uint64_t *first_lines;
-	uint64_t first_mask; /* sets-1, or 0 when the number of sets is no power of two */
-	unsigned first_ways;
-	/* and the first translation buffer; a machine without one has a buffer here that nothing is ever found in */
-	uint64_t *page_lines;
-	uint64_t page_mask;
-	unsigned page_ways;
+	struct fm_fast_view view;
 	struct fm_array *arrays[FM_SIMULATED_CACHES_MAX]; /* private ones are its own, the last may be shared */
 	struct fm_array *tlbs[FM_SIMULATED_TLBS_MAX];
 	uint64_t last_nontemporal_line;
@@ -85,7 +91,8 @@ struct fm_hierarchy {
 	struct fm_simulated_core **active; /* so many */
 	bool prefetch;                     /* on by default */
 	bool concurrent; /* several threads, each with a core of its own: set with fm_hierarchy_share() */
-	bool careful;    /* the fast path does not apply: concurrent, or not LRU, or no power of two of sets */
+	bool careful;    /* the fast path does not apply: concurrent, or not LRU, or no power of two of sets; the cores'
+	                    views then never hold what is looked for */
 	struct fm_simulated_core *cores;
 	bool cores_are_ours;
 	struct fm_array **shared; /* the last cache, by socket and group */
@@ -93,6 +100,8 @@ struct fm_hierarchy {
 	struct fm_line_table *lines; /* of lines that moved between cores */
 	uint64_t *pairs;             /* transfers from core to core, [from * core_count + to] */
 	atomic_flag lock;
+	unsigned (*access_slowly)(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address,
+	                          unsigned bytes, enum fm_access access);
 	size_t memory_bytes; /* what the simulator itself occupies, without the tables that grow */
 };
 
@@ -104,7 +113,12 @@ enum {
 	FM_LINE_STATE = 3,
 	FM_LINE_PREFETCHED = 4,
 	FM_LINE_BITS = 4,
+	FM_LINE_FLAGS = (1 << FM_LINE_BITS) - 1,
 };
+
+/* A line's entry without its state. The highest bit tells line 0 from an empty entry. */
+#define FM_LINE_KEY(line) ((uint64_t)(line) << FM_LINE_BITS | 1ull << 63)
+#define FM_LINE_OF(entry) ((uint64_t)(entry) << 1 >> (FM_LINE_BITS + 1))
 
 int fm_hierarchy_create(const struct fm_machine_description *description, struct fm_hierarchy **ret_hierarchy,
                         struct fm_error *error);
@@ -121,41 +135,54 @@ struct fm_simulated_core *fm_hierarchy_core(struct fm_hierarchy *hierarchy, unsi
 /* From now on several threads use the hierarchy at once. */
 void fm_hierarchy_share(struct fm_hierarchy *hierarchy);
 
-/* All but what the fast path below handles. Returns who served it (the slowest, when it touches two lines). */
-unsigned fm_hierarchy_access_slowly(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address,
-                                    unsigned bytes, enum fm_access access);
+/* All but what the fast path below handles. Returns who served it (the slowest, when it touches two lines). There is
+   one for all machines, and two quicker ones: see quick.c. */
+typedef unsigned fm_hierarchy_access_function(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core,
+                                              uint64_t address, unsigned bytes, enum fm_access access);
+fm_hierarchy_access_function fm_hierarchy_access_any, fm_hierarchy_access_quick, fm_hierarchy_access_avx2;
+
+/* The line used last in its set, in a state that nothing has to be done about, on the page used last in its set of the
+   first translation buffer: no order changes, nothing but counting is left to do. */
+static inline bool fm_hierarchy_only_counts(const struct fm_fast_view *view, uint64_t address, unsigned bytes,
+                                            bool store)
+{
+	uint64_t line = address >> view->line_shift;
+	uint64_t page = address >> view->page_shift;
+	uint64_t end = (address + bytes - 1) >> view->line_shift;
+	uint64_t difference = view->first_lines[(line & view->first_mask) * view->first_ways] ^ FM_LINE_KEY(line);
+	uint64_t translated = view->page_lines[(page & view->page_mask) * view->page_ways];
+
+	return __builtin_expect(line == end && translated == (FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE) &&
+	                            (store ? difference == FM_LINE_MODIFIED
+	                                   : difference - 1 < FM_LINE_PREFETCHED - 1),
+	                        1);
+}
+
+/* Such an access, counted; false, and nothing done, for all others. */
+static inline bool fm_hierarchy_hit(struct fm_simulated_core *core, uint64_t address, unsigned bytes, bool store)
+{
+	if (!fm_hierarchy_only_counts(&core->view, address, bytes, store))
+		return false;
+	if (store) {
+		core->counts.stores++;
+		core->counts.store_bytes += bytes;
+		core->counts.caches[0].store_hits++;
+	} else {
+		core->counts.loads++;
+		core->counts.load_bytes += bytes;
+		core->counts.caches[0].load_hits++;
+	}
+	return true;
+}
 
 /* One access of up to a line's length, which may touch two lines. */
 static inline unsigned fm_hierarchy_access(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core,
                                            uint64_t address, unsigned bytes, enum fm_access access)
 {
-	uint64_t line = address >> hierarchy->line_shift;
-	uint64_t page = address >> hierarchy->page_shift;
-	uint64_t end = (address + bytes - 1) >> hierarchy->line_shift;
-	uint64_t difference = core->first_lines[(line & core->first_mask) * core->first_ways] ^ line << FM_LINE_BITS;
-	uint64_t translated = core->page_lines[(page & core->page_mask) * core->page_ways];
-
-	/* The line used last in its set, in a state that nothing has to be done about, on the page used last in its set
-	   of the first translation buffer: no order changes, nothing but counting is left to do. */
-	if (__builtin_expect(line == end && !hierarchy->careful &&
-	                         translated == (page << FM_LINE_BITS | FM_LINE_EXCLUSIVE) &&
-	                         (difference == FM_LINE_MODIFIED ||
-	                          (access == FM_ACCESS_LOAD && difference && difference < FM_LINE_PREFETCHED)),
-	                     1)) {
-		if (access == FM_ACCESS_LOAD) {
-			core->counts.loads++;
-			core->counts.load_bytes += bytes;
-			core->counts.caches[0].load_hits++;
-			return 0;
-		}
-		if (access == FM_ACCESS_STORE) {
-			core->counts.stores++;
-			core->counts.store_bytes += bytes;
-			core->counts.caches[0].store_hits++;
-			return 0;
-		}
-	}
-	return fm_hierarchy_access_slowly(hierarchy, core, address, bytes, access);
+	if (access == FM_ACCESS_LOAD ? fm_hierarchy_hit(core, address, bytes, false)
+	                             : access == FM_ACCESS_STORE && fm_hierarchy_hit(core, address, bytes, true))
+		return 0;
+	return hierarchy->access_slowly(hierarchy, core, address, bytes, access);
 }
 
 /* Lines that moved between cores, most transfers first. */

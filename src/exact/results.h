@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+#include "base/memory.h"
 #include "exact/core.h"
 #include "exact/hierarchy.h"
 
@@ -15,11 +16,12 @@ enum {
 	FM_RESULT_MODULES_MAX = 128,
 	FM_RESULT_EXECS_MAX = 16,
 	FM_RESULT_SITES_MAX = 1 << 18,
+	FM_RESULT_OBJECTS_MAX = 1 << 14,
 	FM_RESULT_LINES_MAX = 256,
 	FM_RESULT_NAME = 96,
 };
 
-#define FM_RESULT_MAGIC 0x3174617865746146ull
+#define FM_RESULT_MAGIC 0x3274617865746146ull
 
 /* One thread of the program, in the order in which they began. */
 struct fm_result_thread {
@@ -51,11 +53,38 @@ struct fm_result_module {
 	char path[256];
 };
 
-/* An instruction that accesses memory. */
-struct fm_result_site {
-	uint64_t address;
+/* A variable with a place of its own in a file: what ELF calls an object. */
+struct fm_result_object {
+	uint64_t begin, size;
+	char name[FM_RESULT_NAME];
+	uint32_t module;
+	uint32_t unnamed; /* data of the module without a symbol */
 	uint64_t loads, stores;
+	uint64_t misses[FM_SIMULATED_CACHES_MAX];
+};
+
+/* An instruction that accesses memory. One line of the host's cache: it is written at every access. */
+struct fm_result_site {
+	/* The two objects, or spaces between objects, that it accessed last: many instructions go to and fro between two.
+	   When another one comes, the counts of the one that has to go are settled. */
+	struct fm_result_slot {
+		uint64_t begin, size;
+		uint64_t loads, stores;
+	} slots[2];
+};
+
+/* The rest of what is known of it. */
+struct fm_result_place {
+	uint64_t address;
+	uint64_t loads, stores; /* settled ones */
+	uint32_t objects[2];    /* of the slots, plus one; 0: none */
 	uint64_t misses[FM_SIMULATED_CACHES_MAX]; /* accesses that missed this cache */
+};
+
+/* Accesses on their way to the simulator, by number. Equal but for a violent end. */
+struct fm_result_queue {
+	_Alignas(FM_APART) _Atomic uint64_t written;
+	_Alignas(FM_APART) _Atomic uint64_t read;
 };
 
 struct fm_results {
@@ -66,15 +95,18 @@ struct fm_results {
 	uint32_t region_count;
 	uint32_t module_count;
 	uint32_t exec_count;
-	uint32_t site_count; /* slots are a hash table; this is how many are used */
+	uint32_t site_count;
+	uint32_t object_count;
+	uint32_t executed; /* this process began with exec, traced by us */
 	uint32_t forks;
 	uint32_t deterministic;
 	uint32_t timing;
 	uint64_t turns;        /* from one thread to another */
 	uint64_t forced_turns; /* turns that had to be given out of order */
-	uint64_t lost_sites, lost_threads, lost_regions;
+	uint64_t lost_sites, lost_threads, lost_regions, lost_objects;
 	uint64_t kernel_bytes; /* written by system calls into the program's buffers, as far as known */
 	uint64_t simulator_bytes;
+	struct fm_result_queue queue;
 	char execs[FM_RESULT_EXECS_MAX][256];
 	struct fm_result_thread threads[FM_RESULT_THREADS_MAX];
 	struct fm_result_region regions[FM_RESULT_REGIONS_MAX];
@@ -84,7 +116,9 @@ struct fm_results {
 	uint32_t core_count;
 	struct fm_simulated_core cores[FM_SIMULATED_CORES_MAX];
 	struct fm_timing_counts timings[FM_SIMULATED_CORES_MAX];
-	struct fm_result_site sites[FM_RESULT_SITES_MAX];
+	struct fm_result_object objects[FM_RESULT_OBJECTS_MAX];
+	_Alignas(64) struct fm_result_site sites[FM_RESULT_SITES_MAX];
+	struct fm_result_place places[FM_RESULT_SITES_MAX];
 };
 
 #endif

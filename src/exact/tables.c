@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
+
 /* Open addressing with linear probing; doubled at two thirds. Both tables are keyed by a number stored plus one. */
 
 static uint64_t scatter(uint64_t number)
@@ -11,22 +13,25 @@ static uint64_t scatter(uint64_t number)
 	return number ^ number >> 29;
 }
 
-enum { RECENT = 64 };
+enum { RECENT = 512 };
 
 struct fm_page_table {
 	struct fm_page_leaf **slots;
 	size_t capacity, used;
-	struct fm_page_leaf *recent[RECENT];
+	struct {
+		uint64_t number;
+		struct fm_page_leaf *leaf;
+	} recent[RECENT]; /* so that a leaf found again is not touched for its number */
 };
 
 struct fm_page_table *fm_pages_create(void)
 {
-	struct fm_page_table *table = calloc(1, sizeof(*table));
+	struct fm_page_table *table = fm_memory_apart(1, sizeof(*table));
 
 	if (!table)
 		return NULL;
 	table->capacity = 256;
-	table->slots = calloc(table->capacity, sizeof(*table->slots));
+	table->slots = fm_memory_apart(table->capacity, sizeof(*table->slots));
 	if (!table->slots) {
 		free(table);
 		return NULL;
@@ -55,7 +60,7 @@ static struct fm_page_leaf **leaf_slot(struct fm_page_leaf **slots, size_t capac
 static int grow(struct fm_page_table *table)
 {
 	size_t capacity = 2 * table->capacity;
-	struct fm_page_leaf **slots = calloc(capacity, sizeof(*slots));
+	struct fm_page_leaf **slots = fm_memory_apart(capacity, sizeof(*slots));
 
 	if (!slots)
 		return -1;
@@ -71,10 +76,10 @@ static int grow(struct fm_page_table *table)
 struct fm_page_leaf *fm_pages_leaf(struct fm_page_table *table, uint64_t page)
 {
 	uint64_t number = page / FM_LEAF_PAGES;
-	struct fm_page_leaf **recent = &table->recent[number % RECENT], **slot;
+	struct fm_page_leaf **slot;
 
-	if (*recent && (*recent)->number == number)
-		return *recent;
+	if (table->recent[number % RECENT].leaf && table->recent[number % RECENT].number == number)
+		return table->recent[number % RECENT].leaf;
 	slot = leaf_slot(table->slots, table->capacity, number);
 	if (!*slot) {
 		if (3 * table->used >= 2 * table->capacity) {
@@ -82,13 +87,14 @@ struct fm_page_leaf *fm_pages_leaf(struct fm_page_table *table, uint64_t page)
 				return NULL;
 			slot = leaf_slot(table->slots, table->capacity, number);
 		}
-		*slot = calloc(1, sizeof(**slot));
+		*slot = fm_memory_apart(1, sizeof(**slot));
 		if (!*slot)
 			return NULL;
 		(*slot)->number = number;
 		table->used++;
 	}
-	*recent = *slot;
+	table->recent[number % RECENT].number = number;
+	table->recent[number % RECENT].leaf = *slot;
 	return *slot;
 }
 
@@ -99,12 +105,12 @@ struct fm_line_table {
 
 struct fm_line_table *fm_lines_create(void)
 {
-	struct fm_line_table *table = calloc(1, sizeof(*table));
+	struct fm_line_table *table = fm_memory_apart(1, sizeof(*table));
 
 	if (!table)
 		return NULL;
 	table->capacity = 256;
-	table->slots = calloc(table->capacity, sizeof(*table->slots));
+	table->slots = fm_memory_apart(table->capacity, sizeof(*table->slots));
 	if (!table->slots) {
 		free(table);
 		return NULL;
@@ -137,7 +143,7 @@ struct fm_shared_line *fm_lines_touch(struct fm_line_table *table, uint64_t line
 	if (3 * table->used >= 2 * table->capacity) {
 		struct fm_line_table larger = {.capacity = 2 * table->capacity, .used = table->used};
 
-		larger.slots = calloc(larger.capacity, sizeof(*larger.slots));
+		larger.slots = fm_memory_apart(larger.capacity, sizeof(*larger.slots));
 		if (!larger.slots)
 			return NULL;
 		for (size_t i = 0; i < table->capacity; i++)

@@ -7,14 +7,35 @@
 
 #include "exact/hierarchy.h"
 
-enum { FM_LEAF_PAGES = 1024 };
+enum { FM_LEAF_PAGES = 1024, FM_PAGE_CORES = 56 };
 
 /* Neighbouring pages share a leaf, so that what is touched often stays small. */
 struct fm_page_leaf {
-	uint64_t number;               /* of its first page, divided by FM_LEAF_PAGES */
-	uint8_t home[FM_LEAF_PAGES];   /* socket plus one; 0: not touched */
-	uint64_t cores[FM_LEAF_PAGES]; /* which touched it, by number modulo 64: a filter for copies, not a list */
+	uint64_t number; /* of its first page, divided by FM_LEAF_PAGES */
+	/* Of each page: in the low FM_PAGE_CORES bits which cores touched it, by number modulo FM_PAGE_CORES (a filter
+	   for copies, not a list), above them the socket it lives on plus one. 0: not touched. */
+	uint64_t pages[FM_LEAF_PAGES];
 };
+
+static inline unsigned fm_page_home(uint64_t page)
+{
+	return (unsigned)(page >> FM_PAGE_CORES);
+}
+
+static inline uint64_t fm_page_cores(uint64_t page)
+{
+	return page & ((1ull << FM_PAGE_CORES) - 1);
+}
+
+/* First touch decides where a page lives. */
+static inline void fm_page_touch(struct fm_page_leaf *leaf, uint64_t page, const struct fm_simulated_core *core)
+{
+	uint64_t *word = &leaf->pages[page % FM_LEAF_PAGES];
+
+	if (!*word)
+		*word = (uint64_t)(core->socket + 1) << FM_PAGE_CORES;
+	*word |= 1ull << core->index % FM_PAGE_CORES;
+}
 
 struct fm_page_table *fm_pages_create(void);
 void fm_pages_destroy(struct fm_page_table *table);

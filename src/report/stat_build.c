@@ -86,6 +86,14 @@ static size_t merge(const struct fm_stat_place *places, size_t count, int (*orde
 	return used;
 }
 
+static bool is_used(const struct fm_results *results, size_t site)
+{
+	const struct fm_result_place *place = &results->places[site];
+	const struct fm_result_slot *slots = results->sites[site].slots;
+
+	return place->loads || place->stores || slots[0].loads || slots[0].stores || slots[1].loads || slots[1].stores;
+}
+
 static int name_sites(struct fm_stat *stat, const struct fm_results *results, struct fm_error *error)
 {
 	struct fm_symbols *symbols;
@@ -99,27 +107,28 @@ static int name_sites(struct fm_stat *stat, const struct fm_results *results, st
 		fm_symbols_add(symbols, results->modules[i].path, results->modules[i].begin, results->modules[i].end,
 		               results->modules[i].offset);
 	fm_symbols_ready(symbols);
-	for (size_t i = 0; i < FM_RESULT_SITES_MAX; i++)
-		room += results->sites[i].loads || results->sites[i].stores;
+	for (size_t i = 0; i < results->site_count; i++)
+		room += is_used(results, i);
 	places = calloc(room + 1, sizeof(*places));
 	if (!places) {
 		fm_symbols_destroy(symbols);
 		return fm_error_set(error, ENOMEM, "out of memory");
 	}
-	for (size_t i = 0; i < FM_RESULT_SITES_MAX; i++) {
-		const struct fm_result_site *site = &results->sites[i];
+	for (size_t i = 0; i < results->site_count; i++) {
+		const struct fm_result_place *site = &results->places[i];
+		const struct fm_result_slot *slots = results->sites[i].slots;
 		struct fm_stat_place *place = &places[count];
 		struct fm_location_names names;
 
-		if (!site->loads && !site->stores)
+		if (!is_used(results, i))
 			continue;
 		fm_symbols_find(symbols, site->address, &names);
 		memcpy(place->function, names.function, sizeof(place->function));
 		memcpy(place->file, names.file, sizeof(place->file));
 		memcpy(place->module, names.module, sizeof(place->module));
 		place->line = names.line;
-		place->loads = site->loads;
-		place->stores = site->stores;
+		place->loads = site->loads + slots[0].loads + slots[1].loads;
+		place->stores = site->stores + slots[0].stores + slots[1].stores;
 		memcpy(place->misses, site->misses, sizeof(place->misses));
 		count++;
 	}

@@ -378,6 +378,69 @@ static void streams_are_followed(void **state)
 	}
 }
 
+/* The quick paths do, step by step, what the general one does: same counts on every core, after every kind of access,
+   with and without prefetching, from one core and from eight that share some pages. */
+static void quick_paths_agree(void **state)
+{
+	static const char *const kinds[] = {
+	    INCLUSIVE, NEITHER, "cache L3 size=480KiB ways=20 latency=40 shared=4 inclusion=inclusive",
+	    "cache L3 size=352KiB ways=11 latency=40 shared=4"};
+	fm_hierarchy_access_function *const functions[] = {
+	    fm_hierarchy_access_any, fm_hierarchy_access_quick,
+#if defined(__x86_64__)
+	    __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") ? fm_hierarchy_access_avx2
+	                                                                       : fm_hierarchy_access_quick,
+#else
+	    fm_hierarchy_access_quick,
+#endif
+	};
+	enum { FUNCTIONS = sizeof(functions) / sizeof(functions[0]), ACCESSES = 300000 };
+
+	(void)state;
+	for (unsigned round = 0; round < 16; round++) {
+		struct fm_hierarchy *hierarchies[FUNCTIONS];
+		unsigned cores = round & 1 ? 8 : 1;
+		struct fm_random random;
+
+		for (unsigned k = 0; k < FUNCTIONS; k++) {
+			hierarchies[k] = machine(kinds[round / 4]);
+			hierarchies[k]->description.caches[1].adjacent = true;
+			hierarchies[k]->description.caches[1].streams = 0;
+			hierarchies[k]->prefetch = round & 2;
+			hierarchies[k]->access_slowly = functions[k];
+		}
+		fm_random_seed(&random, round + 1);
+		for (unsigned i = 0; i < ACCESSES; i++) {
+			unsigned core = (unsigned)fm_random_below(&random, cores);
+			uint64_t span = 1ull << (10 + fm_random_below(&random, 11));
+			/* a place of its own, or one for all; runs, and jumps */
+			uint64_t base = fm_random_below(&random, 4) ? (core + 1ull) << 32 : 1ull << 40;
+			uint64_t at = base + (fm_random_below(&random, 2) ? i * 8 % span : fm_random_below(&random, span));
+			unsigned bytes = 1u << fm_random_below(&random, 6);
+			enum fm_access access = (enum fm_access)(fm_random_below(&random, 40) ? fm_random_below(&random, 2)
+			                                                                      : FM_ACCESS_STORE_NONTEMPORAL);
+			unsigned served = 0;
+
+			for (unsigned k = 0; k < FUNCTIONS; k++) {
+				unsigned now = fm_hierarchy_access(hierarchies[k], fm_hierarchy_core(hierarchies[k], core), at,
+				                                   bytes, access);
+
+				if (k && now != served)
+					fail_msg("round %u access %u: served by %u and %u", round, i, served, now);
+				served = now;
+			}
+		}
+		for (unsigned core = 0; core < cores; core++)
+			for (unsigned k = 1; k < FUNCTIONS; k++)
+				assert_memory_equal(&fm_hierarchy_core(hierarchies[0], core)->counts,
+				                    &fm_hierarchy_core(hierarchies[k], core)->counts,
+				                    sizeof(struct fm_core_counts));
+		assert_true(fm_hierarchy_core(hierarchies[0], 0)->counts.memory_writes > 0);
+		for (unsigned k = 0; k < FUNCTIONS; k++)
+			fm_hierarchy_destroy(hierarchies[k]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -394,6 +457,7 @@ int main(void)
 	    cmocka_unit_test(translation),
 	    cmocka_unit_test(prefetchers_run_ahead),
 	    cmocka_unit_test(streams_are_followed),
+	    cmocka_unit_test(quick_paths_agree),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -103,7 +103,7 @@ static struct result chase(size_t bytes, unsigned multiplications, bool in_chain
 	for (size_t i = 0; i < (bytes > 64 << 20 ? 0 : lines); i++, at = next[at])
 		fm_hierarchy_access(hierarchy, fm_hierarchy_core(hierarchy, 0), BASE + at * LINE, 8, FM_ACCESS_LOAD);
 	for (unsigned i = 0; i < 2 * STEPS; i++) {
-		struct fm_memory_access access = {BASE + at * LINE, 8, FM_ACCESS_LOAD};
+		struct fm_memory_access access = {BASE + at * LINE, 8, FM_ACCESS_LOAD, 0};
 
 		if (i == STEPS)
 			before = *fm_core_timing_counts(timing);
@@ -147,7 +147,7 @@ static struct result stream(size_t bytes, bool store)
 			before = *fm_core_timing_counts(timing);
 		for (size_t done = 0; done < total; done += 32) {
 			size_t at = done % bytes;
-			struct fm_memory_access access = {BASE + at, 32, store ? FM_ACCESS_STORE : FM_ACCESS_LOAD};
+			struct fm_memory_access access = {BASE + at, 32, store ? FM_ACCESS_STORE : FM_ACCESS_LOAD, 0};
 
 			fm_core_execute(timing, store ? &store_vector : &load_vector, &access, 1);
 			if (at % 256 == 224)

@@ -129,6 +129,8 @@ bool fm_decode(const void *bytes, unsigned length, struct fm_decoded *ret_decode
 		decoded.instruction.writes |= 1ull << BIT_FLAGS;
 	if (instruction.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))
 		decoded.split_per_element = true;
+	decoded.reads = reads > 0;
+	decoded.writes = writes > 0;
 	decoded.single = reads + writes == 1 && !decoded.split_per_element;
 	/* a register exclusive-or'd with itself depends on nothing */
 	name = ZydisMnemonicGetString(instruction.mnemonic);

@@ -2,8 +2,11 @@
 #include "exact/plugin/places.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "exact/plugin/objects.h"
+#include "exact/plugin/queue.h"
 #include "exact/plugin/state.h"
 
 void fm_places_note_module(uint64_t address)
@@ -30,12 +33,17 @@ void fm_places_note_module(uint64_t address)
 		module->end = end;
 		module->offset = offset;
 		snprintf(module->path, sizeof(module->path), "%s", line + path);
-		results->module_count++;
+		/* nobody may look at the objects meanwhile */
+		fm_queue_drain();
+		fm_objects_add_module(results->module_count++);
 		break;
 	}
 	if (maps)
 		fclose(maps);
 }
+
+/* Instructions that were translated together stand together. The index is the plugin's own. */
+static uint32_t *slots; /* plus one */
 
 struct fm_result_site *fm_places_find(uint64_t address)
 {
@@ -43,17 +51,52 @@ struct fm_result_site *fm_places_find(uint64_t address)
 	struct fm_results *results = fm_engine.results;
 	size_t slot = (address * 0x9e3779b97f4a7c15u) >> 40;
 
-	for (unsigned probe = 0; probe < 64; probe++) {
-		struct fm_result_site *site = &results->sites[(slot + probe) % FM_RESULT_SITES_MAX];
+	if (!slots)
+		slots = calloc(2 * FM_RESULT_SITES_MAX, sizeof(*slots));
+	for (size_t probe = 0; slots && probe < FM_RESULT_SITES_MAX; probe++) {
+		uint32_t *place = &slots[(slot + probe) % (2 * FM_RESULT_SITES_MAX)];
+		struct fm_result_site *site;
 
-		if (site->address == address)
-			return site;
-		if (!site->address) {
-			site->address = address;
-			results->site_count++;
-			return site;
+		if (*place) {
+			if (results->places[*place - 1].address == address)
+				return &results->sites[*place - 1];
+			continue;
 		}
+		if (results->site_count == FM_RESULT_SITES_MAX)
+			break;
+		results->places[results->site_count].address = address;
+		site = &results->sites[results->site_count++];
+		*place = results->site_count;
+		return site;
 	}
 	results->lost_sites++;
 	return &nowhere;
+}
+
+struct fm_result_place *fm_places_of(const struct fm_result_site *site)
+{
+	static struct fm_result_place nowhere;
+	struct fm_results *results = fm_engine.results;
+	size_t index = (size_t)(site - results->sites);
+
+	return index < FM_RESULT_SITES_MAX ? &results->places[index] : &nowhere;
+}
+
+void fm_places_inherit(struct fm_results *own, const struct fm_results *parent)
+{
+	own->site_count = parent->site_count;
+	for (unsigned i = 0; i < parent->site_count; i++) {
+		own->places[i].address = parent->places[i].address;
+		for (unsigned k = 0; k < 2; k++) {
+			own->sites[i].slots[k].begin = parent->sites[i].slots[k].begin;
+			own->sites[i].slots[k].size = parent->sites[i].slots[k].size;
+			own->places[i].objects[k] = parent->places[i].objects[k];
+		}
+	}
+	own->object_count = parent->object_count;
+	for (unsigned i = 0; i < parent->object_count; i++) {
+		own->objects[i] = parent->objects[i];
+		own->objects[i].loads = own->objects[i].stores = 0;
+		memset(own->objects[i].misses, 0, sizeof(own->objects[i].misses));
+	}
 }

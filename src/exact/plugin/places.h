@@ -13,4 +13,10 @@ void fm_places_note_module(uint64_t address);
 /* The record of the instruction at an address; one for all when the table is full. */
 struct fm_result_site *fm_places_find(uint64_t address);
 
+/* The rest of what is known of it. */
+struct fm_result_place *fm_places_of(const struct fm_result_site *site);
+
+/* A forked child's results know the same instructions and objects, with nothing counted. */
+void fm_places_inherit(struct fm_results *own, const struct fm_results *parent);
+
 #endif

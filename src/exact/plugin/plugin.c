@@ -13,12 +13,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
+#include "exact/plugin/accesses.h"
 #include "exact/plugin/calls.h"
-#include "exact/plugin/decode.h"
+#include "exact/plugin/guest.h"
+#include "exact/plugin/objects.h"
 #include "exact/plugin/places.h"
+#include "exact/plugin/queue.h"
 #include "exact/plugin/regions.h"
 #include "exact/plugin/state.h"
 #include "exact/plugin/turns.h"
@@ -28,46 +30,9 @@ __attribute__((visibility("default"))) int qemu_plugin_version = 1;
 struct fm_engine fm_engine;
 /* The plugin is loaded before the program's threads begin, so the cheap kind of thread-local storage has room. */
 __thread struct fm_engine_thread *fm_self __attribute__((tls_model("initial-exec")));
-
-/* An instruction that accesses memory, as translated. */
-struct access_site {
-	struct fm_result_site *site;
-	uint8_t whole; /* bytes of the access when it arrives in pieces of eight; else 0 */
-	uint8_t nontemporal;
-	uint8_t index; /* in its block, for timing */
-};
-
-/* A translated block, for timing. */
-struct block {
-	unsigned count;
-	struct fm_decoded decoded[];
-};
+__thread struct fm_simulated_core *fm_tracing_core __attribute__((tls_model("initial-exec")));
 
 /* Threads */
-
-/* The program's memory is ours, but the pointer may be anything: let the kernel check it. Page by page, since a text
-   may end before what follows it begins. */
-static size_t copy_bytes(void *target, size_t size, uint64_t address)
-{
-	size_t done = 0;
-
-	while (done < size) {
-		size_t part = 4096 - (address + done) % 4096;
-		struct iovec into = {(char *)target + done, part < size - done ? part : size - done};
-		struct iovec from = {(void *)(address + done), into.iov_len};
-		ssize_t got = process_vm_readv(getpid(), &into, 1, &from, 1, 0);
-
-		if (got <= 0)
-			break;
-		done += (size_t)got;
-	}
-	return done;
-}
-
-static void copy_name(char *target, size_t size, uint64_t address, uint64_t length)
-{
-	target[copy_bytes(target, length < size ? length : size - 1, address)] = 0;
-}
 
 static struct fm_simulated_core *choose_core(struct fm_result_thread *record)
 {
@@ -92,7 +57,7 @@ static struct fm_simulated_core *choose_core(struct fm_result_thread *record)
 struct fm_engine_thread *fm_engine_thread_begin(void)
 {
 	struct fm_results *results = fm_engine.results;
-	struct fm_engine_thread *thread = calloc(1, sizeof(*thread));
+	struct fm_engine_thread *thread = fm_memory_apart(1, sizeof(*thread));
 	static struct fm_result_thread nowhere;
 
 	if (!thread)
@@ -106,13 +71,10 @@ struct fm_engine_thread *fm_engine_thread_begin(void)
 	}
 	thread->index = fm_engine.threads_begun;
 	thread->record->host_thread = (uint32_t)syscall(SYS_gettid);
-	thread->core = choose_core(thread->record);
+	thread->core = thread->side.core = choose_core(thread->record);
 	fm_engine.threads_begun++;
-	if (thread->core) {
+	if (thread->core)
 		thread->record->at_begin = thread->core->counts;
-		if (!fm_engine.deterministic && fm_engine.threads_begun > 1)
-			fm_hierarchy_share(fm_engine.hierarchy);
-	}
 	if (thread->core && fm_engine.timing) {
 		unsigned core = thread->core->index;
 
@@ -123,22 +85,14 @@ struct fm_engine_thread *fm_engine_thread_begin(void)
 	}
 	if (thread->record != &nowhere)
 		results->thread_count++;
-	thread->tracing = !fm_engine.region_only[0] && fm_engine.window_begin == 0;
 	pthread_mutex_unlock(&fm_engine.mutex);
 	fm_self = thread;
+	/* the first, and perhaps the only one */
+	if (thread->index == 0 && thread->core)
+		fm_queue_begin(thread);
+	fm_engine_trace(thread, !fm_engine.region_only[0] && fm_engine.window_begin == 0);
 	fm_turns_join(thread);
 	return thread;
-}
-
-static struct fm_engine_thread *self(void)
-{
-	return __builtin_expect(fm_self != NULL, 1) ? fm_self : fm_engine_thread_begin();
-}
-
-static void publish_timing(struct fm_engine_thread *thread)
-{
-	if (thread->timing)
-		fm_engine.results->timings[thread->core->index] = *fm_core_timing_counts(thread->timing);
 }
 
 static void publish_lines(void)
@@ -150,16 +104,18 @@ static void publish_lines(void)
 	results->simulator_bytes = fm_engine.hierarchy->memory_bytes;
 }
 
-static void flush_block(struct fm_engine_thread *thread);
+static void forget_self(void)
+{
+	free(fm_self);
+	fm_self = NULL;
+	fm_tracing_core = NULL;
+}
 
 static void thread_end(struct fm_engine_thread *thread)
 {
 	if (!thread || thread->record->ended)
 		return;
-	flush_block(thread);
-	if (thread->timing)
-		fm_core_drain(thread->timing);
-	publish_timing(thread);
+	fm_engine_drain(thread);
 	pthread_mutex_lock(&fm_engine.mutex);
 	if (thread->core) {
 		thread->record->at_end = thread->core->counts;
@@ -172,237 +128,12 @@ static void thread_end(struct fm_engine_thread *thread)
 	fm_turns_leave(thread);
 }
 
-/* Accesses */
-
-static inline void count_site(struct fm_result_site *site, unsigned served, bool store)
-{
-	if (store)
-		site->stores++;
-	else
-		site->loads++;
-	if (__builtin_expect(served != 0, 0)) {
-		/* a line from another core's private cache missed ours; the last cache was asked, but not missed */
-		unsigned levels =
-		    served == FM_SERVED_CORE ? fm_engine.hierarchy->private_caches : fm_engine.cache_count;
-
-		for (unsigned i = 0; i < levels && i < served; i++)
-			site->misses[i]++;
-	}
-}
-
-static inline unsigned access_bytes(qemu_plugin_meminfo_t information)
-{
-	return 1u << (information >> 4 & 7);
-}
-
-static inline bool access_is_store(qemu_plugin_meminfo_t information)
-{
-	return information >> 16 & QEMU_PLUGIN_MEM_W;
-}
-
-/* The later pieces of an access that was taken as a whole when its first piece came. */
-static inline bool is_piece(struct fm_engine_thread *thread, const struct access_site *where, uint64_t address)
-{
-	if (thread->pieces_of != where || thread->next_piece != address)
-		return false;
-	thread->next_piece += 8;
-	if (!--thread->pieces_left)
-		thread->pieces_of = NULL;
-	return true;
-}
-
-static inline unsigned whole_access(struct fm_engine_thread *thread, const struct access_site *where, uint64_t address,
-                                    unsigned bytes)
-{
-	if (!where->whole || bytes != 8)
-		return bytes;
-	thread->pieces_of = where;
-	thread->pieces_left = where->whole / 8u - 1;
-	thread->next_piece = address + 8;
-	return where->whole;
-}
-
-static void on_access(unsigned vcpu, qemu_plugin_meminfo_t information, uint64_t address, void *data)
-{
-	const struct access_site *where = data;
-	struct fm_engine_thread *thread = self();
-	bool store = access_is_store(information);
-	enum fm_access access = !store               ? FM_ACCESS_LOAD
-	                        : where->nontemporal ? FM_ACCESS_STORE_NONTEMPORAL
-	                                             : FM_ACCESS_STORE;
-	unsigned bytes, served;
-
-	(void)vcpu;
-	if (__builtin_expect(!thread || !thread->core || !thread->tracing, 0))
-		return;
-	if (where->whole && is_piece(thread, where, address))
-		return;
-	bytes = whole_access(thread, where, address, access_bytes(information));
-	served = fm_hierarchy_access(fm_engine.hierarchy, thread->core, address, bytes, access);
-	if (__builtin_expect(served != 0, 0))
-		thread->clock += fm_engine.latency[served];
-	count_site(where->site, served, store);
-}
-
-/* With timing, accesses are kept until their block is complete. */
-static void on_access_timed(unsigned vcpu, qemu_plugin_meminfo_t information, uint64_t address, void *data)
-{
-	const struct access_site *where = data;
-	struct fm_engine_thread *thread = self();
-	struct fm_engine_access *kept;
-	bool store = access_is_store(information);
-
-	(void)vcpu;
-	if (!thread || !thread->tracing || thread->kept_count == FM_ENGINE_KEPT_MAX)
-		return;
-	if (where->whole && is_piece(thread, where, address))
-		return;
-	kept = &thread->kept[thread->kept_count++];
-	kept->access.address = address;
-	kept->access.bytes = (uint8_t)whole_access(thread, where, address, access_bytes(information));
-	kept->access.access = !store               ? FM_ACCESS_LOAD
-	                      : where->nontemporal ? FM_ACCESS_STORE_NONTEMPORAL
-	                                           : FM_ACCESS_STORE;
-	kept->index = where->index;
-	kept->site = where->site;
-}
-
-/* Feed the block that was executed to the core. Its accesses come in program order; those of a repeated or faulted
-   instruction beyond what one may have are fed as instructions of their own. */
-static void flush_block(struct fm_engine_thread *thread)
-{
-	const struct block *block = thread->block;
-	unsigned next = 0;
-
-	thread->block = NULL;
-	if (!block || !thread->timing)
-		return;
-	for (unsigned i = 0; i < block->count; i++) {
-		struct fm_memory_access accesses[FM_INSTRUCTION_ACCESSES_MAX];
-		unsigned count = 0;
-
-		do {
-			for (count = 0; next < thread->kept_count && thread->kept[next].index == i &&
-			                count < FM_INSTRUCTION_ACCESSES_MAX;
-			     next++) {
-				accesses[count++] = thread->kept[next].access;
-				if (thread->kept[next].access.access == FM_ACCESS_LOAD)
-					thread->kept[next].site->loads++;
-				else
-					thread->kept[next].site->stores++;
-			}
-			fm_core_execute(thread->timing, &block->decoded[i].instruction, accesses, count);
-		} while (next < thread->kept_count && thread->kept[next].index == i);
-	}
-	thread->kept_count = 0;
-	thread->clock = fm_core_now(thread->timing);
-	if (++thread->flushes % 64 == 0)
-		publish_timing(thread);
-}
-
-void fm_engine_settle(struct fm_engine_thread *thread)
-{
-	flush_block(thread);
-	publish_timing(thread);
-}
-
-/* Blocks */
-
-static void on_window(struct fm_engine_thread *thread)
-{
-	uint64_t at = thread->record->instructions;
-
-	if (fm_engine.window_end && !fm_engine.region_only[0])
-		thread->tracing = at >= fm_engine.window_begin && at < fm_engine.window_end;
-}
-
-static void on_block(unsigned vcpu, void *data)
-{
-	struct fm_engine_thread *thread = self();
-	uint64_t count = (uintptr_t)data;
-
-	(void)vcpu;
-	if (__builtin_expect(!thread, 0))
-		return;
-	thread->record->instructions += count;
-	thread->clock += count;
-	if (__builtin_expect(fm_engine.window_end != 0, 0))
-		on_window(thread);
-	if (__builtin_expect(thread->clock > thread->limit, 0))
-		fm_turns_yield(thread);
-}
-
-static void on_block_timed(unsigned vcpu, void *data)
-{
-	struct fm_engine_thread *thread = self();
-	const struct block *block = data;
-
-	(void)vcpu;
-	if (!thread)
-		return;
-	flush_block(thread);
-	thread->record->instructions += block->count;
-	if (fm_engine.window_end)
-		on_window(thread);
-	thread->block = thread->tracing ? block : NULL;
-	if (thread->clock > thread->limit)
-		fm_turns_yield(thread);
-}
-
-/* QEMU translates under a lock of its own, so this runs one at a time. */
-static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *translated)
-{
-	size_t count = qemu_plugin_tb_n_insns(translated);
-	struct block *block = NULL;
-
-	(void)id;
-	if (!count)
-		return;
-	fm_places_note_module(qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(translated, 0)));
-	if (fm_engine.timing) {
-		block = calloc(1, sizeof(*block) + count * sizeof(block->decoded[0]));
-		if (!block)
-			return;
-		block->count = (unsigned)count;
-	}
-	for (size_t i = 0; i < count; i++) {
-		struct qemu_plugin_insn *instruction = qemu_plugin_tb_get_insn(translated, i);
-		struct fm_decoded decoded = {0};
-		struct access_site *site;
-
-		bool known = fm_engine.x86 && fm_decode(qemu_plugin_insn_data(instruction),
-		                                        (unsigned)qemu_plugin_insn_size(instruction), &decoded);
-
-		if (block)
-			block->decoded[i] = decoded;
-		if (known && !decoded.operand_bytes)
-			continue;
-		site = calloc(1, sizeof(*site));
-		if (!site)
-			break;
-		site->site = fm_places_find(qemu_plugin_insn_vaddr(instruction));
-		site->nontemporal = decoded.nontemporal;
-		site->whole = decoded.single && decoded.operand_bytes > 8 && decoded.operand_bytes <= 64 &&
-		                      decoded.operand_bytes % 8 == 0
-		                  ? (uint8_t)decoded.operand_bytes
-		                  : 0;
-		site->index = (uint8_t)(i < 255 ? i : 255);
-		qemu_plugin_register_vcpu_mem_cb(instruction, block ? on_access_timed : on_access,
-		                                 QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, site);
-	}
-	if (block)
-		qemu_plugin_register_vcpu_tb_exec_cb(translated, on_block_timed, QEMU_PLUGIN_CB_NO_REGS, block);
-	else
-		qemu_plugin_register_vcpu_tb_exec_cb(translated, on_block, QEMU_PLUGIN_CB_NO_REGS,
-		                                     (void *)(uintptr_t)count);
-}
-
 /* System calls */
 
 static void on_system_call(qemu_plugin_id_t id, unsigned vcpu, int64_t number, uint64_t a1, uint64_t a2, uint64_t a3,
                            uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8)
 {
-	struct fm_engine_thread *thread = self();
+	struct fm_engine_thread *thread = fm_engine_self();
 	struct fm_results *results = fm_engine.results;
 	char name[FM_RESULT_NAME];
 	unsigned kind = fm_call_kind(number, fm_engine.x86);
@@ -410,13 +141,11 @@ static void on_system_call(qemu_plugin_id_t id, unsigned vcpu, int64_t number, u
 	(void)id, (void)vcpu, (void)a4, (void)a5, (void)a6, (void)a7, (void)a8;
 	if (!thread)
 		return;
-	flush_block(thread);
-	/* a system call waits for all that came before it */
-	if (thread->timing)
-		fm_core_drain(thread->timing);
-	publish_timing(thread);
+	/* a system call waits for all that came before it; the simulator need not have seen it unless it matters */
+	if (fm_engine.timing || kind || number == FM_MARKER_CALL)
+		fm_engine_drain(thread);
 	if (number == FM_MARKER_CALL) {
-		copy_name(name, sizeof(name), a2, a3);
+		fm_guest_text(name, sizeof(name), a2, a3);
 		if (a1 == 1)
 			fm_region_begin(thread, name);
 		else if (a1 == 2)
@@ -424,7 +153,7 @@ static void on_system_call(qemu_plugin_id_t id, unsigned vcpu, int64_t number, u
 		return;
 	}
 	if (kind & FM_CALL_EXECUTES && results->exec_count < FM_RESULT_EXECS_MAX) {
-		copy_name(results->execs[results->exec_count], sizeof(results->execs[0]),
+		fm_guest_text(results->execs[results->exec_count], sizeof(results->execs[0]),
 		          number == 322 || number == 281 ? a2 : a1, 255);
 		results->exec_count++;
 	}
@@ -432,8 +161,7 @@ static void on_system_call(qemu_plugin_id_t id, unsigned vcpu, int64_t number, u
 		publish_lines();
 	if (kind & FM_CALL_EXITS) {
 		thread_end(thread);
-		fm_self = NULL;
-		free(thread);
+		forget_self();
 		return;
 	}
 	thread->makes_thread = thread->wakes = thread->waits = false;
@@ -441,8 +169,12 @@ static void on_system_call(qemu_plugin_id_t id, unsigned vcpu, int64_t number, u
 		uint64_t flags = a1;
 
 		if (number == 435)
-			copy_bytes(&flags, sizeof(flags), a1);
+			fm_guest_copy(&flags, sizeof(flags), a1);
 		thread->makes_thread = flags & CLONE_THREAD;
+		if (flags & CLONE_VM) {
+			fm_queue_end();
+			fm_engine_trace(thread, thread->tracing);
+		}
 		fm_turns_prepare(thread);
 	}
 	if (kind & FM_CALL_FUTEX) {
@@ -485,20 +217,15 @@ static void on_thread_exit(qemu_plugin_id_t id, unsigned vcpu)
 	(void)id, (void)vcpu;
 	if (fm_self) {
 		thread_end(fm_self);
-		free(fm_self);
-		fm_self = NULL;
+		forget_self();
 	}
 }
 
 static void on_exit_all(qemu_plugin_id_t id, void *data)
 {
 	(void)id, (void)data;
-	if (fm_self) {
-		flush_block(fm_self);
-		if (fm_self->timing)
-			fm_core_drain(fm_self->timing);
-		publish_timing(fm_self);
-	}
+	if (fm_self)
+		fm_engine_drain(fm_self);
 	publish_lines();
 }
 
@@ -542,6 +269,7 @@ static void after_fork_in_child(void)
 		memset(&own->cores[i].counts, 0, sizeof(own->cores[i].counts));
 	memcpy(own->modules, before->modules, sizeof(own->modules));
 	own->module_count = before->module_count;
+	fm_places_inherit(own, before);
 	/* sites are known to translated code by their address: the new file goes where the old one was */
 	if (mremap(own, sizeof(*own), sizeof(*own), MREMAP_MAYMOVE | MREMAP_FIXED, before) == MAP_FAILED)
 		return;
@@ -549,8 +277,11 @@ static void after_fork_in_child(void)
 	fm_engine.threads_begun = 0;
 	memset(fm_engine.core_users, 0, sizeof(fm_engine.core_users));
 	fm_turns_reset();
+	fm_objects_after_fork();
+	fm_queue_after_fork();
 	/* only this thread is left; it begins anew */
 	fm_self = NULL;
+	fm_tracing_core = NULL;
 }
 
 static bool parse_core_list(const char *text)
@@ -637,6 +368,9 @@ __attribute__((visibility("default"))) int qemu_plugin_install(qemu_plugin_id_t 
 	if (fm_hierarchy_create_in(&description, fm_engine.results->cores, &fm_engine.hierarchy, &error))
 		return refuse(error.message);
 	fm_engine.hierarchy->prefetch = prefetch;
+	/* before there is anybody to share with: the fast path cannot be taken away under a running thread */
+	if (!fm_engine.deterministic)
+		fm_hierarchy_share(fm_engine.hierarchy);
 	if (!parse_core_list(cores ? cores : "0"))
 		return refuse("its list of cores is wrong");
 	fm_engine.cache_count = description.cache_count;
@@ -647,13 +381,13 @@ __attribute__((visibility("default"))) int qemu_plugin_install(qemu_plugin_id_t 
 	fm_engine.latency[FM_SERVED_CORE] = description.caches[description.cache_count - 1].latency;
 	pthread_mutex_init(&fm_engine.mutex, NULL);
 	fm_turns_reset();
-	pthread_atfork(NULL, NULL, after_fork_in_child);
+	pthread_atfork(fm_queue_drain, NULL, after_fork_in_child);
 	fm_engine.results->magic = FM_RESULT_MAGIC;
 	fm_engine.results->process = (uint32_t)getpid();
 	fm_engine.results->core_count = fm_engine.hierarchy->core_count;
 	fm_engine.results->deterministic = fm_engine.deterministic;
 	fm_engine.results->timing = fm_engine.timing;
-	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate);
+	qemu_plugin_register_vcpu_tb_trans_cb(id, fm_engine_translate);
 	qemu_plugin_register_vcpu_syscall_cb(id, on_system_call);
 	qemu_plugin_register_vcpu_syscall_ret_cb(id, on_system_call_return);
 	qemu_plugin_register_vcpu_exit_cb(id, on_thread_exit);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "exact/plugin/accesses.h"
 #include "exact/plugin/state.h"
 
 static void subtract_counts(struct fm_core_counts *target, const struct fm_core_counts *other)
@@ -54,7 +55,8 @@ void fm_region_begin(struct fm_engine_thread *thread, const char *name)
 	if (!strcmp(name, fm_engine.region_only)) {
 		uint64_t instance = region->instances + 1; /* counted from one, as people do */
 
-		thread->tracing = instance >= fm_engine.first_instance && instance <= fm_engine.last_instance;
+		fm_engine_trace(thread,
+		                instance >= fm_engine.first_instance && instance <= fm_engine.last_instance);
 	}
 	fm_engine_settle(thread);
 	open = &thread->open[thread->open_count++];
@@ -90,5 +92,5 @@ void fm_region_end(struct fm_engine_thread *thread, const char *name)
 	}
 	thread->open_count = at - 1;
 	if (!strcmp(name, fm_engine.region_only))
-		thread->tracing = false;
+		fm_engine_trace(thread, false);
 }

@@ -30,13 +30,20 @@ struct fm_engine_access {
 	struct fm_result_site *site;
 };
 
-struct fm_engine_thread {
+/* What the simulator needs of a thread. It may run on another processor than the thread. */
+struct fm_engine_side {
 	struct fm_simulated_core *core;
+	uint64_t delay; /* by misses, in cycles */
+};
+
+struct fm_engine_thread {
+	_Alignas(FM_APART) struct fm_engine_side side;
+	_Alignas(FM_APART) struct fm_simulated_core *core;
 	struct fm_result_thread *record;
 	struct fm_core_timing *timing;
 	unsigned index;
 	bool tracing;
-	/* simulated time: instructions and the latency of misses, or with timing the core's cycles */
+	/* simulated time: instructions and what misses delayed them, or with timing the core's cycles */
 	uint64_t clock;
 	uint64_t limit; /* when to look whose turn it is */
 	/* pieces of a wide access */
@@ -78,10 +85,23 @@ struct fm_engine {
 
 extern struct fm_engine fm_engine;
 extern __thread struct fm_engine_thread *fm_self __attribute__((tls_model("initial-exec")));
+/* this thread's core while its accesses count, else NULL */
+extern __thread struct fm_simulated_core *fm_tracing_core __attribute__((tls_model("initial-exec")));
 
 struct fm_engine_thread *fm_engine_thread_begin(void);
 
-/* Everything the thread did so far is in the results. */
-void fm_engine_settle(struct fm_engine_thread *thread);
+/* How far a thread is. Others may ask. */
+static inline uint64_t fm_thread_clock(const struct fm_engine_thread *thread)
+{
+	if (thread->timing)
+		return *(const volatile uint64_t *)&thread->clock;
+	return *(const volatile uint64_t *)&thread->record->instructions + *(const volatile uint64_t *)&thread->side.delay;
+}
+
+static inline void fm_thread_set_clock(struct fm_engine_thread *thread, uint64_t clock)
+{
+	thread->clock = clock;
+	thread->side.delay = clock - thread->record->instructions;
+}
 
 #endif

@@ -37,8 +37,8 @@ static struct fm_engine_thread *furthest_behind(const struct fm_engine_thread *b
 
 	for (struct fm_engine_thread *thread = turns.first; thread; thread = thread->next)
 		if (thread != but && !thread->blocked &&
-		    (!best || thread->clock < best->clock ||
-		     (thread->clock == best->clock && thread->index < best->index)))
+		    (!best || fm_thread_clock(thread) < fm_thread_clock(best) ||
+		     (fm_thread_clock(thread) == fm_thread_clock(best) && thread->index < best->index)))
 			best = thread;
 	return best;
 }
@@ -55,7 +55,7 @@ static void pass_on(void)
 		return;
 	turns.last = next;
 	after = furthest_behind(next);
-	next->limit = after ? after->clock + fm_engine.skew : UINT64_MAX;
+	next->limit = after ? fm_thread_clock(after) + fm_engine.skew : UINT64_MAX;
 	pthread_cond_signal(&next->wake);
 }
 
@@ -63,7 +63,7 @@ static void wait_for_turn(struct fm_engine_thread *thread)
 {
 	while (turns.holder != thread) {
 		struct fm_engine_thread *holder = turns.holder;
-		uint64_t before = holder ? holder->clock : 0;
+		uint64_t before = holder ? fm_thread_clock(holder) : 0;
 		struct timespec until;
 
 		if (!holder) {
@@ -77,7 +77,7 @@ static void wait_for_turn(struct fm_engine_thread *thread)
 			until.tv_sec++;
 		}
 		if (pthread_cond_timedwait(&thread->wake, &turns.mutex, &until) == ETIMEDOUT &&
-		    turns.holder == holder && holder && holder->clock == before) {
+		    turns.holder == holder && holder && fm_thread_clock(holder) == before) {
 			fm_engine.results->forced_turns++;
 			return;
 		}
@@ -92,7 +92,7 @@ void fm_turns_join(struct fm_engine_thread *thread)
 	}
 	pthread_cond_init(&thread->wake, NULL);
 	pthread_mutex_lock(&turns.mutex);
-	thread->clock = turns.newest_clock;
+	fm_thread_set_clock(thread, turns.newest_clock);
 	thread->next = turns.first;
 	turns.first = thread;
 	turns.arrivals++;
@@ -157,12 +157,12 @@ void fm_turns_unblock(struct fm_engine_thread *thread)
 	pthread_cond_broadcast(&turns.arrived);
 	/* time went on without it */
 	behind = furthest_behind(thread);
-	if (behind && behind->clock > thread->clock)
-		thread->clock = behind->clock;
+	if (behind && fm_thread_clock(behind) > fm_thread_clock(thread))
+		fm_thread_set_clock(thread, fm_thread_clock(behind));
 	if (!turns.holder)
 		pass_on();
 	else if (turns.holder != thread)
-		turns.holder->limit = thread->clock + fm_engine.skew;
+		turns.holder->limit = fm_thread_clock(thread) + fm_engine.skew;
 	wait_for_turn(thread);
 	pthread_mutex_unlock(&turns.mutex);
 }
@@ -172,7 +172,7 @@ void fm_turns_prepare(struct fm_engine_thread *thread)
 	if (!fm_engine.deterministic)
 		return;
 	pthread_mutex_lock(&turns.mutex);
-	turns.newest_clock = thread->clock;
+	turns.newest_clock = fm_thread_clock(thread);
 	turns.seen = turns.arrivals;
 	pthread_mutex_unlock(&turns.mutex);
 }

@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "exact/plugin/accesses.h"
+
+#include <stdlib.h>
+
+#include "exact/plugin/decode.h"
+#include "exact/plugin/guest.h"
+#include "exact/plugin/objects.h"
+#include "exact/plugin/places.h"
+#include "exact/plugin/queue.h"
+#include "exact/plugin/state.h"
+#include "exact/plugin/turns.h"
+
+/* An instruction that accesses memory in an unusual way, or any with timing, as translated in one block. */
+struct translated_site {
+	struct fm_result_site *site;
+	unsigned index; /* in its block */
+	uint8_t whole;  /* bytes of the access when it arrives in pieces of eight; else 0 */
+	bool nontemporal;
+};
+
+/* A translated block, for timing. */
+struct block {
+	unsigned count;
+	struct fm_decoded decoded[];
+};
+
+struct fm_engine_thread *fm_engine_self(void)
+{
+	return __builtin_expect(fm_self != NULL, 1) ? fm_self : fm_engine_thread_begin();
+}
+
+void fm_engine_trace(struct fm_engine_thread *thread, bool tracing)
+{
+	thread->tracing = tracing;
+	fm_tracing_queue = tracing && thread->core ? fm_queue_active() : NULL;
+	fm_tracing_core = tracing && !fm_tracing_queue ? thread->core : NULL;
+}
+
+static void publish_timing(struct fm_engine_thread *thread)
+{
+	if (thread->timing)
+		fm_engine.results->timings[thread->core->index] = *fm_core_timing_counts(thread->timing);
+}
+
+/* Accesses */
+
+static inline unsigned access_bytes(qemu_plugin_meminfo_t information)
+{
+	return 1u << (information >> 4 & 7);
+}
+
+static inline bool access_is_store(qemu_plugin_meminfo_t information)
+{
+	return information >> 16 & QEMU_PLUGIN_MEM_W;
+}
+
+/* Which of the instruction's two objects it is, without a branch that depends on it; not yet sure it is that one. */
+static inline struct fm_result_slot *likely_slot(struct fm_result_site *site, uint64_t address)
+{
+	return &site->slots[address - site->slots[0].begin >= site->slots[0].size];
+}
+
+static inline bool in_slot(const struct fm_result_slot *slot, uint64_t address)
+{
+	return address - slot->begin < slot->size;
+}
+
+static __attribute__((noinline)) void count_misses(const struct fm_result_site *site, const struct fm_result_slot *slot, unsigned served)
+{
+	/* a line from another core's private cache missed ours; the last cache was asked, but not missed */
+	unsigned levels = served == FM_SERVED_CORE ? fm_engine.hierarchy->private_caches : fm_engine.cache_count;
+	struct fm_result_place *place = fm_places_of(site);
+	uint64_t *of_object = fm_objects_misses(place, (unsigned)(slot - site->slots));
+
+	for (unsigned i = 0; i < levels && i < served; i++) {
+		place->misses[i]++;
+		of_object[i]++;
+	}
+}
+
+static struct fm_result_slot *find_slot(struct fm_result_site *site, uint64_t address)
+{
+	struct fm_result_slot *slot = likely_slot(site, address);
+
+	return in_slot(slot, address) ? slot : fm_objects_change(site, address);
+}
+
+/* All that is not the fast path's: another object than last time, a miss. */
+static __attribute__((noinline)) void simulate_slowly(struct fm_engine_side *side, struct fm_result_site *site,
+                                                      uint64_t address, unsigned bytes, enum fm_access access)
+{
+	struct fm_result_slot *slot = find_slot(site, address);
+	unsigned served = fm_hierarchy_access(fm_engine.hierarchy, side->core, address, bytes, access);
+
+	if (access == FM_ACCESS_LOAD)
+		slot->loads++;
+	else
+		slot->stores++;
+	if (served) {
+		side->delay += fm_engine.latency[served];
+		count_misses(site, slot, served);
+	}
+}
+
+/* Nothing to be done but count? Then it is done. */
+static inline bool count_hit(struct fm_simulated_core *core, struct fm_result_site *site, uint64_t address,
+                             unsigned bytes, bool store)
+{
+	struct fm_result_slot *slot = likely_slot(site, address);
+
+	if (!in_slot(slot, address) || !fm_hierarchy_hit(core, address, bytes, store))
+		return false;
+	if (store)
+		slot->stores++;
+	else
+		slot->loads++;
+	return true;
+}
+
+static inline __attribute__((always_inline)) void simulate_all(struct fm_engine_side *side,
+                                                               const struct fm_queued *accesses, size_t count,
+                                                               const struct fm_fast_view view)
+{
+	uint64_t loads = 0, load_bytes = 0, stores = 0, store_bytes = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t address = fm_queued_address(&accesses[i]);
+		unsigned bytes = fm_queued_bytes(&accesses[i]);
+		enum fm_access access = fm_queued_access(&accesses[i]);
+		struct fm_result_slot *slot = likely_slot(accesses[i].site, address);
+
+		__builtin_prefetch(&accesses[i + FM_QUEUE_AHEAD]);
+		if (!in_slot(slot, address) || access == FM_ACCESS_STORE_NONTEMPORAL ||
+		    !fm_hierarchy_only_counts(&view, address, bytes, access)) {
+			simulate_slowly(side, accesses[i].site, address, bytes, access);
+		} else if (access == FM_ACCESS_LOAD) {
+			loads++;
+			load_bytes += bytes;
+			slot->loads++;
+		} else {
+			stores++;
+			store_bytes += bytes;
+			slot->stores++;
+		}
+	}
+	side->core->counts.loads += loads;
+	side->core->counts.load_bytes += load_bytes;
+	side->core->counts.caches[0].load_hits += loads;
+	side->core->counts.stores += stores;
+	side->core->counts.store_bytes += store_bytes;
+	side->core->counts.caches[0].store_hits += stores;
+}
+
+void fm_engine_simulate(struct fm_engine_side *side, const struct fm_queued *accesses, size_t count)
+{
+	/* a copy, so that the compiler knows that nothing else changes it; and what nearly all machines have, known to
+	   it beforehand */
+	struct fm_fast_view view = side->core->view;
+
+	if (view.line_shift == 6 && view.page_shift == 12 && view.first_ways == 8 && view.page_ways == 4) {
+		view.line_shift = 6;
+		view.page_shift = 12;
+		view.first_ways = 8;
+		view.page_ways = 4;
+		simulate_all(side, accesses, count, view);
+	} else {
+		simulate_all(side, accesses, count, view);
+	}
+}
+
+/* A new thread, or one whose accesses do not count, or a miss. */
+static __attribute__((noinline)) void access_slowly(struct fm_result_site *site, uint64_t address, unsigned bytes,
+                                                    enum fm_access access)
+{
+	struct fm_engine_thread *thread = fm_engine_self();
+
+	if (!thread || !thread->core || !thread->tracing)
+		return;
+	if (fm_tracing_queue)
+		fm_queue_push(fm_tracing_queue, site, address, bytes, access);
+	else
+		simulate_slowly(&thread->side, site, address, bytes, access);
+}
+
+static void on_load(unsigned vcpu, qemu_plugin_meminfo_t information, uint64_t address, void *data)
+{
+	struct fm_queue *queue = fm_tracing_queue;
+	struct fm_simulated_core *core = fm_tracing_core;
+
+	(void)vcpu;
+	if (__builtin_expect(queue != NULL, 1))
+		fm_queue_push(queue, data, address, access_bytes(information), FM_ACCESS_LOAD);
+	else if (!core || !count_hit(core, data, address, access_bytes(information), false))
+		access_slowly(data, address, access_bytes(information), FM_ACCESS_LOAD);
+}
+
+static void on_store(unsigned vcpu, qemu_plugin_meminfo_t information, uint64_t address, void *data)
+{
+	struct fm_queue *queue = fm_tracing_queue;
+	struct fm_simulated_core *core = fm_tracing_core;
+
+	(void)vcpu;
+	if (__builtin_expect(queue != NULL, 1))
+		fm_queue_push(queue, data, address, access_bytes(information), FM_ACCESS_STORE);
+	else if (!core || !count_hit(core, data, address, access_bytes(information), true))
+		access_slowly(data, address, access_bytes(information), FM_ACCESS_STORE);
+}
+
+/* The later pieces of an access that was taken as a whole when its first piece came. */
+static inline bool is_piece(struct fm_engine_thread *thread, const struct translated_site *where, uint64_t address)
+{
+	if (!where->whole || thread->next_piece != address || thread->pieces_of != where)
+		return false;
+	thread->next_piece += 8;
+	if (!--thread->pieces_left)
+		thread->pieces_of = NULL;
+	return true;
+}
+
+static inline unsigned whole_access(struct fm_engine_thread *thread, const struct translated_site *where,
+                                    uint64_t address, unsigned bytes)
+{
+	if (!where->whole || bytes != 8)
+		return bytes;
+	thread->pieces_of = where;
+	thread->pieces_left = where->whole / 8u - 1;
+	thread->next_piece = address + 8;
+	return where->whole;
+}
+
+static inline enum fm_access access_kind(const struct translated_site *where, qemu_plugin_meminfo_t information)
+{
+	return !access_is_store(information) ? FM_ACCESS_LOAD
+	       : where->nontemporal          ? FM_ACCESS_STORE_NONTEMPORAL
+	                                     : FM_ACCESS_STORE;
+}
+
+/* Wide, or past the caches, or both a load and a store. */
+static void on_any(unsigned vcpu, qemu_plugin_meminfo_t information, uint64_t address, void *data)
+{
+	const struct translated_site *where = data;
+	struct fm_engine_thread *thread = fm_engine_self();
+	struct fm_queue *queue = fm_tracing_queue;
+	unsigned bytes;
+
+	(void)vcpu;
+	if (__builtin_expect(!thread, 0) || is_piece(thread, where, address))
+		return;
+	bytes = whole_access(thread, where, address, access_bytes(information));
+	if (queue)
+		fm_queue_push(queue, where->site, address, bytes, access_kind(where, information));
+	else if (thread->core && thread->tracing)
+		simulate_slowly(&thread->side, where->site, address, bytes, access_kind(where, information));
+}
+
+/* With timing, accesses are kept until their block is complete. */
+static void on_access_timed(unsigned vcpu, qemu_plugin_meminfo_t information, uint64_t address, void *data)
+{
+	const struct translated_site *where = data;
+	struct fm_engine_thread *thread = fm_engine_self();
+	struct fm_engine_access *kept;
+
+	(void)vcpu;
+	if (!thread || !thread->tracing || thread->kept_count == FM_ENGINE_KEPT_MAX || is_piece(thread, where, address))
+		return;
+	kept = &thread->kept[thread->kept_count++];
+	kept->access.address = address;
+	kept->access.bytes = (uint8_t)whole_access(thread, where, address, access_bytes(information));
+	kept->access.access = (uint8_t)access_kind(where, information);
+	kept->index = where->index;
+	kept->site = where->site;
+}
+
+/* Feed the block that was executed to the core. Its accesses come in program order; those of a repeated or faulted
+   instruction beyond what one may have are fed as instructions of their own. */
+static void flush_block(struct fm_engine_thread *thread)
+{
+	const struct block *block = thread->block;
+	unsigned next = 0;
+
+	thread->block = NULL;
+	if (!block || !thread->timing)
+		return;
+	for (unsigned i = 0; i < block->count; i++) {
+		struct fm_memory_access accesses[FM_INSTRUCTION_ACCESSES_MAX];
+		unsigned count;
+
+		do {
+			unsigned first = next;
+
+			for (count = 0; next < thread->kept_count && thread->kept[next].index == i &&
+			                count < FM_INSTRUCTION_ACCESSES_MAX;
+			     next++) {
+				const struct fm_engine_access *kept = &thread->kept[next];
+
+				accesses[count++] = kept->access;
+				if (kept->access.access == FM_ACCESS_LOAD)
+					find_slot(kept->site, kept->access.address)->loads++;
+				else
+					find_slot(kept->site, kept->access.address)->stores++;
+			}
+			fm_core_execute(thread->timing, &block->decoded[i].instruction, accesses, count);
+			for (unsigned k = 0; k < count; k++)
+				if (accesses[k].served)
+					count_misses(thread->kept[first + k].site,
+					             find_slot(thread->kept[first + k].site, accesses[k].address),
+					             accesses[k].served);
+		} while (next < thread->kept_count && thread->kept[next].index == i);
+	}
+	thread->kept_count = 0;
+	thread->clock = fm_core_now(thread->timing);
+	if (++thread->flushes % 64 == 0)
+		publish_timing(thread);
+}
+
+void fm_engine_settle(struct fm_engine_thread *thread)
+{
+	fm_queue_drain();
+	flush_block(thread);
+	publish_timing(thread);
+}
+
+void fm_engine_drain(struct fm_engine_thread *thread)
+{
+	fm_queue_drain();
+	flush_block(thread);
+	if (thread->timing)
+		fm_core_drain(thread->timing);
+	publish_timing(thread);
+}
+
+/* Blocks */
+
+static void on_window(struct fm_engine_thread *thread)
+{
+	uint64_t at = thread->record->instructions;
+
+	if (fm_engine.window_end && !fm_engine.region_only[0])
+		fm_engine_trace(thread, at >= fm_engine.window_begin && at < fm_engine.window_end);
+}
+
+static void on_block(unsigned vcpu, void *data)
+{
+	struct fm_engine_thread *thread = fm_engine_self();
+	uint64_t instructions;
+
+	(void)vcpu;
+	if (__builtin_expect(!thread, 0))
+		return;
+	instructions = thread->record->instructions + (uintptr_t)data;
+	thread->record->instructions = instructions;
+	/* alone, there is nobody to wait for */
+	if (!fm_tracing_queue && __builtin_expect(instructions + thread->side.delay > thread->limit, 0))
+		fm_turns_yield(thread);
+}
+
+static void on_block_window(unsigned vcpu, void *data)
+{
+	on_block(vcpu, data);
+	if (fm_self)
+		on_window(fm_self);
+}
+
+static void on_block_timed(unsigned vcpu, void *data)
+{
+	struct fm_engine_thread *thread = fm_engine_self();
+	const struct block *block = data;
+
+	(void)vcpu;
+	if (!thread)
+		return;
+	flush_block(thread);
+	thread->record->instructions += block->count;
+	on_window(thread);
+	thread->block = thread->tracing ? block : NULL;
+	if (thread->clock > thread->limit)
+		fm_turns_yield(thread);
+}
+
+static unsigned whole_bytes(const struct fm_decoded *decoded)
+{
+	return decoded->single && decoded->operand_bytes > 8 && decoded->operand_bytes <= 64 &&
+	               decoded->operand_bytes % 8 == 0
+	           ? decoded->operand_bytes
+	           : 0;
+}
+
+static bool watch(struct qemu_plugin_insn *instruction, const struct fm_decoded *decoded, unsigned index)
+{
+	struct fm_result_site *site = fm_places_find(qemu_plugin_insn_vaddr(instruction));
+	struct translated_site *where;
+	unsigned whole = whole_bytes(decoded);
+
+	/* QEMU 7.2 takes no notice when a callback asks for loads or stores only: ask for both, and know better */
+	if (!fm_engine.timing && !whole && !decoded->nontemporal && decoded->reads != decoded->writes) {
+		qemu_plugin_register_vcpu_mem_cb(instruction, decoded->reads ? on_load : on_store,
+		                                 QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, site);
+		return true;
+	}
+	where = calloc(1, sizeof(*where));
+	if (!where)
+		return false;
+	where->site = site;
+	where->index = index;
+	where->whole = (uint8_t)whole;
+	where->nontemporal = decoded->nontemporal;
+	qemu_plugin_register_vcpu_mem_cb(instruction, fm_engine.timing ? on_access_timed : on_any,
+	                                 QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, where);
+	return true;
+}
+
+static bool decode(struct qemu_plugin_insn *instruction, struct fm_decoded *ret_decoded)
+{
+	unsigned char bytes[FM_INSTRUCTION_BYTES_MAX];
+	size_t count;
+
+	if (fm_decode(qemu_plugin_insn_data(instruction), (unsigned)qemu_plugin_insn_size(instruction), ret_decoded))
+		return true;
+	/* of an instruction that crosses a page QEMU 7.2 has only the part before */
+	count = fm_guest_copy(bytes, sizeof(bytes), qemu_plugin_insn_vaddr(instruction));
+	return count && fm_decode(bytes, (unsigned)count, ret_decoded);
+}
+
+/* QEMU translates under a lock of its own, so this runs one at a time. */
+void fm_engine_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *translated)
+{
+	size_t count = qemu_plugin_tb_n_insns(translated);
+	struct block *block = NULL;
+
+	(void)id;
+	if (!count)
+		return;
+	fm_places_note_module(qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(translated, 0)));
+	if (fm_engine.timing) {
+		block = calloc(1, sizeof(*block) + count * sizeof(block->decoded[0]));
+		if (!block)
+			return;
+		block->count = (unsigned)count;
+	}
+	for (size_t i = 0; i < count; i++) {
+		struct qemu_plugin_insn *instruction = qemu_plugin_tb_get_insn(translated, i);
+		struct fm_decoded decoded = {0};
+		bool known = fm_engine.x86 && decode(instruction, &decoded);
+
+		if (block)
+			block->decoded[i] = decoded;
+		if (known && !decoded.operand_bytes)
+			continue;
+		if (!watch(instruction, &decoded, (unsigned)i))
+			break;
+	}
+	if (block)
+		qemu_plugin_register_vcpu_tb_exec_cb(translated, on_block_timed, QEMU_PLUGIN_CB_NO_REGS, block);
+	else
+		qemu_plugin_register_vcpu_tb_exec_cb(translated, fm_engine.window_end ? on_block_window : on_block,
+		                                     QEMU_PLUGIN_CB_NO_REGS, (void *)(uintptr_t)count);
+}
