@@ -203,6 +203,21 @@ static uint64_t memory_interval(const struct fm_core_timing *timing)
 	return (uint64_t)(100 * description->line_bytes * description->frequency_ghz / gbs);
 }
 
+/* The memory of a socket serves all that ask. The other socket's: with more than two, of the next one. */
+static struct fm_bus *memory_bus(struct fm_core_timing *timing, bool remote)
+{
+	unsigned socket = (timing->core->socket + remote) % timing->hierarchy->description.sockets;
+
+	return &timing->hierarchy->memory_buses[socket];
+}
+
+static uint64_t bus_cost(const struct fm_core_timing *timing)
+{
+	const struct fm_machine_description *description = &timing->hierarchy->description;
+
+	return (uint64_t)(100 * description->line_bytes * description->frequency_ghz / description->memory_gbs);
+}
+
 /* A request that leaves the private caches at `now`: when its line is there. ret_queued is how much of that was waiting
    for a place or for bandwidth. */
 static uint64_t fetch_beyond(struct fm_core_timing *timing, uint64_t line, unsigned served, uint64_t now,
@@ -220,6 +235,7 @@ static uint64_t fetch_beyond(struct fm_core_timing *timing, uint64_t line, unsig
 	}
 	if (served == FM_SERVED_MEMORY || served == FM_SERVED_REMOTE) {
 		start = serve(&timing->memory_free, begin, memory_interval(timing));
+		start = fm_bus_take(memory_bus(timing, served == FM_SERVED_REMOTE), start, bus_cost(timing));
 		latency = served == FM_SERVED_MEMORY ? description->memory_latency : description->memory_remote_latency;
 	} else {
 		const struct fm_cache_description *last = &description->caches[description->cache_count - 1];
@@ -267,7 +283,7 @@ struct fetched {
 
 /* Lines written back take their share of the bandwidth of where they go. */
 static void charge_writes(struct fm_core_timing *timing, const struct fm_core_counts *after,
-                          const struct fm_core_counts *before)
+                          const struct fm_core_counts *before, uint64_t now)
 {
 	const struct fm_machine_description *description = &timing->hierarchy->description;
 	unsigned last = private_last(timing);
@@ -278,8 +294,12 @@ static void charge_writes(struct fm_core_timing *timing, const struct fm_core_co
 	if (last + 1 < description->cache_count)
 		timing->third_free += (after->caches[last].lines_written - before->caches[last].lines_written) *
 		                      description->caches[last + 1].write_interval;
+	if (after->memory_writes == before->memory_writes)
+		return;
 	timing->memory_free += (after->memory_writes - before->memory_writes) * memory_interval(timing) *
 	                       description->memory_write_percent / 100;
+	fm_bus_take(memory_bus(timing, after->memory_writes_remote != before->memory_writes_remote), now,
+	            (after->memory_writes - before->memory_writes) * bus_cost(timing));
 }
 
 /* One access at `now`. `demand` loads mark the pending cycles. */
@@ -300,7 +320,7 @@ static struct fetched access_memory(struct fm_core_timing *timing, struct fm_mem
 	for (unsigned i = 0; i < description->tlb_count; i++)
 		if (counts->tlb_misses[i] != before.tlb_misses[i])
 			fetched.translation += description->tlbs[i].penalty;
-	charge_writes(timing, counts, &before);
+	charge_writes(timing, counts, &before, now);
 	now += fetched.translation;
 	/* a line already on its way is waited for; a hit in the first cache is one that has arrived */
 	slot = find_line(timing->fill_buffers, timing->shape->fill_buffers, line, now);

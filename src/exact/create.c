@@ -129,7 +129,8 @@ int fm_hierarchy_create_in(const struct fm_machine_description *description, str
 	hierarchy->shared = fm_memory_apart(hierarchy->core_count, sizeof(*hierarchy->shared));
 	hierarchy->pages = fm_pages_create();
 	hierarchy->lines = fm_lines_create();
-	hierarchy->pairs = fm_memory_apart((size_t)hierarchy->core_count * hierarchy->core_count, sizeof(*hierarchy->pairs));
+	hierarchy->pairs =
+	    fm_memory_apart((size_t)hierarchy->core_count * hierarchy->core_count, sizeof(*hierarchy->pairs));
 	if (!hierarchy->cores || !hierarchy->active || !hierarchy->shared || !hierarchy->pages || !hierarchy->lines ||
 	    !hierarchy->pairs || !hierarchy->private_caches) {
 		fm_hierarchy_destroy(hierarchy);

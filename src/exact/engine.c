@@ -1,6 +1,5 @@
 #include "exact/engine.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -14,8 +13,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "exact/program.h"
 
-enum { PATH_LENGTH = 1024, INTERPRETER_DEPTH = 3 };
+enum { PATH_LENGTH = FM_PROGRAM_PATH };
 
 /* Finding the program */
 
@@ -43,43 +43,6 @@ static int find_program(const char *name, char *ret_path, struct fm_error *error
 	}
 	return there ? fm_error_set(error, EACCES, "%s: not executable", name)
 	             : fm_error_set(error, ENOENT, "%s: there is no such program in PATH", name);
-}
-
-/* Which emulator runs a file: by its ELF header; a script names its interpreter. */
-static int inspect(const char *path, const char **ret_emulator, char *ret_interpreter, char *ret_argument,
-                   struct fm_error *error)
-{
-	unsigned char head[256] = {0};
-	int file = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t length = file < 0 ? -1 : read(file, head, sizeof(head) - 1);
-	Elf64_Ehdr elf;
-
-	if (file >= 0)
-		close(file);
-	if (length < 0)
-		return fm_error_set(error, EACCES, "%s: cannot be read: %s", path, strerror(errno));
-	*ret_interpreter = *ret_argument = 0;
-	if (head[0] == '#' && head[1] == '!') {
-		char *line = (char *)head + 2, *blank;
-
-		line[strcspn(line, "\n")] = 0;
-		line += strspn(line, " \t");
-		blank = line + strcspn(line, " \t");
-		snprintf(ret_argument, PATH_LENGTH, "%s", blank + strspn(blank, " \t"));
-		*blank = 0;
-		snprintf(ret_interpreter, PATH_LENGTH, "%s", line);
-		return 0;
-	}
-	memcpy(&elf, head, sizeof(elf));
-	if ((size_t)length < sizeof(elf) || memcmp(elf.e_ident, ELFMAG, SELFMAG) || elf.e_ident[EI_CLASS] != ELFCLASS64)
-		return fm_error_set(error, EACCES, "%s: neither a 64-bit ELF program nor a script", path);
-	if (elf.e_machine == EM_X86_64)
-		*ret_emulator = "qemu-x86_64";
-	else if (elf.e_machine == EM_AARCH64)
-		*ret_emulator = "qemu-aarch64";
-	else
-		return fm_error_set(error, ENOTSUP, "%s: the exact engine runs x86-64 and aarch64 programs only", path);
-	return 0;
 }
 
 static int find_plugin(char *ret_path, struct fm_error *error)
@@ -234,8 +197,8 @@ static const struct fm_results *map(const char *path)
 	if (results->magic == FM_RESULT_MAGIC && results->thread_count <= FM_RESULT_THREADS_MAX &&
 	    results->region_count <= FM_RESULT_REGIONS_MAX && results->module_count <= FM_RESULT_MODULES_MAX &&
 	    results->exec_count <= FM_RESULT_EXECS_MAX && results->line_count <= FM_RESULT_LINES_MAX &&
-	    results->site_count <= FM_RESULT_SITES_MAX && results->object_count <= FM_RESULT_OBJECTS_MAX &&
-	    results->core_count <= FM_SIMULATED_CORES_MAX)
+	    results->site_count <= FM_RESULT_SITES_MAX && memchr(results->program, 0, sizeof(results->program)) &&
+	    results->object_count <= FM_RESULT_OBJECTS_MAX && results->core_count <= FM_SIMULATED_CORES_MAX)
 		return results;
 	munmap((void *)results, sizeof(*results));
 	return NULL;
@@ -265,27 +228,19 @@ int fm_engine_execute(const struct fm_engine_options *options, char *const *argv
 {
 	char program[PATH_LENGTH], plugin[PATH_LENGTH], results[PATH_LENGTH], machine[PATH_LENGTH + 16],
 	    text[5 * PATH_LENGTH];
-	char interpreters[INTERPRETER_DEPTH][2][PATH_LENGTH] = {{""}};
+	struct fm_program how;
 	struct fm_engine_run run = {0};
-	const char *emulator = NULL;
 	char **arguments;
-	unsigned count = 0, own = 0, depth = 0;
+	unsigned count = 0, own = 0;
 	int status = find_program(argv[0], program, error);
 
 	while (argv[own])
 		own++;
-	arguments = calloc(own + 2 * INTERPRETER_DEPTH + 10, sizeof(*arguments));
+	arguments = calloc(own + 2 * FM_PROGRAM_INTERPRETERS + 10, sizeof(*arguments));
 	if (!arguments)
 		return fm_error_set(error, ENOMEM, "out of memory");
-	for (char *at = program; !status && !emulator; depth++) {
-		if (depth == INTERPRETER_DEPTH) {
-			status = fm_error_set(error, EACCES, "%s: too many interpreters", program);
-			break;
-		}
-		status = inspect(at, &emulator, interpreters[depth][0], interpreters[depth][1], error);
-		if (*interpreters[depth][0])
-			at = interpreters[depth][0];
-	}
+	if (!status)
+		status = fm_program_inspect(program, &how, error);
 	if (!status)
 		status = find_plugin(plugin, error);
 	if (!status)
@@ -299,17 +254,17 @@ int fm_engine_execute(const struct fm_engine_options *options, char *const *argv
 		status = plugin_arguments(text, sizeof(text), options, plugin, results, machine, error);
 	if (status)
 		goto out_file;
-	arguments[count++] = (char *)emulator;
+	arguments[count++] = (char *)how.emulator;
 	/* all it can emulate, or programs would take narrower paths than they do elsewhere */
 	arguments[count++] = "-cpu";
 	arguments[count++] = "max";
 	arguments[count++] = "-plugin";
 	arguments[count++] = text;
 	/* innermost interpreter first */
-	for (unsigned i = depth - 1; i-- > 0;) {
-		arguments[count++] = interpreters[i][0];
-		if (*interpreters[i][1])
-			arguments[count++] = interpreters[i][1];
+	for (unsigned i = how.interpreters; i-- > 0;) {
+		arguments[count++] = how.interpreter[i];
+		if (*how.argument[i])
+			arguments[count++] = how.argument[i];
 	}
 	arguments[count++] = program;
 	for (unsigned i = 1; i < own; i++)
@@ -357,6 +312,15 @@ static void subtract(void *target, const void *after, const void *before, size_t
 		a[i] = b[i] - c[i];
 }
 
+static void add(void *target, const void *other, size_t bytes)
+{
+	uint64_t *a = target;
+	const uint64_t *b = other;
+
+	for (size_t i = 0; i < bytes / sizeof(uint64_t); i++)
+		a[i] += b[i];
+}
+
 void fm_result_thread_counts(const struct fm_results *results, unsigned index, struct fm_core_counts *ret_counts,
                              struct fm_timing_counts *ret_timing)
 {
@@ -367,4 +331,6 @@ void fm_result_thread_counts(const struct fm_results *results, unsigned index, s
 	         sizeof(*ret_counts));
 	subtract(ret_timing, thread->ended ? &thread->timing_at_end : &results->timings[core], &thread->timing_at_begin,
 	         sizeof(*ret_timing));
+	add(ret_counts, &thread->before_moves, sizeof(*ret_counts));
+	add(ret_timing, &thread->timing_before_moves, sizeof(*ret_timing));
 }

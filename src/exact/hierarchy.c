@@ -9,7 +9,6 @@
 #include "exact/streams.h"
 #include "exact/tables.h"
 
-
 /* Locks. The fast path of a core takes its own for the length of one look-up; whatever concerns several cores happens
    under the lock of the hierarchy, which takes cores' locks one at a time. Nobody waits for the hierarchy's lock while
    holding a core's. */
@@ -82,7 +81,7 @@ bool fm_hierarchy_back_invalidate(struct fm_hierarchy *hierarchy, const struct f
 }
 
 void fm_hierarchy_insert_shared(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t *set,
-                              uint64_t line, unsigned state)
+                                uint64_t line, unsigned state)
 {
 	unsigned level = last_cache(hierarchy);
 	struct fm_array *shared = core->arrays[level];
@@ -150,7 +149,7 @@ static void evict_private(struct fm_hierarchy *hierarchy, struct fm_simulated_co
 }
 
 void fm_hierarchy_insert_private(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
-                           uint64_t line, unsigned state)
+                                 uint64_t line, unsigned state)
 {
 	uint64_t gone;
 
@@ -170,7 +169,8 @@ struct found {
 };
 
 /* A mask of cores, by number modulo FM_PAGE_CORES, that touched the page and may be others than this one. */
-uint64_t fm_hierarchy_touched_by_others(struct fm_hierarchy *hierarchy, const struct fm_simulated_core *core, uint64_t line)
+uint64_t fm_hierarchy_touched_by_others(struct fm_hierarchy *hierarchy, const struct fm_simulated_core *core,
+                                        uint64_t line)
 {
 	uint64_t page = line >> (hierarchy->page_shift - hierarchy->line_shift);
 	const struct fm_page_leaf *leaf = fm_pages_leaf(hierarchy->pages, page);
@@ -293,8 +293,8 @@ static void prefetch_line(struct fm_hierarchy *hierarchy, struct fm_simulated_co
 			if (inclusion == FM_INCLUSION_VICTIM)
 				fm_array_remove(core->arrays[last], line);
 			fm_hierarchy_insert_private(hierarchy, core, level, line,
-			               (inclusion == FM_INCLUSION_VICTIM ? state : FM_LINE_EXCLUSIVE) |
-			                   FM_LINE_PREFETCHED);
+			                            (inclusion == FM_INCLUSION_VICTIM ? state : FM_LINE_EXCLUSIVE) |
+			                                FM_LINE_PREFETCHED);
 			return;
 		}
 		core->counts.caches[last].lines_prefetch++;
@@ -324,7 +324,7 @@ static struct stream *find_stream(struct fm_stream_table *table, uint64_t page)
 
 /* A demand access reached the cache with the prefetchers. */
 void fm_hierarchy_train(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level, uint64_t line,
-                  bool miss)
+                        bool miss)
 {
 	const struct fm_cache_description *cache = &hierarchy->description.caches[level];
 	/* hardware follows physical addresses within 4 KiB, whatever the size of the pages */
@@ -379,8 +379,8 @@ bool fm_hierarchy_prefetches(const struct fm_hierarchy *hierarchy, unsigned leve
 /* Demand accesses */
 
 /* Fetch a line into all private caches from `level` up. Returns who served it. */
-static unsigned fetch(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line,
-                          uint64_t *last_set, bool store)
+static unsigned fetch(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, uint64_t *last_set,
+                      bool store)
 {
 	unsigned last = last_cache(hierarchy), served = FM_SERVED_MEMORY, state = FM_LINE_EXCLUSIVE;
 	struct found found = {0};
@@ -443,7 +443,7 @@ static unsigned fetch(struct fm_hierarchy *hierarchy, struct fm_simulated_core *
 	for (unsigned fill = served < hierarchy->private_caches ? served : hierarchy->private_caches; fill-- > 1;) {
 		*(store ? &core->counts.caches[fill].lines_ownership : &core->counts.caches[fill].lines_demand) += 1;
 		fm_hierarchy_insert_private(hierarchy, core, fill, line,
-		               store && state == FM_LINE_SHARED ? FM_LINE_EXCLUSIVE : state);
+		                            store && state == FM_LINE_SHARED ? FM_LINE_EXCLUSIVE : state);
 		if (state == FM_LINE_MODIFIED)
 			state = FM_LINE_EXCLUSIVE;
 	}
@@ -498,8 +498,7 @@ static unsigned upgrade_line(struct fm_hierarchy *hierarchy, struct fm_simulated
 }
 
 /* One line of a demand access. */
-static unsigned access_line(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line,
-                                bool store)
+static unsigned access_line(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, bool store)
 {
 	struct fm_cache_counts *counts = &core->counts.caches[0];
 	uint64_t *entry;
@@ -567,11 +566,12 @@ static unsigned store_past(struct fm_hierarchy *hierarchy, struct fm_simulated_c
 
 /* One line of any access. */
 static unsigned access_one(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line,
-                               enum fm_access access)
+                           enum fm_access access)
 {
 	uint64_t page = line >> (hierarchy->page_shift - hierarchy->line_shift);
 
-	if (core->view.page_lines[(page & core->view.page_mask) * core->view.page_ways] != (FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE))
+	if (core->view.page_lines[(page & core->view.page_mask) * core->view.page_ways] !=
+	    (FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE))
 		fm_hierarchy_translate(hierarchy, core, page);
 	if (access == FM_ACCESS_LOAD)
 		return access_line(hierarchy, core, line, false);

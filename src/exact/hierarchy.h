@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "exact/bus.h"
 #include "exact/description.h"
 
 enum fm_access { FM_ACCESS_LOAD, FM_ACCESS_STORE, FM_ACCESS_STORE_NONTEMPORAL };
@@ -95,7 +96,8 @@ struct fm_hierarchy {
 	                    views then never hold what is looked for */
 	struct fm_simulated_core *cores;
 	bool cores_are_ours;
-	struct fm_array **shared; /* the last cache, by socket and group */
+	struct fm_array **shared;                             /* the last cache, by socket and group */
+	struct fm_bus memory_buses[FM_SIMULATED_SOCKETS_MAX]; /* for core timing */
 	struct fm_page_table *pages;
 	struct fm_line_table *lines; /* of lines that moved between cores */
 	uint64_t *pairs;             /* transfers from core to core, [from * core_count + to] */
@@ -153,8 +155,7 @@ static inline bool fm_hierarchy_only_counts(const struct fm_fast_view *view, uin
 	uint64_t translated = view->page_lines[(page & view->page_mask) * view->page_ways];
 
 	return __builtin_expect(line == end && translated == (FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE) &&
-	                            (store ? difference == FM_LINE_MODIFIED
-	                                   : difference - 1 < FM_LINE_PREFETCHED - 1),
+	                            (store ? difference == FM_LINE_MODIFIED : difference - 1 < FM_LINE_PREFETCHED - 1),
 	                        1);
 }
 

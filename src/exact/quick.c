@@ -210,13 +210,14 @@ unsigned FM_QUICK_ACCESS(struct fm_hierarchy *hierarchy, struct fm_simulated_cor
 
 	if (line != end || access == FM_ACCESS_STORE_NONTEMPORAL || hierarchy->careful)
 		return fm_hierarchy_access_any(hierarchy, core, address, bytes, access);
-	if (core->view.page_lines[(page & core->view.page_mask) * core->view.page_ways] != (FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE)) {
+	if (core->view.page_lines[(page & core->view.page_mask) * core->view.page_ways] !=
+	    (FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE)) {
 		expect_miss(core->arrays[2], line);
 		untouched = translate(hierarchy, core, page);
 	}
 	served = access_line(hierarchy, core, line, access == FM_ACCESS_STORE);
-	/* Whether we touched the page ourselves did not matter so far: what nobody touched is not remote, as if we had. By
-	   now it has arrived. */
+	/* Whether we touched the page ourselves did not matter so far: what nobody touched is not remote, as if we had.
+	   By now it has arrived. */
 	if (untouched)
 		fm_page_touch(untouched, page, core);
 	if (served < 0)

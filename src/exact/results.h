@@ -34,6 +34,10 @@ struct fm_result_thread {
 	struct fm_core_counts at_end;
 	struct fm_timing_counts timing_at_begin;
 	struct fm_timing_counts timing_at_end;
+	/* what it did on cores it has left */
+	uint32_t moves;
+	struct fm_core_counts before_moves;
+	struct fm_timing_counts timing_before_moves;
 };
 
 /* A marked region as one thread ran it. */
@@ -65,8 +69,8 @@ struct fm_result_object {
 
 /* An instruction that accesses memory. One line of the host's cache: it is written at every access. */
 struct fm_result_site {
-	/* The two objects, or spaces between objects, that it accessed last: many instructions go to and fro between two.
-	   When another one comes, the counts of the one that has to go are settled. */
+	/* The two objects, or spaces between objects, that it accessed last: many instructions go to and fro between
+	   two. When another one comes, the counts of the one that has to go are settled. */
 	struct fm_result_slot {
 		uint64_t begin, size;
 		uint64_t loads, stores;
@@ -76,8 +80,8 @@ struct fm_result_site {
 /* The rest of what is known of it. */
 struct fm_result_place {
 	uint64_t address;
-	uint64_t loads, stores; /* settled ones */
-	uint32_t objects[2];    /* of the slots, plus one; 0: none */
+	uint64_t loads, stores;                   /* settled ones */
+	uint32_t objects[2];                      /* of the slots, plus one; 0: none */
 	uint64_t misses[FM_SIMULATED_CACHES_MAX]; /* accesses that missed this cache */
 };
 
@@ -97,7 +101,8 @@ struct fm_results {
 	uint32_t exec_count;
 	uint32_t site_count;
 	uint32_t object_count;
-	uint32_t executed; /* this process began with exec, traced by us */
+	uint32_t executed; /* this process began with an exec that was followed */
+	char program[256];
 	uint32_t forks;
 	uint32_t deterministic;
 	uint32_t timing;

@@ -15,7 +15,7 @@ static void add_timing(struct fm_timing_counts *target, const struct fm_timing_c
 		a[i] += b[i];
 }
 
-static void add_process(struct fm_stat *stat, const struct fm_results *results)
+void fm_stat_add_process(struct fm_stat *stat, const struct fm_results *results)
 {
 	for (unsigned i = 0; i < results->thread_count; i++) {
 		struct fm_core_counts counts;
@@ -94,35 +94,66 @@ static bool is_used(const struct fm_results *results, size_t site)
 	return place->loads || place->stores || slots[0].loads || slots[0].stores || slots[1].loads || slots[1].stores;
 }
 
-static int name_sites(struct fm_stat *stat, const struct fm_results *results, struct fm_error *error)
-{
+/* Processes with the same files at the same addresses, which forked ones have, share their names. */
+struct naming {
+	const struct fm_results *results;
 	struct fm_symbols *symbols;
-	struct fm_stat_place *places;
-	size_t count = 0, room = 0;
-	int status = fm_symbols_create(&symbols, error);
+};
 
-	if (status)
-		return status;
-	for (unsigned i = 0; i < results->module_count; i++)
-		fm_symbols_add(symbols, results->modules[i].path, results->modules[i].begin, results->modules[i].end,
-		               results->modules[i].offset);
-	fm_symbols_ready(symbols);
+enum { NAMINGS_MAX = 16 };
+
+static bool same_modules(const struct fm_results *a, const struct fm_results *b)
+{
+	return a->module_count == b->module_count &&
+	       !memcmp(a->modules, b->modules, a->module_count * sizeof(a->modules[0]));
+}
+
+static struct fm_symbols *symbols_for(const struct fm_results *results, struct naming *namings)
+{
+	for (unsigned k = 0; k < NAMINGS_MAX; k++) {
+		struct fm_error error;
+
+		if (namings[k].results && same_modules(namings[k].results, results))
+			return namings[k].symbols;
+		if (namings[k].results)
+			continue;
+		if (fm_symbols_create(&namings[k].symbols, &error))
+			return NULL;
+		namings[k].results = results;
+		for (unsigned i = 0; i < results->module_count; i++)
+			fm_symbols_add(namings[k].symbols, results->modules[i].path, results->modules[i].begin,
+			               results->modules[i].end, results->modules[i].offset);
+		fm_symbols_ready(namings[k].symbols);
+		return namings[k].symbols;
+	}
+	return NULL;
+}
+
+/* The places of one process, appended. */
+static int add_places(const struct fm_results *results, struct naming *namings, struct fm_stat_place **places,
+                      size_t *count)
+{
+	struct fm_symbols *symbols = symbols_for(results, namings);
+	struct fm_stat_place *larger;
+	size_t room = *count + 1;
+
 	for (size_t i = 0; i < results->site_count; i++)
 		room += is_used(results, i);
-	places = calloc(room + 1, sizeof(*places));
-	if (!places) {
-		fm_symbols_destroy(symbols);
-		return fm_error_set(error, ENOMEM, "out of memory");
-	}
+	larger = realloc(*places, room * sizeof(**places));
+	if (!larger)
+		return -ENOMEM;
+	*places = larger;
 	for (size_t i = 0; i < results->site_count; i++) {
 		const struct fm_result_place *site = &results->places[i];
 		const struct fm_result_slot *slots = results->sites[i].slots;
-		struct fm_stat_place *place = &places[count];
-		struct fm_location_names names;
+		struct fm_stat_place *place = &larger[*count];
+		struct fm_location_names names = {.function = "?"};
 
 		if (!is_used(results, i))
 			continue;
-		fm_symbols_find(symbols, site->address, &names);
+		memset(place, 0, sizeof(*place));
+		if (symbols)
+			fm_symbols_find(symbols, site->address, &names);
 		memcpy(place->function, names.function, sizeof(place->function));
 		memcpy(place->file, names.file, sizeof(place->file));
 		memcpy(place->module, names.module, sizeof(place->module));
@@ -130,12 +161,135 @@ static int name_sites(struct fm_stat *stat, const struct fm_results *results, st
 		place->loads = site->loads + slots[0].loads + slots[1].loads;
 		place->stores = site->stores + slots[0].stores + slots[1].stores;
 		memcpy(place->misses, site->misses, sizeof(place->misses));
-		count++;
+		++*count;
 	}
-	fm_symbols_destroy(symbols);
-	stat->function_count = merge(places, count, by_function, &stat->functions);
-	stat->line_count = merge(places, count, by_line, &stat->lines);
+	return 0;
+}
+
+static int name_sites(struct fm_stat *stat, const struct fm_engine_run *run, struct fm_error *error)
+{
+	struct naming namings[NAMINGS_MAX] = {{0}};
+	struct fm_stat_place *places = NULL;
+	size_t count = 0;
+	int status = add_places(run->results, namings, &places, &count);
+
+	for (unsigned i = 0; i < run->forked_count && !status; i++)
+		status = add_places(run->forked[i], namings, &places, &count);
+	for (unsigned i = 0; i < NAMINGS_MAX; i++)
+		if (namings[i].symbols)
+			fm_symbols_destroy(namings[i].symbols);
+	if (!status) {
+		stat->function_count = merge(places, count, by_function, &stat->functions);
+		stat->line_count = merge(places, count, by_line, &stat->lines);
+	}
 	free(places);
+	return status ? fm_error_set(error, ENOMEM, "out of memory") : 0;
+}
+
+/* Objects */
+
+static int by_name(const void *left, const void *right)
+{
+	const struct fm_stat_object *a = left, *b = right;
+	int order = strcmp(a->module, b->module);
+
+	return order ? order : strcmp(a->name, b->name);
+}
+
+static int most_missed_first(const void *left, const void *right)
+{
+	const struct fm_stat_object *a = left, *b = right;
+
+	for (unsigned i = FM_SIMULATED_CACHES_MAX; i-- > 0;)
+		if (a->misses[i] != b->misses[i])
+			return a->misses[i] < b->misses[i] ? 1 : -1;
+	if (a->loads + a->stores != b->loads + b->stores)
+		return a->loads + a->stores < b->loads + b->stores ? 1 : -1;
+	return by_name(left, right);
+}
+
+static void add_object(struct fm_stat_object *target, const struct fm_stat_object *other)
+{
+	target->loads += other->loads;
+	target->stores += other->stores;
+	for (unsigned k = 0; k < FM_SIMULATED_CACHES_MAX; k++)
+		target->misses[k] += other->misses[k];
+}
+
+static int add_objects(const struct fm_results *results, struct fm_stat_object **objects, size_t *count)
+{
+	struct fm_stat_object *larger = realloc(*objects, (*count + results->object_count + 1) * sizeof(**objects)),
+	                      *own;
+
+	if (!larger)
+		return -ENOMEM;
+	*objects = larger;
+	own = larger + *count;
+	for (unsigned i = 0; i < results->object_count; i++) {
+		const struct fm_result_object *object = &results->objects[i];
+		const char *path = object->module < results->module_count ? results->modules[object->module].path : "";
+		const char *slash = strrchr(path, '/');
+
+		memset(&own[i], 0, sizeof(own[i]));
+		/* the file is shared with a process that is none of ours: end its texts ourselves */
+		snprintf(own[i].name, sizeof(own[i].name), "%.*s", FM_RESULT_NAME - 1,
+		         object->unnamed ? "(data without a name)" : object->name);
+		snprintf(own[i].module, sizeof(own[i].module), "%.63s", slash ? slash + 1 : path);
+		own[i].bytes = object->unnamed ? 0 : object->size;
+		own[i].loads = object->loads;
+		own[i].stores = object->stores;
+		memcpy(own[i].misses, object->misses, sizeof(own[i].misses));
+	}
+	/* what was not settled yet */
+	for (unsigned i = 0; i < results->site_count; i++)
+		for (unsigned k = 0; k < 2; k++) {
+			uint32_t object = results->places[i].objects[k];
+
+			if (!object || object > results->object_count)
+				continue;
+			own[object - 1].loads += results->sites[i].slots[k].loads;
+			own[object - 1].stores += results->sites[i].slots[k].stores;
+		}
+	*count += results->object_count;
+	return 0;
+}
+
+static int list_objects(struct fm_stat *stat, const struct fm_engine_run *run, struct fm_error *error)
+{
+	struct fm_stat_object *objects = NULL, other = {.name = "(heap, stack and other memory)"};
+	size_t count = 0, used = 0;
+	int status = add_objects(run->results, &objects, &count);
+
+	for (unsigned i = 0; i < run->forked_count && !status; i++)
+		status = add_objects(run->forked[i], &objects, &count);
+	if (status) {
+		free(objects);
+		return fm_error_set(error, ENOMEM, "out of memory");
+	}
+	qsort(objects, count, sizeof(*objects), by_name);
+	for (size_t i = 0; i < count; i++) {
+		if (used && !by_name(&objects[used - 1], &objects[i]))
+			add_object(&objects[used - 1], &objects[i]);
+		else
+			objects[used++] = objects[i];
+	}
+	qsort(objects, used, sizeof(*objects), most_missed_first);
+	/* the rest, from the functions, which are complete */
+	for (size_t i = 0; i < stat->function_count; i++) {
+		other.loads += stat->functions[i].loads;
+		other.stores += stat->functions[i].stores;
+		for (unsigned k = 0; k < FM_SIMULATED_CACHES_MAX; k++)
+			other.misses[k] += stat->functions[i].misses[k];
+	}
+	for (size_t i = 0; i < used; i++) {
+		other.loads -= objects[i].loads;
+		other.stores -= objects[i].stores;
+		for (unsigned k = 0; k < FM_SIMULATED_CACHES_MAX; k++)
+			other.misses[k] -= objects[i].misses[k];
+	}
+	objects[used++] = other;
+	stat->objects = objects;
+	stat->object_count = used;
 	return 0;
 }
 
@@ -146,12 +300,16 @@ int fm_stat_build(const struct fm_machine_description *machine, const struct fm_
 	struct fm_stat stat = {.machine = machine, .options = options, .run = run, .program = program};
 	int status;
 
-	add_process(&stat, run->results);
+	fm_stat_add_process(&stat, run->results);
 	for (unsigned i = 0; i < run->forked_count; i++)
-		add_process(&stat, run->forked[i]);
-	status = name_sites(&stat, run->results, error);
-	if (status)
+		fm_stat_add_process(&stat, run->forked[i]);
+	status = name_sites(&stat, run, error);
+	if (!status)
+		status = list_objects(&stat, run, error);
+	if (status) {
+		fm_stat_free(&stat);
 		return status;
+	}
 	*ret_stat = stat;
 	return 0;
 }
@@ -160,5 +318,6 @@ void fm_stat_free(struct fm_stat *stat)
 {
 	free(stat->functions);
 	free(stat->lines);
+	free(stat->objects);
 	memset(stat, 0, sizeof(*stat));
 }

@@ -173,14 +173,12 @@ static void print_regions(const struct fm_stat *stat, FILE *output, unsigned wid
 	fm_table_free(table);
 }
 
-static void print_places(const struct fm_stat *stat, FILE *output, unsigned width, const struct fm_stat_place *places,
-                         size_t count, const char *title, bool lines)
+/* A table of places or objects: accesses and misses. */
+static struct fm_table *miss_table(const struct fm_stat *stat, const char *title)
 {
 	char alignment[FM_TABLE_COLUMNS_MAX + 1] = "lrr";
 	struct fm_table *table;
 
-	if (!count)
-		return;
 	memset(alignment + 3, 'r', stat->machine->cache_count);
 	alignment[3 + stat->machine->cache_count] = 0;
 	table = fm_table_create(alignment);
@@ -188,8 +186,55 @@ static void print_places(const struct fm_stat *stat, FILE *output, unsigned widt
 	fm_table_cell(table, "loads");
 	fm_table_cell(table, "stores");
 	for (unsigned i = 0; i < stat->machine->cache_count; i++)
-		fm_table_cell(table, stat->timing.cycles ? "%s" : "%s misses",
-		              stat->timing.cycles ? "" : stat->machine->caches[i].name);
+		fm_table_cell(table, "%s misses", stat->machine->caches[i].name);
+	return table;
+}
+
+static void miss_cells(struct fm_table *table, const struct fm_stat *stat, uint64_t loads, uint64_t stores,
+                       const uint64_t *misses)
+{
+	number_cell(table, loads);
+	number_cell(table, stores);
+	for (unsigned k = 0; k < stat->machine->cache_count; k++)
+		number_cell(table, misses[k]);
+}
+
+static void print_objects(const struct fm_stat *stat, FILE *output, unsigned width, unsigned top)
+{
+	struct fm_table *table;
+	char bytes[40];
+
+	if (stat->object_count < 2)
+		return;
+	table = miss_table(stat, "Variable");
+	for (size_t i = 0; i < stat->object_count; i++) {
+		const struct fm_stat_object *object = &stat->objects[i];
+
+		/* the rest of memory is the last and always shown */
+		if (i >= top && i + 1 < stat->object_count)
+			continue;
+		if (object->bytes)
+			fm_table_cell(table, "%.40s [%.20s] %s", object->name, object->module,
+			              fm_text_bytes(bytes, sizeof(bytes), (double)object->bytes));
+		else if (*object->module)
+			fm_table_cell(table, "%.40s [%.20s]", object->name, object->module);
+		else
+			fm_table_cell(table, "%s", object->name);
+		miss_cells(table, stat, object->loads, object->stores, object->misses);
+	}
+	fputc('\n', output);
+	fm_table_print(table, output, 0, width);
+	fm_table_free(table);
+}
+
+static void print_places(const struct fm_stat *stat, FILE *output, unsigned width, const struct fm_stat_place *places,
+                         size_t count, const char *title, bool lines)
+{
+	struct fm_table *table;
+
+	if (!count)
+		return;
+	table = miss_table(stat, title);
 	for (size_t i = 0; i < count; i++) {
 		const char *file = strrchr(places[i].file, '/');
 
@@ -198,17 +243,45 @@ static void print_places(const struct fm_stat *stat, FILE *output, unsigned widt
 			              places[i].function);
 		else
 			fm_table_cell(table, "%.40s [%.20s]", places[i].function, places[i].module);
-		number_cell(table, places[i].loads);
-		number_cell(table, places[i].stores);
-		for (unsigned k = 0; k < stat->machine->cache_count; k++) {
-			if (stat->timing.cycles)
-				fm_table_cell(table, "%s", "");
-			else
-				number_cell(table, places[i].misses[k]);
-		}
+		miss_cells(table, stat, places[i].loads, places[i].stores, places[i].misses);
 	}
 	fputc('\n', output);
 	fm_table_print(table, output, 0, width);
+	fm_table_free(table);
+}
+
+static void print_processes(const struct fm_stat *stat, FILE *output, unsigned width, unsigned top)
+{
+	const struct fm_engine_run *run = stat->run;
+	struct fm_table *table;
+
+	if (!run->forked_count)
+		return;
+	table = fm_table_create("lrrrr");
+	fm_table_cell(table, "Process");
+	fm_table_cell(table, "instructions");
+	fm_table_cell(table, "loads");
+	fm_table_cell(table, "stores");
+	fm_table_cell(table, "lines read from memory");
+	for (unsigned i = 0; i <= run->forked_count && i < top; i++) {
+		const struct fm_results *results = i ? run->forked[i - 1] : run->results;
+		struct fm_stat one = {0};
+		const char *slash = strrchr(results->program, '/');
+
+		fm_stat_add_process(&one, results);
+		fm_table_cell(table, "%u %.40s%s", results->process, slash ? slash + 1 : results->program,
+		              !i                  ? ""
+		              : results->executed ? " (executed)"
+		                                  : " (forked)");
+		number_cell(table, one.instructions);
+		number_cell(table, one.total.loads);
+		number_cell(table, one.total.stores);
+		number_cell(table, one.total.memory_reads);
+	}
+	fputc('\n', output);
+	fm_table_print(table, output, 0, width);
+	if (run->forked_count >= top)
+		fprintf(output, "… and %u more processes (--top)\n", run->forked_count + 1 - top);
 	fm_table_free(table);
 }
 
@@ -240,8 +313,12 @@ static void print_remarks(const struct fm_stat *stat, FILE *output)
 		fprintf(output, "Not followed: the program executed %s, which ran outside the engine.\n",
 		        results->execs[i]);
 	if (stat->run->forked_count)
-		fprintf(output, "%u forked process%s counted in the totals.\n", stat->run->forked_count,
-		        stat->run->forked_count == 1 ? " is" : "es are");
+		fprintf(output, "%u process%s it made %s in the totals; an executed one begins with empty caches.\n",
+		        stat->run->forked_count, stat->run->forked_count == 1 ? "" : "es",
+		        stat->run->forked_count == 1 ? "is" : "are");
+	if (stat->options->timing && !results->timing)
+		fprintf(output,
+		        "No cycles: core timing decodes x86-64 only, and this program is for another processor.\n");
 	if (results->kernel_bytes)
 		fprintf(output, "Not seen: %s bytes that system calls wrote into the program's buffers.\n",
 		        grouped(text, sizeof(text), results->kernel_bytes));
@@ -254,6 +331,9 @@ static void print_remarks(const struct fm_stat *stat, FILE *output)
 		fprintf(output, "Too many to list: %llu places, %llu threads, %llu regions (totals are complete).\n",
 		        (unsigned long long)results->lost_sites, (unsigned long long)results->lost_threads,
 		        (unsigned long long)results->lost_regions);
+	if (results->queue.written > results->queue.read)
+		fprintf(output, "The last %llu accesses had not been simulated when the program was ended.\n",
+		        (unsigned long long)(results->queue.written - results->queue.read));
 	if (stat->run->signal)
 		fprintf(output, "The program was ended by signal %d (%s); counts are those until then.\n",
 		        stat->run->signal, strsignal(stat->run->signal));
@@ -281,6 +361,8 @@ void fm_stat_print(const struct fm_stat *stat, FILE *output, unsigned width, uns
 	print_places(stat, output, width, stat->functions, stat->function_count < top ? stat->function_count : top,
 	             "Function", false);
 	print_places(stat, output, width, stat->lines, stat->line_count < top ? stat->line_count : top, "Line", true);
+	print_objects(stat, output, width, top);
+	print_processes(stat, output, width, top);
 	print_sharing(stat, output, top);
 	print_remarks(stat, output);
 }
@@ -398,7 +480,9 @@ static void set_counts(json_t *object, const struct fm_stat *stat, uint64_t inst
 		json_object_set_new(object, "cycles", cycles);
 	} else {
 		json_object_set_new(object, "cycles", json_null());
-		json_object_set_new(object, "cycles_why", json_string("no core timing was asked for (--timing)"));
+		json_object_set_new(object, "cycles_why",
+		                    json_string(stat->options->timing ? "core timing decodes x86-64 only"
+		                                                      : "no core timing was asked for (--timing)"));
 	}
 }
 
@@ -415,13 +499,7 @@ static json_t *places_to_json(const struct fm_stat *stat, const struct fm_stat_p
 		for (unsigned k = 0; k < stat->machine->cache_count; k++)
 			json_object_set_new(misses, stat->machine->caches[k].name,
 			                    json_integer((json_int_t)places[i].misses[k]));
-		if (stat->timing.cycles) {
-			json_decref(misses);
-			json_object_set_new(entry, "misses", json_null());
-			json_object_set_new(entry, "misses_why", json_string("not attributed with --timing"));
-		} else {
-			json_object_set_new(entry, "misses", misses);
-		}
+		json_object_set_new(entry, "misses", misses);
 		if (lines) {
 			json_object_set_new(entry, "file", *places[i].file ? json_string(places[i].file) : json_null());
 			json_object_set_new(entry, "line", json_integer(places[i].line));
@@ -475,6 +553,24 @@ json_t *fm_stat_to_json(const struct fm_stat *stat, unsigned top)
 	json_object_set_new(root, "lines",
 	                    places_to_json(stat, stat->lines, stat->line_count < top ? stat->line_count : top, true));
 	array = json_array();
+	for (size_t i = 0; i < stat->object_count; i++) {
+		const struct fm_stat_object *object = &stat->objects[i];
+		json_t *misses = json_object();
+
+		for (unsigned k = 0; k < stat->machine->cache_count; k++)
+			json_object_set_new(misses, stat->machine->caches[k].name,
+			                    json_integer((json_int_t)object->misses[k]));
+		/* the last is all other memory */
+		if (i < top || i + 1 == stat->object_count)
+			json_array_append_new(array,
+			                      json_pack("{s:s, s:s, s:I, s:I, s:I, s:O}", "name", object->name,
+			                                "module", object->module, "bytes", (json_int_t)object->bytes,
+			                                "loads", (json_int_t)object->loads, "stores",
+			                                (json_int_t)object->stores, "misses", misses));
+		json_decref(misses);
+	}
+	json_object_set_new(root, "objects", array);
+	array = json_array();
 	for (unsigned i = 0; i < results->line_count && i < top; i++)
 		json_array_append_new(array,
 		                      json_pack("{s:I, s:I, s:I, s:I}", "line", (json_int_t)results->lines[i].line,
@@ -487,6 +583,10 @@ json_t *fm_stat_to_json(const struct fm_stat *stat, unsigned top)
 		json_array_append_new(array, json_string(results->execs[i]));
 	json_object_set_new(root, "not_followed", array);
 	json_object_set_new(root, "forked_processes", json_integer(stat->run->forked_count));
+	json_object_set_new(root, "accesses_not_simulated",
+	                    json_integer(results->queue.written > results->queue.read
+	                                     ? (json_int_t)(results->queue.written - results->queue.read)
+	                                     : 0));
 	json_object_set_new(root, "kernel_bytes_not_seen", json_integer((json_int_t)results->kernel_bytes));
 	json_object_set_new(root, "simulator_bytes", json_integer((json_int_t)results->simulator_bytes));
 	return root;

@@ -17,6 +17,15 @@ struct fm_stat_place {
 	uint64_t misses[FM_SIMULATED_CACHES_MAX];
 };
 
+/* Accesses and misses of one variable. */
+struct fm_stat_object {
+	char name[FM_RESULT_NAME];
+	char module[64];
+	uint64_t bytes;
+	uint64_t loads, stores;
+	uint64_t misses[FM_SIMULATED_CACHES_MAX];
+};
+
 /* Everything there is to say of one run. */
 struct fm_stat {
 	const struct fm_machine_description *machine;
@@ -30,6 +39,8 @@ struct fm_stat {
 	size_t function_count;
 	struct fm_stat_place *lines;
 	size_t line_count;
+	struct fm_stat_object *objects; /* static ones; the last is all other memory */
+	size_t object_count;
 };
 
 /* Sum up a run, and find names for its addresses. */
@@ -37,6 +48,9 @@ int fm_stat_build(const struct fm_machine_description *machine, const struct fm_
                   const struct fm_engine_run *run, const char *program, struct fm_stat *ret_stat,
                   struct fm_error *error);
 void fm_stat_free(struct fm_stat *stat);
+
+/* Add what one process did to the totals. */
+void fm_stat_add_process(struct fm_stat *stat, const struct fm_results *results);
 
 void fm_stat_print(const struct fm_stat *stat, FILE *output, unsigned width, unsigned top);
 void fm_stat_print_separated(const struct fm_stat *stat, FILE *output, const char *separator);

@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "exact/engine.h"
 #include "kernels/kernel.h"
+#include "report/stat_text.h"
 
 static struct fm_machine_description machine;
 
@@ -235,14 +237,113 @@ static void bad_ends_keep_the_counts(void **state)
 	}
 }
 
-static void executed_programs_are_named(void **state)
+/* What a program executes is followed: here a program, there a shell that makes a child and becomes another program. */
+static void executed_programs_are_followed(void **state)
 {
 	struct fm_engine_run result = run("ending", "exec");
+	const struct fm_engine_options options = {.machine = &machine};
+	struct fm_core_counts counts;
+	struct fm_timing_counts timing;
+	struct fm_error error;
+	char script[512];
 
 	(void)state;
 	assert_int_equal(result.exit_status, 0);
+	assert_int_equal(result.results->exec_count, 0);
+	assert_int_equal(result.forked_count, 1);
+	assert_true(result.forked[0]->executed);
+	assert_string_equal(result.forked[0]->program, "/bin/true");
+	fm_result_thread_counts(result.forked[0], 0, &counts, &timing);
+	assert_true(counts.loads > 1000);
+	fm_engine_run_free(&result);
+
+	snprintf(script, sizeof(script), "%sending nothing; exec %sending nothing", PROGRAMS, PROGRAMS);
+	assert_int_equal(fm_engine_execute(&options, (char *[]){"/bin/sh", "-c", script, NULL}, &result, &error), 0);
+	assert_int_equal(result.exit_status, 42);
+	assert_int_equal(result.results->exec_count, 0);
+	/* the shell's child, as it was forked and as it became another program, and the shell as it did */
+	assert_int_equal(result.forked_count, 3);
+	for (unsigned i = 0, million = 0; i < 3; i++) {
+		fm_result_thread_counts(result.forked[i], 0, &counts, &timing);
+		million += counts.loads > 1000000;
+		if (i == 2)
+			assert_int_equal(million, 2);
+	}
+	fm_engine_run_free(&result);
+}
+
+/* What cannot be followed runs all the same, and is named. */
+static void what_cannot_be_followed_is_named(void **state)
+{
+	struct fm_engine_run result = run("ending", "exec-missing");
+
+	(void)state;
+	assert_int_equal(result.exit_status, 42);
+	assert_int_equal(result.results->exec_count, 0);
+	fm_engine_run_free(&result);
+	if (access("/usr/bin/su", X_OK))
+		return;
+	result = run("ending", "exec-privileged");
 	assert_int_equal(result.results->exec_count, 1);
-	assert_string_equal(result.results->execs[0], "/bin/true");
+	assert_string_equal(result.results->execs[0], "/usr/bin/su");
+	fm_engine_run_free(&result);
+}
+
+/* Threads that pin themselves, or are pinned before they begin, to cores this host need not have. */
+static void affinity_is_understood(void **state)
+{
+	struct fm_engine_run result = run("affinity", NULL);
+	struct fm_core_counts counts;
+	struct fm_timing_counts timing;
+
+	(void)state;
+	assert_int_equal(result.exit_status, 0);
+	assert_int_equal(result.results->thread_count, 3);
+	assert_int_equal(result.results->threads[0].core, 23);
+	assert_int_equal(result.results->threads[0].moves, 2);
+	assert_int_equal(result.results->threads[1].core, 7);
+	assert_int_equal(result.results->threads[2].core, 19);
+	/* on all its cores together */
+	fm_result_thread_counts(result.results, 0, &counts, &timing);
+	assert_true(counts.loads >= 200000);
+	assert_true(result.results->cores[5].counts.loads >= 100000);
+	/* a region that was open across the move has both sides */
+	assert_true(region(&result, "moving")->counts.loads >= 200000);
+	fm_engine_run_free(&result);
+}
+
+/* Accesses and misses of variables: a sweep over one, hits in another. */
+static void variables_are_told_apart(void **state)
+{
+	struct fm_engine_run result = run("variables", NULL);
+	struct fm_stat stat;
+	struct fm_error error;
+	const struct fm_engine_options options = {.machine = &machine};
+	const struct fm_stat_object *first = NULL, *second = NULL, *other;
+
+	(void)state;
+	assert_int_equal(result.exit_status, 0);
+	assert_int_equal(fm_stat_build(&machine, &options, &result, "variables", &stat, &error), 0);
+	for (size_t i = 0; i < stat.object_count; i++) {
+		if (!strcmp(stat.objects[i].name, "swept"))
+			first = &stat.objects[i];
+		if (!strcmp(stat.objects[i].name, "hot"))
+			second = &stat.objects[i];
+	}
+	assert_non_null(first);
+	assert_non_null(second);
+	/* 16 sweeps over 1 MiB, eight bytes at a time, and as many updates of one word each 64 */
+	assert_int_equal(first->bytes, 1 << 20);
+	assert_int_equal(first->loads, 16 * (1 << 17));
+	assert_int_equal(first->stores, 0);
+	assert_int_equal(first->misses[0], 16 * (1 << 14));
+	assert_int_equal(second->loads, 16 * (1 << 14));
+	assert_int_equal(second->stores, 16 * (1 << 14));
+	assert_true(second->misses[0] <= 64);
+	/* the heap: the same sweep once */
+	other = &stat.objects[stat.object_count - 1];
+	assert_true(other->loads >= 1 << 17 && other->loads < (1 << 17) + 100000);
+	fm_stat_free(&stat);
 	fm_engine_run_free(&result);
 }
 
@@ -334,7 +435,10 @@ int main(void)
 	    cmocka_unit_test(threads_come_and_go),
 	    cmocka_unit_test(forks_are_followed),
 	    cmocka_unit_test(bad_ends_keep_the_counts),
-	    cmocka_unit_test(executed_programs_are_named),
+	    cmocka_unit_test(executed_programs_are_followed),
+	    cmocka_unit_test(what_cannot_be_followed_is_named),
+	    cmocka_unit_test(affinity_is_understood),
+	    cmocka_unit_test(variables_are_told_apart),
 	    cmocka_unit_test(regions_nest),
 	    cmocka_unit_test(only_what_was_asked_for),
 	    cmocka_unit_test(timing_sees_the_program),

@@ -382,16 +382,17 @@ static void streams_are_followed(void **state)
    with and without prefetching, from one core and from eight that share some pages. */
 static void quick_paths_agree(void **state)
 {
-	static const char *const kinds[] = {
-	    INCLUSIVE, NEITHER, "cache L3 size=480KiB ways=20 latency=40 shared=4 inclusion=inclusive",
-	    "cache L3 size=352KiB ways=11 latency=40 shared=4"};
+	static const char *const kinds[] = {INCLUSIVE, NEITHER,
+	                                    "cache L3 size=480KiB ways=20 latency=40 shared=4 inclusion=inclusive",
+	                                    "cache L3 size=352KiB ways=11 latency=40 shared=4"};
 	fm_hierarchy_access_function *const functions[] = {
-	    fm_hierarchy_access_any, fm_hierarchy_access_quick,
+		fm_hierarchy_access_any,
+		fm_hierarchy_access_quick,
 #if defined(__x86_64__)
-	    __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") ? fm_hierarchy_access_avx2
-	                                                                       : fm_hierarchy_access_quick,
+		__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") ? fm_hierarchy_access_avx2
+		                                                                 : fm_hierarchy_access_quick,
 #else
-	    fm_hierarchy_access_quick,
+		fm_hierarchy_access_quick,
 #endif
 	};
 	enum { FUNCTIONS = sizeof(functions) / sizeof(functions[0]), ACCESSES = 300000 };
@@ -415,15 +416,16 @@ static void quick_paths_agree(void **state)
 			uint64_t span = 1ull << (10 + fm_random_below(&random, 11));
 			/* a place of its own, or one for all; runs, and jumps */
 			uint64_t base = fm_random_below(&random, 4) ? (core + 1ull) << 32 : 1ull << 40;
-			uint64_t at = base + (fm_random_below(&random, 2) ? i * 8 % span : fm_random_below(&random, span));
+			uint64_t at =
+			    base + (fm_random_below(&random, 2) ? i * 8 % span : fm_random_below(&random, span));
 			unsigned bytes = 1u << fm_random_below(&random, 6);
-			enum fm_access access = (enum fm_access)(fm_random_below(&random, 40) ? fm_random_below(&random, 2)
-			                                                                      : FM_ACCESS_STORE_NONTEMPORAL);
+			enum fm_access access = (enum fm_access)(
+			    fm_random_below(&random, 40) ? fm_random_below(&random, 2) : FM_ACCESS_STORE_NONTEMPORAL);
 			unsigned served = 0;
 
 			for (unsigned k = 0; k < FUNCTIONS; k++) {
-				unsigned now = fm_hierarchy_access(hierarchies[k], fm_hierarchy_core(hierarchies[k], core), at,
-				                                   bytes, access);
+				unsigned now = fm_hierarchy_access(
+				    hierarchies[k], fm_hierarchy_core(hierarchies[k], core), at, bytes, access);
 
 				if (k && now != served)
 					fail_msg("round %u access %u: served by %u and %u", round, i, served, now);

@@ -291,6 +291,58 @@ static void causes_add_up(void **state)
 	assert_true(results[2].stalls[FM_STALL_bandwidth_third] > 0.9 * results[2].no_execute);
 }
 
+/* Cores of a socket share its memory: few get what one can draw, all together what the memory delivers; the cores of
+   another socket have their own. */
+static void memory_is_shared(void **state)
+{
+	static const struct {
+		unsigned cores;
+		double gbs; /* all together */
+	} cases[] = {{1, 10.4}, {2, 20.8}, {4, 41.6}, {12, 63.1}, {24, 126.2}};
+	enum { EACH = 4 << 20, TURN = 1000 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct fm_hierarchy *hierarchy;
+		struct fm_core_timing *timings[24];
+		struct fm_error error;
+		size_t done[24] = {0};
+		uint64_t last = 0;
+		double rate;
+
+		assert_int_equal(fm_hierarchy_create(&description, &hierarchy, &error), 0);
+		for (unsigned core = 0; core < cases[i].cores; core++)
+			assert_int_equal(fm_core_timing_create(hierarchy, core, &timings[core], &error), 0);
+		/* whoever is furthest behind goes on, by the skew of the engine */
+		for (;;) {
+			unsigned behind = cases[i].cores;
+
+			for (unsigned core = 0; core < cases[i].cores; core++)
+				if (done[core] < EACH && (behind == cases[i].cores ||
+				                          fm_core_now(timings[core]) < fm_core_now(timings[behind])))
+					behind = core;
+			if (behind == cases[i].cores)
+				break;
+			for (uint64_t until = fm_core_now(timings[behind]) + TURN;
+			     done[behind] < EACH && fm_core_now(timings[behind]) < until; done[behind] += 32) {
+				struct fm_memory_access access = {((uint64_t)behind << 32) + BASE + done[behind], 32,
+				                                  FM_ACCESS_LOAD, 0};
+
+				fm_core_execute(timings[behind], &load_vector, &access, 1);
+			}
+		}
+		for (unsigned core = 0; core < cases[i].cores; core++) {
+			if (fm_core_now(timings[core]) > last)
+				last = fm_core_now(timings[core]);
+			fm_core_timing_destroy(timings[core]);
+		}
+		rate = (double)cases[i].cores * EACH * description.frequency_ghz / (double)last;
+		print_message("%2u cores read %5.1f GB/s\n", cases[i].cores, rate);
+		assert_near(rate, cases[i].gbs, 0.12 * cases[i].gbs);
+		fm_hierarchy_destroy(hierarchy);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -300,6 +352,7 @@ int main(void)
 	    cmocka_unit_test(streaming_loads),
 	    cmocka_unit_test(streaming_stores),
 	    cmocka_unit_test(causes_add_up),
+	    cmocka_unit_test(memory_is_shared),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);

@@ -66,7 +66,8 @@ static inline bool in_slot(const struct fm_result_slot *slot, uint64_t address)
 	return address - slot->begin < slot->size;
 }
 
-static __attribute__((noinline)) void count_misses(const struct fm_result_site *site, const struct fm_result_slot *slot, unsigned served)
+static __attribute__((noinline)) void count_misses(const struct fm_result_site *site, const struct fm_result_slot *slot,
+                                                   unsigned served)
 {
 	/* a line from another core's private cache missed ours; the last cache was asked, but not missed */
 	unsigned levels = served == FM_SERVED_CORE ? fm_engine.hierarchy->private_caches : fm_engine.cache_count;
@@ -431,6 +432,9 @@ void fm_engine_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *translated)
 	(void)id;
 	if (!count)
 		return;
+	/* not known yet when the plugin is installed */
+	if (!fm_engine.results->program[0])
+		fm_places_note_program(qemu_plugin_path_to_binary());
 	fm_places_note_module(qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(translated, 0)));
 	if (fm_engine.timing) {
 		block = calloc(1, sizeof(*block) + count * sizeof(block->decoded[0]));

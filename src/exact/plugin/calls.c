@@ -21,6 +21,8 @@ unsigned fm_call_kind(int64_t number, bool x86)
 	    {56, 220, FM_CALL_CLONES},
 	    {435, 435, FM_CALL_CLONES},
 	    {202, 98, FM_CALL_FUTEX},
+	    {203, 122, FM_CALL_SETS_AFFINITY},
+	    {204, 123, FM_CALL_GETS_AFFINITY},
 	    {1, 64, FM_CALL_WAITS},
 	    {20, 66, FM_CALL_WAITS},
 	    {7, -1, FM_CALL_WAITS},

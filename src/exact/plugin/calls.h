@@ -14,6 +14,10 @@ enum {
 	FM_CALL_EXITS_ALL = 16,
 	FM_CALL_CLONES = 32,
 	FM_CALL_FUTEX = 64,
+	FM_CALL_SETS_AFFINITY = 128,
+	FM_CALL_GETS_AFFINITY = 256,
+	/* the simulator must have seen all that came before */
+	FM_CALL_SETTLES = FM_CALL_EXECUTES | FM_CALL_EXITS | FM_CALL_EXITS_ALL | FM_CALL_CLONES | FM_CALL_SETS_AFFINITY,
 };
 
 /* What a call does, by its number on x86-64 or aarch64; 0 for all others, which are quick and keep the turn. */

@@ -9,6 +9,9 @@
 /* Returns how many bytes could be read. */
 size_t fm_guest_copy(void *target, size_t size, uint64_t address);
 
+/* Nothing when it is not the program's to write. */
+void fm_guest_write(uint64_t address, const void *source, size_t size);
+
 /* Up to `length` characters, ended by 0 whatever they are. */
 void fm_guest_text(char *target, size_t size, uint64_t address, uint64_t length);
 

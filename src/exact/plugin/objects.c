@@ -41,8 +41,8 @@ static bool add(uint64_t begin, uint64_t end, const char *name, unsigned module)
 		known.objects = objects;
 		known.room = room;
 	}
-	known.objects[known.count++] =
-	    (struct object){.begin = begin, .end = end, .name = name ? strndup(name, NAME_ROOM - 1) : NULL, .module = module};
+	known.objects[known.count++] = (struct object){
+	    .begin = begin, .end = end, .name = name ? strndup(name, NAME_ROOM - 1) : NULL, .module = module};
 	return true;
 }
 

@@ -9,6 +9,11 @@
 #include "exact/plugin/queue.h"
 #include "exact/plugin/state.h"
 
+void fm_places_note_program(const char *path)
+{
+	snprintf(fm_engine.results->program, sizeof(fm_engine.results->program), "%s", path ? path : "?");
+}
+
 void fm_places_note_module(uint64_t address)
 {
 	struct fm_results *results = fm_engine.results;

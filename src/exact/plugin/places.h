@@ -7,6 +7,9 @@
 
 #include "exact/results.h"
 
+/* The file of the program. */
+void fm_places_note_program(const char *path);
+
 /* The file the code at an address came from, noted once. */
 void fm_places_note_module(uint64_t address);
 

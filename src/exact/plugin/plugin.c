@@ -16,7 +16,9 @@
 #include <unistd.h>
 
 #include "exact/plugin/accesses.h"
+#include "exact/plugin/affinity.h"
 #include "exact/plugin/calls.h"
+#include "exact/plugin/execute.h"
 #include "exact/plugin/guest.h"
 #include "exact/plugin/objects.h"
 #include "exact/plugin/places.h"
@@ -36,8 +38,9 @@ __thread struct fm_simulated_core *fm_tracing_core __attribute__((tls_model("ini
 
 static struct fm_simulated_core *choose_core(struct fm_result_thread *record)
 {
-	unsigned chosen = 0;
-	bool found = false;
+	int asked = fm_affinity_expected(record->host_thread);
+	unsigned chosen = asked < 0 ? 0 : (unsigned)asked;
+	bool found = asked >= 0;
 
 	/* the first core of the list without a live thread; all taken: in turn */
 	for (unsigned i = 0; i < fm_engine.core_list_count && !found; i++)
@@ -52,6 +55,48 @@ static struct fm_simulated_core *choose_core(struct fm_result_thread *record)
 	fm_engine.core_users[chosen]++;
 	record->core = chosen;
 	return fm_hierarchy_core(fm_engine.hierarchy, chosen);
+}
+
+static void use_timing(struct fm_engine_thread *thread)
+{
+	unsigned core = thread->core->index;
+
+	if (!fm_engine.timings[core])
+		fm_core_timing_create(fm_engine.hierarchy, core, &fm_engine.timings[core], NULL);
+	thread->timing = fm_engine.timings[core];
+	thread->record->timing_at_begin = fm_engine.results->timings[core];
+}
+
+static void add_numbers(void *target, const void *after, const void *before, size_t bytes)
+{
+	uint64_t *a = target;
+	const uint64_t *b = after, *c = before;
+
+	for (size_t i = 0; i < bytes / sizeof(*a); i++)
+		a[i] += b[i] - c[i];
+}
+
+void fm_engine_move(struct fm_engine_thread *thread, unsigned core)
+{
+	struct fm_result_thread *record = thread->record;
+	struct fm_simulated_core *next = fm_hierarchy_core(fm_engine.hierarchy, core);
+
+	if (!next || !thread->core || next == thread->core)
+		return;
+	fm_engine_drain(thread);
+	fm_regions_leave_core(thread);
+	add_numbers(&record->before_moves, &thread->core->counts, &record->at_begin, sizeof(record->at_begin));
+	add_numbers(&record->timing_before_moves, &fm_engine.results->timings[thread->core->index],
+	            &record->timing_at_begin, sizeof(record->timing_at_begin));
+	fm_engine.core_users[thread->core->index]--;
+	fm_engine.core_users[core]++;
+	thread->core = thread->side.core = next;
+	record->core = core;
+	record->moves++;
+	record->at_begin = next->counts;
+	if (thread->timing)
+		use_timing(thread);
+	fm_regions_enter_core(thread);
 }
 
 struct fm_engine_thread *fm_engine_thread_begin(void)
@@ -75,16 +120,12 @@ struct fm_engine_thread *fm_engine_thread_begin(void)
 	fm_engine.threads_begun++;
 	if (thread->core)
 		thread->record->at_begin = thread->core->counts;
-	if (thread->core && fm_engine.timing) {
-		unsigned core = thread->core->index;
-
-		if (!fm_engine.timings[core])
-			fm_core_timing_create(fm_engine.hierarchy, core, &fm_engine.timings[core], NULL);
-		thread->timing = fm_engine.timings[core];
-		thread->record->timing_at_begin = results->timings[core];
-	}
+	if (thread->core && fm_engine.timing)
+		use_timing(thread);
 	if (thread->record != &nowhere)
 		results->thread_count++;
+	if (thread->index < FM_RESULT_THREADS_MAX)
+		fm_engine.live[thread->index] = thread;
 	pthread_mutex_unlock(&fm_engine.mutex);
 	fm_self = thread;
 	/* the first, and perhaps the only one */
@@ -123,6 +164,8 @@ static void thread_end(struct fm_engine_thread *thread)
 		fm_engine.core_users[thread->core->index]--;
 	}
 	thread->record->ended = 1;
+	if (thread->index < FM_RESULT_THREADS_MAX)
+		fm_engine.live[thread->index] = NULL;
 	publish_lines();
 	pthread_mutex_unlock(&fm_engine.mutex);
 	fm_turns_leave(thread);
@@ -138,11 +181,11 @@ static void on_system_call(qemu_plugin_id_t id, unsigned vcpu, int64_t number, u
 	char name[FM_RESULT_NAME];
 	unsigned kind = fm_call_kind(number, fm_engine.x86);
 
-	(void)id, (void)vcpu, (void)a4, (void)a5, (void)a6, (void)a7, (void)a8;
+	(void)id, (void)vcpu, (void)a6, (void)a7, (void)a8;
 	if (!thread)
 		return;
 	/* a system call waits for all that came before it; the simulator need not have seen it unless it matters */
-	if (fm_engine.timing || kind || number == FM_MARKER_CALL)
+	if (fm_engine.timing || kind & FM_CALL_SETTLES || number == FM_MARKER_CALL)
 		fm_engine_drain(thread);
 	if (number == FM_MARKER_CALL) {
 		fm_guest_text(name, sizeof(name), a2, a3);
@@ -154,9 +197,17 @@ static void on_system_call(qemu_plugin_id_t id, unsigned vcpu, int64_t number, u
 	}
 	if (kind & FM_CALL_EXECUTES && results->exec_count < FM_RESULT_EXECS_MAX) {
 		fm_guest_text(results->execs[results->exec_count], sizeof(results->execs[0]),
-		          number == 322 || number == 281 ? a2 : a1, 255);
+		              number == 322 || number == 281 ? a2 : a1, 255);
 		results->exec_count++;
+		if (number != 322 && number != 281)
+			fm_execute_follow(a1, a2, a3);
+		else if ((int32_t)a1 == AT_FDCWD && !a5)
+			fm_execute_follow(a2, a3, a4);
 	}
+	if (kind & FM_CALL_SETS_AFFINITY)
+		fm_affinity_set(thread, a1, a2, a3);
+	if (kind & FM_CALL_GETS_AFFINITY)
+		fm_affinity_get(thread, a1, a2, a3);
 	if (kind & (FM_CALL_EXITS | FM_CALL_EXITS_ALL))
 		publish_lines();
 	if (kind & FM_CALL_EXITS) {
@@ -197,6 +248,7 @@ static void on_system_call_return(qemu_plugin_id_t id, unsigned vcpu, int64_t nu
 	(void)id, (void)vcpu;
 	if (!thread || number == FM_MARKER_CALL)
 		return;
+	fm_affinity_return(thread, result);
 	if (kind & FM_CALL_READS && result > 0)
 		fm_engine.results->kernel_bytes += (uint64_t)result;
 	if (kind & FM_CALL_EXECUTES && fm_engine.results->exec_count)
@@ -267,6 +319,7 @@ static void after_fork_in_child(void)
 	memcpy(own->cores, before->cores, before->core_count * sizeof(own->cores[0]));
 	for (unsigned i = 0; i < own->core_count; i++)
 		memset(&own->cores[i].counts, 0, sizeof(own->cores[i].counts));
+	memcpy(own->program, before->program, sizeof(own->program));
 	memcpy(own->modules, before->modules, sizeof(own->modules));
 	own->module_count = before->module_count;
 	fm_places_inherit(own, before);
@@ -276,6 +329,7 @@ static void after_fork_in_child(void)
 	pthread_mutex_init(&fm_engine.mutex, NULL);
 	fm_engine.threads_begun = 0;
 	memset(fm_engine.core_users, 0, sizeof(fm_engine.core_users));
+	memset(fm_engine.live, 0, sizeof(fm_engine.live));
 	fm_turns_reset();
 	fm_objects_after_fork();
 	fm_queue_after_fork();
@@ -321,7 +375,9 @@ __attribute__((visibility("default"))) int qemu_plugin_install(qemu_plugin_id_t 
 	fm_engine.skew = 1000;
 	fm_engine.last_instance = UINT64_MAX;
 	fm_engine.deterministic = true;
-	bool prefetch = true;
+	bool prefetch = true, executed = false;
+
+	fm_execute_remember(argc, argv);
 	for (int i = 0; i < argc; i++) {
 		char *value = strchr(argv[i], '=');
 
@@ -330,6 +386,8 @@ __attribute__((visibility("default"))) int qemu_plugin_install(qemu_plugin_id_t 
 		*value++ = 0;
 		if (!strcmp(argv[i], "out"))
 			snprintf(fm_engine.results_path, sizeof(fm_engine.results_path), "%s", value);
+		else if (!strcmp(argv[i], "executed"))
+			executed = *value == '1';
 		else if (!strcmp(argv[i], "machine"))
 			machine = value;
 		else if (!strcmp(argv[i], "cores"))
@@ -358,7 +416,7 @@ __attribute__((visibility("default"))) int qemu_plugin_install(qemu_plugin_id_t 
 	fm_engine.x86 = !strcmp(info->target_name, "x86_64");
 	if (!fm_engine.x86)
 		fm_engine.timing = false;
-	fm_engine.results = map_results(fm_engine.results_path, false);
+	fm_engine.results = map_results(fm_engine.results_path, executed);
 	if (!fm_engine.results)
 		return refuse("its result file cannot be opened");
 	if (fm_description_read(machine, &description, &error))
@@ -383,6 +441,8 @@ __attribute__((visibility("default"))) int qemu_plugin_install(qemu_plugin_id_t 
 	fm_turns_reset();
 	pthread_atfork(fm_queue_drain, NULL, after_fork_in_child);
 	fm_engine.results->magic = FM_RESULT_MAGIC;
+	fm_engine.results->executed = executed;
+	fm_engine.results->parent = executed ? (uint32_t)getppid() : 0;
 	fm_engine.results->process = (uint32_t)getpid();
 	fm_engine.results->core_count = fm_engine.hierarchy->core_count;
 	fm_engine.results->deterministic = fm_engine.deterministic;

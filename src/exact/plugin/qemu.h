@@ -49,6 +49,7 @@ void qemu_plugin_register_vcpu_syscall_cb(qemu_plugin_id_t id,
                                                            uint64_t, uint64_t, uint64_t, uint64_t, uint64_t, uint64_t));
 void qemu_plugin_register_vcpu_syscall_ret_cb(qemu_plugin_id_t id,
                                               void (*callback)(qemu_plugin_id_t, unsigned, int64_t, int64_t));
+const char *qemu_plugin_path_to_binary(void);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *block);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *block, size_t index);
 uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *instruction);

@@ -12,7 +12,7 @@
 #include "exact/plugin/accesses.h"
 #include "exact/plugin/state.h"
 
-enum { SPINS = 4000, YIELD_EVERY = 256, STEP = 256, NAP_NS = 1000000 };
+enum { SPINS = 4000, YIELD_EVERY = 256, LOOK_EVERY = 64, STEP = 256, NAP_NS = 1000000 };
 
 __thread struct fm_queue *fm_tracing_queue __attribute__((tls_model("initial-exec")));
 
@@ -71,7 +71,10 @@ static void *simulate(void *unused)
 	for (;;) {
 		uint64_t written = atomic_load_explicit(&counters->written, memory_order_acquire), count;
 
-		if (read == written) {
+		/* the program does nothing for a while, or is dying: what is not handed over yet is wanted too */
+		if (read >= written && spins % LOOK_EVERY == LOOK_EVERY - 1)
+			written = atomic_load_explicit(&queue.written, memory_order_acquire);
+		if (read >= written) { /* beyond it after such a look */
 			if (++spins < SPINS)
 				wait_a_little(spins);
 			else
@@ -102,9 +105,11 @@ static void wake(void)
 
 void fm_queue_hand_over(struct fm_queue *handed)
 {
-	atomic_store_explicit(&handed->counters->written, handed->written, memory_order_release);
+	uint64_t written = atomic_load_explicit(&handed->written, memory_order_relaxed);
+
+	atomic_store_explicit(&handed->counters->written, written, memory_order_release);
 	wake();
-	for (unsigned spins = 0; handed->written + FM_QUEUE_BATCH - handed->known_read > FM_QUEUE_LENGTH; spins++) {
+	for (unsigned spins = 0; written + FM_QUEUE_BATCH - handed->known_read > FM_QUEUE_LENGTH; spins++) {
 		if (spins)
 			wait_a_little(spins);
 		handed->known_read = atomic_load_explicit(&handed->counters->read, memory_order_acquire);
@@ -112,7 +117,7 @@ void fm_queue_hand_over(struct fm_queue *handed)
 	/* The lines of the next batch but one are still with the simulator. Asked for in time, they do not hold up the
 	   program's own stores, which leave in order. */
 	for (unsigned ahead = FM_QUEUE_BATCH; ahead < 2 * FM_QUEUE_BATCH; ahead += 64 / sizeof(struct fm_queued))
-		prefetch_to_write(&handed->entries[(handed->written + ahead) % FM_QUEUE_LENGTH]);
+		prefetch_to_write(&handed->entries[(written + ahead) % FM_QUEUE_LENGTH]);
 }
 
 void fm_queue_begin(struct fm_engine_thread *thread)
@@ -127,7 +132,8 @@ void fm_queue_begin(struct fm_engine_thread *thread)
 	queue.counters = &fm_engine.results->queue;
 	of = &thread->side;
 	if (!has_thread) {
-		queue.written = queue.known_read = 0;
+		atomic_store(&queue.written, 0);
+		queue.known_read = 0;
 		atomic_store(&queue.counters->written, 0);
 		atomic_store(&queue.counters->read, 0);
 		/* the program's signals are not for us */
@@ -143,15 +149,16 @@ void fm_queue_begin(struct fm_engine_thread *thread)
 
 void fm_queue_drain(void)
 {
+	uint64_t written = atomic_load_explicit(&queue.written, memory_order_relaxed);
 	unsigned spins = 0;
 
 	if (!active)
 		return;
-	atomic_store_explicit(&queue.counters->written, queue.written, memory_order_release);
+	atomic_store_explicit(&queue.counters->written, written, memory_order_release);
 	wake();
-	while (atomic_load_explicit(&queue.counters->read, memory_order_acquire) != queue.written)
+	while (atomic_load_explicit(&queue.counters->read, memory_order_acquire) != written)
 		wait_a_little(++spins);
-	queue.known_read = queue.written;
+	queue.known_read = written;
 }
 
 void fm_queue_end(void)

@@ -12,9 +12,9 @@
 #include "exact/results.h"
 
 enum {
-	FM_QUEUE_LENGTH = 1 << 14,
-	FM_QUEUE_BATCH = 64, /* so many are handed over at a time */
-	FM_QUEUE_AHEAD = 32, /* so far ahead of their use they are fetched */
+	FM_QUEUE_LENGTH = 1 << 12, /* short enough to be worked off while a program dies */
+	FM_QUEUE_BATCH = 64,       /* so many are handed over at a time */
+	FM_QUEUE_AHEAD = 32,       /* so far ahead of their use they are fetched */
 	FM_QUEUE_BYTES_SHIFT = 48, /* user addresses have 47 bits */
 	FM_QUEUE_ACCESS_SHIFT = 56,
 };
@@ -41,7 +41,8 @@ static inline enum fm_access fm_queued_access(const struct fm_queued *queued)
 
 /* Each side has its own lines. */
 struct fm_queue {
-	_Alignas(FM_APART) uint64_t written; /* the program's side: so many, the last few perhaps not handed over yet */
+	_Alignas(
+	    FM_APART) _Atomic uint64_t written; /* the program's side: so many, the last few perhaps not handed over */
 	uint64_t known_read;
 	struct fm_result_queue *counters; /* in the results, so that it is known what was left over at a violent end */
 	_Alignas(FM_APART) struct fm_queued entries[FM_QUEUE_LENGTH];
@@ -56,11 +57,13 @@ void fm_queue_hand_over(struct fm_queue *queue);
 static inline void fm_queue_push(struct fm_queue *queue, struct fm_result_site *site, uint64_t address, unsigned bytes,
                                  unsigned access)
 {
-	struct fm_queued *entry = &queue->entries[queue->written % FM_QUEUE_LENGTH];
+	uint64_t written = atomic_load_explicit(&queue->written, memory_order_relaxed);
+	struct fm_queued *entry = &queue->entries[written % FM_QUEUE_LENGTH];
 
 	entry->access = address | (uint64_t)bytes << FM_QUEUE_BYTES_SHIFT | (uint64_t)access << FM_QUEUE_ACCESS_SHIFT;
 	entry->site = site;
-	if (__builtin_expect(++queue->written % FM_QUEUE_BATCH == 0, 0))
+	atomic_store_explicit(&queue->written, written + 1, memory_order_release);
+	if (__builtin_expect((written + 1) % FM_QUEUE_BATCH == 0, 0))
 		fm_queue_hand_over(queue);
 }
 

@@ -45,6 +45,33 @@ static struct fm_result_region *find_region(struct fm_engine_thread *thread, con
 	return region;
 }
 
+static void spend(struct fm_engine_thread *thread, struct fm_engine_open *open)
+{
+	struct fm_core_counts spent = thread->core->counts;
+
+	subtract_counts(&spent, &open->counts);
+	fm_core_counts_add(&open->region->counts, &spent);
+	add_timing(&open->region->timing, &fm_engine.results->timings[thread->core->index], &open->timing);
+}
+
+static void start_from_here(const struct fm_engine_thread *thread, struct fm_engine_open *open)
+{
+	open->counts = thread->core->counts;
+	open->timing = fm_engine.results->timings[thread->core->index];
+}
+
+void fm_regions_leave_core(struct fm_engine_thread *thread)
+{
+	for (unsigned i = 0; i < thread->open_count; i++)
+		spend(thread, &thread->open[i]);
+}
+
+void fm_regions_enter_core(struct fm_engine_thread *thread)
+{
+	for (unsigned i = 0; i < thread->open_count; i++)
+		start_from_here(thread, &thread->open[i]);
+}
+
 void fm_region_begin(struct fm_engine_thread *thread, const char *name)
 {
 	struct fm_result_region *region = find_region(thread, name);
@@ -55,17 +82,14 @@ void fm_region_begin(struct fm_engine_thread *thread, const char *name)
 	if (!strcmp(name, fm_engine.region_only)) {
 		uint64_t instance = region->instances + 1; /* counted from one, as people do */
 
-		fm_engine_trace(thread,
-		                instance >= fm_engine.first_instance && instance <= fm_engine.last_instance);
+		fm_engine_trace(thread, instance >= fm_engine.first_instance && instance <= fm_engine.last_instance);
 	}
 	fm_engine_settle(thread);
 	open = &thread->open[thread->open_count++];
 	open->region = region;
 	open->instructions = thread->record->instructions;
-	if (thread->core) {
-		open->counts = thread->core->counts;
-		open->timing = fm_engine.results->timings[thread->core->index];
-	}
+	if (thread->core)
+		start_from_here(thread, open);
 	region->depth++;
 }
 
@@ -73,7 +97,6 @@ void fm_region_end(struct fm_engine_thread *thread, const char *name)
 {
 	unsigned at = thread->open_count;
 	struct fm_engine_open *open;
-	struct fm_core_counts spent;
 
 	while (at > 0 && strcmp(thread->open[at - 1].region->name, name))
 		at--;
@@ -84,12 +107,8 @@ void fm_region_end(struct fm_engine_thread *thread, const char *name)
 	open->region->instances++;
 	open->region->depth--;
 	open->region->instructions += thread->record->instructions - open->instructions;
-	if (thread->core) {
-		spent = thread->core->counts;
-		subtract_counts(&spent, &open->counts);
-		fm_core_counts_add(&open->region->counts, &spent);
-		add_timing(&open->region->timing, &fm_engine.results->timings[thread->core->index], &open->timing);
-	}
+	if (thread->core)
+		spend(thread, open);
 	thread->open_count = at - 1;
 	if (!strcmp(name, fm_engine.region_only))
 		fm_engine_trace(thread, false);

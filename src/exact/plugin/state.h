@@ -11,7 +11,7 @@
 #include "exact/hierarchy.h"
 #include "exact/results.h"
 
-enum { FM_ENGINE_OPEN_MAX = 32, FM_ENGINE_KEPT_MAX = 4096 };
+enum { FM_ENGINE_OPEN_MAX = 32, FM_ENGINE_KEPT_MAX = 4096, FM_ENGINE_MASK_BYTES = 128 };
 
 /* FATHOM_MARKER_CALL of include/fathom.h */
 #define FM_MARKER_CALL 0x46617468L
@@ -57,6 +57,11 @@ struct fm_engine_thread {
 	const struct block *block;
 	unsigned kept_count;
 	uint64_t flushes;
+	/* affinity: what it was given, and the call under way */
+	unsigned char mask[FM_ENGINE_MASK_BYTES], mask_saved[FM_ENGINE_MASK_BYTES];
+	bool has_mask, mask_only_on_success;
+	uint64_t mask_address;
+	size_t mask_bytes;
 	/* turns */
 	struct fm_engine_thread *next;
 	pthread_cond_t wake;
@@ -77,6 +82,7 @@ struct fm_engine {
 	unsigned core_list_count;
 	unsigned core_users[FM_SIMULATED_CORES_MAX];
 	unsigned threads_begun;
+	struct fm_engine_thread *live[FM_RESULT_THREADS_MAX]; /* by number */
 	char region_only[FM_RESULT_NAME];
 	uint64_t first_instance, last_instance;
 	uint64_t window_begin, window_end;
@@ -90,12 +96,16 @@ extern __thread struct fm_simulated_core *fm_tracing_core __attribute__((tls_mod
 
 struct fm_engine_thread *fm_engine_thread_begin(void);
 
+/* The thread goes on on another core. With the engine's mutex held; the thread does not run. */
+void fm_engine_move(struct fm_engine_thread *thread, unsigned core);
+
 /* How far a thread is. Others may ask. */
 static inline uint64_t fm_thread_clock(const struct fm_engine_thread *thread)
 {
 	if (thread->timing)
 		return *(const volatile uint64_t *)&thread->clock;
-	return *(const volatile uint64_t *)&thread->record->instructions + *(const volatile uint64_t *)&thread->side.delay;
+	return *(const volatile uint64_t *)&thread->record->instructions +
+	       *(const volatile uint64_t *)&thread->side.delay;
 }
 
 static inline void fm_thread_set_clock(struct fm_engine_thread *thread, uint64_t clock)

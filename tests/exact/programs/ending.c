@@ -23,6 +23,10 @@ int main(int argc, char **argv)
 		raise(SIGTERM);
 	if (!strcmp(how, "exec"))
 		execl("/bin/true", "true", (char *)NULL);
+	if (!strcmp(how, "exec-missing"))
+		execl("/nonexistent/program", "program", (char *)NULL);
+	if (!strcmp(how, "exec-privileged"))
+		execl("/usr/bin/su", "su", "--version", (char *)NULL);
 	if (!strcmp(how, "avx512"))
 		__asm__ volatile(".byte 0x62, 0xf1, 0xfd, 0x48, 0x28, 0xc0"); /* vmovapd zmm0, zmm0 */
 	return 42;
