@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/suggest.h"
+#include "base/suggest.h"
 
 volatile bool fm_interrupted;
 

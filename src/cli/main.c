@@ -6,7 +6,7 @@
 
 #include "base/version.h"
 #include "cli/command.h"
-#include "cli/suggest.h"
+#include "base/suggest.h"
 #include "kernels/kernel.h"
 
 #define COMMAND(name) extern const struct fm_command fm_verb_##name;

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/stat_events.h"
 #include "exact/engine.h"
 #include "exact/host.h"
 #include "machine/machine.h"
@@ -23,9 +24,19 @@ enum {
 	KEY_INSTANCES,
 	KEY_WINDOW,
 	KEY_TOP,
+	KEY_PER_THREAD,
 };
 
 static const struct argp_option options[] = {
+    {"event", 'e', "LIST", 0,
+     "Count these events, separated by commas, groups in braces ('fathom events' lists them): with this machine's "
+     "counters, or with --machine those of the simulated one",
+     0},
+    {"pid", 'p', "PID", 0, "With -e: count running processes, until they end, PROGRAM ends, or Ctrl-C", 0},
+    {"all", 'a', NULL, 0, "With -e: count everything on all CPUs", 0},
+    {"per-thread", KEY_PER_THREAD, NULL, 0, "With -p: each thread by itself", 0},
+    {"interval", 'I', "MS", 0, "With -e: also every MS milliseconds", 0},
+    {"repeat", 'r', "N", 0, "With -e: run PROGRAM N times, medians with their intervals", 0},
     {"machine", KEY_MACHINE, "NAME", 0,
      "The simulated machine: haswell-ep, xeon-e5-2670, icelake-sp, zen3, host (from the machine profile), or a file",
      0},
@@ -49,6 +60,7 @@ static const struct argp_option options[] = {
 
 struct input {
 	struct fm_common common;
+	struct fm_stat_request request;
 	struct fm_engine_options engine;
 	const char *machine;
 	uint64_t top;
@@ -76,6 +88,35 @@ wrong:
 	return fm_error_set(error, EINVAL, "%s takes a range such as 3-7, not \"%s\"", what, text);
 }
 
+/* Do the options go together? */
+static int check(const struct input *input, struct fm_error *error)
+{
+	const struct fm_stat_request *request = &input->request;
+
+	if (!input->program && !request->process && !request->system_wide)
+		return fm_error_set(error, EINVAL,
+		                    "there is no program to run: fathom stat --machine haswell-ep -- ./program");
+	if ((request->process || request->system_wide || request->interval_ms || request->repeats) && !request->events)
+		return fm_error_set(error, EINVAL, "-p, -a, -I and -r go with -e: name the events to count");
+	if (request->process && request->system_wide)
+		return fm_error_set(error, EINVAL, "-p and -a exclude each other");
+	if (request->per_thread && !request->process)
+		return fm_error_set(error, EINVAL, "--per-thread goes with -p");
+	if (request->repeats > 1 && (!input->program || request->interval_ms || request->per_thread))
+		return fm_error_set(error, EINVAL, "-r repeats a program, without -I and --per-thread");
+	if (input->machine && (request->process || request->system_wide || request->interval_ms || request->repeats))
+		return fm_error_set(error, EINVAL,
+		                    "a simulated machine runs a program from its beginning, once: no -p, -a, -I, -r");
+	if (!input->machine && !request->events)
+		return fm_error_set(
+		    error, EINVAL,
+		    "name a simulated machine: --machine host, or haswell-ep, xeon-e5-2670, icelake-sp, zen3; "
+		    "or events: -e");
+	if (input->engine.last_instance && !input->engine.region)
+		return fm_error_set(error, EINVAL, "--instances goes with --region");
+	return 0;
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct input *input = state->input;
@@ -85,6 +126,26 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case KEY_MACHINE:
 		input->machine = argument;
 		return 0;
+	case 'e':
+		input->request.events = argument;
+		return 0;
+	case 'p':
+		input->request.process = argument;
+		return 0;
+	case 'a':
+		input->request.system_wide = true;
+		return 0;
+	case KEY_PER_THREAD:
+		input->request.per_thread = true;
+		return 0;
+	case 'I':
+		return fm_text_parse_unsigned(argument, "-I", 1, 1000000, &input->request.interval_ms, &error)
+		           ? fm_usage_error(&error)
+		           : 0;
+	case 'r':
+		return fm_text_parse_unsigned(argument, "-r", 1, 10000, &input->request.repeats, &error)
+		           ? fm_usage_error(&error)
+		           : 0;
 	case KEY_CORES:
 		if (!*argument || strspn(argument, "0123456789-+") != strlen(argument)) {
 			fm_error_set(&error, EINVAL,
@@ -136,22 +197,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		state->next = state->argc;
 		return 0;
 	case ARGP_KEY_END:
-		if (!input->program) {
-			fm_error_set(&error, EINVAL,
-			             "there is no program to run: fathom stat --machine haswell-ep -- ./program");
-			return fm_usage_error(&error);
-		}
-		if (!input->machine) {
-			fm_error_set(
-			    &error, EINVAL,
-			    "name a simulated machine: --machine host, or haswell-ep, xeon-e5-2670, icelake-sp, zen3");
-			return fm_usage_error(&error);
-		}
-		if (input->engine.last_instance && !input->engine.region) {
-			fm_error_set(&error, EINVAL, "--instances goes with --region");
-			return fm_usage_error(&error);
-		}
-		return 0;
+		return check(input, &error) ? fm_usage_error(&error) : 0;
 	default:
 		return fm_common_parse(key, argument, &input->common);
 	}
@@ -213,6 +259,10 @@ static int run(const struct fm_command *command, int argc, char **argv)
 
 	if (code >= 0)
 		return code;
+	input.request.common = &input.common;
+	input.request.program = input.program;
+	if (!input.machine)
+		return fm_stat_count(&input.request);
 	if (!strcmp(input.machine, "host") ? describe_host(&machine, &error)
 	                                   : fm_description_find(input.machine, &machine, &error)) {
 		/* a machine that is not there is no program that is not there */
@@ -238,8 +288,11 @@ static int run(const struct fm_command *command, int argc, char **argv)
 	if (fm_stat_build(&machine, &input.engine, &result, input.program[0], &stat, &error)) {
 		code = fm_report_error_of_run(&error);
 	} else {
-		if (print(&input, &stat))
-			code = 125;
+		int failed = input.request.events   ? fm_stat_count_simulated(&input.request, input.machine, &stat)
+		             : print(&input, &stat) ? 125
+		                                    : 0;
+
+		code = failed ? failed : code;
 		for (unsigned i = 0; i < result.results->exec_count && input.common.verbosity >= 0; i++)
 			fprintf(stderr, "fathom: the program executed %s, which was not followed\n",
 			        result.results->execs[i]);
@@ -252,18 +305,24 @@ static int run(const struct fm_command *command, int argc, char **argv)
 const struct fm_command fm_verb_stat = {
     .name = "stat",
     .summary = "count what a program does to the memory hierarchy, exactly, on a simulated machine",
-    .arguments = "[--] PROGRAM [ARGUMENT...]",
+    .arguments = "[--] [PROGRAM [ARGUMENT...]]",
     .description =
         "Run an unmodified program in the exact engine and count every load and store on a simulated machine: hits, "
         "misses and "
         "lines of every cache, memory traffic, lines that move between cores, per thread, region, function and source "
         "line. No "
         "hardware counters are needed. The figures are those of the simulated machine and are labelled so.\n\n"
+        "With -e, named events instead: counted by the kernel and the hardware of this machine, or, with --machine, "
+        "what the "
+        "counters of the simulated one would say.\n\n"
         "Threads run one at a time in the order of simulated time, so that the same program gives the same counts "
         "again.",
     .examples = "Examples:\n"
                 "  fathom stat --machine haswell-ep -- ./program\n"
                 "  fathom stat --machine host --timing -- ./program      cycles and stalls too\n"
+                "  fathom stat -e task-clock,page-faults -r 5 -- ./program      counted by the kernel\n"
+                "  fathom stat -e cycles,instructions -I 1000 -p 4711          a running process, every second\n"
+                "  fathom stat --machine haswell-ep -e L2_TRANS:L1D_WB -- ./program\n"
                 "  fathom stat --machine zen3 --region sweep --instances 3-5 -- ./program\n\n"
                 "Exit status: that of the program (128+n for a signal); 124 cannot be measured here, 125 failed, 126 "
                 "and 127 the program "

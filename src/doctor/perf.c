@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "counters/refusal.h"
 #include "doctor/doctor.h"
 #include "doctor/subjects.h"
 #include "machine/topology.h"
@@ -58,49 +59,11 @@ static bool in_virtual_machine(void)
 /* Why perf_event_open failed, in words, and what would help. */
 static void explain(struct fm_capability *capability, int code, const char *what)
 {
-	switch (code) {
-	case ENOENT:
-	case ENODEV:
-	case EOPNOTSUPP:
-		if (in_virtual_machine()) {
-			fm_capability_no(capability, "the hypervisor shows no %s to this machine", what);
-			fm_capability_remedy(capability,
-			                     "outside this machine only: start it with a virtual PMU (QEMU/KVM: -cpu "
-			                     "host,pmu=on) or rent a "
-			                     "bare-metal instance; meanwhile exact mode and timing stand in");
-		} else {
-			fm_capability_no(capability, "the kernel has no %s for this processor", what);
-			fm_capability_remedy(capability,
-			                     "boot a kernel that knows this processor; see 'dmesg | grep -i pmu'");
-		}
-		break;
-	case EACCES:
-	case EPERM:
-		fm_capability_no(capability, "not permitted (perf_event_paranoid is %lld)", paranoid_level());
-		if (paranoid_level() > 2)
-			fm_capability_remedy(capability, "as root: sysctl kernel.perf_event_paranoid=2");
-		else
-			fm_capability_remedy(
-			    capability,
-			    "in a container allow the system call (docker run --cap-add PERFMON --security-opt "
-			    "seccomp=unconfined); otherwise as root: sysctl kernel.perf_event_paranoid=-1");
-		break;
-	case ENOSYS:
-		fm_capability_no(capability, "the system call perf_event_open is missing or filtered");
-		fm_capability_remedy(capability,
-		                     "in a container: --security-opt seccomp=unconfined; otherwise a kernel with "
-		                     "CONFIG_PERF_EVENTS");
-		break;
-	case EBUSY:
-		fm_capability_no(capability, "all counters are taken by something else");
-		fm_capability_remedy(capability,
-		                     "find it with 'lsof | grep perf_event'; the NMI watchdog frees one: sysctl "
-		                     "kernel.nmi_watchdog=0");
-		break;
-	default:
-		fm_capability_no(capability, "perf_event_open failed: %s", strerror(code));
-		fm_capability_remedy(capability, "see perf_event_open(2) for %s", strerror(code));
-	}
+	struct fm_refusal refusal;
+
+	fm_refusal_explain(code, what, in_virtual_machine(), &refusal);
+	fm_capability_no(capability, "%s", refusal.why);
+	fm_capability_remedy(capability, "%s", refusal.remedy);
 }
 
 void fm_probe_core_counters(struct fm_capability *capability)

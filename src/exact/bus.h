@@ -1,6 +1,6 @@
-/* A resource that cores share by bandwidth, such as the memory of a socket. Cores ask in their own time, which may differ
-   by the skew: a single "free from" would make the one behind wait for the one ahead. So time is cut into windows, and
-   each has room for so much. */
+/* A resource that cores share by bandwidth, such as the memory of a socket. Cores ask in their own time, which may
+   differ by the skew: a single "free from" would make the one behind wait for the one ahead. So time is cut into
+   windows, and each has room for so much. */
 #ifndef FATHOM_EXACT_BUS_H
 #define FATHOM_EXACT_BUS_H
 

@@ -521,3 +521,20 @@ int fm_description_find(const char *name, struct fm_machine_description *ret_des
 	}
 	return fm_description_read(path, ret_description, error);
 }
+
+int fm_description_file(const char *name, const char *suffix, char *path, size_t size)
+{
+	char folder[600];
+	size_t length = strlen(name);
+
+	if (strchr(name, '/')) {
+		/* beside the file that was given */
+		if (length > 8 && !strcmp(name + length - 8, ".machine"))
+			length -= 8;
+		return (size_t)snprintf(path, size, "%.*s.%s", (int)length, name, suffix) < size ? 0 : -ENAMETOOLONG;
+	}
+	*path = 0;
+	if (!machines_folder(folder, sizeof(folder)))
+		return -ENOENT;
+	return (size_t)snprintf(path, size, "%s/%s.%s", folder, name, suffix) < size ? 0 : -ENAMETOOLONG;
+}

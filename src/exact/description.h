@@ -4,6 +4,7 @@
 #define FATHOM_EXACT_DESCRIPTION_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -86,5 +87,8 @@ int fm_description_write(const struct fm_machine_description *description, const
 /* "haswell-ep" in the machines folder (FATHOM_MACHINES, beside the executable, or where it was installed), or a path
    when it has a slash. -ENOENT with the names there are. */
 int fm_description_find(const char *name, struct fm_machine_description *ret_description, struct fm_error *error);
+
+/* Another file of a machine given by name or path: NAME.events. */
+int fm_description_file(const char *name, const char *suffix, char *path, size_t size);
 
 #endif

@@ -1,6 +1,6 @@
 #include "unit/check.h"
 
-#include "cli/suggest.h"
+#include "base/suggest.h"
 
 static void finds_the_nearest(void **state)
 {

@@ -34,7 +34,8 @@ static bool has(const unsigned char *mask, unsigned core)
 	return core / 8 < MASK_BYTES && mask[core / 8] >> core % 8 & 1;
 }
 
-/* Stay when the mask allows it; else the first core without a thread, else the first. -1: the machine has none of them. */
+/* Stay when the mask allows it; else the first core without a thread, else the first. -1: the machine has none of them.
+ */
 static int choose(const unsigned char *mask, int now)
 {
 	int first = -1;
@@ -104,8 +105,9 @@ void fm_affinity_return(struct fm_engine_thread *caller, int64_t result)
 		return;
 	if (!caller->mask_only_on_success || result >= 0)
 		fm_guest_write(caller->mask_address, caller->mask_saved,
-		               caller->mask_only_on_success && (uint64_t)result < caller->mask_bytes ? (size_t)result
-		                                                                                      : caller->mask_bytes);
+		               caller->mask_only_on_success && (uint64_t)result < caller->mask_bytes
+		                   ? (size_t)result
+		                   : caller->mask_bytes);
 	caller->mask_address = 0;
 	caller->mask_only_on_success = false;
 }

@@ -7,8 +7,8 @@
 
 struct fm_engine_thread;
 
-/* Before sched_setaffinity: the thread, given by number (0: the caller), moves to a core of the mask. The kernel is shown
-   a mask it can accept, until the call returns. */
+/* Before sched_setaffinity: the thread, given by number (0: the caller), moves to a core of the mask. The kernel is
+   shown a mask it can accept, until the call returns. */
 void fm_affinity_set(struct fm_engine_thread *caller, uint64_t thread, uint64_t bytes, uint64_t mask);
 
 /* Before sched_getaffinity: what the thread was given is the answer. */

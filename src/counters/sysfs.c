@@ -1,0 +1,281 @@
+#include "counters/sysfs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+enum { TEXT = 512, NAMES_MAX = 4096 };
+
+const char *fm_sysfs_root(void)
+{
+	const char *root = getenv("FATHOM_SYSFS");
+
+	return root && *root ? root : "/sys";
+}
+
+/* A name that is one part of a path and nothing else: what users type goes into paths. */
+static bool is_name(const char *text)
+{
+	return *text && *text != '.' && !strchr(text, '/') && strlen(text) < 128;
+}
+
+static int read_text(const char *pmu, const char *folder, const char *name, char *text, size_t size)
+{
+	char path[TEXT];
+	FILE *file;
+	char *got;
+
+	if (!is_name(pmu) || !is_name(name))
+		return -ENOENT;
+	snprintf(path, sizeof(path), "%s/bus/event_source/devices/%s/%s%s%s", fm_sysfs_root(), pmu, folder,
+	         *folder ? "/" : "", name);
+	file = fopen(path, "re");
+	if (!file)
+		return -errno;
+	got = fgets(text, (int)size, file);
+	fclose(file);
+	if (!got)
+		return -EIO;
+	text[strcspn(text, "\n")] = 0;
+	return 0;
+}
+
+bool fm_sysfs_has_pmu(const char *pmu)
+{
+	char text[TEXT];
+
+	return !read_text(pmu, "", "type", text, sizeof(text));
+}
+
+/* Put a value into the bits a format gives: "config:0-7", "config1:0-31,35". */
+static int set_field(const char *format, uint64_t value, struct perf_event_attr *attributes)
+{
+	__u64 *target;
+	const char *at = strchr(format, ':');
+	unsigned used = 0;
+
+	if (!at)
+		return -EINVAL;
+	if (!strncmp(format, "config1:", 8))
+		target = &attributes->config1;
+	else if (!strncmp(format, "config2:", 8))
+		target = &attributes->config2;
+	else if (!strncmp(format, "config:", 7))
+		target = &attributes->config;
+	else
+		return -ENOTSUP;
+	for (at++; *at; at += *at == ',') {
+		char *end;
+		unsigned long first = strtoul(at, &end, 10), last = first;
+
+		if (end == at)
+			return -EINVAL;
+		if (*end == '-')
+			last = strtoul(end + 1, &end, 10);
+		if (last < first || last > 63)
+			return -EINVAL;
+		for (unsigned long bit = first; bit <= last; bit++, used++)
+			if (used < 64 && value >> used & 1)
+				*target |= 1ull << bit;
+		at = end;
+	}
+	/* more than the field holds would be counted as something else */
+	return used < 64 && value >> used ? -ERANGE : 0;
+}
+
+struct names {
+	char text[TEXT];
+	size_t used;
+};
+
+static bool collect(const char *name, void *context)
+{
+	struct names *names = context;
+
+	names->used += (size_t)snprintf(names->text + names->used, sizeof(names->text) - names->used, "%s%s",
+	                                names->used ? ", " : "", name);
+	return names->used < sizeof(names->text);
+}
+
+static int by_text(const void *left, const void *right)
+{
+	return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+static void each_file(const char *path, bool (*callback)(const char *name, void *context), void *context)
+{
+	DIR *folder = opendir(path);
+	char *names[NAMES_MAX];
+	size_t count = 0;
+	bool more = true;
+
+	if (!folder)
+		return;
+	for (struct dirent *entry; (entry = readdir(folder)) && count < NAMES_MAX;)
+		if (is_name(entry->d_name)) {
+			names[count] = strdup(entry->d_name);
+			count += names[count] != NULL;
+		}
+	closedir(folder);
+	qsort(names, count, sizeof(names[0]), by_text);
+	for (size_t i = 0; i < count; i++) {
+		if (more)
+			more = callback(names[i], context);
+		free(names[i]);
+	}
+}
+
+static int set_term(const char *pmu, const char *term, struct perf_event_attr *attributes, struct fm_error *error)
+{
+	char name[128], format[TEXT], path[TEXT];
+	const char *equal = strchr(term, '=');
+	uint64_t value = 1;
+	char *end;
+	int status;
+
+	snprintf(name, sizeof(name), "%.*s", (int)(equal ? equal - term : (long)strlen(term)), term);
+	if (equal) {
+		errno = 0;
+		value = strtoull(equal + 1, &end, 0);
+		if (end == equal + 1 || *end || errno)
+			return fm_error_set(error, EINVAL, "%s: \"%s\" is no number in %s", pmu, equal + 1, term);
+	}
+	if (!strcmp(name, "config") || !strcmp(name, "config1") || !strcmp(name, "config2")) {
+		*(name[6] == '1' ? &attributes->config1 : name[6] == '2' ? &attributes->config2 : &attributes->config) |= value;
+		return 0;
+	}
+	if (!strcmp(name, "period") || !strcmp(name, "name"))
+		return 0;
+	status = read_text(pmu, "format", name, format, sizeof(format));
+	if (!status)
+		status = set_field(format, value, attributes);
+	if (status == -ERANGE)
+		return fm_error_set(error, EINVAL, "%s: %s is larger than the field (%s)", pmu, term, format);
+	if (status) {
+		struct names names = {.used = 0};
+
+		snprintf(path, sizeof(path), "%s/bus/event_source/devices/%s/format", fm_sysfs_root(), pmu);
+		each_file(path, collect, &names);
+		return fm_error_set(error, EINVAL, "%s has no field \"%s\"; it has: %.300s", pmu, name, names.text);
+	}
+	return 0;
+}
+
+static int set_terms(const char *pmu, const char *terms, struct perf_event_attr *attributes, unsigned depth,
+                     struct fm_error *error)
+{
+	int status = 0;
+
+	while (*terms && !status) {
+		size_t length = strcspn(terms, ",");
+		char term[TEXT], event[TEXT];
+
+		snprintf(term, sizeof(term), "%.*s", (int)length, terms);
+		/* a name the PMU gives stands for terms, of which none is a name again */
+		if (!depth && !strchr(term, '=') && !read_text(pmu, "events", term, event, sizeof(event)))
+			status = set_terms(pmu, event, attributes, 1, error);
+		else
+			status = set_term(pmu, term, attributes, error);
+		terms += length + (terms[length] == ',');
+	}
+	return status;
+}
+
+int fm_sysfs_encode(const char *pmu, const char *terms, struct perf_event_attr *attributes, struct fm_error *error)
+{
+	char text[TEXT];
+
+	if (read_text(pmu, "", "type", text, sizeof(text)))
+		return fm_error_set(error, ENOENT, "there is no PMU \"%s\" here", pmu);
+	attributes->type = (__u32)strtoul(text, NULL, 10);
+	return set_terms(pmu, terms, attributes, 0, error);
+}
+
+void fm_sysfs_unit(const char *pmu, const char *event, double *ret_scale, char *ret_unit, unsigned size)
+{
+	char name[160], text[TEXT];
+
+	*ret_scale = 1;
+	*ret_unit = 0;
+	snprintf(name, sizeof(name), "%s.scale", event);
+	if (!read_text(pmu, "events", name, text, sizeof(text)))
+		*ret_scale = strtod(text, NULL);
+	snprintf(name, sizeof(name), "%s.unit", event);
+	if (!read_text(pmu, "events", name, text, sizeof(text)))
+		snprintf(ret_unit, size, "%.*s", (int)size - 1, text);
+}
+
+int fm_sysfs_first_cpu(const char *pmu)
+{
+	char text[TEXT];
+
+	if (read_text(pmu, "", "cpumask", text, sizeof(text)) || *text < '0' || *text > '9')
+		return -1;
+	return (int)strtol(text, NULL, 10);
+}
+
+double fm_sysfs_turn_ms(const char *pmu)
+{
+	char text[TEXT];
+	double turn = 0;
+
+	if (!read_text(pmu, "", "perf_event_mux_interval_ms", text, sizeof(text)))
+		turn = strtod(text, NULL);
+	return turn > 0 ? turn : 4;
+}
+
+struct pmu_context {
+	bool (*callback)(const char *pmu, void *context);
+	void *context;
+};
+
+static bool on_pmu(const char *name, void *context)
+{
+	const struct pmu_context *pmus = context;
+
+	return fm_sysfs_has_pmu(name) ? pmus->callback(name, pmus->context) : true;
+}
+
+void fm_sysfs_each_pmu(bool (*callback)(const char *pmu, void *context), void *context)
+{
+	char path[TEXT];
+	struct pmu_context pmus = {callback, context};
+
+	snprintf(path, sizeof(path), "%s/bus/event_source/devices", fm_sysfs_root());
+	each_file(path, on_pmu, &pmus);
+}
+
+struct event_context {
+	const char *pmu;
+	bool (*callback)(const char *pmu, const char *event, void *context);
+	void *context;
+};
+
+static bool on_event(const char *name, void *context)
+{
+	const struct event_context *events = context;
+	const char *dot = strrchr(name, '.');
+
+	if (dot && (!strcmp(dot, ".scale") || !strcmp(dot, ".unit") || !strcmp(dot, ".snapshot") || !strcmp(dot, ".per-pkg")))
+		return true;
+	return events->callback(events->pmu, name, events->context);
+}
+
+void fm_sysfs_each_event(const char *pmu, bool (*callback)(const char *pmu, const char *event, void *context),
+                         void *context)
+{
+	char path[TEXT];
+	struct event_context events = {pmu, callback, context};
+
+	if (!is_name(pmu))
+		return;
+	snprintf(path, sizeof(path), "%s/bus/event_source/devices/%s/events", fm_sysfs_root(), pmu);
+	each_file(path, on_event, &events);
+}
