@@ -136,11 +136,14 @@ static int run_simulated(const struct input *input)
 
 			for (unsigned i = 0; i < fm_simulated_count(events); i++)
 				if (fm_simulated_matches(events, i, input->pattern))
-					json_array_append_new(
-					    array, json_pack("{s:s, s:s, s:s, s:b, s:b, s:s}", "name", fm_simulated_name(events, i),
-					                     "pmu", machine.name, "description", fm_simulated_description(events, i),
-					                     "opens", 1, "counts", 1, "formula", fm_simulated_formula(events, i)));
-			json_object_set_new(root, "machine", json_pack("{s:s, s:b}", "name", machine.name, "simulated", 1));
+					json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:b, s:b, s:s}", "name",
+					                                       fm_simulated_name(events, i), "pmu",
+					                                       machine.name, "description",
+					                                       fm_simulated_description(events, i),
+					                                       "opens", 1, "counts", 1, "formula",
+					                                       fm_simulated_formula(events, i)));
+			json_object_set_new(root, "machine",
+			                    json_pack("{s:s, s:b}", "name", machine.name, "simulated", 1));
 			json_object_set_new(root, "disturbance", json_null());
 			json_object_set_new(root, "disturbance_why", json_string("simulated"));
 			json_object_set_new(root, "events", array);
@@ -155,7 +158,8 @@ static int run_simulated(const struct input *input)
 					continue;
 				if (separator)
 					fprintf(output, "%s%s%s%s%s\n", fm_simulated_name(events, i), separator,
-					        fm_simulated_formula(events, i), separator, fm_simulated_description(events, i));
+					        fm_simulated_formula(events, i), separator,
+					        fm_simulated_description(events, i));
 				else
 					fprintf(output, "%s\n    = %s\n    %s\n", fm_simulated_name(events, i),
 					        fm_simulated_formula(events, i), fm_simulated_description(events, i));
@@ -210,10 +214,11 @@ const struct fm_command fm_verb_events = {
     .name = "events",
     .summary = "list and search events, and whether they count here",
     .arguments = "[PATTERN...]",
-    .description = "List the events this machine can be asked for: those every kernel names, those its PMUs name in sysfs, "
-                   "and the vendor's names (libpfm4). Each is opened and given some work: \"counts\", \"opens only\" "
-                   "(a trap: it stays at zero), or \"no\" with the reason. A pattern is words that must all occur in name "
-                   "or description.",
+    .description =
+        "List the events this machine can be asked for: those every kernel names, those its PMUs name in sysfs, "
+        "and the vendor's names (libpfm4). Each is opened and given some work: \"counts\", \"opens only\" "
+        "(a trap: it stays at zero), or \"no\" with the reason. A pattern is words that must all occur in name "
+        "or description.",
     .examples = "Examples:\n"
                 "  fathom events cache misses\n"
                 "  fathom events --machine haswell-ep L2        simulated ones, with their formulas\n"

@@ -51,7 +51,8 @@ static int refuse_hardware(const struct session *session, const struct fm_error 
 	fprintf(stderr, "fathom: %s\n", error->message);
 	if (hardware && error->code == ENOTSUP && session->request->program && !session->request->process &&
 	    !session->request->system_wide)
-		fprintf(stderr, "fathom: without counters there is the exact engine: fathom stat --machine host -- %s\n",
+		fprintf(stderr,
+		        "fathom: without counters there is the exact engine: fathom stat --machine host -- %s\n",
 		        session->request->program[0]);
 	return error->code == ENOTSUP ? 124 : error->code == EINVAL ? FM_EXIT_USAGE : 125;
 }
@@ -202,7 +203,8 @@ static int add_processes(struct session *session, struct fm_error *error)
 		int status;
 
 		if (end == at || process <= 0 || (*end && *end != ','))
-			return fm_error_set(error, EINVAL, "-p takes numbers of processes, not \"%s\"", session->request->process);
+			return fm_error_set(error, EINVAL, "-p takes numbers of processes, not \"%s\"",
+			                    session->request->process);
 		status = add_process(session, process, error);
 		if (status)
 			return status;
@@ -244,8 +246,8 @@ static void report_interval(struct session *session, double at)
 			}
 			fm_figure_text_bare(text, sizeof(text), &spent.figure);
 			if (separator)
-				fprintf(session->output, "%.3f%s%s%s%.0f%s%s\n", at, separator, session->events[k].name, separator,
-				        spent.figure.available ? spent.figure.value : 0, separator,
+				fprintf(session->output, "%.3f%s%s%s%.0f%s%s\n", at, separator, session->events[k].name,
+				        separator, spent.figure.available ? spent.figure.value : 0, separator,
 				        spent.figure.available ? "" : spent.figure.why);
 			else
 				fprintf(session->output, "%10.3f s  %20s  %s\n", at, text, session->events[k].name);
@@ -349,7 +351,8 @@ static int run_all(struct session *session, struct fm_error *error)
 			if (session->parts[0].counts[k].figure.available)
 				fm_sample_add(&samples[k], session->parts[0].counts[k].figure.value);
 	}
-	session->figures = status ? NULL : calloc(session->part_count * session->event_count, sizeof(*session->figures));
+	session->figures =
+	    status ? NULL : calloc(session->part_count * session->event_count, sizeof(*session->figures));
 	if (!status && !session->figures)
 		status = fm_error_set(error, ENOMEM, "out of memory");
 	for (unsigned i = 0; !status && i < session->part_count; i++)
@@ -360,8 +363,10 @@ static int run_all(struct session *session, struct fm_error *error)
 			*figure = session->parts[i].counts[k].figure;
 			if (runs == 1 || !figure->available)
 				continue;
-			if (samples[k].count < runs || fm_statistics_median(samples[k].values, samples[k].count, &location))
-				*figure = fm_figure_unavailable("it was counted in %u of %u runs only", samples[k].count, runs);
+			if (samples[k].count < runs ||
+			    fm_statistics_median(samples[k].values, samples[k].count, &location))
+				*figure = fm_figure_unavailable("it was counted in %u of %u runs only",
+				                                samples[k].count, runs);
 			else
 				*figure = fm_figure_make(location.value, location.low, location.high, figure->unit,
 				                         FM_ORIGIN_counted, "perf", samples[k].count);
@@ -396,7 +401,9 @@ static void print_text(const struct session *session)
 	FILE *output = session->output;
 
 	fprintf(output, "\n%s, counted by this machine's kernel%s\n",
-	        request->program ? request->program[0] : request->system_wide ? "the whole machine" : request->process,
+	        request->program       ? request->program[0]
+	        : request->system_wide ? "the whole machine"
+	                               : request->process,
 	        request->repeats > 1 ? ", medians with their intervals" : "");
 	if (session->part_count > 1)
 		fm_table_cell(table, "thread");
@@ -413,7 +420,8 @@ static void print_text(const struct session *session)
 
 			if (session->part_count > 1)
 				fm_table_cell(table, "%d", session->parts[i].thread);
-			fm_table_cell(table, "%s%s%s", figure->available ? grouped(value, sizeof(value), figure->value) : "n/a",
+			fm_table_cell(table, "%s%s%s",
+			              figure->available ? grouped(value, sizeof(value), figure->value) : "n/a",
 			              *session->events[k].unit ? " " : "", session->events[k].unit);
 			fm_table_cell(table, "%s%s", session->events[k].name, count->user_only ? ":u" : "");
 			if (figure->available && figure->high > figure->low)
@@ -425,7 +433,8 @@ static void print_text(const struct session *session)
 			if (!figure->available)
 				used = (size_t)snprintf(remarks, sizeof(remarks), "%s", figure->why);
 			else if (count->running < count->enabled)
-				used = (size_t)snprintf(remarks, sizeof(remarks), "shared its counter: seen %.1f %% of the time",
+				used = (size_t)snprintf(remarks, sizeof(remarks),
+				                        "shared its counter: seen %.1f %% of the time",
 				                        100 * (double)count->running / (double)count->enabled);
 			if (count->user_only && used < sizeof(remarks))
 				snprintf(remarks + used, sizeof(remarks) - used, "%swithout the kernel (not permitted)",
@@ -441,18 +450,18 @@ static void print_separated(const struct session *session)
 {
 	const char *separator = session->request->common->separator;
 
-	fprintf(session->output, "thread%sevent%scount%slow%shigh%sunit%srunning%swhy\n", separator, separator, separator,
-	        separator, separator, separator, separator);
+	fprintf(session->output, "thread%sevent%scount%slow%shigh%sunit%srunning%swhy\n", separator, separator,
+	        separator, separator, separator, separator, separator);
 	for (unsigned i = 0; i < session->part_count; i++)
 		for (unsigned k = 0; k < session->event_count; k++) {
 			const struct fm_figure *figure = &session->figures[i * session->event_count + k];
 			const struct fm_count *count = &session->parts[i].counts[k];
 
-			fprintf(session->output, "%d%s%s%s", session->parts[i].thread, separator, session->events[k].name,
-			        separator);
+			fprintf(session->output, "%d%s%s%s", session->parts[i].thread, separator,
+			        session->events[k].name, separator);
 			if (figure->available)
-				fprintf(session->output, "%.0f%s%.0f%s%.0f", figure->value, separator, figure->low, separator,
-				        figure->high);
+				fprintf(session->output, "%.0f%s%.0f%s%.0f", figure->value, separator, figure->low,
+				        separator, figure->high);
 			else
 				fprintf(session->output, "%s%s", separator, separator);
 			fprintf(session->output, "%s%s%s%.4f%s%s\n", separator, session->events[k].unit, separator,
@@ -484,7 +493,8 @@ static void print_json(const struct session *session)
 	for (unsigned i = 0; i < session->part_count; i++)
 		for (unsigned k = 0; k < session->event_count; k++) {
 			const struct fm_count *count = &session->parts[i].counts[k];
-			json_t *entry = event_json(&session->events[k], &session->figures[i * session->event_count + k]);
+			json_t *entry =
+			    event_json(&session->events[k], &session->figures[i * session->event_count + k]);
 
 			if (session->parts[i].thread)
 				json_object_set_new(entry, "thread", json_integer(session->parts[i].thread));
@@ -575,7 +585,8 @@ int fm_stat_count_simulated(const struct fm_stat_request *request, const char *m
 		root = fm_json_document("stat");
 		array = json_array();
 	} else if (!common->separator) {
-		fprintf(output, "\n%s on the simulated %s: what its counters would say\n", stat->program, stat->machine->name);
+		fprintf(output, "\n%s on the simulated %s: what its counters would say\n", stat->program,
+		        stat->machine->name);
 	}
 	for (unsigned i = 0; i <= stat->run->results->thread_count; i++) {
 		struct fm_core_counts counts = stat->total;
@@ -609,17 +620,19 @@ int fm_stat_count_simulated(const struct fm_stat_request *request, const char *m
 				        figure.available ? "" : figure.why);
 			} else {
 				fprintf(output, "  %20s  %s%s%s%s%s\n",
-				        figure.available ? grouped(value, sizeof(value), figure.value) : "n/a", name, i ? "  " : "",
-				        thread, figure.available ? "" : "  ", figure.available ? "" : figure.why);
+				        figure.available ? grouped(value, sizeof(value), figure.value) : "n/a", name,
+				        i ? "  " : "", thread, figure.available ? "" : "  ",
+				        figure.available ? "" : figure.why);
 			}
 		}
 	}
 	if (common->json) {
 		json_object_set_new(root, "machine",
-		                    json_pack("{s:s, s:s, s:b}", "name", stat->machine->name, "title", stat->machine->title,
-		                              "simulated", 1));
+		                    json_pack("{s:s, s:s, s:b}", "name", stat->machine->name, "title",
+		                              stat->machine->title, "simulated", 1));
 		json_object_set_new(root, "disturbance", json_null());
-		json_object_set_new(root, "disturbance_why", json_string("simulated counts do not depend on the moment"));
+		json_object_set_new(root, "disturbance_why",
+		                    json_string("simulated counts do not depend on the moment"));
 		json_object_set_new(root, "program", json_string(stat->program));
 		json_object_set_new(root, "exit_status", json_integer(stat->run->exit_status));
 		json_object_set_new(root, "events", array);

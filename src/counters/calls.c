@@ -10,8 +10,8 @@
 static const struct {
 	const char *name;
 	int code;
-} faults[] = {{"ENOENT", ENOENT}, {"EACCES", EACCES}, {"EPERM", EPERM},   {"ENOSYS", ENOSYS},
-              {"EBUSY", EBUSY},   {"EMFILE", EMFILE}, {"EINVAL", EINVAL}, {"ENODEV", ENODEV}, {"EOPNOTSUPP", EOPNOTSUPP}};
+} faults[] = {{"ENOENT", ENOENT}, {"EACCES", EACCES}, {"EPERM", EPERM},   {"ENOSYS", ENOSYS},        {"EBUSY", EBUSY},
+              {"EMFILE", EMFILE}, {"EINVAL", EINVAL}, {"ENODEV", ENODEV}, {"EOPNOTSUPP", EOPNOTSUPP}};
 
 static int injected(const struct perf_event_attr *attributes)
 {

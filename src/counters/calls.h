@@ -1,7 +1,7 @@
 /* The system calls under the counters, in one place, so that tests can make them fail.
 
-   FATHOM_FAULTS=CODE[@hardware] in the environment makes perf_event_open fail with that errno name, for all events or for
-   those that need a PMU; "never" lets it succeed and the event never run; "zero" lets it run and never count. */
+   FATHOM_FAULTS=CODE[@hardware] in the environment makes perf_event_open fail with that errno name, for all events or
+   for those that need a PMU; "never" lets it succeed and the event never run; "zero" lets it run and never count. */
 #ifndef FATHOM_COUNTERS_CALLS_H
 #define FATHOM_COUNTERS_CALLS_H
 

@@ -8,10 +8,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/host.h"
 #include "counters/calls.h"
 #include "counters/refusal.h"
 #include "counters/sysfs.h"
-#include "machine/topology.h"
 
 struct counter {
 	int file;
@@ -27,19 +27,12 @@ struct fm_counting {
 	bool user_only[FM_EVENTS_MAX];
 };
 
-static bool in_virtual_machine(void)
-{
-	struct fm_topology topology;
-
-	return !fm_topology_read(&topology, NULL) && *topology.hypervisor;
-}
-
 static int refuse(const struct fm_event *event, int code, struct fm_error *error)
 {
 	struct fm_refusal refusal;
 
 	fm_refusal_explain(code, fm_event_needs_pmu(event) ? "hardware counters for it" : "such event",
-	                   in_virtual_machine(), &refusal);
+	                   fm_host_is_virtual(), &refusal);
 	return fm_error_set(error, ENOTSUP, "%s cannot be counted: %s. %s", event->name, refusal.why, refusal.remedy);
 }
 
@@ -177,8 +170,9 @@ static void conclude(const struct fm_event *event, struct fm_count *count)
 		return;
 	}
 	if (!count->running) {
-		count->figure = fm_figure_unavailable("the kernel never gave it a counter: too many events at once, or it is not "
-		                                      "supported here");
+		count->figure =
+		    fm_figure_unavailable("the kernel never gave it a counter: too many events at once, or it is not "
+		                          "supported here");
 		return;
 	}
 	value = (double)count->value / share * event->scale;
@@ -207,7 +201,8 @@ void fm_counting_read(struct fm_counting *counting, struct fm_count *ret_counts)
 	for (unsigned i = 0; i < counting->count; i++) {
 		ret_counts[i].user_only = counting->user_only[i];
 		if (failed[i])
-			ret_counts[i].figure = fm_figure_unavailable("its counter cannot be read: an error of the kernel");
+			ret_counts[i].figure =
+			    fm_figure_unavailable("its counter cannot be read: an error of the kernel");
 		else
 			conclude(&counting->events[i], &ret_counts[i]);
 	}

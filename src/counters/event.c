@@ -43,19 +43,23 @@ static const struct {
 
 enum { CACHES = sizeof(caches) / sizeof(caches[0]), USES = sizeof(uses) / sizeof(uses[0]), ENDS = 2 };
 
-/* The name of a cache event by number; NULL after the last. */
+/* The name of a cache event by number; NULL after the last. Names stay where they are. */
 static const char *cache_event(unsigned index, uint64_t *ret_config)
 {
-	static char name[64];
+	static char names[CACHES * USES * ENDS][32];
 	unsigned cache = index / (USES * ENDS), use = index / ENDS % USES, misses = index % ENDS;
 
 	if (cache >= CACHES)
 		return NULL;
-	snprintf(name, sizeof(name), misses ? "%s-%s-misses" : use == 2 ? "%s-%ses" : "%s-%ss", caches[cache].name,
-	         uses[use].name);
+	if (!*names[index])
+		snprintf(names[index], sizeof(names[index]),
+		         misses     ? "%s-%s-misses"
+		         : use == 2 ? "%s-%ses"
+		                    : "%s-%ss",
+		         caches[cache].name, uses[use].name);
 	*ret_config = caches[cache].code | uses[use].code << 8 |
 	              (uint64_t)(misses ? PERF_COUNT_HW_CACHE_RESULT_MISS : PERF_COUNT_HW_CACHE_RESULT_ACCESS) << 16;
-	return name;
+	return names[index];
 }
 
 const char *fm_generic_event(unsigned index, const char **ret_description)
@@ -100,7 +104,8 @@ static int set_modifiers(const char *text, struct perf_event_attr *attributes, c
 		case ':':
 			break;
 		default:
-			return fm_error_set(error, EINVAL, "%s: modifiers are u, k, h, p, G and H, not \"%c\"", name, *text);
+			return fm_error_set(error, EINVAL, "%s: modifiers are u, k, h, p, G and H, not \"%c\"", name,
+			                    *text);
 		}
 	}
 	if (user || kernel || hypervisor) {
@@ -233,8 +238,8 @@ static int resolve_tracepoint(const char *name, struct fm_event *event, struct f
 		return -ENOENT;
 	length = strcspn(colon + 1, ":");
 	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
-		snprintf(path, sizeof(path), "%s/%s/events/%.*s/%.*s/id", fm_sysfs_root(), roots[i], (int)(colon - name), name,
-		         (int)length, colon + 1);
+		snprintf(path, sizeof(path), "%s/%s/events/%.*s/%.*s/id", fm_sysfs_root(), roots[i],
+		         (int)(colon - name), name, (int)length, colon + 1);
 		if (fm_text_read_number(path, &number))
 			continue;
 		event->attributes.type = PERF_TYPE_TRACEPOINT;
@@ -247,10 +252,11 @@ static int resolve_tracepoint(const char *name, struct fm_event *event, struct f
 	}
 	/* lower case on both sides of one colon is what tracepoints look like, and nothing else */
 	if (!mounted && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_:") == strlen(name))
-		return fm_error_set(error, ENOTSUP,
-		                    "%s looks like a tracepoint, and their list cannot be read: as root, mount -t tracefs none "
-		                    "/sys/kernel/tracing",
-		                    name);
+		return fm_error_set(
+		    error, ENOTSUP,
+		    "%s looks like a tracepoint, and their list cannot be read: as root, mount -t tracefs none "
+		    "/sys/kernel/tracing",
+		    name);
 	return -ENOENT;
 }
 
@@ -349,11 +355,13 @@ static int unknown(const char *name, struct fm_error *error)
 		nearest = fm_suggest(name, list->names, list->count);
 	}
 	if (nearest)
-		status = fm_error_set(error, EINVAL, "there is no event \"%s\"; did you mean \"%s\"? 'fathom events %.*s' searches",
-		                      name, nearest, (int)(strcspn(name, ":.-") < 24 ? strcspn(name, ":.-") : 24), name);
+		status = fm_error_set(
+		    error, EINVAL, "there is no event \"%s\"; did you mean \"%s\"? 'fathom events %.*s' searches", name,
+		    nearest, (int)(strcspn(name, ":.-") < 24 ? strcspn(name, ":.-") : 24), name);
 	else
-		status = fm_error_set(error, EINVAL,
-		                      "there is no event \"%s\", nor one like it: 'fathom events' lists those there are", name);
+		status = fm_error_set(
+		    error, EINVAL, "there is no event \"%s\", nor one like it: 'fathom events' lists those there are",
+		    name);
 	for (unsigned i = 0; list && i < list->owned; i++)
 		free(list->own[i]);
 	free(list);
@@ -363,8 +371,8 @@ static int unknown(const char *name, struct fm_error *error)
 int fm_event_resolve(const char *name, struct fm_event *ret_event, struct fm_error *error)
 {
 	static int (*const ways[])(const char *, struct fm_event *, struct fm_error *) = {
-	    resolve_breakpoint, resolve_terms,  resolve_raw,        resolve_generic,
-	    resolve_tracepoint, resolve_named, fm_library_resolve,
+	    resolve_breakpoint, resolve_terms,      resolve_raw,        resolve_generic,
+	    resolve_named,      resolve_tracepoint, fm_library_resolve,
 	};
 
 	if (!*name || strlen(name) >= FM_EVENT_NAME)
@@ -439,7 +447,8 @@ int fm_events_parse(const char *list, struct fm_event *ret_events, unsigned room
 	if (in_group)
 		return fm_error_set(error, EINVAL, "%s: a brace is not closed", list);
 	if (!count)
-		return fm_error_set(error, EINVAL, "-e takes names of events, separated by commas: 'fathom events' lists them");
+		return fm_error_set(error, EINVAL,
+		                    "-e takes names of events, separated by commas: 'fathom events' lists them");
 	return (int)count;
 }
 
@@ -457,8 +466,8 @@ void fm_event_describe(const struct fm_event *event, char *text, size_t size)
 	         "%s: pmu=%s type=%u config=0x%llx config1=0x%llx config2=0x%llx exclude_user=%u exclude_kernel=%u "
 	         "exclude_hv=%u precise_ip=%u bp_type=%u cpu=%d scale=%.9g unit=%s",
 	         event->name, event->pmu, attributes->type, (unsigned long long)attributes->config,
-	         (unsigned long long)attributes->config1, (unsigned long long)attributes->config2, attributes->exclude_user,
-	         attributes->exclude_kernel, attributes->exclude_hv, attributes->precise_ip,
+	         (unsigned long long)attributes->config1, (unsigned long long)attributes->config2,
+	         attributes->exclude_user, attributes->exclude_kernel, attributes->exclude_hv, attributes->precise_ip,
 	         attributes->type == PERF_TYPE_BREAKPOINT ? attributes->bp_type : 0, event->cpu, event->scale,
 	         *event->unit ? event->unit : "-");
 }

@@ -1,8 +1,9 @@
 /* From the name of an event to what the kernel is asked for.
 
    Understood, in this order: PMU terms as sysfs gives them (cpu/event=0x3c,umask=0/u), raw codes (r3c), breakpoints
-   (mem:0x601040/8:rw), the names every kernel has (generic.def, cache events such as L1-dcache-load-misses), tracepoints
-   (sched:sched_switch), names a PMU gives in sysfs, and everything libpfm4 knows (hsw_ep::L2_RQSTS:DEMAND_DATA_RD_HIT). */
+   (mem:0x601040/8:rw), the names every kernel has (generic.def, cache events such as L1-dcache-load-misses), names a
+   PMU gives in sysfs, tracepoints (sched:sched_switch), and everything libpfm4 knows
+   (hsw_ep::L2_RQSTS:DEMAND_DATA_RD_HIT). */
 #ifndef FATHOM_COUNTERS_EVENT_H
 #define FATHOM_COUNTERS_EVENT_H
 
@@ -18,10 +19,10 @@ struct fm_event {
 	char name[FM_EVENT_NAME]; /* as asked for */
 	char pmu[64];             /* "cpu", "software", "uncore_imc_0", … */
 	struct perf_event_attr attributes;
-	int cpu;         /* counted on this CPU only (an uncore PMU), or -1 */
-	double scale;    /* of one count, in `unit` */
-	char unit[12];   /* "" for plain counts */
-	unsigned group;  /* events of one group, from 1 on, are counted at the same time; 0: on its own */
+	int cpu;        /* counted on this CPU only (an uncore PMU), or -1 */
+	double scale;   /* of one count, in `unit` */
+	char unit[12];  /* "" for plain counts */
+	unsigned group; /* events of one group, from 1 on, are counted at the same time; 0: on its own */
 };
 
 /* One event. Unknown names: -EINVAL with the nearest that are known; PMUs that are not here: -ENOTSUP. */

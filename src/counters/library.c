@@ -35,10 +35,11 @@ int fm_library_resolve(const char *name, struct fm_event *event, struct fm_error
 	if (status == PFM_ERR_NOTFOUND || status == PFM_ERR_INVAL)
 		return -ENOENT;
 	if (status == PFM_ERR_NOTSUPP)
-		return fm_error_set(error, ENOTSUP, "%s: its PMU is not here (the kernel shows none of that name in sysfs)", name);
+		return fm_error_set(error, ENOTSUP,
+		                    "%s: its PMU is not here (the kernel shows none of that name in sysfs)", name);
 	if (status)
-		return fm_error_set(error, EINVAL, "%s: %s; 'fathom events %.*s' lists its parts", name, pfm_strerror(status),
-		                    (int)strcspn(name, ":"), name);
+		return fm_error_set(error, EINVAL, "%s: %s; 'fathom events %.*s' lists its parts", name,
+		                    pfm_strerror(status), (int)strcspn(name, ":"), name);
 	event->attributes.size = sizeof(event->attributes);
 	if (full) {
 		snprintf(event->pmu, sizeof(event->pmu), "%.*s", (int)strcspn(full, ":"), full);
@@ -57,7 +58,8 @@ static bool each_part(const pfm_pmu_info_t *pmu, const pfm_event_info_t *found,
 	bool parts = false;
 	int index;
 
-	pfm_for_each_event_attr(index, found) {
+	pfm_for_each_event_attr(index, found)
+	{
 		pfm_event_attr_info_t part = {.size = sizeof(part)};
 		char name[FM_EVENT_NAME], description[400];
 		struct fm_library_event event = {name, pmu->name, description, pmu->is_present};
@@ -81,21 +83,25 @@ static bool each_part(const pfm_pmu_info_t *pmu, const pfm_event_info_t *found,
 	return true;
 }
 
-void fm_library_each(const char *only, bool (*callback)(const struct fm_library_event *event, void *context), void *context)
+void fm_library_each(const char *only, bool (*callback)(const struct fm_library_event *event, void *context),
+                     void *context)
 {
 	pfm_pmu_t number;
 
 	if (!ready())
 		return;
-	pfm_for_all_pmus(number) {
+	pfm_for_all_pmus(number)
+	{
 		pfm_pmu_info_t pmu = {.size = sizeof(pmu)};
 
-		if (pfm_get_pmu_info(number, &pmu) != PFM_SUCCESS || (only ? strcmp(only, pmu.name) != 0 : !pmu.is_present))
+		if (pfm_get_pmu_info(number, &pmu) != PFM_SUCCESS ||
+		    (only ? strcmp(only, pmu.name) != 0 : !pmu.is_present))
 			continue;
 		for (int i = pmu.first_event; i != -1; i = pfm_get_event_next(i)) {
 			pfm_event_info_t found = {.size = sizeof(found)};
 
-			if (pfm_get_event_info(i, PFM_OS_NONE, &found) == PFM_SUCCESS && !each_part(&pmu, &found, callback, context))
+			if (pfm_get_event_info(i, PFM_OS_NONE, &found) == PFM_SUCCESS &&
+			    !each_part(&pmu, &found, callback, context))
 				return;
 		}
 	}
@@ -109,7 +115,8 @@ int fm_library_resolve(const char *name, struct fm_event *event, struct fm_error
 	return -ENOENT;
 }
 
-void fm_library_each(const char *only, bool (*callback)(const struct fm_library_event *event, void *context), void *context)
+void fm_library_each(const char *only, bool (*callback)(const struct fm_library_event *event, void *context),
+                     void *context)
 {
 	(void)only, (void)callback, (void)context;
 }

@@ -17,6 +17,7 @@ struct fm_library_event {
 int fm_library_resolve(const char *name, struct fm_event *event, struct fm_error *error);
 
 /* Every event of the PMUs of this machine, or of the PMU given; a callback that returns false ends it. */
-void fm_library_each(const char *pmu, bool (*callback)(const struct fm_library_event *event, void *context), void *context);
+void fm_library_each(const char *pmu, bool (*callback)(const struct fm_library_event *event, void *context),
+                     void *context);
 
 #endif

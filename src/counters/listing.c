@@ -104,8 +104,9 @@ static void work(void)
 /* Events that a program of ours is sure to cause: if these stay at zero, they do not count. Others may. */
 static bool must_have_happened(const struct fm_event *event)
 {
-	static const char *const sure[] = {"cycles", "cpu-cycles", "instructions", "task-clock", "cpu-clock", "page-faults",
-	                                   "minor-faults", "branches", "L1-dcache-loads", "L1-dcache-stores", "ref-cycles"};
+	static const char *const sure[] = {"cycles",          "cpu-cycles",       "instructions", "task-clock",
+	                                   "cpu-clock",       "page-faults",      "minor-faults", "branches",
+	                                   "L1-dcache-loads", "L1-dcache-stores", "ref-cycles"};
 
 	for (size_t i = 0; i < sizeof(sure) / sizeof(sure[0]); i++)
 		if (!strcasecmp(event->name, sure[i]))
@@ -122,7 +123,8 @@ static void try_event(struct fm_listed *listed)
 	struct fm_count count;
 
 	listed->opens = listed->counts = FM_ANSWER_NO;
-	if (fm_event_resolve(listed->name, &event, &error) || fm_counting_open(&event, 1, &ourselves, &counting, &error)) {
+	if (fm_event_resolve(listed->name, &event, &error) ||
+	    fm_counting_open(&event, 1, &ourselves, &counting, &error)) {
 		snprintf(listed->why, sizeof(listed->why), "%.*s", (int)sizeof(listed->why) - 1, error.message);
 		return;
 	}

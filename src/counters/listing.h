@@ -21,8 +21,8 @@ struct fm_listing {
 	size_t count;
 };
 
-/* Those whose name or description matches, regardless of case: all words of the pattern must occur. NULL: all. With `try`
-   each is opened, given some work, and read. */
+/* Those whose name or description matches, regardless of case: all words of the pattern must occur. NULL: all. With
+   `try` each is opened, given some work, and read. */
 int fm_listing_create(const char *pattern, bool try, struct fm_listing *ret_listing);
 void fm_listing_free(struct fm_listing *listing);
 

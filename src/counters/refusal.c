@@ -35,7 +35,8 @@ void fm_refusal_explain(int code, const char *what, bool in_virtual_machine, str
 	case EOPNOTSUPP:
 		if (in_virtual_machine) {
 			WHY("the hypervisor shows no %s to this machine", what);
-			REMEDY("outside this machine only: start it with a virtual PMU (QEMU/KVM: -cpu host,pmu=on) or rent a "
+			REMEDY("outside this machine only: start it with a virtual PMU (QEMU/KVM: -cpu host,pmu=on) or "
+			       "rent a "
 			       "bare-metal instance; meanwhile exact mode and timing stand in");
 		} else {
 			WHY("the kernel has no %s for this processor", what);
@@ -57,14 +58,16 @@ void fm_refusal_explain(int code, const char *what, bool in_virtual_machine, str
 		break;
 	case EBUSY:
 		WHY("all counters are taken by something else");
-		REMEDY("find it with 'lsof | grep perf_event'; the NMI watchdog frees one: sysctl kernel.nmi_watchdog=0");
+		REMEDY(
+		    "find it with 'lsof | grep perf_event'; the NMI watchdog frees one: sysctl kernel.nmi_watchdog=0");
 		break;
 	case EMFILE:
 		WHY("too many files are open: every event needs one for each task or CPU");
 		REMEDY("count fewer events at once, or raise the limit: ulimit -n 65536");
 		break;
 	case EINVAL:
-		WHY("the kernel does not accept %s in this combination (too many events in one group, or a field it does not "
+		WHY("the kernel does not accept %s in this combination (too many events in one group, or a field it "
+		    "does not "
 		    "know)",
 		    what);
 		REMEDY("count it alone, without braces; fewer modifiers");

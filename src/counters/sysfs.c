@@ -148,7 +148,9 @@ static int set_term(const char *pmu, const char *term, struct perf_event_attr *a
 			return fm_error_set(error, EINVAL, "%s: \"%s\" is no number in %s", pmu, equal + 1, term);
 	}
 	if (!strcmp(name, "config") || !strcmp(name, "config1") || !strcmp(name, "config2")) {
-		*(name[6] == '1' ? &attributes->config1 : name[6] == '2' ? &attributes->config2 : &attributes->config) |= value;
+		*(name[6] == '1'   ? &attributes->config1
+		  : name[6] == '2' ? &attributes->config2
+		                   : &attributes->config) |= value;
 		return 0;
 	}
 	if (!strcmp(name, "period") || !strcmp(name, "name"))
@@ -263,7 +265,8 @@ static bool on_event(const char *name, void *context)
 	const struct event_context *events = context;
 	const char *dot = strrchr(name, '.');
 
-	if (dot && (!strcmp(dot, ".scale") || !strcmp(dot, ".unit") || !strcmp(dot, ".snapshot") || !strcmp(dot, ".per-pkg")))
+	if (dot &&
+	    (!strcmp(dot, ".scale") || !strcmp(dot, ".unit") || !strcmp(dot, ".snapshot") || !strcmp(dot, ".per-pkg")))
 		return true;
 	return events->callback(events->pmu, name, events->context);
 }

@@ -1,5 +1,5 @@
-/* The PMUs the kernel knows, from sysfs: their numbers, the fields of their events, and the events they name. The root is
-   configurable, so that captured trees of other machines can be used. */
+/* The PMUs the kernel knows, from sysfs: their numbers, the fields of their events, and the events they name. The root
+   is configurable, so that captured trees of other machines can be used. */
 #ifndef FATHOM_COUNTERS_SYSFS_H
 #define FATHOM_COUNTERS_SYSFS_H
 

@@ -12,11 +12,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/host.h"
 #include "base/text.h"
 #include "counters/refusal.h"
 #include "doctor/doctor.h"
 #include "doctor/subjects.h"
-#include "machine/topology.h"
 
 #define DEVICES "/sys/bus/event_source/devices"
 
@@ -49,19 +49,12 @@ static long long paranoid_level(void)
 	return fm_text_read_number("/proc/sys/kernel/perf_event_paranoid", &level) ? -99 : level;
 }
 
-static bool in_virtual_machine(void)
-{
-	struct fm_topology topology;
-
-	return !fm_topology_read(&topology, NULL) && *topology.hypervisor;
-}
-
 /* Why perf_event_open failed, in words, and what would help. */
 static void explain(struct fm_capability *capability, int code, const char *what)
 {
 	struct fm_refusal refusal;
 
-	fm_refusal_explain(code, what, in_virtual_machine(), &refusal);
+	fm_refusal_explain(code, what, fm_host_is_virtual(), &refusal);
 	fm_capability_no(capability, "%s", refusal.why);
 	fm_capability_remedy(capability, "%s", refusal.remedy);
 }

@@ -171,7 +171,8 @@ static bool quantity(struct reader *reader, const char *name)
 			continue;
 		for (unsigned i = 0; i < PER_CACHE; i++)
 			if (!strcmp(cache_names[i], dot + 1))
-				return emit(reader, (struct step){.operation = PUSH_CACHE, .cache = cache, .quantity = i});
+				return emit(reader,
+				            (struct step){.operation = PUSH_CACHE, .cache = cache, .quantity = i});
 	}
 	return problem(reader, "there is no quantity", name);
 }
@@ -292,7 +293,8 @@ static int read_line(struct fm_simulated_events *events, const struct fm_machine
 			return fm_error_set(error, EBADMSG, "%s:%u: a description comes after its event", file, number);
 		event = &events->events[events->count - 1];
 		used = strlen(event->description);
-		snprintf(event->description + used, sizeof(event->description) - used, "%s%s", used ? " " : "", line + blank);
+		snprintf(event->description + used, sizeof(event->description) - used, "%s%s", used ? " " : "",
+		         line + blank);
 		return 0;
 	}
 	if (!equal || (size_t)(equal - line) >= NAME || strlen(equal + 3) >= FORMULA)
@@ -309,7 +311,8 @@ static int read_line(struct fm_simulated_events *events, const struct fm_machine
 	snprintf(event->formula, sizeof(event->formula), "%s", equal + 3);
 	reader.event = event;
 	reader.at = event->formula;
-	if (!sum(&reader) || (blanks(&reader), *reader.at && !problem(&reader, "this does not belong here:", reader.at)))
+	if (!sum(&reader) ||
+	    (blanks(&reader), *reader.at && !problem(&reader, "this does not belong here:", reader.at)))
 		return fm_error_set(error, EBADMSG, "%s:%u: %s: %s", file, number, event->name, reader.problem);
 	events->count++;
 	return 0;
@@ -356,10 +359,11 @@ int fm_simulated_load(const char *name, struct fm_simulated_events **ret_events,
 	if (status)
 		return status;
 	if (fm_description_file(name, "events", path, sizeof(path)) || !(file = fopen(path, "re")))
-		return fm_error_set(error, ENOTSUP,
-		                    "the machine %s has no table of events (%s): its true quantities are what 'fathom stat "
-		                    "--machine %s' prints",
-		                    machine.name, path, machine.name);
+		return fm_error_set(
+		    error, ENOTSUP,
+		    "the machine %s has no table of events (%s): its true quantities are what 'fathom stat "
+		    "--machine %s' prints",
+		    machine.name, path, machine.name);
 	text = malloc(LARGEST);
 	length = text ? fread(text, 1, LARGEST - 1, file) : 0;
 	fclose(file);
@@ -434,8 +438,9 @@ int fm_simulated_find(const struct fm_simulated_events *events, const char *name
 		}
 	}
 	nearest = fm_suggest(name, names, events->count);
-	return fm_error_set(error, EINVAL, nearest ? "there is no simulated event \"%s\"; did you mean \"%s\"?"
-	                                           : "there is no simulated event \"%s\"%s",
+	return fm_error_set(error, EINVAL,
+	                    nearest ? "there is no simulated event \"%s\"; did you mean \"%s\"?"
+	                            : "there is no simulated event \"%s\"%s",
 	                    name, nearest ? nearest : ": 'fathom events --machine' lists them");
 }
 

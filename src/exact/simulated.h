@@ -16,8 +16,8 @@
 
 struct fm_simulated_events;
 
-/* The events of a machine by name or by the path of its description. A file with a mistake is refused with file, line and
-   reason (-EBADMSG); a machine without one: -ENOTSUP. */
+/* The events of a machine by name or by the path of its description. A file with a mistake is refused with file, line
+   and reason (-EBADMSG); a machine without one: -ENOTSUP. */
 int fm_simulated_load(const char *machine, struct fm_simulated_events **ret_events, struct fm_error *error);
 int fm_simulated_parse(const char *text, const char *file, const struct fm_machine_description *machine,
                        struct fm_simulated_events **ret_events, struct fm_error *error);

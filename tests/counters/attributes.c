@@ -130,9 +130,9 @@ static void lists_have_groups(void **state)
 
 	(void)state;
 	plant("haswell-ep");
-	assert_int_equal(fm_events_parse("cycles,{instructions,uncore_imc_0/event=4,umask=3/},{branches},r3c:u", events, 8,
-	                                 &error),
-	                 5);
+	assert_int_equal(
+	    fm_events_parse("cycles,{instructions,uncore_imc_0/event=4,umask=3/},{branches},r3c:u", events, 8, &error),
+	    5);
 	assert_int_equal(events[0].group, 0);
 	assert_int_equal(events[1].group, 1);
 	assert_int_equal(events[2].group, 1);

@@ -217,9 +217,9 @@ static void shares_widen_the_interval(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(software_events_count),          cmocka_unit_test(breakpoints_count),
-	    cmocka_unit_test(tracepoints_count),              cmocka_unit_test(groups_count_together),
-	    cmocka_unit_test(refusals_are_told_apart),        cmocka_unit_test(what_did_not_count_is_not_zero),
+	    cmocka_unit_test(software_events_count),     cmocka_unit_test(breakpoints_count),
+	    cmocka_unit_test(tracepoints_count),         cmocka_unit_test(groups_count_together),
+	    cmocka_unit_test(refusals_are_told_apart),   cmocka_unit_test(what_did_not_count_is_not_zero),
 	    cmocka_unit_test(shares_widen_the_interval),
 	};
 

@@ -13,8 +13,8 @@ enum { LINE = 64, BASE = 1 << 30 };
 static struct fm_machine_description description;
 static struct fm_simulated_events *events;
 
-/* One warm sweep, then what `sweeps` more cost. Eight bytes at a time; one core, or the second half of the data lives in
-   the other socket's memory. */
+/* One warm sweep, then what `sweeps` more cost. Eight bytes at a time; one core, or the second half of the data lives
+   in the other socket's memory. */
 static struct fm_core_counts sweep(size_t bytes, enum fm_access access, unsigned sweeps, bool prefetch, bool remote)
 {
 	struct fm_hierarchy *hierarchy;
@@ -161,7 +161,10 @@ static void remote_lines_are_flits(void **state)
 static void cycles_need_timing(void **state)
 {
 	struct fm_core_counts counts = {0};
-	struct fm_timing_counts timing = {.cycles = 100, .no_execute = 60, .miss_pending_stall = 20, .load_pending_stall = 25,
+	struct fm_timing_counts timing = {.cycles = 100,
+	                                  .no_execute = 60,
+	                                  .miss_pending_stall = 20,
+	                                  .load_pending_stall = 25,
 	                                  .store_buffer_full = 5};
 	struct fm_error error;
 	struct fm_figure figure;
@@ -211,9 +214,10 @@ static void mistakes_are_refused(void **state)
 		strcat(deep, "(");
 	assert_int_equal(fm_simulated_parse(deep, "x", &description, &got, &error), -EBADMSG);
 	/* arithmetic, and nothing divided by nothing */
-	assert_int_equal(fm_simulated_parse("A = 2 + 3 * (4 - 1) / 2 - -1\nB = loads / stores\nC = max(1, min(7, 5)) * 2", "x",
-	                                    &description, &got, &error),
-	                 0);
+	assert_int_equal(
+	    fm_simulated_parse("A = 2 + 3 * (4 - 1) / 2 - -1\nB = loads / stores\nC = max(1, min(7, 5)) * 2", "x",
+	                       &description, &got, &error),
+	    0);
 	assert_near(fm_simulated_value(got, 0, 0, &(struct fm_core_counts){0}, NULL).value, 7.5, 1e-9);
 	assert_near(fm_simulated_value(got, 1, 0, &(struct fm_core_counts){.loads = 5}, NULL).value, 0, 1e-9);
 	assert_near(fm_simulated_value(got, 2, 0, &(struct fm_core_counts){0}, NULL).value, 10, 1e-9);
@@ -226,7 +230,8 @@ static int set_up(void **state)
 
 	(void)state;
 	setenv("FATHOM_MACHINES", MACHINES, 1);
-	if (fm_description_find("haswell-ep", &description, &error) || fm_simulated_load("haswell-ep", &events, &error)) {
+	if (fm_description_find("haswell-ep", &description, &error) ||
+	    fm_simulated_load("haswell-ep", &events, &error)) {
 		print_message("%s\n", error.message);
 		return -1;
 	}
