@@ -436,6 +436,11 @@ static void print_text(const struct session *session)
 				used = (size_t)snprintf(remarks, sizeof(remarks),
 				                        "shared its counter: seen %.1f %% of the time",
 				                        100 * (double)count->running / (double)count->enabled);
+			/* an unimplemented code opens and stays at zero: not to be taken for a count */
+			if (figure->available && !count->value && fm_event_needs_pmu(&session->events[k]))
+				used = (size_t)snprintf(
+				    remarks, sizeof(remarks),
+				    "stayed at zero: nothing happened, or it is not counted here ('fathom events')");
 			if (count->user_only && used < sizeof(remarks))
 				snprintf(remarks + used, sizeof(remarks) - used, "%swithout the kernel (not permitted)",
 				         used ? "; " : "");

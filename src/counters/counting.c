@@ -11,7 +11,6 @@
 #include "base/host.h"
 #include "counters/calls.h"
 #include "counters/refusal.h"
-#include "counters/sysfs.h"
 
 struct counter {
 	int file;
@@ -162,7 +161,7 @@ int fm_counting_stop(struct fm_counting *counting)
 static void conclude(const struct fm_event *event, struct fm_count *count)
 {
 	double share = count->enabled ? (double)count->running / (double)count->enabled : 0;
-	double slices = (double)count->running / 1e6 / fm_sysfs_turn_ms(event->pmu);
+	double slices = (double)count->running / 1e6 / (event->turn_ms > 0 ? event->turn_ms : 4);
 	double value, error;
 
 	if (!count->enabled) {

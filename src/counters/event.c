@@ -390,6 +390,7 @@ int fm_event_resolve(const char *name, struct fm_event *ret_event, struct fm_err
 			continue;
 		if (!status && !*ret_event->pmu)
 			snprintf(ret_event->pmu, sizeof(ret_event->pmu), "%s", pmu_of_type(ret_event->attributes.type));
+		ret_event->turn_ms = fm_sysfs_turn_ms(ret_event->pmu);
 		return status;
 	}
 	return unknown(name, error);

@@ -22,6 +22,7 @@ struct fm_event {
 	int cpu;        /* counted on this CPU only (an uncore PMU), or -1 */
 	double scale;   /* of one count, in `unit` */
 	char unit[12];  /* "" for plain counts */
+	double turn_ms; /* how often the kernel turns events over that share counters */
 	unsigned group; /* events of one group, from 1 on, are counted at the same time; 0: on its own */
 };
 

@@ -1,6 +1,6 @@
 /* The perf back end on a real PMU: this program is the first process of an emulated arm64 machine, whose clock is the
-   number of executed instructions, so that what its counters say can be computed. It prints a line for each check, then a
-   summary, and switches the machine off. */
+   number of executed instructions, so that what its counters say can be computed. It prints a line for each check, then
+   a summary, and switches the machine off. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "counters/counting.h"
+#include "counters/direct.h"
 #include "counters/listing.h"
 #include "counters/sysfs.h"
 
@@ -41,7 +42,8 @@ static void work(uint64_t rounds)
 	__asm__ volatile("1: subs %0, %0, #1\n\tb.ne 1b" : "+r"(rounds) : : "cc");
 }
 
-static int count(const char *list, bool inherit, void (*what)(void), struct fm_count *ret_counts, struct fm_error *error)
+static int count(const char *list, bool inherit, void (*what)(void), struct fm_count *ret_counts,
+                 struct fm_error *error)
 {
 	const struct fm_target ourselves = {.task = 0, .inherit = inherit};
 	struct fm_event events[FM_EVENTS_MAX];
@@ -97,9 +99,10 @@ static void exact_counts(void)
 		}
 		rounds = 2 * n;
 		count("instructions:u", false, work_rounds, two, &error);
-		check(two->value - one->value == 2 * n, "%llu more rounds are %llu more instructions", (unsigned long long)n,
-		      (unsigned long long)(two->value - one->value));
-		check(one->figure.available && one->figure.low == one->figure.high, "a counter of its own has no interval");
+		check(two->value - one->value == 2 * n, "%llu more rounds are %llu more instructions",
+		      (unsigned long long)n, (unsigned long long)(two->value - one->value));
+		check(one->figure.available && one->figure.low == one->figure.high,
+		      "a counter of its own has no interval");
 	}
 }
 
@@ -109,8 +112,8 @@ static void groups(void)
 	struct fm_error error = {0};
 
 	rounds = 1000000;
-	check(count("{instructions:u,cycles:u,r8:u}", false, work_rounds, counts, &error) == 3, "a group of three opens %s",
-	      error.message);
+	check(count("{instructions:u,cycles:u,r8:u}", false, work_rounds, counts, &error) == 3,
+	      "a group of three opens %s", error.message);
 	check(counts[0].enabled == counts[1].enabled && counts[0].running == counts[2].running, "and runs together");
 	check(counts[0].value == counts[2].value, "instructions by name and by code agree: %llu and %llu",
 	      (unsigned long long)counts[0].value, (unsigned long long)counts[2].value);
@@ -147,8 +150,10 @@ static void shared_counters(void)
 	}
 	for (unsigned i = 0; i < 10; i++) {
 		shared += counts[i].running < counts[i].enabled;
-		near += counts[i].figure.available && counts[i].figure.value > 0.99 * truth && counts[i].figure.value < 1.01 * truth;
-		covered += counts[i].figure.available && counts[i].figure.low <= truth && truth <= counts[i].figure.high;
+		near += counts[i].figure.available && counts[i].figure.value > 0.99 * truth &&
+		        counts[i].figure.value < 1.01 * truth;
+		covered +=
+		    counts[i].figure.available && counts[i].figure.low <= truth && truth <= counts[i].figure.high;
 	}
 	check(shared >= 4, "%u of 10 events shared counters", shared);
 	check(near == 10, "%u of 10 scaled values are within 1 %%", near);
@@ -162,7 +167,8 @@ static void refusals(void)
 	struct fm_listing listing;
 	int status = count("LLC-load-misses", false, work_rounds, counts, &error);
 
-	check(status == -ENOTSUP && strstr(error.message, "hardware counters for it"), "no cache event here: %s", error.message);
+	check(status == -ENOTSUP && strstr(error.message, "hardware counters for it"), "no cache event here: %s",
+	      error.message);
 	status = count("{r8,r8,r8,r8,r8,r8,r8,r8,r8,r8,r8,r8}", false, work_rounds, counts, &error);
 	check(status == -ENOTSUP && strstr(error.message, "group"), "a group that is too large: %s", error.message);
 	/* a code that is not implemented opens, and must not be taken for a count */
@@ -187,7 +193,36 @@ static void names(void)
 
 	rounds = 1000000;
 	status = count("inst_retired:u,cpu_cycles:u", false, work_rounds, counts, &error);
-	check(status == 2 && counts[0].value > 0, "names the PMU gives in sysfs: %s", status < 0 ? error.message : "count");
+	check(status == 2 && counts[0].value > 0, "names the PMU gives in sysfs: %s",
+	      status < 0 ? error.message : "count");
+}
+
+/* Without a system call, and with the same result. */
+static void direct_reads(void)
+{
+	FILE *allow = fopen("/proc/sys/kernel/perf_user_access", "w");
+	struct fm_event event;
+	struct fm_direct direct;
+	struct fm_error error = {0};
+	uint64_t before, after, again;
+
+	if (allow) {
+		fputs("1", allow);
+		fclose(allow);
+	}
+	if (fm_event_resolve("instructions:u", &event, &error) || fm_direct_open(&event, &direct, &error)) {
+		check(false, "direct: %s", error.message);
+		return;
+	}
+	check(fm_direct_is_direct(&direct), "the counter can be read without a system call");
+	fm_direct_read(&direct, &before);
+	work(1000000);
+	fm_direct_read(&direct, &after);
+	fm_direct_read(&direct, &again);
+	check(after - before >= 2000000 && after - before < 2000200, "direct: %llu instructions for 2000000",
+	      (unsigned long long)(after - before));
+	check(again - after < 200, "one direct read costs %llu instructions", (unsigned long long)(again - after));
+	fm_direct_close(&direct);
 }
 
 int main(void)
@@ -202,6 +237,7 @@ int main(void)
 	shared_counters();
 	names();
 	refusals();
+	direct_reads();
 	printf("RESULT %u checks, %u failed\n", checks, failures);
 	fflush(stdout);
 	sync();
