@@ -101,9 +101,11 @@ int main(int argc, char **argv)
 	group("{instructions,cycles}");
 	direct("instructions");
 	direct("task-clock");
-	snprintf(command, sizeof(command), "'%s' stat -e task-clock,page-faults,context-switches -o /dev/null -- true", argv[1]);
+	snprintf(command, sizeof(command), "'%s' stat -e task-clock,page-faults,context-switches -o /dev/null -- true",
+	         argv[1]);
 	for (unsigned i = 0; i < pairs; i++) {
-		double own = seconds(command), other = seconds("perf stat -e task-clock,page-faults,context-switches -o /dev/null -- true"),
+		double own = seconds(command),
+		       other = seconds("perf stat -e task-clock,page-faults,context-switches -o /dev/null -- true"),
 		       bare = seconds("true");
 
 		if (!(own > 0) || !(other > 0))

@@ -597,7 +597,10 @@ int fm_stat_count_simulated(const struct fm_stat_request *request, const char *m
 		struct fm_core_counts counts = stat->total;
 		struct fm_timing_counts timing = stat->timing;
 		uint64_t instructions = stat->instructions;
+		bool smt = false;
 
+		for (unsigned k = 0; k < stat->run->results->thread_count; k++)
+			smt |= stat->run->results->threads[k].shares_core;
 		/* all together, and each thread when there are several */
 		if (i) {
 			if (stat->run->results->thread_count < 2)
@@ -606,7 +609,8 @@ int fm_stat_count_simulated(const struct fm_stat_request *request, const char *m
 			instructions = stat->run->results->threads[i - 1].instructions;
 		}
 		for (unsigned k = 0; k < count; k++) {
-			struct fm_figure figure = fm_simulated_value(events, chosen[k], instructions, &counts, &timing);
+			const struct fm_truth truth = {instructions, &counts, &timing, smt};
+			struct fm_figure figure = fm_simulated_value(events, chosen[k], &truth);
 			const char *name = fm_simulated_name(events, chosen[k]);
 			char value[48], thread[32] = "";
 

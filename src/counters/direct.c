@@ -23,8 +23,8 @@ static uint64_t read_register(uint32_t number)
 	uint64_t value = 0;
 
 	/* the register's number is part of the instruction */
-#define COUNTER(n)                                                          \
-	case n:                                                             \
+#define COUNTER(n)                                                            \
+	case n:                                                               \
 		__asm__ volatile("mrs %0, pmevcntr" #n "_el0" : "=r"(value)); \
 		break;
 	switch (number) {
@@ -72,7 +72,8 @@ int fm_direct_open(const struct fm_event *event, struct fm_direct *ret_direct, s
 #endif
 	if (ret_direct->file < 0) {
 		fm_refusal_explain(errno, "hardware counters for it", fm_host_is_virtual(), &refusal);
-		return fm_error_set(error, ENOTSUP, "%s cannot be counted: %s. %s", event->name, refusal.why, refusal.remedy);
+		return fm_error_set(error, ENOTSUP, "%s cannot be counted: %s. %s", event->name, refusal.why,
+		                    refusal.remedy);
 	}
 	page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, ret_direct->file, 0);
 	if (page != MAP_FAILED)

@@ -13,8 +13,8 @@ struct fm_direct {
 	void *page; /* the kernel's description of where the counter is now; NULL when there is none */
 };
 
-/* An event of the calling thread, counting from now on. When it cannot be read directly it can be read all the same, by a
-   system call; fm_direct_is_direct() says which. */
+/* An event of the calling thread, counting from now on. When it cannot be read directly it can be read all the same, by
+   a system call; fm_direct_is_direct() says which. */
 int fm_direct_open(const struct fm_event *event, struct fm_direct *ret_direct, struct fm_error *error);
 void fm_direct_close(struct fm_direct *direct);
 bool fm_direct_is_direct(const struct fm_direct *direct);

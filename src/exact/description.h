@@ -30,8 +30,9 @@ struct fm_cache_description {
 	enum fm_replacement replacement;
 	enum fm_inclusion inclusion; /* of what the private caches hold; only a shared cache has one */
 	unsigned adjacent;           /* prefetch the other line of the pair on a miss */
-	unsigned streams;            /* stream prefetcher: how many it follows, 0 for none */
-	unsigned distance;           /* how many lines it runs ahead */
+	unsigned next;     /* first cache: ask the second for the next line while a load waits for lower levels */
+	unsigned streams;  /* stream prefetcher: how many it follows, 0 for none */
+	unsigned distance; /* how many lines it runs ahead */
 };
 
 struct fm_tlb_description {

@@ -376,6 +376,30 @@ bool fm_hierarchy_prefetches(const struct fm_hierarchy *hierarchy, unsigned leve
 	return cache->adjacent || cache->streams;
 }
 
+void fm_hierarchy_ask_next(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line)
+{
+	unsigned page_lines_shift = 12 - (hierarchy->line_shift < 12 ? hierarchy->line_shift : 12);
+	uint64_t next = line + 1, *below;
+
+	/* physical pages again */
+	if (next >> page_lines_shift != line >> page_lines_shift || fm_array_peek(core->arrays[0], next))
+		return;
+	core->counts.caches[0].prefetch_requests++;
+	below = fm_array_peek(core->arrays[1], next);
+	/* the second cache's prefetchers learn from all that is asked for */
+	if (fm_hierarchy_prefetches(hierarchy, 1)) {
+		fm_hierarchy_train(hierarchy, core, 1, next, !below);
+		below = fm_array_peek(core->arrays[1], next);
+	}
+	if (!below)
+		return;
+	core->counts.caches[0].lines_prefetch++;
+	/* the copy below stays responsible for what was changed */
+	fm_hierarchy_insert_private(hierarchy, core, 0, next,
+	                            ((*below & FM_LINE_STATE) == FM_LINE_SHARED ? FM_LINE_SHARED : FM_LINE_EXCLUSIVE) |
+	                                FM_LINE_PREFETCHED);
+}
+
 /* Demand accesses */
 
 /* Fetch a line into all private caches from `level` up. Returns who served it. */
@@ -472,6 +496,9 @@ static unsigned miss_line(struct fm_hierarchy *hierarchy, struct fm_simulated_co
 		for (unsigned level = 1; level < hierarchy->private_caches && level <= served; level++)
 			if (fm_hierarchy_prefetches(hierarchy, level))
 				fm_hierarchy_train(hierarchy, core, level, line, level != served);
+	if (hierarchy->prefetch && !store && served > 1 && hierarchy->private_caches > 1 &&
+	    hierarchy->description.caches[0].next)
+		fm_hierarchy_ask_next(hierarchy, core, line);
 	unlock(hierarchy, &hierarchy->lock);
 	return served;
 }

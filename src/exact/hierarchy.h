@@ -33,8 +33,9 @@ struct fm_cache_counts {
 	uint64_t lines_demand;    /* brought in because of a load */
 	uint64_t lines_ownership; /* because of a store: read for ownership */
 	uint64_t lines_prefetch;
-	uint64_t prefetch_hits; /* first demand access to a prefetched line */
-	uint64_t lines_written; /* dirty lines written back to the level below */
+	uint64_t prefetch_hits;     /* first demand access to a prefetched line */
+	uint64_t prefetch_requests; /* that its own prefetcher made of the level below, answered or not */
+	uint64_t lines_written;     /* dirty lines written back to the level below */
 };
 
 struct fm_core_counts {

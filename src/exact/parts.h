@@ -30,6 +30,10 @@ void fm_hierarchy_insert_private(struct fm_hierarchy *hierarchy, struct fm_simul
 /* A line leaves the last private cache. */
 void fm_hierarchy_leave_private(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t entry);
 
+/* A load waits for a level below the second cache: the first cache's prefetcher asks the second for the next line. It
+   is given what is there; what is not is not fetched. */
+void fm_hierarchy_ask_next(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line);
+
 /* Does the cache have prefetchers? Then a demand access that reaches it trains them. */
 bool fm_hierarchy_prefetches(const struct fm_hierarchy *hierarchy, unsigned level);
 void fm_hierarchy_train(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level, uint64_t line,

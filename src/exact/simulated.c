@@ -64,9 +64,13 @@ static const char *const cache_names[] = {
 #undef CACHE
 };
 
-static void evaluate_quantities(uint64_t instructions, const struct fm_core_counts *C, const struct fm_timing_counts *T,
-                                double *plain, double (*cache)[PER_CACHE])
+static void evaluate_quantities(const struct fm_truth *truth, double *plain, double (*cache)[PER_CACHE])
 {
+	static const struct fm_timing_counts none;
+	const struct fm_core_counts *C = truth->counts;
+	const struct fm_timing_counts *T = truth->timing ? truth->timing : &none;
+	const uint64_t instructions = truth->instructions;
+	const bool smt = truth->smt;
 	const double values[] = {
 #define QUANTITY(name, expression, words) (double)(expression),
 #define TIMING(name, expression, words) (double)(expression),
@@ -444,16 +448,15 @@ int fm_simulated_find(const struct fm_simulated_events *events, const char *name
 	                    name, nearest ? nearest : ": 'fathom events --machine' lists them");
 }
 
-struct fm_figure fm_simulated_value(const struct fm_simulated_events *events, unsigned index, uint64_t instructions,
-                                    const struct fm_core_counts *counts, const struct fm_timing_counts *timing)
+struct fm_figure fm_simulated_value(const struct fm_simulated_events *events, unsigned index,
+                                    const struct fm_truth *truth)
 {
 	const struct event *event = &events->events[index];
-	static const struct fm_timing_counts none;
 	double plain[PLAIN], cache[FM_SIMULATED_CACHES_MAX][PER_CACHE], value;
 
-	if (event->needs_timing && (!timing || !timing->cycles))
+	if (event->needs_timing && (!truth->timing || !truth->timing->cycles))
 		return fm_figure_unavailable("it counts cycles, which need --timing");
-	evaluate_quantities(instructions, counts, timing ? timing : &none, plain, cache);
+	evaluate_quantities(truth, plain, cache);
 	value = fmax(run(event, plain, cache), 0);
 	return fm_figure_make(value, value, value, "events", FM_ORIGIN_simulated, "exact", 1);
 }

@@ -35,8 +35,16 @@ bool fm_simulated_matches(const struct fm_simulated_events *events, unsigned ind
 int fm_simulated_find(const struct fm_simulated_events *events, const char *name, unsigned *ret_index,
                       struct fm_error *error);
 
+/* What is known for certain of a run, or of a part of it. */
+struct fm_truth {
+	uint64_t instructions;
+	const struct fm_core_counts *counts;
+	const struct fm_timing_counts *timing; /* NULL without core timing */
+	bool smt;                              /* threads shared a core */
+};
+
 /* The count; not available when the formula needs cycles and there are none. */
-struct fm_figure fm_simulated_value(const struct fm_simulated_events *events, unsigned index, uint64_t instructions,
-                                    const struct fm_core_counts *counts, const struct fm_timing_counts *timing);
+struct fm_figure fm_simulated_value(const struct fm_simulated_events *events, unsigned index,
+                                    const struct fm_truth *truth);
 
 #endif

@@ -53,7 +53,7 @@ static double value(const struct fm_core_counts *counts, const char *name)
 
 	if (fm_simulated_find(events, name, &index, &error))
 		fail_msg("%s", error.message);
-	figure = fm_simulated_value(events, index, 1000, counts, NULL);
+	figure = fm_simulated_value(events, index, &(struct fm_truth){.instructions = 1000, .counts = counts});
 	assert_true(figure.available);
 	assert_int_equal(figure.origin, FM_ORIGIN_simulated);
 	return figure.value;
@@ -115,7 +115,7 @@ static void events_are_what_they_say(void **state)
 				         value(&kernels[k], table[i].name), table[i].truth[k]);
 	/* none is left out but those that count cycles */
 	for (unsigned i = 0; i < fm_simulated_count(events); i++)
-		counted += fm_simulated_value(events, i, 0, &kernels[0], NULL).available;
+		counted += fm_simulated_value(events, i, &(struct fm_truth){.counts = &kernels[0]}).available;
 	assert_int_equal(counted, sizeof(table) / sizeof(table[0]));
 }
 
@@ -126,13 +126,18 @@ static void defects_emerge_from_prefetching(void **state)
 	const double lines = BYTES / LINE;
 	struct fm_core_counts without = sweep(BYTES, FM_ACCESS_LOAD, 1, false, false),
 	                      with = sweep(BYTES, FM_ACCESS_LOAD, 1, true, false),
-	                      stores = sweep(BYTES, FM_ACCESS_STORE, 1, true, false);
+	                      stores = sweep(BYTES, FM_ACCESS_STORE, 1, true, false),
+	                      within = sweep(128 << 10, FM_ACCESS_LOAD, 1, true, false);
 	static const char hit[] = "OFFCORE_RESPONSE_0:ANY_DATA:ANY_RFO:L3_HIT:SNP_ANY",
 	                  miss[] = "OFFCORE_RESPONSE_0:ANY_DATA:ANY_RFO:L3_MISS_LOCAL:SNP_ANY";
 
 	(void)state;
 	/* all data comes from memory, and the counter credits L2 with nearly all of it */
 	assert_true(value(&without, "MEM_LOAD_UOPS_RETIRED:L2_HIT") == 0);
+	print_message("of %.0f lines from memory: L2_HIT %.0f, L3_HIT %.0f, L3_MISS %.0f, L2_TRANS %.0f for %.0f\n",
+	              lines, value(&with, "MEM_LOAD_UOPS_RETIRED:L2_HIT"), value(&with, "MEM_LOAD_UOPS_RETIRED:L3_HIT"),
+	              value(&with, "MEM_LOAD_UOPS_RETIRED:L3_MISS"), value(&with, "L2_TRANS:DEMAND_DATA_RD"),
+	              (double)(with.caches[1].load_hits + with.caches[1].load_misses));
 	assert_true(value(&with, "MEM_LOAD_UOPS_RETIRED:L2_HIT") > 0.9 * lines);
 	assert_true(value(&with, "MEM_LOAD_UOPS_RETIRED:L3_MISS") < 0.1 * lines);
 	assert_true(value(&with, "UNC_H_REQUESTS:READS") == lines);
@@ -140,6 +145,10 @@ static void defects_emerge_from_prefetching(void **state)
 	assert_true(value(&without, miss) == lines);
 	assert_true(value(&with, miss) < 0.1 * lines);
 	assert_near(value(&with, hit) + value(&with, miss), lines, 0.02 * lines);
+	/* L1's prefetcher asks L2 too, but only while loads wait for lower levels: none when the data is in L2 */
+	assert_true(value(&with, "L2_TRANS:DEMAND_DATA_RD") >
+	            1.01 * (double)(with.caches[1].load_hits + with.caches[1].load_misses));
+	assert_true(value(&within, "L2_TRANS:DEMAND_DATA_RD") == (128 << 10) / LINE);
 	/* L3 look-ups include what goes on to memory */
 	assert_near(value(&with, "UNC_C_LLC_LOOKUP:ANY"), lines, 0.02 * lines);
 	/* ownership hits are seen only where a prefetcher was first */
@@ -158,6 +167,20 @@ static void remote_lines_are_flits(void **state)
 	assert_true(value(&counts, "OFFCORE_RESPONSE_0:ANY_DATA:ANY_RFO:L3_MISS_LOCAL:SNP_ANY") == 0);
 }
 
+/* Two threads on a core: the erratum. */
+static void shared_cores_lose_transfers(void **state)
+{
+	struct fm_core_counts counts = {.transfers_modified = 1000};
+	struct fm_error error;
+	unsigned index;
+
+	(void)state;
+	assert_int_equal(fm_simulated_find(events, "MEM_LOAD_UOPS_L3_HIT_RETIRED:XSNP_HITM", &index, &error), 0);
+	assert_near(fm_simulated_value(events, index, &(struct fm_truth){.counts = &counts}).value, 1000, 1e-9);
+	assert_near(fm_simulated_value(events, index, &(struct fm_truth){.counts = &counts, .smt = true}).value, 600,
+	            1e-9);
+}
+
 static void cycles_need_timing(void **state)
 {
 	struct fm_core_counts counts = {0};
@@ -172,14 +195,15 @@ static void cycles_need_timing(void **state)
 
 	(void)state;
 	assert_int_equal(fm_simulated_find(events, "cycle_activity.stalls_l1d_pending", &index, &error), 0);
-	figure = fm_simulated_value(events, index, 0, &counts, NULL);
+	figure = fm_simulated_value(events, index, &(struct fm_truth){.counts = &counts});
 	assert_false(figure.available);
 	assert_non_null(strstr(figure.why, "--timing"));
-	figure = fm_simulated_value(events, index, 0, &counts, &timing);
+	figure = fm_simulated_value(events, index, &(struct fm_truth){.counts = &counts, .timing = &timing});
 	assert_true(figure.available && figure.value == 20);
 	/* the erratum: more than the loads were waited for */
 	assert_int_equal(fm_simulated_find(events, "CYCLE_ACTIVITY:STALLS_LDM_PENDING", &index, &error), 0);
-	assert_true(fm_simulated_value(events, index, 0, &counts, &timing).value == 55);
+	assert_true(fm_simulated_value(events, index, &(struct fm_truth){.counts = &counts, .timing = &timing}).value ==
+	            55);
 	assert_int_equal(fm_simulated_find(events, "L2_TRANS:L1D_WBB", &index, &error), -EINVAL);
 	assert_non_null(strstr(error.message, "L2_TRANS:L1D_WB\""));
 }
@@ -218,9 +242,13 @@ static void mistakes_are_refused(void **state)
 	    fm_simulated_parse("A = 2 + 3 * (4 - 1) / 2 - -1\nB = loads / stores\nC = max(1, min(7, 5)) * 2", "x",
 	                       &description, &got, &error),
 	    0);
-	assert_near(fm_simulated_value(got, 0, 0, &(struct fm_core_counts){0}, NULL).value, 7.5, 1e-9);
-	assert_near(fm_simulated_value(got, 1, 0, &(struct fm_core_counts){.loads = 5}, NULL).value, 0, 1e-9);
-	assert_near(fm_simulated_value(got, 2, 0, &(struct fm_core_counts){0}, NULL).value, 10, 1e-9);
+	assert_near(fm_simulated_value(got, 0, &(struct fm_truth){.counts = &(struct fm_core_counts){0}}).value, 7.5,
+	            1e-9);
+	assert_near(
+	    fm_simulated_value(got, 1, &(struct fm_truth){.counts = &(struct fm_core_counts){.loads = 5}}).value, 0,
+	    1e-9);
+	assert_near(fm_simulated_value(got, 2, &(struct fm_truth){.counts = &(struct fm_core_counts){0}}).value, 10,
+	            1e-9);
 	fm_simulated_free(got);
 }
 
@@ -249,8 +277,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(events_are_what_they_say), cmocka_unit_test(defects_emerge_from_prefetching),
-	    cmocka_unit_test(remote_lines_are_flits),   cmocka_unit_test(cycles_need_timing),
-	    cmocka_unit_test(mistakes_are_refused),
+	    cmocka_unit_test(remote_lines_are_flits),   cmocka_unit_test(shared_cores_lose_transfers),
+	    cmocka_unit_test(cycles_need_timing),       cmocka_unit_test(mistakes_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

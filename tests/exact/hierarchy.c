@@ -406,6 +406,7 @@ static void quick_paths_agree(void **state)
 		for (unsigned k = 0; k < FUNCTIONS; k++) {
 			hierarchies[k] = machine(kinds[round / 4]);
 			hierarchies[k]->description.caches[1].adjacent = true;
+			hierarchies[k]->description.caches[0].next = true;
 			hierarchies[k]->description.caches[1].streams = 0;
 			hierarchies[k]->prefetch = round & 2;
 			hierarchies[k]->access_slowly = functions[k];
