@@ -315,10 +315,10 @@ static void affinity_is_understood(void **state)
 /* Accesses and misses of variables: a sweep over one, hits in another. */
 static void variables_are_told_apart(void **state)
 {
-	struct fm_engine_run result = run("variables", NULL);
 	struct fm_stat stat;
 	struct fm_error error;
-	const struct fm_engine_options options = {.machine = &machine};
+	const struct fm_engine_options options = {.machine = &machine, .no_prefetch = true};
+	struct fm_engine_run result = run_with(&options, "variables", NULL);
 	const struct fm_stat_object *first = NULL, *second = NULL, *other;
 
 	(void)state;
