@@ -48,15 +48,17 @@ static int by_line(const void *left, const void *right)
 	return order ? order : by_function(left, right);
 }
 
-static uint64_t weight(const struct fm_stat_place *place)
+/* Misses far down count most; ties by accesses. */
+static uint64_t weight(const uint64_t *misses, uint64_t accesses)
 {
-	/* misses far down count most; ties by accesses */
-	return 1000 * place->misses[2] + 100 * place->misses[1] + 10 * place->misses[0] + place->loads + place->stores;
+	return 1000 * misses[2] + 100 * misses[1] + 10 * misses[0] + accesses;
 }
 
 static int heaviest_first(const void *left, const void *right)
 {
-	uint64_t a = weight(left), b = weight(right);
+	const struct fm_stat_place *first = left, *second = right;
+	uint64_t a = weight(first->misses, first->loads + first->stores);
+	uint64_t b = weight(second->misses, second->loads + second->stores);
 
 	return a < b ? 1 : a > b ? -1 : by_line(left, right);
 }
@@ -198,14 +200,11 @@ static int by_name(const void *left, const void *right)
 
 static int most_missed_first(const void *left, const void *right)
 {
-	const struct fm_stat_object *a = left, *b = right;
+	const struct fm_stat_object *first = left, *second = right;
+	uint64_t a = weight(first->misses, first->loads + first->stores);
+	uint64_t b = weight(second->misses, second->loads + second->stores);
 
-	for (unsigned i = FM_SIMULATED_CACHES_MAX; i-- > 0;)
-		if (a->misses[i] != b->misses[i])
-			return a->misses[i] < b->misses[i] ? 1 : -1;
-	if (a->loads + a->stores != b->loads + b->stores)
-		return a->loads + a->stores < b->loads + b->stores ? 1 : -1;
-	return by_name(left, right);
+	return a < b ? 1 : a > b ? -1 : by_name(left, right);
 }
 
 static void add_object(struct fm_stat_object *target, const struct fm_stat_object *other)
