@@ -59,7 +59,7 @@ struct fm_result_module {
 
 /* A variable with a place of its own in a file: what ELF calls an object. */
 struct fm_result_object {
-	uint64_t begin, size;
+	uint64_t begin, size; /* 0 in a forked process: the parent's of the same number */
 	char name[FM_RESULT_NAME];
 	uint32_t module;
 	uint32_t unnamed; /* data of the module without a symbol */
@@ -79,7 +79,7 @@ struct fm_result_site {
 
 /* The rest of what is known of it. */
 struct fm_result_place {
-	uint64_t address;
+	uint64_t address;                         /* 0 in a forked process: the parent's of the same number */
 	uint64_t loads, stores;                   /* settled ones */
 	uint32_t objects[2];                      /* of the slots, plus one; 0: none */
 	uint64_t misses[FM_SIMULATED_CACHES_MAX]; /* accesses that missed this cache */

@@ -131,9 +131,46 @@ static struct fm_symbols *symbols_for(const struct fm_results *results, struct n
 	return NULL;
 }
 
+/* A forked process has the numbers of its parent, and what they stand for is there. */
+enum { GENERATIONS_MAX = 64 };
+
+static const struct fm_results *parent_of(const struct fm_engine_run *run, const struct fm_results *results)
+{
+	if (results->executed || !results->parent)
+		return NULL;
+	if (run->results->process == results->parent)
+		return run->results;
+	for (unsigned i = 0; i < run->forked_count; i++)
+		if (run->forked[i] != results && run->forked[i]->process == results->parent)
+			return run->forked[i];
+	return NULL;
+}
+
+static uint64_t address_of(const struct fm_engine_run *run, const struct fm_results *results, size_t site)
+{
+	for (unsigned i = 0; results && i < GENERATIONS_MAX; i++, results = parent_of(run, results))
+		if (results->places[site].address)
+			return results->places[site].address;
+	return 0;
+}
+
+static const struct fm_result_object *object_of(const struct fm_engine_run *run, const struct fm_results *results,
+                                                unsigned object, const struct fm_results **ret_owner)
+{
+	const struct fm_result_object *found = &results->objects[object];
+
+	*ret_owner = results;
+	for (unsigned i = 0; results && i < GENERATIONS_MAX; i++, results = parent_of(run, results))
+		if (results->objects[object].size) {
+			*ret_owner = results;
+			return &results->objects[object];
+		}
+	return found;
+}
+
 /* The places of one process, appended. */
-static int add_places(const struct fm_results *results, struct naming *namings, struct fm_stat_place **places,
-                      size_t *count)
+static int add_places(const struct fm_engine_run *run, const struct fm_results *results, struct naming *namings,
+                      struct fm_stat_place **places, size_t *count)
 {
 	struct fm_symbols *symbols = symbols_for(results, namings);
 	struct fm_stat_place *larger;
@@ -155,7 +192,7 @@ static int add_places(const struct fm_results *results, struct naming *namings, 
 			continue;
 		memset(place, 0, sizeof(*place));
 		if (symbols)
-			fm_symbols_find(symbols, site->address, &names);
+			fm_symbols_find(symbols, address_of(run, results, i), &names);
 		memcpy(place->function, names.function, sizeof(place->function));
 		memcpy(place->file, names.file, sizeof(place->file));
 		memcpy(place->module, names.module, sizeof(place->module));
@@ -173,10 +210,10 @@ static int name_sites(struct fm_stat *stat, const struct fm_engine_run *run, str
 	struct naming namings[NAMINGS_MAX] = {{0}};
 	struct fm_stat_place *places = NULL;
 	size_t count = 0;
-	int status = add_places(run->results, namings, &places, &count);
+	int status = add_places(run, run->results, namings, &places, &count);
 
 	for (unsigned i = 0; i < run->forked_count && !status; i++)
-		status = add_places(run->forked[i], namings, &places, &count);
+		status = add_places(run, run->forked[i], namings, &places, &count);
 	for (unsigned i = 0; i < NAMINGS_MAX; i++)
 		if (namings[i].symbols)
 			fm_symbols_destroy(namings[i].symbols);
@@ -215,7 +252,8 @@ static void add_object(struct fm_stat_object *target, const struct fm_stat_objec
 		target->misses[k] += other->misses[k];
 }
 
-static int add_objects(const struct fm_results *results, struct fm_stat_object **objects, size_t *count)
+static int add_objects(const struct fm_engine_run *run, const struct fm_results *results,
+                       struct fm_stat_object **objects, size_t *count)
 {
 	struct fm_stat_object *larger = realloc(*objects, (*count + results->object_count + 1) * sizeof(**objects)),
 	                      *own;
@@ -225,16 +263,18 @@ static int add_objects(const struct fm_results *results, struct fm_stat_object *
 	*objects = larger;
 	own = larger + *count;
 	for (unsigned i = 0; i < results->object_count; i++) {
-		const struct fm_result_object *object = &results->objects[i];
-		const char *path = object->module < results->module_count ? results->modules[object->module].path : "";
+		const struct fm_results *owner;
+		const struct fm_result_object *object = &results->objects[i],
+		                              *named = object_of(run, results, i, &owner);
+		const char *path = named->module < owner->module_count ? owner->modules[named->module].path : "";
 		const char *slash = strrchr(path, '/');
 
 		memset(&own[i], 0, sizeof(own[i]));
 		/* the file is shared with a process that is none of ours: end its texts ourselves */
 		snprintf(own[i].name, sizeof(own[i].name), "%.*s", FM_RESULT_NAME - 1,
-		         object->unnamed ? "(data without a name)" : object->name);
+		         named->unnamed ? "(data without a name)" : named->name);
 		snprintf(own[i].module, sizeof(own[i].module), "%.63s", slash ? slash + 1 : path);
-		own[i].bytes = object->unnamed ? 0 : object->size;
+		own[i].bytes = named->unnamed ? 0 : named->size;
 		own[i].loads = object->loads;
 		own[i].stores = object->stores;
 		memcpy(own[i].misses, object->misses, sizeof(own[i].misses));
@@ -257,10 +297,10 @@ static int list_objects(struct fm_stat *stat, const struct fm_engine_run *run, s
 {
 	struct fm_stat_object *objects = NULL, other = {.name = "(heap, stack and other memory)"};
 	size_t count = 0, used = 0;
-	int status = add_objects(run->results, &objects, &count);
+	int status = add_objects(run, run->results, &objects, &count);
 
 	for (unsigned i = 0; i < run->forked_count && !status; i++)
-		status = add_objects(run->forked[i], &objects, &count);
+		status = add_objects(run, run->forked[i], &objects, &count);
 	if (status) {
 		free(objects);
 		return fm_error_set(error, ENOMEM, "out of memory");

@@ -49,6 +49,7 @@ void fm_places_note_module(uint64_t address)
 
 /* Instructions that were translated together stand together. The index is the plugin's own. */
 static uint32_t *slots; /* plus one */
+static uint64_t *addresses;
 
 struct fm_result_site *fm_places_find(uint64_t address)
 {
@@ -56,20 +57,22 @@ struct fm_result_site *fm_places_find(uint64_t address)
 	struct fm_results *results = fm_engine.results;
 	size_t slot = (address * 0x9e3779b97f4a7c15u) >> 40;
 
-	if (!slots)
+	if (!slots) {
 		slots = calloc(2 * FM_RESULT_SITES_MAX, sizeof(*slots));
-	for (size_t probe = 0; slots && probe < FM_RESULT_SITES_MAX; probe++) {
+		addresses = calloc(FM_RESULT_SITES_MAX, sizeof(*addresses));
+	}
+	for (size_t probe = 0; slots && addresses && probe < FM_RESULT_SITES_MAX; probe++) {
 		uint32_t *place = &slots[(slot + probe) % (2 * FM_RESULT_SITES_MAX)];
 		struct fm_result_site *site;
 
 		if (*place) {
-			if (results->places[*place - 1].address == address)
+			if (addresses[*place - 1] == address)
 				return &results->sites[*place - 1];
 			continue;
 		}
 		if (results->site_count == FM_RESULT_SITES_MAX)
 			break;
-		results->places[results->site_count].address = address;
+		results->places[results->site_count].address = addresses[results->site_count] = address;
 		site = &results->sites[results->site_count++];
 		*place = results->site_count;
 		return site;
@@ -89,19 +92,8 @@ struct fm_result_place *fm_places_of(const struct fm_result_site *site)
 
 void fm_places_inherit(struct fm_results *own, const struct fm_results *parent)
 {
+	/* numbers only: what they stand for is in the parent's file, or thousands of forks would fill the memory with
+	 * copies */
 	own->site_count = parent->site_count;
-	for (unsigned i = 0; i < parent->site_count; i++) {
-		own->places[i].address = parent->places[i].address;
-		for (unsigned k = 0; k < 2; k++) {
-			own->sites[i].slots[k].begin = parent->sites[i].slots[k].begin;
-			own->sites[i].slots[k].size = parent->sites[i].slots[k].size;
-			own->places[i].objects[k] = parent->places[i].objects[k];
-		}
-	}
 	own->object_count = parent->object_count;
-	for (unsigned i = 0; i < parent->object_count; i++) {
-		own->objects[i] = parent->objects[i];
-		own->objects[i].loads = own->objects[i].stores = 0;
-		memset(own->objects[i].misses, 0, sizeof(own->objects[i].misses));
-	}
 }

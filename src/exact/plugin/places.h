@@ -19,7 +19,8 @@ struct fm_result_site *fm_places_find(uint64_t address);
 /* The rest of what is known of it. */
 struct fm_result_place *fm_places_of(const struct fm_result_site *site);
 
-/* A forked child's results know the same instructions and objects, with nothing counted. */
+/* A forked child's results number the same instructions and objects; their addresses and names stay with the parent's.
+ */
 void fm_places_inherit(struct fm_results *own, const struct fm_results *parent);
 
 #endif

@@ -222,7 +222,8 @@ static void on_system_call(qemu_plugin_id_t id, unsigned vcpu, int64_t number, u
 		if (number == 435)
 			fm_guest_copy(&flags, sizeof(flags), a1);
 		thread->makes_thread = flags & CLONE_THREAD;
-		if (flags & CLONE_VM) {
+		/* QEMU makes a plain fork of a vfork */
+		if (flags & CLONE_VM && !(flags & CLONE_VFORK)) {
 			fm_queue_end();
 			fm_engine_trace(thread, thread->tracing);
 		}
