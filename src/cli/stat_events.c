@@ -189,6 +189,9 @@ static int add_process(struct session *session, long process, struct fm_error *e
 			status = add_part(session, session->request->per_thread ? target.task : 0, &target, error);
 		else
 			status = fm_counting_add(session->parts[0].counting, &target, error);
+		/* threads come and go */
+		if (status == -ESRCH)
+			status = 0;
 		found++;
 	}
 	closedir(folder);
@@ -210,7 +213,7 @@ static int add_processes(struct session *session, struct fm_error *error)
 			return status;
 		at = end + (*end == ',');
 	}
-	return 0;
+	return session->part_count ? 0 : fm_error_set(error, EINVAL, "-p names no process that is there");
 }
 
 static void read_parts(struct session *session)
@@ -256,6 +259,19 @@ static void report_interval(struct session *session, double at)
 	fflush(session->output);
 }
 
+static bool any_alive(const char *processes)
+{
+	while (*processes) {
+		char path[64], *end;
+
+		snprintf(path, sizeof(path), "/proc/%ld", strtol(processes, &end, 10));
+		if (!access(path, F_OK))
+			return true;
+		processes = end + (*end == ',');
+	}
+	return false;
+}
+
 /* Wait for the child, or for an interruption when there is none; report intervals on the way. */
 static void wait_for_end(struct session *session, pid_t process, uint64_t begin)
 {
@@ -265,17 +281,14 @@ static void wait_for_end(struct session *session, pid_t process, uint64_t begin)
 	for (;;) {
 		uint64_t now = (fm_clock_now() - begin) / 1000000;
 
-		if (process && waitpid(process, &status, interval ? WNOHANG : 0) == process)
+		pid_t ended = process ? waitpid(process, &status, interval ? WNOHANG : 0) : 0;
+
+		if (process && (ended == process || (ended < 0 && errno != EINTR)))
 			break;
 		if (!process && fm_interrupted)
 			break;
-		if (!process && session->request->process && !interval) {
-			char path[64];
-
-			snprintf(path, sizeof(path), "/proc/%ld", strtol(session->request->process, NULL, 10));
-			if (access(path, F_OK))
-				break;
-		}
+		if (!process && session->request->process && !any_alive(session->request->process))
+			break;
 		if (interval && now >= next) {
 			report_interval(session, (double)now / 1e3);
 			next += interval;
@@ -541,6 +554,7 @@ int fm_stat_count(const struct fm_stat_request *request)
 		session->intervals = json_array();
 	fflush(NULL);
 	fm_interrupt_install();
+	signal(SIGCHLD, SIG_DFL);
 	if (run_all(session, &error)) {
 		code = error.code == ENOTSUP ? refuse_hardware(session, &error) : fm_report_error_of_run(&error);
 		fm_common_close(request->common, session->output);

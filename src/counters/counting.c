@@ -32,6 +32,8 @@ static int refuse(const struct fm_event *event, int code, struct fm_error *error
 
 	fm_refusal_explain(code, fm_event_needs_pmu(event) ? "hardware counters for it" : "such event",
 	                   fm_host_is_virtual(), &refusal);
+	if (code == ESRCH)
+		return fm_error_set(error, ESRCH, "the task has ended");
 	return fm_error_set(error, ENOTSUP, "%s cannot be counted: %s. %s", event->name, refusal.why, refusal.remedy);
 }
 
@@ -58,6 +60,14 @@ static int open_one(const struct fm_event *event, const struct fm_target *target
 	return file;
 }
 
+static bool has_counter(const struct fm_counting *counting, unsigned event)
+{
+	for (unsigned i = 0; i < counting->counter_count; i++)
+		if (counting->counters[i].event == event)
+			return true;
+	return false;
+}
+
 static int open_all(struct fm_counting *counting, const struct fm_target *target, int cpu, struct fm_error *error)
 {
 	int leader = -1;
@@ -68,8 +78,8 @@ static int open_all(struct fm_counting *counting, const struct fm_target *target
 		struct counter *larger;
 		int file, with;
 
-		/* uncore counters are not per CPU: once is enough */
-		if (event->cpu >= 0 && cpu > 0)
+		/* uncore counters are neither per CPU nor per task: once is enough */
+		if (event->cpu >= 0 && has_counter(counting, i))
 			continue;
 		with = event->group && event->group == group ? leader : -1;
 		file = open_one(event, target, cpu, with, &counting->user_only[i]);
@@ -92,11 +102,26 @@ static int open_all(struct fm_counting *counting, const struct fm_target *target
 
 int fm_counting_add(struct fm_counting *counting, const struct fm_target *target, struct fm_error *error)
 {
-	long cpus = target->every_cpu ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
+	char list[4096];
+	FILE *file;
 	int status = 0;
 
-	for (long cpu = 0; cpu < cpus && !status; cpu++)
-		status = open_all(counting, target, target->every_cpu ? (int)cpu : -1, error);
+	if (!target->every_cpu)
+		return open_all(counting, target, -1, error);
+	/* numbers may have holes: "0-3,8" */
+	file = fopen("/sys/devices/system/cpu/online", "re");
+	if (!file || !fgets(list, sizeof(list), file))
+		snprintf(list, sizeof(list), "0-%ld", sysconf(_SC_NPROCESSORS_ONLN) - 1);
+	if (file)
+		fclose(file);
+	for (char *at = list; *at >= '0' && *at <= '9' && !status; at += *at == ',') {
+		long first = strtol(at, &at, 10), last = first;
+
+		if (*at == '-')
+			last = strtol(at + 1, &at, 10);
+		for (; first <= last && !status; first++)
+			status = open_all(counting, target, (int)first, error);
+	}
 	return status;
 }
 
@@ -211,6 +236,9 @@ void fm_count_difference(const struct fm_event *event, const struct fm_count *af
                          struct fm_count *ret_difference)
 {
 	*ret_difference = *after;
+	/* one that could not be read has no difference either */
+	if (!after->enabled || after->enabled < before->enabled || after->value < before->value)
+		return;
 	ret_difference->value -= before->value;
 	ret_difference->enabled -= before->enabled;
 	ret_difference->running -= before->running;

@@ -112,6 +112,10 @@ bool fm_direct_read(const struct fm_direct *direct, uint64_t *ret_value)
 		/* not on a counter at this moment: the system call knows */
 		if (!index)
 			break;
+#if defined(__aarch64__)
+		if (index > 8 && index != 32)
+			break;
+#endif
 		value = (uint64_t)page->offset;
 		unused = 64 - (unsigned)page->pmc_width;
 		counted = (int64_t)(read_register(index - 1) << unused) >> unused;

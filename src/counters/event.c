@@ -399,11 +399,12 @@ int fm_event_resolve(const char *name, struct fm_event *ret_event, struct fm_err
 /* The length of one name in a list: commas inside slashes belong to it. */
 static size_t name_length(const char *text)
 {
-	bool inside = false;
+	/* the slash of a breakpoint stands alone */
+	bool breakpoint = !strncmp(text, "mem:", 4), inside = false;
 	size_t i;
 
 	for (i = 0; text[i]; i++) {
-		if (text[i] == '/')
+		if (text[i] == '/' && !breakpoint)
 			inside = !inside;
 		else if (!inside && strchr(",{}", text[i]))
 			break;

@@ -219,9 +219,15 @@ void fm_hierarchy_flush(struct fm_hierarchy *hierarchy)
 	}
 }
 
-size_t fm_hierarchy_shared_lines(const struct fm_hierarchy *hierarchy, struct fm_shared_line *ret_lines, size_t room)
+size_t fm_hierarchy_shared_lines(struct fm_hierarchy *hierarchy, struct fm_shared_line *ret_lines, size_t room)
 {
-	size_t count = fm_lines_list(hierarchy->lines, ret_lines, room);
+	size_t count;
+
+	while (hierarchy->concurrent && atomic_flag_test_and_set_explicit(&hierarchy->lock, memory_order_acquire))
+		;
+	count = fm_lines_list(hierarchy->lines, ret_lines, room);
+	if (hierarchy->concurrent)
+		atomic_flag_clear_explicit(&hierarchy->lock, memory_order_release);
 
 	for (size_t i = 0; i < count; i++)
 		ret_lines[i].line <<= hierarchy->line_shift;

@@ -196,7 +196,7 @@ struct fm_shared_line {
 };
 
 /* Returns how many were written, at most `room`. */
-size_t fm_hierarchy_shared_lines(const struct fm_hierarchy *hierarchy, struct fm_shared_line *ret_lines, size_t room);
+size_t fm_hierarchy_shared_lines(struct fm_hierarchy *hierarchy, struct fm_shared_line *ret_lines, size_t room);
 
 /* Add b to a, number by number. */
 void fm_core_counts_add(struct fm_core_counts *a, const struct fm_core_counts *b);

@@ -170,12 +170,12 @@ static int by_transfers(const void *left, const void *right)
 
 size_t fm_lines_list(const struct fm_line_table *table, struct fm_shared_line *ret_lines, size_t room)
 {
-	struct fm_shared_line *all = malloc((table->used + 1) * sizeof(*all));
-	size_t count = 0;
+	size_t used = table->used, count = 0;
+	struct fm_shared_line *all = malloc((used + 1) * sizeof(*all));
 
 	if (!all)
 		return 0;
-	for (size_t i = 0; i < table->capacity; i++)
+	for (size_t i = 0; i < table->capacity && count < used; i++)
 		if (table->slots[i].line)
 			all[count++] = table->slots[i];
 	qsort(all, count, sizeof(*all), by_transfers);

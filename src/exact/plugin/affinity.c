@@ -2,7 +2,7 @@
 #include "exact/plugin/affinity.h"
 
 #include <string.h>
-#include <sys/uio.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "exact/plugin/accesses.h"
@@ -19,6 +19,7 @@ static struct {
 	int core;
 } expected[EXPECTED];
 
+/* With the engine's mutex: threads end. */
 static struct fm_engine_thread *find(struct fm_engine_thread *caller, uint64_t thread)
 {
 	if (!thread || thread == caller->record->host_thread)
@@ -55,15 +56,17 @@ static int choose(const unsigned char *mask, int now)
 
 void fm_affinity_set(struct fm_engine_thread *caller, uint64_t thread, uint64_t bytes, uint64_t mask)
 {
-	static const unsigned char all[MASK_BYTES] = {0xff, 0xff};
-	unsigned char wanted[MASK_BYTES] = {0};
+	unsigned char wanted[MASK_BYTES] = {0}, all[MASK_BYTES];
 	size_t length = bytes < sizeof(wanted) ? bytes : sizeof(wanted);
-	struct fm_engine_thread *whom = find(caller, thread);
+	struct fm_engine_thread *whom;
 	int core;
 
-	if (fm_guest_copy(wanted, length, mask) != length)
+	/* another process is none of ours: what it is given is for the kernel */
+	if (fm_guest_copy(wanted, length, mask) != length ||
+	    (thread && syscall(SYS_tgkill, getpid(), (pid_t)thread, 0)))
 		return;
 	pthread_mutex_lock(&fm_engine.mutex);
+	whom = find(caller, thread);
 	core = choose(wanted, whom && whom->core ? (int)whom->core->index : -1);
 	if (core >= 0 && whom) {
 		fm_engine_move(whom, (unsigned)core);
@@ -84,19 +87,23 @@ void fm_affinity_set(struct fm_engine_thread *caller, uint64_t thread, uint64_t 
 	caller->mask_address = mask;
 	caller->mask_bytes = length;
 	memcpy(caller->mask_saved, wanted, sizeof(wanted));
+	memset(all, 0xff, sizeof(all));
 	fm_guest_write(mask, all, length);
 }
 
 void fm_affinity_get(struct fm_engine_thread *caller, uint64_t thread, uint64_t bytes, uint64_t mask)
 {
-	const struct fm_engine_thread *whom = find(caller, thread);
+	const struct fm_engine_thread *whom;
 
-	if (!whom || !whom->has_mask)
-		return;
-	caller->mask_address = mask;
-	caller->mask_bytes = bytes < sizeof(caller->mask_saved) ? bytes : sizeof(caller->mask_saved);
-	caller->mask_only_on_success = true;
-	memcpy(caller->mask_saved, whom->mask, sizeof(whom->mask));
+	pthread_mutex_lock(&fm_engine.mutex);
+	whom = find(caller, thread);
+	if (whom && whom->has_mask) {
+		caller->mask_address = mask;
+		caller->mask_bytes = bytes < sizeof(caller->mask_saved) ? bytes : sizeof(caller->mask_saved);
+		caller->mask_only_on_success = true;
+		memcpy(caller->mask_saved, whom->mask, sizeof(whom->mask));
+	}
+	pthread_mutex_unlock(&fm_engine.mutex);
 }
 
 void fm_affinity_return(struct fm_engine_thread *caller, int64_t result)

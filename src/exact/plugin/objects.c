@@ -84,7 +84,12 @@ static void arrange(void)
 			}
 			continue;
 		}
-		/* the holes between the names of a segment */
+		/* the holes between the names of a segment, from the end of one that began with it or before */
+		for (size_t k = known.count; k-- > 0 && known.objects[k].name;)
+			if (known.objects[k].end > at) {
+				at = known.objects[k].end;
+				break;
+			}
 		for (size_t k = i + 1; at < end; k++) {
 			uint64_t until = k < count && all[k].begin < end ? all[k].begin : end;
 

@@ -147,6 +147,7 @@ static void publish_lines(void)
 
 static void forget_self(void)
 {
+	fm_tracing_queue = NULL;
 	free(fm_self);
 	fm_self = NULL;
 	fm_tracing_core = NULL;
@@ -164,6 +165,8 @@ static void thread_end(struct fm_engine_thread *thread)
 		fm_engine.core_users[thread->core->index]--;
 	}
 	thread->record->ended = 1;
+	if (thread->index == 0)
+		fm_queue_end(); /* it was this thread's */
 	if (thread->index < FM_RESULT_THREADS_MAX)
 		fm_engine.live[thread->index] = NULL;
 	publish_lines();
@@ -300,24 +303,65 @@ static struct fm_results *map_results(const char *path, bool create)
 	return memory == MAP_FAILED ? NULL : memory;
 }
 
+/* The parent goes on changing its cores while a child copies them: they are kept as they were. */
+static struct fm_simulated_core cores_at_fork[FM_SIMULATED_CORES_MAX];
+
+static void before_fork(void)
+{
+	fm_queue_drain();
+	pthread_mutex_lock(&fm_engine.mutex);
+	memcpy(cores_at_fork, fm_engine.results->cores, fm_engine.results->core_count * sizeof(cores_at_fork[0]));
+}
+
+static void after_fork_in_parent(void)
+{
+	pthread_mutex_unlock(&fm_engine.mutex);
+}
+
+/* A child that can have no results of its own, not even private ones, cannot be traced: it has no memory left. It must
+   not touch its parent's, so it ends here as it would at its next allocation. */
+static void __attribute__((noreturn)) abort_tracing(void)
+{
+	static const char words[] = "fathom: no memory left for a forked process\n";
+
+	if (write(2, words, sizeof(words) - 1) < 0)
+		_exit(125);
+	_exit(125);
+}
+
 /* In a forked child: counts of its own, from zero, in a file of its own beside the first; the caches as they were. */
 static void after_fork_in_child(void)
 {
 	struct fm_results *before = fm_engine.results, *own;
 	char path[512];
 
+	/* whatever happens below: only this thread is left, and it begins anew */
+	pthread_mutex_init(&fm_engine.mutex, NULL);
+	fm_engine.threads_begun = 0;
+	memset(fm_engine.core_users, 0, sizeof(fm_engine.core_users));
+	memset(fm_engine.live, 0, sizeof(fm_engine.live));
+	fm_turns_reset();
+	fm_objects_after_fork();
+	fm_queue_after_fork();
+	fm_self = NULL;
+	fm_tracing_core = NULL;
 	snprintf(path, sizeof(path), "%s.%d", fm_engine.results_path, (int)getpid());
 	own = map_results(path, true);
+	/* no file: its counts are lost, but it must not write into its parent's */
 	if (!own)
-		return;
-	before->forks++;
+		own = mmap(NULL, sizeof(*own), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+		           0);
+	else
+		before->forks++;
+	if (own == MAP_FAILED)
+		abort_tracing();
 	own->magic = FM_RESULT_MAGIC;
 	own->process = (uint32_t)getpid();
 	own->parent = before->process;
 	own->deterministic = before->deterministic;
 	own->timing = before->timing;
 	own->core_count = before->core_count;
-	memcpy(own->cores, before->cores, before->core_count * sizeof(own->cores[0]));
+	memcpy(own->cores, cores_at_fork, before->core_count * sizeof(own->cores[0]));
 	for (unsigned i = 0; i < own->core_count; i++)
 		memset(&own->cores[i].counts, 0, sizeof(own->cores[i].counts));
 	memcpy(own->program, before->program, sizeof(own->program));
@@ -326,17 +370,7 @@ static void after_fork_in_child(void)
 	fm_places_inherit(own, before);
 	/* sites are known to translated code by their address: the new file goes where the old one was */
 	if (mremap(own, sizeof(*own), sizeof(*own), MREMAP_MAYMOVE | MREMAP_FIXED, before) == MAP_FAILED)
-		return;
-	pthread_mutex_init(&fm_engine.mutex, NULL);
-	fm_engine.threads_begun = 0;
-	memset(fm_engine.core_users, 0, sizeof(fm_engine.core_users));
-	memset(fm_engine.live, 0, sizeof(fm_engine.live));
-	fm_turns_reset();
-	fm_objects_after_fork();
-	fm_queue_after_fork();
-	/* only this thread is left; it begins anew */
-	fm_self = NULL;
-	fm_tracing_core = NULL;
+		abort_tracing();
 }
 
 static bool parse_core_list(const char *text)
@@ -440,7 +474,7 @@ __attribute__((visibility("default"))) int qemu_plugin_install(qemu_plugin_id_t 
 	fm_engine.latency[FM_SERVED_CORE] = description.caches[description.cache_count - 1].latency;
 	pthread_mutex_init(&fm_engine.mutex, NULL);
 	fm_turns_reset();
-	pthread_atfork(fm_queue_drain, NULL, after_fork_in_child);
+	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
 	fm_engine.results->magic = FM_RESULT_MAGIC;
 	fm_engine.results->executed = executed;
 	fm_engine.results->parent = executed ? (uint32_t)getppid() : 0;

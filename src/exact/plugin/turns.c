@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "exact/plugin/accesses.h"
 #include "exact/plugin/state.h"
 
 /* QEMU sometimes wants all threads to stop at once. A thread that sleeps here cannot, so when the one whose turn it is
@@ -84,6 +85,13 @@ static void wait_for_turn(struct fm_engine_thread *thread)
 	}
 }
 
+/* While it waited, another thread may have moved it to another core. */
+static void wait_and_look(struct fm_engine_thread *thread)
+{
+	wait_for_turn(thread);
+	fm_engine_trace(thread, thread->tracing);
+}
+
 void fm_turns_join(struct fm_engine_thread *thread)
 {
 	if (!fm_engine.deterministic) {
@@ -102,7 +110,7 @@ void fm_turns_join(struct fm_engine_thread *thread)
 	else
 		/* the running one has somebody beside it now */
 		turns.holder->limit = 0;
-	wait_for_turn(thread);
+	wait_and_look(thread);
 	pthread_mutex_unlock(&turns.mutex);
 }
 
@@ -130,7 +138,7 @@ void fm_turns_yield(struct fm_engine_thread *thread)
 	pthread_mutex_lock(&turns.mutex);
 	if (turns.holder == thread || !turns.holder)
 		pass_on();
-	wait_for_turn(thread);
+	wait_and_look(thread);
 	pthread_mutex_unlock(&turns.mutex);
 }
 
@@ -163,7 +171,7 @@ void fm_turns_unblock(struct fm_engine_thread *thread)
 		pass_on();
 	else if (turns.holder != thread)
 		turns.holder->limit = fm_thread_clock(thread) + fm_engine.skew;
-	wait_for_turn(thread);
+	wait_and_look(thread);
 	pthread_mutex_unlock(&turns.mutex);
 }
 
