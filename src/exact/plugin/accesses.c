@@ -92,7 +92,8 @@ static __attribute__((noinline)) void simulate_slowly(struct fm_engine_side *sid
                                                       uint64_t address, unsigned bytes, enum fm_access access)
 {
 	struct fm_result_slot *slot = find_slot(site, address);
-	unsigned served = fm_hierarchy_access(fm_engine.hierarchy, side->core, address, bytes, access);
+	/* whoever calls has tried the fast path */
+	unsigned served = fm_engine.hierarchy->access_slowly(fm_engine.hierarchy, side->core, address, bytes, access);
 
 	if (access == FM_ACCESS_LOAD)
 		slot->loads++;
@@ -251,7 +252,9 @@ static void on_any(unsigned vcpu, qemu_plugin_meminfo_t information, uint64_t ad
 	bytes = whole_access(thread, where, address, access_bytes(information));
 	if (queue)
 		fm_queue_push(queue, where->site, address, bytes, access_kind(where, information));
-	else if (thread->core && thread->tracing)
+	else if (thread->core && thread->tracing &&
+	         (where->nontemporal ||
+	          !count_hit(thread->core, where->site, address, bytes, access_is_store(information))))
 		simulate_slowly(&thread->side, where->site, address, bytes, access_kind(where, information));
 }
 
