@@ -68,6 +68,7 @@ static void events_are_what_they_say(void **state)
 	const struct fm_core_counts kernels[] = {sweep(IN_L2, FM_ACCESS_LOAD, 1, false, false),
 	                                         sweep(IN_L3, FM_ACCESS_STORE, 1, false, false),
 	                                         sweep(IN_MEMORY, FM_ACCESS_LOAD, 1, false, false)};
+	const struct fm_core_counts written = sweep(IN_MEMORY, FM_ACCESS_STORE, 1, false, false);
 	const struct {
 		const char *name;
 		double truth[3];
@@ -76,6 +77,13 @@ static void events_are_what_they_say(void **state)
 	    {"perf::L1-DCACHE-STORES", {0, 8 * b, 0}},
 	    {"perf::L1-DCACHE-LOAD-MISSES", {a, b, c}},
 	    {"INST_RETIRED:ANY", {1000, 1000, 1000}},
+	    {"L1D:REPLACEMENT", {a, b, c}},
+	    {"OFFCORE_RESPONSE_0:LLC_HIT:HITM_OTHER_CORE", {0, 0, 0}},
+	    {"UNC_C_LLC_VICTIMS:M_STATE", {0, 0, 0}},
+	    {"UNC_M_CAS_COUNT:RD", {0, 0, c}},
+	    {"UNC_M_CAS_COUNT:WR", {0, 0, 0}},
+	    {"UNC_H_IMC_READS:NORMAL", {0, 0, c}},
+	    {"UNC_H_IMC_WRITES:ALL", {0, 0, 0}},
 	    {"MEM_LOAD_UOPS_RETIRED:L1_HIT", {7 * a, 0, 7 * c}},
 	    {"MEM_LOAD_UOPS_RETIRED:L2_HIT", {a, 0, 0}},
 	    {"MEM_LOAD_UOPS_RETIRED:L3_HIT", {0, 0, 0}},
@@ -113,6 +121,9 @@ static void events_are_what_they_say(void **state)
 			if (value(&kernels[k], table[i].name) != table[i].truth[k])
 				fail_msg("%s in kernel %u: %.0f instead of %.0f", table[i].name, k,
 				         value(&kernels[k], table[i].name), table[i].truth[k]);
+	/* a fourth, for what is written to memory: stores over more than L3 */
+	assert_true(value(&written, "UNC_M_CAS_COUNT:WR") == c && value(&written, "UNC_H_IMC_WRITES:ALL") == c &&
+	            value(&written, "UNC_H_IMC_WRITES:FULL") == c && value(&written, "UNC_C_LLC_VICTIMS:M_STATE") == c);
 	/* none is left out but those that count cycles */
 	for (unsigned i = 0; i < fm_simulated_count(events); i++)
 		counted += fm_simulated_value(events, i, &(struct fm_truth){.counts = &kernels[0]}).available;
