@@ -132,3 +132,32 @@ unsigned fm_text_columns(int file_descriptor)
 		return window.ws_col < 60 ? 60 : window.ws_col;
 	return 100;
 }
+
+const char *fm_text_grouped(char *buffer, size_t size, uint64_t value)
+{
+	char digits[32];
+	int length = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)value);
+	size_t used = 0;
+
+	for (int i = 0; i < length && used + 2 < size; i++) {
+		if (i && (length - i) % 3 == 0)
+			buffer[used++] = ',';
+		buffer[used++] = digits[i];
+	}
+	buffer[used] = 0;
+	return buffer;
+}
+
+bool fm_text_has_words(const char *pattern, const char *first, const char *second)
+{
+	while (pattern && *pattern) {
+		size_t length = strcspn(pattern, " *");
+		char word[128];
+
+		snprintf(word, sizeof(word), "%.*s", (int)length, pattern);
+		if (*word && !strcasestr(first, word) && !strcasestr(second, word))
+			return false;
+		pattern += length + (pattern[length] != 0);
+	}
+	return true;
+}

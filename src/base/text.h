@@ -14,6 +14,13 @@ const char *fm_text_bytes(char *buffer, size_t size, double bytes);
 /* A number with about three significant digits and no exponent: "1234", "56.7", "0.0123". Returns buffer. */
 const char *fm_text_number(char *buffer, size_t size, double value);
 
+/* "1,234,567". Returns buffer. */
+const char *fm_text_grouped(char *buffer, size_t size, uint64_t value);
+
+/* Do all words of the pattern occur in one of the texts, regardless of case? Blanks and '*' separate words; NULL and ""
+   match everything. */
+bool fm_text_has_words(const char *pattern, const char *first, const char *second);
+
 /* "500ms", "10s", "2min", "1h"; a plain number is seconds. -EINVAL with a message otherwise. */
 int fm_text_parse_duration(const char *text, double *ret_seconds, struct fm_error *error);
 

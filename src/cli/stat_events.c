@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/statistics.h"
+#include "base/text.h"
 #include "counters/counting.h"
 #include "exact/simulated.h"
 #include "json/figure.h"
@@ -393,18 +394,7 @@ static int run_all(struct session *session, struct fm_error *error)
 
 static const char *grouped(char *buffer, size_t size, double value)
 {
-	char digits[40];
-	size_t length, used = 0;
-
-	snprintf(digits, sizeof(digits), "%.0f", value);
-	length = strlen(digits);
-	for (size_t i = 0; i < length && used + 2 < size; i++) {
-		if (i && (length - i) % 3 == 0)
-			buffer[used++] = ',';
-		buffer[used++] = digits[i];
-	}
-	buffer[used] = 0;
-	return buffer;
+	return fm_text_grouped(buffer, size, (uint64_t)(value + 0.5));
 }
 
 static void print_text(const struct session *session)

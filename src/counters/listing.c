@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "counters/counting.h"
 #include "counters/library.h"
 #include "counters/sysfs.h"
@@ -20,27 +21,12 @@ struct maker {
 	bool failed;
 };
 
-/* All words of the pattern, anywhere in either text; '*' is no more than a separator of words. */
-static bool matches(const char *pattern, const char *name, const char *description)
-{
-	while (pattern && *pattern) {
-		size_t length = strcspn(pattern, " *");
-		char word[128];
-
-		snprintf(word, sizeof(word), "%.*s", (int)length, pattern);
-		if (*word && !strcasestr(name, word) && !strcasestr(description, word))
-			return false;
-		pattern += length + (pattern[length] != 0);
-	}
-	return true;
-}
-
 static bool add(struct maker *maker, const char *name, const char *pmu, const char *description)
 {
 	struct fm_listing *listing = maker->listing;
 	struct fm_listed *event;
 
-	if (!matches(maker->pattern, name, description))
+	if (!fm_text_has_words(maker->pattern, name, description))
 		return true;
 	if (listing->count == maker->room) {
 		size_t room = maker->room ? 2 * maker->room : 256;

@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "base/suggest.h"
+#include "base/text.h"
 
 enum { EVENTS_MAX = 512, NAME = 96, FORMULA = 400, DESCRIPTION = 400, STEPS_MAX = 64, LARGEST = 1 << 18 };
 
@@ -408,17 +409,7 @@ const char *fm_simulated_description(const struct fm_simulated_events *events, u
 
 bool fm_simulated_matches(const struct fm_simulated_events *events, unsigned index, const char *pattern)
 {
-	while (pattern && *pattern) {
-		size_t length = strcspn(pattern, " *");
-		char word[NAME];
-
-		snprintf(word, sizeof(word), "%.*s", (int)length, pattern);
-		if (*word && !strcasestr(events->events[index].name, word) &&
-		    !strcasestr(events->events[index].description, word))
-			return false;
-		pattern += length + (pattern[length] != 0);
-	}
-	return true;
+	return fm_text_has_words(pattern, events->events[index].name, events->events[index].description);
 }
 
 static bool same_name(const char *a, const char *b)

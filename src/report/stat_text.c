@@ -7,26 +7,11 @@
 #include "report/table.h"
 
 /* 1234567 as 1,234,567 */
-static const char *grouped(char *buffer, size_t size, uint64_t value)
-{
-	char digits[32];
-	int length = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)value);
-	size_t used = 0;
-
-	for (int i = 0; i < length && used + 2 < size; i++) {
-		if (i && (length - i) % 3 == 0)
-			buffer[used++] = ',';
-		buffer[used++] = digits[i];
-	}
-	buffer[used] = 0;
-	return buffer;
-}
-
 static void number_cell(struct fm_table *table, uint64_t value)
 {
 	char text[40];
 
-	fm_table_cell(table, "%s", grouped(text, sizeof(text), value));
+	fm_table_cell(table, "%s", fm_text_grouped(text, sizeof(text), value));
 }
 
 static void heads(struct fm_table *table, const char *const *names, unsigned count)
@@ -57,18 +42,19 @@ static void print_levels(const struct fm_stat *stat, FILE *output, unsigned widt
 	}
 	fm_table_print(table, output, 0, width);
 	fm_table_free(table);
-	fprintf(output, "memory  %s lines read, ", grouped(text, sizeof(text), stat->total.memory_reads));
-	fprintf(output, "%s written", grouped(text, sizeof(text), stat->total.memory_writes));
+	fprintf(output, "memory  %s lines read, ", fm_text_grouped(text, sizeof(text), stat->total.memory_reads));
+	fprintf(output, "%s written", fm_text_grouped(text, sizeof(text), stat->total.memory_writes));
 	if (stat->machine->sockets > 1)
 		fprintf(output, "; from another socket %s and %s",
-		        grouped(text, sizeof(text), stat->total.memory_reads_remote),
-		        grouped(other, sizeof(other), stat->total.memory_writes_remote));
+		        fm_text_grouped(text, sizeof(text), stat->total.memory_reads_remote),
+		        fm_text_grouped(other, sizeof(other), stat->total.memory_writes_remote));
 	if (stat->total.nontemporal_lines)
-		fprintf(output, "; %s past the caches", grouped(text, sizeof(text), stat->total.nontemporal_lines));
+		fprintf(output, "; %s past the caches",
+		        fm_text_grouped(text, sizeof(text), stat->total.nontemporal_lines));
 	fputc('\n', output);
 	for (unsigned i = 0; i < stat->machine->tlb_count; i++)
 		fprintf(output, "%stranslation misses of level %u: %s", i ? ", " : "", i + 1,
-		        grouped(text, sizeof(text), stat->total.tlb_misses[i]));
+		        fm_text_grouped(text, sizeof(text), stat->total.tlb_misses[i]));
 	if (stat->machine->tlb_count)
 		fputc('\n', output);
 }
@@ -81,7 +67,7 @@ static void print_cycles(const struct fm_timing_counts *timing, FILE *output)
 	if (!timing->cycles)
 		return;
 	fprintf(output, "\nCycles %s, of which nothing executed in %.1f %%:\n",
-	        grouped(text, sizeof(text), timing->cycles), 100 * (double)timing->no_execute / cycles);
+	        fm_text_grouped(text, sizeof(text), timing->cycles), 100 * (double)timing->no_execute / cycles);
 	for (int i = 0; i < FM_STALL_COUNT; i++)
 		if (timing->stalls[i] > timing->cycles / 1000)
 			fprintf(output, "  %5.1f %%  %s\n", 100 * (double)timing->stalls[i] / cycles,
@@ -293,9 +279,9 @@ static void print_sharing(const struct fm_stat *stat, FILE *output, unsigned top
 	if (!results->line_count)
 		return;
 	fprintf(output, "\nLines that moved between cores: %s transfers of modified lines, ",
-	        grouped(text, sizeof(text), stat->total.transfers_modified));
-	fprintf(output, "%s of clean ones, ", grouped(text, sizeof(text), stat->total.transfers_clean));
-	fprintf(output, "%s invalidations\n", grouped(text, sizeof(text), stat->total.invalidations));
+	        fm_text_grouped(text, sizeof(text), stat->total.transfers_modified));
+	fprintf(output, "%s of clean ones, ", fm_text_grouped(text, sizeof(text), stat->total.transfers_clean));
+	fprintf(output, "%s invalidations\n", fm_text_grouped(text, sizeof(text), stat->total.invalidations));
 	for (unsigned i = 0; i < results->line_count && i < top; i++)
 		fprintf(output, "  0x%llx  modified %llu, clean %llu, invalidated %llu\n",
 		        (unsigned long long)results->lines[i].line, (unsigned long long)results->lines[i].modified,
@@ -321,12 +307,12 @@ static void print_remarks(const struct fm_stat *stat, FILE *output)
 		        "No cycles: core timing decodes x86-64 only, and this program is for another processor.\n");
 	if (results->kernel_bytes)
 		fprintf(output, "Not seen: %s bytes that system calls wrote into the program's buffers.\n",
-		        grouped(text, sizeof(text), results->kernel_bytes));
+		        fm_text_grouped(text, sizeof(text), results->kernel_bytes));
 	if (stat->options->free_running && results->thread_count > 1)
 		fprintf(output, "Free running: what depends on the order of threads differs from run to run.\n");
 	if (results->forced_turns > 2)
 		fprintf(output, "%s turns were given out of order.\n",
-		        grouped(text, sizeof(text), results->forced_turns));
+		        fm_text_grouped(text, sizeof(text), results->forced_turns));
 	if (results->lost_sites || results->lost_threads || results->lost_regions)
 		fprintf(output, "Too many to list: %llu places, %llu threads, %llu regions (totals are complete).\n",
 		        (unsigned long long)results->lost_sites, (unsigned long long)results->lost_threads,
@@ -347,10 +333,10 @@ void fm_stat_print(const struct fm_stat *stat, FILE *output, unsigned width, uns
 	fprintf(output,
 	        "Simulated: exact counts of this machine, not of the one you are on. %.2f s under the engine.\n",
 	        stat->run->seconds);
-	fprintf(output, "%s instructions, ", grouped(text, sizeof(text), stat->instructions));
-	fprintf(output, "%s loads (%s), ", grouped(text, sizeof(text), stat->total.loads),
+	fprintf(output, "%s instructions, ", fm_text_grouped(text, sizeof(text), stat->instructions));
+	fprintf(output, "%s loads (%s), ", fm_text_grouped(text, sizeof(text), stat->total.loads),
 	        fm_text_bytes(other, sizeof(other), (double)stat->total.load_bytes));
-	fprintf(output, "%s stores (%s), ", grouped(text, sizeof(text), stat->total.stores),
+	fprintf(output, "%s stores (%s), ", fm_text_grouped(text, sizeof(text), stat->total.stores),
 	        fm_text_bytes(other, sizeof(other), (double)stat->total.store_bytes));
 	fprintf(output, "%u thread%s\n\n", stat->run->results->thread_count,
 	        stat->run->results->thread_count == 1 ? "" : "s");
