@@ -600,7 +600,7 @@ int fm_stat_count_simulated(const struct fm_stat_request *request, const char *m
 	for (unsigned i = 0; i <= stat->run->results->thread_count; i++) {
 		struct fm_core_counts counts = stat->total;
 		struct fm_timing_counts timing = stat->timing;
-		uint64_t instructions = stat->instructions;
+		const struct fm_work *work = &stat->work;
 		bool smt = false;
 
 		for (unsigned k = 0; k < stat->run->results->thread_count; k++)
@@ -610,10 +610,10 @@ int fm_stat_count_simulated(const struct fm_stat_request *request, const char *m
 			if (stat->run->results->thread_count < 2)
 				break;
 			fm_result_thread_counts(stat->run->results, i - 1, &counts, &timing);
-			instructions = stat->run->results->threads[i - 1].instructions;
+			work = &stat->run->results->threads[i - 1].work;
 		}
 		for (unsigned k = 0; k < count; k++) {
-			const struct fm_truth truth = {instructions, &counts, &timing, smt};
+			const struct fm_truth truth = {work, &counts, &timing, smt};
 			struct fm_figure figure = fm_simulated_value(events, chosen[k], &truth);
 			const char *name = fm_simulated_name(events, chosen[k]);
 			char value[48], thread[32] = "";

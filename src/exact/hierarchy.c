@@ -234,10 +234,12 @@ static void count_transfer(struct fm_hierarchy *hierarchy, struct fm_simulated_c
 {
 	struct fm_shared_line *record = fm_lines_touch(hierarchy->lines, line);
 
-	if (found->modified)
+	if (found->modified) {
 		core->counts.transfers_modified++;
-	else
+		core->counts.transfers_modified_remote += hierarchy->cores[found->from].socket != core->socket;
+	} else {
 		core->counts.transfers_clean++;
+	}
 	if (record && found->modified)
 		record->modified++;
 	else if (record)

@@ -46,10 +46,11 @@ struct fm_core_counts {
 	uint64_t memory_reads, memory_reads_remote; /* lines, the latter a part of the former */
 	uint64_t memory_writes, memory_writes_remote;
 	uint64_t nontemporal_lines;
-	uint64_t transfers_modified; /* lines that came from another core that had changed them */
-	uint64_t transfers_clean;    /* … that had not */
-	uint64_t upgrades;           /* stores to lines that others hold too */
-	uint64_t invalidations;      /* lines taken away from other cores by our stores */
+	uint64_t transfers_modified;        /* lines that came from another core that had changed them */
+	uint64_t transfers_modified_remote; /* of these, on another socket */
+	uint64_t transfers_clean;           /* … that had not */
+	uint64_t upgrades;                  /* stores to lines that others hold too */
+	uint64_t invalidations;             /* lines taken away from other cores by our stores */
 	uint64_t tlb_misses[FM_SIMULATED_TLBS_MAX];
 };
 

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "exact/core.h"
 #include "exact/hierarchy.h"
+#include "exact/work.h"
 
 enum {
 	FM_RESULT_THREADS_MAX = 1024,
@@ -21,7 +22,7 @@ enum {
 	FM_RESULT_NAME = 96,
 };
 
-#define FM_RESULT_MAGIC 0x3274617865746146ull
+#define FM_RESULT_MAGIC 0x3374617865746146ull
 
 /* One thread of the program, in the order in which they began. */
 struct fm_result_thread {
@@ -29,7 +30,7 @@ struct fm_result_thread {
 	uint32_t core;
 	uint32_t shares_core; /* another live thread had it too */
 	uint32_t ended;
-	uint64_t instructions;
+	struct fm_work work;
 	struct fm_core_counts at_begin; /* of its core; the difference is the thread's */
 	struct fm_core_counts at_end;
 	struct fm_timing_counts timing_at_begin;
@@ -46,7 +47,7 @@ struct fm_result_region {
 	uint32_t thread;
 	uint32_t depth; /* open begins not yet ended */
 	uint64_t instances;
-	uint64_t instructions;
+	struct fm_work work;
 	struct fm_core_counts counts;
 	struct fm_timing_counts timing;
 };

@@ -70,7 +70,8 @@ static void evaluate_quantities(const struct fm_truth *truth, double *plain, dou
 	static const struct fm_timing_counts none;
 	const struct fm_core_counts *C = truth->counts;
 	const struct fm_timing_counts *T = truth->timing ? truth->timing : &none;
-	const uint64_t instructions = truth->instructions;
+	static const struct fm_work idle;
+	const struct fm_work *W = truth->work ? truth->work : &idle;
 	const bool smt = truth->smt;
 	const double values[] = {
 #define QUANTITY(name, expression, words) (double)(expression),

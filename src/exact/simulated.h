@@ -13,6 +13,7 @@
 #include "exact/core.h"
 #include "exact/description.h"
 #include "exact/hierarchy.h"
+#include "exact/work.h"
 
 struct fm_simulated_events;
 
@@ -37,7 +38,7 @@ int fm_simulated_find(const struct fm_simulated_events *events, const char *name
 
 /* What is known for certain of a run, or of a part of it. */
 struct fm_truth {
-	uint64_t instructions;
+	const struct fm_work *work;
 	const struct fm_core_counts *counts;
 	const struct fm_timing_counts *timing; /* NULL without core timing */
 	bool smt;                              /* threads shared a core */

@@ -24,7 +24,7 @@ void fm_stat_add_process(struct fm_stat *stat, const struct fm_results *results)
 		fm_result_thread_counts(results, i, &counts, &timing);
 		fm_core_counts_add(&stat->total, &counts);
 		add_timing(&stat->timing, &timing);
-		stat->instructions += results->threads[i].instructions;
+		fm_work_add(&stat->work, &results->threads[i].work);
 	}
 }
 

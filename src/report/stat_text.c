@@ -80,10 +80,10 @@ static void print_cycles(const struct fm_timing_counts *timing, FILE *output)
 	    100 * (double)timing->super_queue_full / cycles, 100 * (double)timing->store_buffer_full / cycles);
 }
 
-static void count_row(struct fm_table *table, const struct fm_stat *stat, uint64_t instructions,
+static void count_row(struct fm_table *table, const struct fm_stat *stat, const struct fm_work *work,
                       const struct fm_core_counts *counts, const struct fm_timing_counts *timing)
 {
-	number_cell(table, instructions);
+	number_cell(table, work->instructions);
 	number_cell(table, counts->loads);
 	number_cell(table, counts->stores);
 	for (unsigned i = 0; i < stat->machine->cache_count; i++)
@@ -130,7 +130,7 @@ static void print_threads(const struct fm_stat *stat, FILE *output, unsigned wid
 		fm_result_thread_counts(results, i, &counts, &timing);
 		fm_table_cell(table, "%u%s", i, results->threads[i].shares_core ? " (shares)" : "");
 		fm_table_cell(table, "%u", results->threads[i].core);
-		count_row(table, stat, results->threads[i].instructions, &counts, &timing);
+		count_row(table, stat, &results->threads[i].work, &counts, &timing);
 	}
 	fputc('\n', output);
 	fm_table_print(table, output, 0, width);
@@ -152,7 +152,7 @@ static void print_regions(const struct fm_stat *stat, FILE *output, unsigned wid
 
 		fm_table_cell(table, "%.60s (%u)", region->name, region->thread);
 		number_cell(table, region->instances);
-		count_row(table, stat, region->instructions, &region->counts, &region->timing);
+		count_row(table, stat, &region->work, &region->counts, &region->timing);
 	}
 	fputc('\n', output);
 	fm_table_print(table, output, 0, width);
@@ -259,7 +259,7 @@ static void print_processes(const struct fm_stat *stat, FILE *output, unsigned w
 		              !i                  ? ""
 		              : results->executed ? " (executed)"
 		                                  : " (forked)");
-		number_cell(table, one.instructions);
+		number_cell(table, one.work.instructions);
 		number_cell(table, one.total.loads);
 		number_cell(table, one.total.stores);
 		number_cell(table, one.total.memory_reads);
@@ -333,7 +333,7 @@ void fm_stat_print(const struct fm_stat *stat, FILE *output, unsigned width, uns
 	fprintf(output,
 	        "Simulated: exact counts of this machine, not of the one you are on. %.2f s under the engine.\n",
 	        stat->run->seconds);
-	fprintf(output, "%s instructions, ", fm_text_grouped(text, sizeof(text), stat->instructions));
+	fprintf(output, "%s instructions, ", fm_text_grouped(text, sizeof(text), stat->work.instructions));
 	fprintf(output, "%s loads (%s), ", fm_text_grouped(text, sizeof(text), stat->total.loads),
 	        fm_text_bytes(other, sizeof(other), (double)stat->total.load_bytes));
 	fprintf(output, "%s stores (%s), ", fm_text_grouped(text, sizeof(text), stat->total.stores),
@@ -363,6 +363,20 @@ struct named {
 
 enum { NAMED_MAX = 64 };
 
+static unsigned list_work(const struct fm_work *work, struct named *ret)
+{
+	const struct named list[] = {
+	    {"instructions", "instructions", work->instructions},
+	    {"vector_calculations", "instructions", work->vector_calculations},
+	    {"vector_inserts", "instructions", work->vector_inserts},
+	    {"divisions", "instructions", work->divisions},
+	    {"flops", "operations", work->flops},
+	};
+
+	memcpy(ret, list, sizeof(list));
+	return sizeof(list) / sizeof(list[0]);
+}
+
 static unsigned list_counts(const struct fm_core_counts *counts, struct named *ret)
 {
 	const struct named list[] = {
@@ -378,6 +392,7 @@ static unsigned list_counts(const struct fm_core_counts *counts, struct named *r
 	    {"memory_writes_remote", "lines", counts->memory_writes_remote},
 	    {"nontemporal_lines", "lines", counts->nontemporal_lines},
 	    {"transfers_modified", "lines", counts->transfers_modified},
+	    {"transfers_modified_remote", "lines", counts->transfers_modified_remote},
 	    {"transfers_clean", "lines", counts->transfers_clean},
 	    {"upgrades", "lines", counts->upgrades},
 	    {"invalidations", "lines", counts->invalidations},
@@ -437,13 +452,13 @@ static void set_named(json_t *object, const struct named *list, unsigned count)
 	}
 }
 
-static void set_counts(json_t *object, const struct fm_stat *stat, uint64_t instructions,
+static void set_counts(json_t *object, const struct fm_stat *stat, const struct fm_work *work,
                        const struct fm_core_counts *counts, const struct fm_timing_counts *timing)
 {
-	struct named list[NAMED_MAX] = {{"instructions", "instructions", instructions}};
+	struct named list[NAMED_MAX];
 	json_t *levels = json_array(), *accesses = json_object();
 
-	set_named(accesses, list, 1);
+	set_named(accesses, list, list_work(work, list));
 	set_named(accesses, list, list_counts(counts, list));
 	json_object_set_new(object, "counts", accesses);
 	for (unsigned i = 0; i < stat->machine->cache_count; i++) {
@@ -511,7 +526,7 @@ json_t *fm_stat_to_json(const struct fm_stat *stat, unsigned top)
 	json_object_set_new(root, "exit_status", json_integer(stat->run->exit_status));
 	json_object_set_new(root, "deterministic", json_boolean(!stat->options->free_running));
 	json_object_set_new(root, "engine_seconds", json_real(stat->run->seconds));
-	set_counts(root, stat, stat->instructions, &stat->total, &stat->timing);
+	set_counts(root, stat, &stat->work, &stat->total, &stat->timing);
 	for (unsigned i = 0; i < results->thread_count; i++) {
 		struct fm_core_counts counts;
 		struct fm_timing_counts timing;
@@ -519,7 +534,7 @@ json_t *fm_stat_to_json(const struct fm_stat *stat, unsigned top)
 		                          "shares_core", (int)results->threads[i].shares_core);
 
 		fm_result_thread_counts(results, i, &counts, &timing);
-		set_counts(entry, stat, results->threads[i].instructions, &counts, &timing);
+		set_counts(entry, stat, &results->threads[i].work, &counts, &timing);
 		json_array_append_new(array, entry);
 	}
 	json_object_set_new(root, "threads", array);
@@ -529,7 +544,7 @@ json_t *fm_stat_to_json(const struct fm_stat *stat, unsigned top)
 		json_t *entry = json_pack("{s:s, s:i, s:I}", "name", region->name, "thread", (int)region->thread,
 		                          "instances", (json_int_t)region->instances);
 
-		set_counts(entry, stat, region->instructions, &region->counts, &region->timing);
+		set_counts(entry, stat, &region->work, &region->counts, &region->timing);
 		json_array_append_new(array, entry);
 	}
 	json_object_set_new(root, "regions", array);
@@ -587,12 +602,13 @@ static void print_named(FILE *output, const char *separator, const char *place, 
 }
 
 static void print_all(const struct fm_stat *stat, FILE *output, const char *separator, const char *where,
-                      uint64_t instructions, const struct fm_core_counts *counts, const struct fm_timing_counts *timing)
+                      const struct fm_work *work, const struct fm_core_counts *counts,
+                      const struct fm_timing_counts *timing)
 {
-	struct named list[NAMED_MAX] = {{"instructions", "instructions", instructions}};
+	struct named list[NAMED_MAX];
 	char place[160];
 
-	print_named(output, separator, where, list, 1);
+	print_named(output, separator, where, list, list_work(work, list));
 	print_named(output, separator, where, list, list_counts(counts, list));
 	for (unsigned i = 0; i < stat->machine->cache_count; i++) {
 		snprintf(place, sizeof(place), "%s/%s", where, stat->machine->caches[i].name);
@@ -608,19 +624,19 @@ void fm_stat_print_separated(const struct fm_stat *stat, FILE *output, const cha
 	char where[160];
 
 	fprintf(output, "place%squantity%svalue%sunit\n", separator, separator, separator);
-	print_all(stat, output, separator, "total", stat->instructions, &stat->total, &stat->timing);
+	print_all(stat, output, separator, "total", &stat->work, &stat->total, &stat->timing);
 	for (unsigned i = 0; i < results->thread_count; i++) {
 		struct fm_core_counts counts;
 		struct fm_timing_counts timing;
 
 		fm_result_thread_counts(results, i, &counts, &timing);
 		snprintf(where, sizeof(where), "thread %u", i);
-		print_all(stat, output, separator, where, results->threads[i].instructions, &counts, &timing);
+		print_all(stat, output, separator, where, &results->threads[i].work, &counts, &timing);
 	}
 	for (unsigned i = 0; i < results->region_count; i++) {
 		const struct fm_result_region *region = &results->regions[i];
 
 		snprintf(where, sizeof(where), "region %s (%u)", region->name, region->thread);
-		print_all(stat, output, separator, where, region->instructions, &region->counts, &region->timing);
+		print_all(stat, output, separator, where, &region->work, &region->counts, &region->timing);
 	}
 }

@@ -34,7 +34,7 @@ struct fm_stat {
 	const char *program;
 	struct fm_core_counts total;
 	struct fm_timing_counts timing;
-	uint64_t instructions;
+	struct fm_work work;
 	struct fm_stat_place *functions; /* most misses of the last cache first */
 	size_t function_count;
 	struct fm_stat_place *lines;

@@ -43,7 +43,7 @@ static const struct fm_result_region *region(const struct fm_engine_run *run, co
 }
 
 /* What `unit` units of work cost: the region with two of them less the one with one. */
-static struct fm_core_counts unit_costs(const struct fm_engine_run *run, const char *name)
+static struct fm_core_counts unit_costs(const struct fm_engine_run *run, const char *name, struct fm_work *ret_work)
 {
 	const struct fm_result_region *one, *two;
 	struct fm_core_counts costs;
@@ -56,6 +56,8 @@ static struct fm_core_counts unit_costs(const struct fm_engine_run *run, const c
 	if (!one || !two)
 		fail_msg("%s did not run", name);
 	costs = two->counts;
+	*ret_work = two->work;
+	fm_work_subtract(ret_work, &one->work);
 	for (size_t i = 0; i < sizeof(costs) / 8; i++)
 		((uint64_t *)&costs)[i] -= ((const uint64_t *)&one->counts)[i];
 	return costs;
@@ -66,6 +68,7 @@ static void kernels_count_what_they_declare(void **state)
 	enum { BLOCKS = 4, ELEMENTS = BLOCKS * FM_BLOCK_BYTES / 8, STEPS = 64 };
 	struct fm_engine_run result = run("kernels", NULL);
 	struct fm_core_counts costs;
+	struct fm_work work;
 	unsigned variants = 0;
 	char name[64];
 
@@ -77,11 +80,15 @@ static void kernels_count_what_they_declare(void **state)
 			unsigned lanes = fm_isa_bytes((enum fm_isa)isa) / 8;
 
 			snprintf(name, sizeof(name), "%s_%s", declared->name, fm_isa_name((enum fm_isa)isa));
-			costs = unit_costs(&result, name);
+			costs = unit_costs(&result, name, &work);
 			assert_int_equal(costs.loads, ELEMENTS / lanes * declared->loads);
 			assert_int_equal(costs.stores, ELEMENTS / lanes * declared->stores);
 			assert_int_equal(costs.load_bytes, ELEMENTS * declared->loaded_bytes);
 			assert_int_equal(costs.store_bytes, ELEMENTS * declared->stored_bytes);
+			assert_int_equal(work.flops, ELEMENTS * declared->flops);
+			assert_int_equal(work.vector_calculations,
+			                 isa < FM_ISA_avx2 ? 0 : ELEMENTS / lanes * (declared->flops > 0) /* fused */);
+			assert_int_equal(work.vector_inserts + work.divisions, 0);
 			variants++;
 		}
 	for (unsigned i = 0; i < fm_step_kernel_count; i++) {
@@ -89,7 +96,7 @@ static void kernels_count_what_they_declare(void **state)
 
 		if (!strcmp(declared->name, "ping_pong"))
 			continue; /* it needs a partner: tested as sharing */
-		costs = unit_costs(&result, declared->name);
+		costs = unit_costs(&result, declared->name, &work);
 		assert_int_equal(costs.loads, STEPS * declared->loads);
 		assert_int_equal(costs.stores, STEPS * declared->stores);
 		assert_int_equal(costs.load_bytes, STEPS * declared->loaded_bytes);
@@ -98,7 +105,7 @@ static void kernels_count_what_they_declare(void **state)
 	for (unsigned i = 0; i < fm_family_kernel_count; i++) {
 		const struct fm_family_kernel *declared = &fm_family_kernels[i];
 
-		costs = unit_costs(&result, declared->name);
+		costs = unit_costs(&result, declared->name, &work);
 		assert_int_equal(costs.loads, STEPS * (declared->loads + (declared->loads_per_unit ? 32 : 0)));
 		assert_int_equal(costs.stores, 0);
 		variants++;

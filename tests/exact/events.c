@@ -45,6 +45,9 @@ static struct fm_core_counts sweep(size_t bytes, enum fm_access access, unsigned
 	return after;
 }
 
+static const struct fm_work work = {
+    .instructions = 1000, .vector_calculations = 60, .vector_inserts = 7, .divisions = 5, .flops = 480};
+
 static double value(const struct fm_core_counts *counts, const char *name)
 {
 	struct fm_error error;
@@ -53,7 +56,7 @@ static double value(const struct fm_core_counts *counts, const char *name)
 
 	if (fm_simulated_find(events, name, &index, &error))
 		fail_msg("%s", error.message);
-	figure = fm_simulated_value(events, index, &(struct fm_truth){.instructions = 1000, .counts = counts});
+	figure = fm_simulated_value(events, index, &(struct fm_truth){.work = &work, .counts = counts});
 	assert_true(figure.available);
 	assert_int_equal(figure.origin, FM_ORIGIN_simulated);
 	return figure.value;
@@ -78,6 +81,10 @@ static void events_are_what_they_say(void **state)
 	    {"perf::L1-DCACHE-LOAD-MISSES", {a, b, c}},
 	    {"INST_RETIRED:ANY", {1000, 1000, 1000}},
 	    {"L1D:REPLACEMENT", {a, b, c}},
+	    {"AVX_INSTS:CALC", {67, 67, 67}},
+	    {"ARITH:DIVIDER_UOPS", {5, 5, 5}},
+	    {"MEM_LOAD_UOPS_L3_MISS_RETIRED:REMOTE_HITM", {0, 0, 0}},
+	    {"OFFCORE_RESPONSE_0:LLC_MISS:REMOTE_HITM", {0, 0, 0}},
 	    {"OFFCORE_RESPONSE_0:LLC_HIT:HITM_OTHER_CORE", {0, 0, 0}},
 	    {"UNC_C_LLC_VICTIMS:M_STATE", {0, 0, 0}},
 	    {"UNC_M_CAS_COUNT:RD", {0, 0, c}},
@@ -192,6 +199,30 @@ static void shared_cores_lose_transfers(void **state)
 	            1e-9);
 }
 
+/* Lines written on one socket and read on the other are told from those that stay on theirs. */
+static void sockets_are_told_apart(void **state)
+{
+	struct fm_hierarchy *hierarchy;
+	struct fm_error error;
+	struct fm_simulated_core *writer, *near, *far;
+
+	(void)state;
+	assert_int_equal(fm_hierarchy_create(&description, &hierarchy, &error), 0);
+	writer = fm_hierarchy_core(hierarchy, 0);
+	near = fm_hierarchy_core(hierarchy, 1);
+	far = fm_hierarchy_core(hierarchy, 12);
+	for (unsigned i = 0; i < 100; i++)
+		fm_hierarchy_access(hierarchy, writer, BASE + i * LINE, 8, FM_ACCESS_STORE);
+	for (unsigned i = 0; i < 100; i++)
+		fm_hierarchy_access(hierarchy, i < 70 ? far : near, BASE + i * LINE, 8, FM_ACCESS_LOAD);
+	assert_true(value(&far->counts, "MEM_LOAD_UOPS_L3_MISS_RETIRED:REMOTE_HITM") == 70);
+	assert_true(value(&far->counts, "OFFCORE_RESPONSE_0:LLC_MISS:REMOTE_HITM") == 70);
+	assert_true(value(&far->counts, "MEM_LOAD_UOPS_L3_HIT_RETIRED:XSNP_HITM") == 0);
+	assert_true(value(&near->counts, "OFFCORE_RESPONSE_0:LLC_HIT:HITM_OTHER_CORE") == 30);
+	assert_true(value(&near->counts, "OFFCORE_RESPONSE_0:LLC_MISS:REMOTE_HITM") == 0);
+	fm_hierarchy_destroy(hierarchy);
+}
+
 static void cycles_need_timing(void **state)
 {
 	struct fm_core_counts counts = {0};
@@ -289,7 +320,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(events_are_what_they_say), cmocka_unit_test(defects_emerge_from_prefetching),
 	    cmocka_unit_test(remote_lines_are_flits),   cmocka_unit_test(shared_cores_lose_transfers),
-	    cmocka_unit_test(cycles_need_timing),       cmocka_unit_test(mistakes_are_refused),
+	    cmocka_unit_test(sockets_are_told_apart),   cmocka_unit_test(cycles_need_timing),
+	    cmocka_unit_test(mistakes_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

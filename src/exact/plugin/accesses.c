@@ -22,6 +22,7 @@ struct translated_site {
 /* A translated block, for timing. */
 struct block {
 	unsigned count;
+	struct fm_work work;
 	struct fm_decoded decoded[];
 };
 
@@ -338,10 +339,41 @@ void fm_engine_drain(struct fm_engine_thread *thread)
 
 static void on_window(struct fm_engine_thread *thread)
 {
-	uint64_t at = thread->record->instructions;
+	uint64_t at = thread->record->work.instructions;
 
 	if (fm_engine.window_end && !fm_engine.region_only[0])
 		fm_engine_trace(thread, at >= fm_engine.window_begin && at < fm_engine.window_end);
+}
+
+/* A block's work fits into the pointer that its callback gets: QEMU puts at most 512 instructions into a block, and one
+   does at most 32 operations. */
+enum { COUNT_BITS = 10, FLOP_BITS = 15, COUNT_MASK = (1 << COUNT_BITS) - 1 };
+
+static void *pack(const struct fm_work *work)
+{
+	return (void *)(uintptr_t)(work->instructions | work->vector_calculations << COUNT_BITS |
+	                           work->vector_inserts << 2 * COUNT_BITS | work->divisions << 3 * COUNT_BITS |
+	                           work->flops << 4 * COUNT_BITS);
+}
+
+static inline uint64_t packed_instructions(const void *data)
+{
+	return (uintptr_t)data & COUNT_MASK;
+}
+
+static inline bool is_more_than_instructions(const void *data)
+{
+	return (uintptr_t)data >> COUNT_BITS;
+}
+
+static void add_packed(struct fm_work *work, const void *data)
+{
+	uint64_t packed = (uintptr_t)data;
+
+	work->vector_calculations += packed >> COUNT_BITS & COUNT_MASK;
+	work->vector_inserts += packed >> 2 * COUNT_BITS & COUNT_MASK;
+	work->divisions += packed >> 3 * COUNT_BITS & COUNT_MASK;
+	work->flops += packed >> 4 * COUNT_BITS;
 }
 
 static void on_block(unsigned vcpu, void *data)
@@ -352,8 +384,10 @@ static void on_block(unsigned vcpu, void *data)
 	(void)vcpu;
 	if (__builtin_expect(!thread, 0))
 		return;
-	instructions = thread->record->instructions + (uintptr_t)data;
-	thread->record->instructions = instructions;
+	instructions = thread->record->work.instructions + packed_instructions(data);
+	thread->record->work.instructions = instructions;
+	if (is_more_than_instructions(data))
+		add_packed(&thread->record->work, data);
 	/* alone, there is nobody to wait for */
 	if (!fm_tracing_queue && __builtin_expect(instructions + thread->side.delay > thread->limit, 0))
 		fm_turns_yield(thread);
@@ -375,7 +409,7 @@ static void on_block_timed(unsigned vcpu, void *data)
 	if (!thread)
 		return;
 	flush_block(thread);
-	thread->record->instructions += block->count;
+	fm_work_add(&thread->record->work, &block->work);
 	on_window(thread);
 	thread->block = thread->tracing ? block : NULL;
 	if (thread->clock > thread->limit)
@@ -426,11 +460,24 @@ static bool decode(struct qemu_plugin_insn *instruction, struct fm_decoded *ret_
 	return count && fm_decode(bytes, (unsigned)count, ret_decoded);
 }
 
+/* QEMU 7.2 ends a block before an x86 instruction that reaches into the next page, but has told us of it by then: it
+   comes again as the first of its own block. */
+static bool is_left_for_the_next_block(struct qemu_plugin_tb *translated, size_t index,
+                                       const struct fm_decoded *decoded)
+{
+	enum { PAGE_SHIFT = 12 };
+	uint64_t first = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(translated, 0)),
+	         last = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(translated, index)) + decoded->length - 1;
+
+	return index > 0 && first >> PAGE_SHIFT != last >> PAGE_SHIFT;
+}
+
 /* QEMU translates under a lock of its own, so this runs one at a time. */
 void fm_engine_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *translated)
 {
 	size_t count = qemu_plugin_tb_n_insns(translated);
 	struct block *block = NULL;
+	struct fm_work work = {0};
 
 	(void)id;
 	if (!count)
@@ -450,6 +497,13 @@ void fm_engine_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *translated)
 		struct fm_decoded decoded = {0};
 		bool known = fm_engine.x86 && decode(instruction, &decoded);
 
+		if (known && is_left_for_the_next_block(translated, i, &decoded)) {
+			if (block)
+				block->count = (unsigned)i;
+			break;
+		}
+		decoded.work.instructions = 1;
+		fm_work_add(&work, &decoded.work);
 		if (block)
 			block->decoded[i] = decoded;
 		if (known && !decoded.operand_bytes)
@@ -458,8 +512,10 @@ void fm_engine_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *translated)
 			break;
 	}
 	if (block)
+		block->work = work;
+	if (block)
 		qemu_plugin_register_vcpu_tb_exec_cb(translated, on_block_timed, QEMU_PLUGIN_CB_NO_REGS, block);
 	else
 		qemu_plugin_register_vcpu_tb_exec_cb(translated, fm_engine.window_end ? on_block_window : on_block,
-		                                     QEMU_PLUGIN_CB_NO_REGS, (void *)(uintptr_t)count);
+		                                     QEMU_PLUGIN_CB_NO_REGS, pack(&work));
 }

@@ -67,6 +67,46 @@ static void classify(const ZydisDecodedInstruction *instruction, bool memory_onl
 	}
 }
 
+/* Floating point arithmetic by what its mnemonic says after an optional v: operations per element. */
+static const struct {
+	const char *prefix;
+	uint8_t flops;
+	bool divides;
+} arithmetic[] = {
+    {"add", 1, false},    {"sub", 1, false},    {"mul", 1, false},   {"div", 1, true},    {"sqrt", 1, true},
+    {"max", 1, false},    {"min", 1, false},    {"fmadd", 2, false}, {"fmsub", 2, false}, {"fnmadd", 2, false},
+    {"fnmsub", 2, false}, {"addsub", 1, false}, {"hadd", 1, false},  {"hsub", 1, false},
+};
+
+static unsigned elements(const char *name, unsigned bits)
+{
+	size_t length = strlen(name);
+	const char *suffix = length > 2 ? name + length - 2 : "";
+
+	return !strcmp(suffix, "pd")                            ? bits / 64
+	       : !strcmp(suffix, "ps")                          ? bits / 32
+	       : !strcmp(suffix, "sd") || !strcmp(suffix, "ss") ? 1
+	                                                        : 0;
+}
+
+static void count_work(const ZydisDecodedInstruction *instruction, const ZydisDecodedOperand *operands,
+                       struct fm_work *ret_work)
+{
+	const char *name = ZydisMnemonicGetString(instruction->mnemonic), *plain = name + (*name == 'v');
+	unsigned bits = instruction->operand_count ? operands[0].size : 0, count = elements(name, bits);
+
+	ret_work->instructions = 1;
+	ret_work->vector_inserts = !strcmp(name, "vinsertf128");
+	ret_work->divisions = !strcmp(name, "div") || !strcmp(name, "idiv");
+	for (size_t i = 0; count && i < sizeof(arithmetic) / sizeof(arithmetic[0]); i++)
+		if (!strncmp(plain, arithmetic[i].prefix, strlen(arithmetic[i].prefix))) {
+			ret_work->flops = arithmetic[i].flops * count;
+			ret_work->divisions = arithmetic[i].divides;
+			ret_work->vector_calculations = bits >= 256;
+			return;
+		}
+}
+
 bool fm_decode(const void *bytes, unsigned length, struct fm_decoded *ret_decoded)
 {
 	static ZydisDecoder decoder;
@@ -129,6 +169,7 @@ bool fm_decode(const void *bytes, unsigned length, struct fm_decoded *ret_decode
 		decoded.instruction.writes |= 1ull << BIT_FLAGS;
 	if (instruction.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))
 		decoded.split_per_element = true;
+	decoded.length = instruction.length;
 	decoded.reads = reads > 0;
 	decoded.writes = writes > 0;
 	decoded.single = reads + writes == 1 && !decoded.split_per_element;
@@ -142,6 +183,7 @@ bool fm_decode(const void *bytes, unsigned length, struct fm_decoded *ret_decode
 		decoded.instruction.reads = 0;
 	decoded.nontemporal = strstr(name, "movnt") != NULL && writes;
 	classify(&instruction, reads + writes == 1, &decoded.instruction);
+	count_work(&instruction, operands, &decoded.work);
 	*ret_decoded = decoded;
 	return true;
 }

@@ -6,13 +6,16 @@
 #include <stdint.h>
 
 #include "exact/core.h"
+#include "exact/work.h"
 
 enum { FM_INSTRUCTION_BYTES_MAX = 15 };
 
 struct fm_decoded {
+	unsigned length; /* bytes */
 	struct fm_instruction instruction;
 	unsigned operand_bytes; /* of the widest memory operand; 0: none */
 	bool nontemporal;
+	struct fm_work work;    /* what executing it adds */
 	bool reads, writes;     /* memory */
 	bool single;            /* one load or one store of operand_bytes, so that pieces may be put together */
 	bool split_per_element; /* gathers, scatters and repeated strings: every piece is an access of its own */

@@ -87,7 +87,7 @@ void fm_region_begin(struct fm_engine_thread *thread, const char *name)
 	fm_engine_settle(thread);
 	open = &thread->open[thread->open_count++];
 	open->region = region;
-	open->instructions = thread->record->instructions;
+	open->work = thread->record->work;
 	if (thread->core)
 		start_from_here(thread, open);
 	region->depth++;
@@ -106,7 +106,8 @@ void fm_region_end(struct fm_engine_thread *thread, const char *name)
 	open = &thread->open[at - 1];
 	open->region->instances++;
 	open->region->depth--;
-	open->region->instructions += thread->record->instructions - open->instructions;
+	fm_work_add(&open->region->work, &thread->record->work);
+	fm_work_subtract(&open->region->work, &open->work);
 	if (thread->core)
 		spend(thread, open);
 	thread->open_count = at - 1;

@@ -19,7 +19,7 @@ enum { FM_ENGINE_OPEN_MAX = 32, FM_ENGINE_KEPT_MAX = 4096, FM_ENGINE_MASK_BYTES 
 /* A region that has begun. */
 struct fm_engine_open {
 	struct fm_result_region *region;
-	uint64_t instructions;
+	struct fm_work work;
 	struct fm_core_counts counts;
 	struct fm_timing_counts timing;
 };
@@ -104,14 +104,14 @@ static inline uint64_t fm_thread_clock(const struct fm_engine_thread *thread)
 {
 	if (thread->timing)
 		return *(const volatile uint64_t *)&thread->clock;
-	return *(const volatile uint64_t *)&thread->record->instructions +
+	return *(const volatile uint64_t *)&thread->record->work.instructions +
 	       *(const volatile uint64_t *)&thread->side.delay;
 }
 
 static inline void fm_thread_set_clock(struct fm_engine_thread *thread, uint64_t clock)
 {
 	thread->clock = clock;
-	thread->side.delay = clock - thread->record->instructions;
+	thread->side.delay = clock - thread->record->work.instructions;
 }
 
 #endif
