@@ -12,6 +12,7 @@ enum {
 	RING_MASK = RING_CYCLES - 1,
 	PENDING_MAX = 16,
 	FORWARDS = 256,
+	COMING = 1024,
 	FORWARD_LATENCY = 5, /* from a store's data to a load of the same address, through the store buffer */
 	STORE_AGE = 1,       /* a store leaves its buffer at the earliest this long after it retired */
 };
@@ -44,6 +45,7 @@ struct slot {
 
 struct pending {
 	uint64_t line;
+	unsigned level;
 	unsigned served;
 };
 
@@ -72,7 +74,10 @@ struct fm_core_timing {
 	struct forward {
 		uint64_t address;
 		uint64_t ready;
-	} forwards[FORWARDS];                /* recent stores, by address */
+	} forwards[FORWARDS]; /* recent stores, by address */
+	struct coming {
+		uint64_t line, ready;
+	} coming[COMING];                    /* prefetched into the last cache, by line */
 	struct pending pending[PENDING_MAX]; /* prefetches of the access under way */
 	unsigned pending_count;
 };
@@ -218,6 +223,37 @@ static uint64_t bus_cost(const struct fm_core_timing *timing)
 	return (uint64_t)(100 * description->line_bytes * description->frequency_ghz / description->memory_gbs);
 }
 
+static struct coming *coming_at(struct fm_core_timing *timing, uint64_t line)
+{
+	return &timing->coming[line % COMING];
+}
+
+/* When memory begins to deliver. */
+static uint64_t ask_memory(struct fm_core_timing *timing, bool remote, uint64_t now)
+{
+	uint64_t start = serve(&timing->memory_free, now, memory_interval(timing));
+
+	return fm_bus_take(memory_bus(timing, remote), start, bus_cost(timing));
+}
+
+static unsigned memory_latency(const struct fm_core_timing *timing, bool remote)
+{
+	const struct fm_machine_description *description = &timing->hierarchy->description;
+
+	return remote ? description->memory_remote_latency : description->memory_latency;
+}
+
+/* Prefetched into the last cache: the request does not wait there for an answer, so it keeps no place in the queue. */
+static void fetch_into_last(struct fm_core_timing *timing, uint64_t line, unsigned served, uint64_t now)
+{
+	const struct fm_machine_description *description = &timing->hierarchy->description;
+	bool remote = served == FM_SERVED_REMOTE;
+
+	*coming_at(timing, line) =
+	    (struct coming){line, ask_memory(timing, remote, now) + memory_latency(timing, remote) -
+	                              description->caches[description->cache_count - 1].latency};
+}
+
 /* A request that leaves the private caches at `now`: when its line is there. ret_queued is how much of that was waiting
    for a place or for bandwidth. */
 static uint64_t fetch_beyond(struct fm_core_timing *timing, uint64_t line, unsigned served, uint64_t now,
@@ -234,14 +270,17 @@ static uint64_t fetch_beyond(struct fm_core_timing *timing, uint64_t line, unsig
 		mark(timing, begin, begin + 1, FLAG_QUEUE_FULL);
 	}
 	if (served == FM_SERVED_MEMORY || served == FM_SERVED_REMOTE) {
-		start = serve(&timing->memory_free, begin, memory_interval(timing));
-		start = fm_bus_take(memory_bus(timing, served == FM_SERVED_REMOTE), start, bus_cost(timing));
-		latency = served == FM_SERVED_MEMORY ? description->memory_latency : description->memory_remote_latency;
+		start = ask_memory(timing, served == FM_SERVED_REMOTE, begin);
+		latency = memory_latency(timing, served == FM_SERVED_REMOTE);
 	} else {
 		const struct fm_cache_description *last = &description->caches[description->cache_count - 1];
 
 		start = serve(&timing->third_free, begin, last->interval);
 		latency = last->latency;
+		if (coming_at(timing, line)->line == line && coming_at(timing, line)->ready > start) {
+			start = coming_at(timing, line)->ready;
+			served = FM_SERVED_MEMORY;
+		}
 		/* a line from another core comes through the last cache, and takes a second look-up there */
 		if (served == FM_SERVED_CORE)
 			latency += last->latency / 2;
@@ -255,13 +294,13 @@ static uint64_t fetch_beyond(struct fm_core_timing *timing, uint64_t line, unsig
 
 /* The hierarchy prefetches: noted, and sent after the access that caused it, at the time that one reaches the second
    cache. */
-static bool on_prefetch(void *context, uint64_t line, unsigned served)
+static bool on_prefetch(void *context, uint64_t line, unsigned level, unsigned served)
 {
 	struct fm_core_timing *timing = context;
 
 	if (timing->pending_count == PENDING_MAX)
 		return false;
-	timing->pending[timing->pending_count++] = (struct pending){line, served};
+	timing->pending[timing->pending_count++] = (struct pending){line, level, served};
 	return true;
 }
 
@@ -270,7 +309,10 @@ static void send_prefetches(struct fm_core_timing *timing, uint64_t now)
 	uint64_t queued;
 
 	for (unsigned i = 0; i < timing->pending_count; i++)
-		fetch_beyond(timing, timing->pending[i].line, timing->pending[i].served, now, &queued);
+		if (timing->pending[i].level <= private_last(timing))
+			fetch_beyond(timing, timing->pending[i].line, timing->pending[i].served, now, &queued);
+		else
+			fetch_into_last(timing, timing->pending[i].line, timing->pending[i].served, now);
 	timing->pending_count = 0;
 }
 

@@ -44,6 +44,7 @@ static const struct key cache_keys[] = {
     {"next", KIND_WORD, CACHE(next), 0, 0, "no yes", false},
     {"streams", KIND_WHOLE, CACHE(streams), 0, 64, NULL, false},
     {"distance", KIND_WHOLE, CACHE(distance), 1, 64, NULL, false},
+    {"beyond", KIND_WHOLE, CACHE(beyond), 0, 64, NULL, false},
     {0},
 };
 

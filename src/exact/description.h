@@ -33,6 +33,7 @@ struct fm_cache_description {
 	unsigned next;     /* first cache: ask the second for the next line while a load waits for lower levels */
 	unsigned streams;  /* stream prefetcher: how many it follows, 0 for none */
 	unsigned distance; /* how many lines it runs ahead */
+	unsigned beyond;   /* and how many more into the last cache only */
 };
 
 struct fm_tlb_description {

@@ -258,32 +258,40 @@ static void touch_page(struct fm_hierarchy *hierarchy, struct fm_simulated_core 
 
 /* Prefetching */
 
-/* Bring a line into a private cache ahead of its use. */
+static bool held_by_others(struct fm_hierarchy *hierarchy, const struct fm_simulated_core *core, uint64_t line)
+{
+	if (hierarchy->active_cores < 2 || !fm_hierarchy_touched_by_others(hierarchy, core, line))
+		return false;
+	for (unsigned i = 0; i < hierarchy->active_cores; i++) {
+		struct fm_simulated_core *other = hierarchy->active[i];
+
+		for (unsigned k = 0; other != core && k < hierarchy->private_caches; k++)
+			if (fm_array_peek(other->arrays[k], line))
+				return true;
+	}
+	return false;
+}
+
+/* Bring a line into a private cache ahead of its use. A copy elsewhere is left alone: prefetchers do not fight for
+   lines. */
 static void prefetch_line(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level, uint64_t line)
 {
 	unsigned last = last_cache(hierarchy);
-	if (fm_array_peek(core->arrays[level], line))
-		return;
-	/* a copy elsewhere is left alone: prefetchers do not fight for lines */
-	if (hierarchy->active_cores > 1 && fm_hierarchy_touched_by_others(hierarchy, core, line))
-		for (unsigned i = 0; i < hierarchy->active_cores; i++) {
-			struct fm_simulated_core *other = hierarchy->active[i];
 
-			for (unsigned k = 0; other != core && k < hierarchy->private_caches; k++)
-				if (fm_array_peek(other->arrays[k], line))
-					return;
-		}
+	if (fm_array_peek(core->arrays[level], line) || held_by_others(hierarchy, core, line))
+		return;
 	if (core->on_prefetch) {
 		unsigned served =
 		    has_shared(hierarchy) && fm_array_peek(core->arrays[last], line) ? last : FM_SERVED_MEMORY;
 
 		if (served == FM_SERVED_MEMORY && fm_hierarchy_is_remote(hierarchy, core, line))
 			served = FM_SERVED_REMOTE;
-		if (!core->on_prefetch(core->prefetch_context, line, served))
+		if (!core->on_prefetch(core->prefetch_context, line, level, served))
 			return;
 	}
 	touch_page(hierarchy, core, line >> (hierarchy->page_shift - hierarchy->line_shift));
 	core->counts.caches[level].lines_prefetch++;
+	core->counts.caches[level].prefetch_requests++;
 	if (has_shared(hierarchy)) {
 		uint64_t *set = fm_array_set(core->arrays[last], line);
 		uint64_t *below = fm_array_find_in(core->arrays[last], set, line);
@@ -292,6 +300,7 @@ static void prefetch_line(struct fm_hierarchy *hierarchy, struct fm_simulated_co
 		if (below) {
 			unsigned state = *below & FM_LINE_STATE;
 
+			core->counts.caches[last].prefetches_answered++;
 			if (inclusion == FM_INCLUSION_VICTIM)
 				fm_array_remove(core->arrays[last], line);
 			fm_hierarchy_insert_private(hierarchy, core, level, line,
@@ -308,6 +317,27 @@ static void prefetch_line(struct fm_hierarchy *hierarchy, struct fm_simulated_co
 	fm_hierarchy_insert_private(hierarchy, core, level, line, FM_LINE_EXCLUSIVE | FM_LINE_PREFETCHED);
 }
 
+/* Ask the last cache to have a line. */
+static void prefetch_beyond(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
+                            uint64_t line)
+{
+	unsigned last = last_cache(hierarchy);
+	bool remote;
+
+	core->counts.caches[level].prefetch_requests++;
+	if (fm_array_peek(core->arrays[last], line) || held_by_others(hierarchy, core, line))
+		return;
+	remote = fm_hierarchy_is_remote(hierarchy, core, line);
+	if (core->on_prefetch &&
+	    !core->on_prefetch(core->prefetch_context, line, last, remote ? FM_SERVED_REMOTE : FM_SERVED_MEMORY))
+		return;
+	touch_page(hierarchy, core, line >> (hierarchy->page_shift - hierarchy->line_shift));
+	core->counts.caches[last].lines_prefetch++;
+	core->counts.memory_reads++;
+	core->counts.memory_reads_remote += remote;
+	fm_hierarchy_insert_shared(hierarchy, core, fm_array_set(core->arrays[last], line), line, FM_LINE_EXCLUSIVE);
+}
+
 /* Four places for a page, chosen by its number. */
 static struct stream *find_stream(struct fm_stream_table *table, uint64_t page)
 {
@@ -322,6 +352,32 @@ static struct stream *find_stream(struct fm_stream_table *table, uint64_t page)
 	}
 	*oldest = (struct stream){.page = page + 1};
 	return oldest;
+}
+
+/* The stream is as far ahead as its own cache allows: two lines further on into the last one. */
+static void run_beyond(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
+                       struct stream *stream, uint64_t line)
+{
+	const struct fm_cache_description *cache = &hierarchy->description.caches[level];
+	unsigned page_lines_shift = 12 - (hierarchy->line_shift < 12 ? hierarchy->line_shift : 12);
+	bool up = stream->direction > 0;
+
+	if (!cache->beyond || !has_shared(hierarchy) ||
+	    hierarchy->description.caches[last_cache(hierarchy)].inclusion == FM_INCLUSION_VICTIM)
+		return;
+	/* nothing beyond yet, or overtaken since */
+	if (stream->beyond >> page_lines_shift != line >> page_lines_shift ||
+	    (up ? stream->beyond < stream->ahead : stream->beyond > stream->ahead))
+		stream->beyond = stream->ahead;
+	for (int i = 0; i < 2; i++) {
+		uint64_t next = up ? stream->beyond + 1 : stream->beyond - 1;
+
+		if ((up ? next - line : line - next) > cache->distance + cache->beyond ||
+		    next >> page_lines_shift != line >> page_lines_shift)
+			return;
+		stream->beyond = next;
+		prefetch_beyond(hierarchy, core, level, next);
+	}
 }
 
 /* A demand access reached the cache with the prefetchers. */
@@ -358,13 +414,17 @@ void fm_hierarchy_train(struct fm_hierarchy *hierarchy, struct fm_simulated_core
 	stream->last = line;
 	if (stream->confidence < 3)
 		return;
-	/* two lines a time, until far enough ahead or at the end of the page */
+	/* two lines a time, until far enough ahead or at the end of the page; then into the last cache only */
 	for (int i = 0; i < 2; i++) {
 		uint64_t next = stream->ahead + (uint64_t)(int64_t)step;
 		uint64_t lead = step > 0 ? next - line : line - next;
 
-		if (lead > cache->distance || next >> page_lines_shift != line >> page_lines_shift)
+		if (next >> page_lines_shift != line >> page_lines_shift)
 			return;
+		if (lead > cache->distance) {
+			run_beyond(hierarchy, core, level, stream, line);
+			return;
+		}
 		stream->ahead = next;
 		prefetch_line(hierarchy, core, level, next);
 	}

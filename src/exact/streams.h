@@ -10,8 +10,9 @@ struct stream {
 	uint64_t last;
 	int direction;
 	unsigned confidence;
-	uint64_t ahead; /* the last line prefetched */
-	uint64_t used;  /* for replacement */
+	uint64_t ahead;  /* the last line prefetched */
+	uint64_t beyond; /* … into the last cache only */
+	uint64_t used;   /* for replacement */
 };
 
 struct fm_stream_table {

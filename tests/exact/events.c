@@ -161,14 +161,16 @@ static void defects_emerge_from_prefetching(void **state)
 	assert_true(value(&with, "UNC_H_REQUESTS:READS") == lines);
 	/* too few misses off the core; together with the hits, the lines that came */
 	assert_true(value(&without, miss) == lines);
-	assert_true(value(&with, miss) < 0.1 * lines);
+	assert_true(value(&with, miss) > 0.2 * lines && value(&with, miss) < 0.6 * lines);
+	print_message("off the core: hits %.0f, misses %.0f; L3 look-ups %.0f\n", value(&with, hit), value(&with, miss),
+	              value(&with, "UNC_C_LLC_LOOKUP:ANY"));
 	assert_near(value(&with, hit) + value(&with, miss), lines, 0.02 * lines);
 	/* L1's prefetcher asks L2 too, but only while loads wait for lower levels: none when the data is in L2 */
 	assert_true(value(&with, "L2_TRANS:DEMAND_DATA_RD") >
 	            1.01 * (double)(with.caches[1].load_hits + with.caches[1].load_misses));
 	assert_true(value(&within, "L2_TRANS:DEMAND_DATA_RD") == (128 << 10) / LINE);
 	/* L3 look-ups include what goes on to memory */
-	assert_near(value(&with, "UNC_C_LLC_LOOKUP:ANY"), lines, 0.02 * lines);
+	assert_true(value(&with, "UNC_C_LLC_LOOKUP:ANY") > lines && value(&without, "UNC_C_LLC_LOOKUP:ANY") == lines);
 	/* ownership hits are seen only where a prefetcher was first */
 	assert_true(value(&stores, "L2_RQSTS:RFO_HIT") > 0);
 	assert_true(value(&stores, "UNC_C_LLC_LOOKUP:DATA_READ") < value(&stores, "UNC_C_LLC_LOOKUP:ANY"));
