@@ -200,12 +200,22 @@ static unsigned private_last(const struct fm_core_timing *timing)
 	return timing->hierarchy->private_caches - 1;
 }
 
-static uint64_t memory_interval(const struct fm_core_timing *timing)
+/* Hundredths of cycles that a line takes at so many GB/s. */
+static uint64_t line_interval(const struct fm_core_timing *timing, double gbs)
+{
+	const struct fm_machine_description *description = &timing->hierarchy->description;
+
+	return (uint64_t)(100 * description->line_bytes * description->frequency_ghz / gbs);
+}
+
+static uint64_t memory_interval(const struct fm_core_timing *timing, bool remote)
 {
 	const struct fm_machine_description *description = &timing->hierarchy->description;
 	double gbs = description->memory_core_gbs > 0 ? description->memory_core_gbs : description->memory_gbs;
 
-	return (uint64_t)(100 * description->line_bytes * description->frequency_ghz / gbs);
+	if (remote && description->remote_core_gbs > 0)
+		gbs = description->remote_core_gbs;
+	return line_interval(timing, gbs);
 }
 
 /* The memory of a socket serves all that ask. The other socket's: with more than two, of the next one. */
@@ -216,11 +226,15 @@ static struct fm_bus *memory_bus(struct fm_core_timing *timing, bool remote)
 	return &timing->hierarchy->memory_buses[socket];
 }
 
-static uint64_t bus_cost(const struct fm_core_timing *timing)
+/* From when on the memory, and the link to it, can be had for so many lines. */
+static uint64_t take_buses(struct fm_core_timing *timing, bool remote, uint64_t now, uint64_t lines)
 {
 	const struct fm_machine_description *description = &timing->hierarchy->description;
 
-	return (uint64_t)(100 * description->line_bytes * description->frequency_ghz / description->memory_gbs);
+	if (remote && description->remote_gbs > 0)
+		now = fm_bus_take(&timing->hierarchy->link_buses[timing->core->socket], now,
+		                  lines * line_interval(timing, description->remote_gbs));
+	return fm_bus_take(memory_bus(timing, remote), now, lines * line_interval(timing, description->memory_gbs));
 }
 
 static struct coming *coming_at(struct fm_core_timing *timing, uint64_t line)
@@ -231,9 +245,7 @@ static struct coming *coming_at(struct fm_core_timing *timing, uint64_t line)
 /* When memory begins to deliver. */
 static uint64_t ask_memory(struct fm_core_timing *timing, bool remote, uint64_t now)
 {
-	uint64_t start = serve(&timing->memory_free, now, memory_interval(timing));
-
-	return fm_bus_take(memory_bus(timing, remote), start, bus_cost(timing));
+	return take_buses(timing, remote, serve(&timing->memory_free, now, memory_interval(timing, remote)), 1);
 }
 
 static unsigned memory_latency(const struct fm_core_timing *timing, bool remote)
@@ -329,6 +341,8 @@ static void charge_writes(struct fm_core_timing *timing, const struct fm_core_co
 {
 	const struct fm_machine_description *description = &timing->hierarchy->description;
 	unsigned last = private_last(timing);
+	uint64_t lines;
+	bool remote;
 
 	if (last)
 		timing->second_free += (after->caches[0].lines_written - before->caches[0].lines_written) *
@@ -338,10 +352,10 @@ static void charge_writes(struct fm_core_timing *timing, const struct fm_core_co
 		                      description->caches[last + 1].write_interval;
 	if (after->memory_writes == before->memory_writes)
 		return;
-	timing->memory_free += (after->memory_writes - before->memory_writes) * memory_interval(timing) *
-	                       description->memory_write_percent / 100;
-	fm_bus_take(memory_bus(timing, after->memory_writes_remote != before->memory_writes_remote), now,
-	            (after->memory_writes - before->memory_writes) * bus_cost(timing));
+	remote = after->memory_writes_remote != before->memory_writes_remote;
+	lines = after->memory_writes - before->memory_writes;
+	timing->memory_free += lines * memory_interval(timing, remote) * description->memory_write_percent / 100;
+	take_buses(timing, remote, now, lines);
 }
 
 /* One access at `now`. `demand` loads mark the pending cycles. */

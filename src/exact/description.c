@@ -61,6 +61,8 @@ static const struct key memory_keys[] = {
     {"gbs", KIND_REAL, MACHINE(memory_gbs), 0.01, 1e5, NULL, true},
     {"write_percent", KIND_WHOLE, MACHINE(memory_write_percent), 0, 1000, NULL, false},
     {"core_gbs", KIND_REAL, MACHINE(memory_core_gbs), 0.01, 1e5, NULL, false},
+    {"remote_gbs", KIND_REAL, MACHINE(remote_gbs), 0.01, 1e5, NULL, false},
+    {"remote_core_gbs", KIND_REAL, MACHINE(remote_core_gbs), 0.01, 1e5, NULL, false},
     {0},
 };
 

@@ -72,6 +72,8 @@ struct fm_machine_description {
 	unsigned memory_remote_latency; /* from another socket's memory */
 	double memory_gbs;              /* per socket */
 	double memory_core_gbs;         /* one core can draw; 0: as much as its queues allow */
+	double remote_gbs;              /* a socket can draw from the others; 0: no link between them limits it */
+	double remote_core_gbs;         /* … one core; 0: as from its own memory */
 	unsigned memory_write_percent;  /* what writing a line costs of the time that reading one takes */
 	struct fm_core_description core;
 };

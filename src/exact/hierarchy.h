@@ -101,6 +101,7 @@ struct fm_hierarchy {
 	bool cores_are_ours;
 	struct fm_array **shared;                             /* the last cache, by socket and group */
 	struct fm_bus memory_buses[FM_SIMULATED_SOCKETS_MAX]; /* for core timing */
+	struct fm_bus link_buses[FM_SIMULATED_SOCKETS_MAX];   /* from the other sockets */
 	struct fm_page_table *pages;
 	struct fm_line_table *lines; /* of lines that moved between cores */
 	uint64_t *pairs;             /* transfers from core to core, [from * core_count + to] */
