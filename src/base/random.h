@@ -2,6 +2,7 @@
 #ifndef FATHOM_BASE_RANDOM_H
 #define FATHOM_BASE_RANDOM_H
 
+#include <math.h>
 #include <stdint.h>
 
 struct fm_random {
@@ -41,6 +42,14 @@ static inline uint64_t fm_random_below(struct fm_random *random, uint64_t bound)
 static inline double fm_random_uniform(struct fm_random *random)
 {
 	return ((double)(fm_random_next(random) >> 11) + 0.5) / 9007199254740992.0;
+}
+
+/* Normal with mean 0 and standard deviation 1. */
+static inline double fm_random_normal(struct fm_random *random)
+{
+	double radius = sqrt(-2 * log(fm_random_uniform(random)));
+
+	return radius * cos(6.283185307179586 * fm_random_uniform(random));
 }
 
 #endif

@@ -613,7 +613,7 @@ int fm_stat_count_simulated(const struct fm_stat_request *request, const char *m
 			work = &stat->run->results->threads[i - 1].work;
 		}
 		for (unsigned k = 0; k < count; k++) {
-			const struct fm_truth truth = {work, &counts, &timing, smt};
+			const struct fm_truth truth = {.work = work, .counts = &counts, .timing = &timing, .smt = smt};
 			struct fm_figure figure = fm_simulated_value(events, chosen[k], &truth);
 			const char *name = fm_simulated_name(events, chosen[k]);
 			char value[48], thread[32] = "";

@@ -24,6 +24,7 @@ enum {
 	FLAG_FILL_FULL = 8,
 	FLAG_QUEUE_FULL = 16,
 	FLAG_STORES_FULL = 32,
+	FLAGS = 6,
 };
 
 /* What happens in one cycle. */
@@ -56,6 +57,9 @@ struct fm_core_timing {
 	struct fm_timing_counts counts;
 	struct cycle *ring;
 	uint64_t accounted; /* cycles before this one are in the counts */
+	struct marked {
+		uint64_t from, to;
+	} marked[FLAGS]; /* the last range of cycles with a flag, by its bit */
 
 	uint64_t issue_cycle;
 	unsigned issued; /* in that cycle */
@@ -111,6 +115,16 @@ static struct cycle *cycle_at(struct fm_core_timing *timing, uint64_t cycle)
 
 static void mark(struct fm_core_timing *timing, uint64_t from, uint64_t to, uint8_t flag)
 {
+	struct marked *marked = &timing->marked[__builtin_ctz(flag)];
+
+	/* many loads are outstanding at once: what an earlier one has marked is marked */
+	if (from >= marked->from && from <= marked->to) {
+		from = marked->to;
+		if (to > marked->to)
+			marked->to = to;
+	} else if (to > marked->to) {
+		*marked = (struct marked){from, to};
+	}
 	if (from < timing->accounted)
 		from = timing->accounted;
 	if (to > timing->accounted + RING_CYCLES)
@@ -335,9 +349,27 @@ struct fetched {
 	uint64_t translation;
 };
 
+/* Of the counts, those that say that an access took more than its time. */
+struct extras {
+	uint64_t tlb_misses[FM_SIMULATED_TLBS_MAX];
+	uint64_t first_written, last_written, memory_writes, memory_writes_remote;
+};
+
+static struct extras extras_of(const struct fm_core_timing *timing)
+{
+	const struct fm_core_counts *counts = &timing->core->counts;
+	struct extras extras = {.first_written = counts->caches[0].lines_written,
+	                        .last_written = counts->caches[private_last(timing)].lines_written,
+	                        .memory_writes = counts->memory_writes,
+	                        .memory_writes_remote = counts->memory_writes_remote};
+
+	memcpy(extras.tlb_misses, counts->tlb_misses, sizeof(extras.tlb_misses));
+	return extras;
+}
+
 /* Lines written back take their share of the bandwidth of where they go. */
-static void charge_writes(struct fm_core_timing *timing, const struct fm_core_counts *after,
-                          const struct fm_core_counts *before, uint64_t now)
+static void charge_writes(struct fm_core_timing *timing, const struct extras *after, const struct extras *before,
+                          uint64_t now)
 {
 	const struct fm_machine_description *description = &timing->hierarchy->description;
 	unsigned last = private_last(timing);
@@ -345,11 +377,11 @@ static void charge_writes(struct fm_core_timing *timing, const struct fm_core_co
 	bool remote;
 
 	if (last)
-		timing->second_free += (after->caches[0].lines_written - before->caches[0].lines_written) *
-		                       description->caches[1].write_interval;
+		timing->second_free +=
+		    (after->first_written - before->first_written) * description->caches[1].write_interval;
 	if (last + 1 < description->cache_count)
-		timing->third_free += (after->caches[last].lines_written - before->caches[last].lines_written) *
-		                      description->caches[last + 1].write_interval;
+		timing->third_free +=
+		    (after->last_written - before->last_written) * description->caches[last + 1].write_interval;
 	if (after->memory_writes == before->memory_writes)
 		return;
 	remote = after->memory_writes_remote != before->memory_writes_remote;
@@ -358,25 +390,42 @@ static void charge_writes(struct fm_core_timing *timing, const struct fm_core_co
 	take_buses(timing, remote, now, lines);
 }
 
+/* The caches' side of an access; ret_translation is what finding the page cost. */
+static unsigned look_up(struct fm_core_timing *timing, const struct fm_memory_access *access, uint64_t now,
+                        uint64_t *ret_translation)
+{
+	const struct fm_machine_description *description = &timing->hierarchy->description;
+	struct extras before, after;
+	unsigned served;
+
+	*ret_translation = 0;
+	/* nothing but a count changes then */
+	if (access->access != FM_ACCESS_STORE_NONTEMPORAL &&
+	    fm_hierarchy_hit(timing->core, access->address, access->bytes, access->access == FM_ACCESS_STORE))
+		return 0;
+	before = extras_of(timing);
+	served = timing->hierarchy->access_slowly(timing->hierarchy, timing->core, access->address, access->bytes,
+	                                          (enum fm_access)access->access);
+	after = extras_of(timing);
+	for (unsigned i = 0; i < description->tlb_count; i++)
+		if (after.tlb_misses[i] != before.tlb_misses[i])
+			*ret_translation += description->tlbs[i].penalty;
+	charge_writes(timing, &after, &before, now);
+	return served;
+}
+
 /* One access at `now`. `demand` loads mark the pending cycles. */
 static struct fetched access_memory(struct fm_core_timing *timing, struct fm_memory_access *access, uint64_t now)
 {
 	const struct fm_machine_description *description = &timing->hierarchy->description;
-	struct fm_core_counts *counts = &timing->core->counts;
 	uint64_t line = access->address >> timing->hierarchy->line_shift;
-	struct fm_core_counts before = *counts;
 	bool load = access->access == FM_ACCESS_LOAD;
 	struct fetched fetched = {0};
 	struct slot *slot;
 	uint64_t begin, asked;
 
-	fetched.served = fm_hierarchy_access(timing->hierarchy, timing->core, access->address, access->bytes,
-	                                     (enum fm_access)access->access);
+	fetched.served = look_up(timing, access, now, &fetched.translation);
 	access->served = (uint8_t)fetched.served;
-	for (unsigned i = 0; i < description->tlb_count; i++)
-		if (counts->tlb_misses[i] != before.tlb_misses[i])
-			fetched.translation += description->tlbs[i].penalty;
-	charge_writes(timing, counts, &before, now);
 	now += fetched.translation;
 	/* a line already on its way is waited for; a hit in the first cache is one that has arrived */
 	slot = find_line(timing->fill_buffers, timing->shape->fill_buffers, line, now);

@@ -101,7 +101,7 @@ static void evaluate_quantities(const struct fm_truth *truth, double *plain, dou
 
 /* Formulas, as steps of a stack machine */
 
-enum operation { PUSH_NUMBER, PUSH_PLAIN, PUSH_CACHE, ADD, SUBTRACT, MULTIPLY, DIVIDE, MINIMUM, MAXIMUM, NEGATE };
+enum operation { PUSH_NUMBER, PUSH_PLAIN, PUSH_CACHE, ADD, SUBTRACT, MULTIPLY, DIVIDE, MINIMUM, MAXIMUM, NOISE, NEGATE };
 
 struct step {
 	enum operation operation;
@@ -114,6 +114,7 @@ struct event {
 	struct step steps[STEPS_MAX];
 	unsigned step_count;
 	bool needs_timing;
+	bool noisy;
 };
 
 struct fm_simulated_events {
@@ -187,7 +188,11 @@ static bool operand(struct reader *reader)
 {
 	char name[NAME];
 	size_t length;
-	bool minimum;
+	static const struct {
+		const char *name;
+		enum operation operation;
+	} functions[] = {{"min", MINIMUM}, {"max", MAXIMUM}, {"noisy", NOISE}};
+	unsigned which = 0;
 	char *end;
 
 	blanks(reader);
@@ -208,13 +213,15 @@ static bool operand(struct reader *reader)
 		return problem(reader, "a quantity or number is missing at", reader->at);
 	snprintf(name, sizeof(name), "%.*s", (int)length, reader->at);
 	reader->at += length;
-	minimum = !strcmp(name, "min");
-	if (!minimum && strcmp(name, "max") != 0)
+	while (which < 3 && strcmp(name, functions[which].name) != 0)
+		which++;
+	if (which == 3)
 		return quantity(reader, name);
-	return (take(reader, '(') || problem(reader, "min and max take (a, b)", NULL)) && sum(reader) &&
-	       (take(reader, ',') || problem(reader, "min and max take (a, b)", NULL)) && sum(reader) &&
+	reader->event->noisy |= functions[which].operation == NOISE;
+	return (take(reader, '(') || problem(reader, "min, max and noisy take (a, b)", NULL)) && sum(reader) &&
+	       (take(reader, ',') || problem(reader, "min, max and noisy take (a, b)", NULL)) && sum(reader) &&
 	       (take(reader, ')') || problem(reader, "a parenthesis is not closed", NULL)) &&
-	       emit(reader, (struct step){.operation = minimum ? MINIMUM : MAXIMUM});
+	       emit(reader, (struct step){.operation = functions[which].operation});
 }
 
 static bool product(struct reader *reader)
@@ -245,7 +252,8 @@ static bool sum(struct reader *reader)
 	}
 }
 
-static double run(const struct event *event, const double *plain, double (*cache)[PER_CACHE])
+static double run(const struct event *event, const double *plain, double (*cache)[PER_CACHE],
+                  struct fm_random *random)
 {
 	double stack[STEPS_MAX + 1] = {0};
 	unsigned top = 0;
@@ -275,6 +283,8 @@ static double run(const struct event *event, const double *plain, double (*cache
 		                 : step->operation == MULTIPLY ? stack[top - 1] * right
 		                 : step->operation == DIVIDE   ? (right != 0 ? stack[top - 1] / right : 0)
 		                 : step->operation == MINIMUM  ? fmin(stack[top - 1], right)
+		                 : step->operation == NOISE
+		                     ? stack[top - 1] * (1 + (random ? right * fm_random_normal(random) : 0))
 		                                               : fmax(stack[top - 1], right);
 	}
 	return top ? stack[top - 1] : 0;
@@ -408,6 +418,16 @@ const char *fm_simulated_description(const struct fm_simulated_events *events, u
 	return events->events[index].description;
 }
 
+bool fm_simulated_is_noisy(const struct fm_simulated_events *events, unsigned index)
+{
+	return events->events[index].noisy;
+}
+
+bool fm_simulated_is_uncore(const struct fm_simulated_events *events, unsigned index)
+{
+	return !strncasecmp(events->events[index].name, "UNC_", 4);
+}
+
 bool fm_simulated_matches(const struct fm_simulated_events *events, unsigned index, const char *pattern)
 {
 	return fm_text_has_words(pattern, events->events[index].name, events->events[index].description);
@@ -449,6 +469,6 @@ struct fm_figure fm_simulated_value(const struct fm_simulated_events *events, un
 	if (event->needs_timing && (!truth->timing || !truth->timing->cycles))
 		return fm_figure_unavailable("it counts cycles, which need --timing");
 	evaluate_quantities(truth, plain, cache);
-	value = fmax(run(event, plain, cache), 0);
+	value = fmax(run(event, plain, cache, truth->random), 0);
 	return fm_figure_make(value, value, value, "events", FM_ORIGIN_simulated, "exact", 1);
 }

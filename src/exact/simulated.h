@@ -5,11 +5,13 @@
        MEM_LOAD_UOPS_RETIRED:L2_HIT = L2.load_hits
            what it says it counts, and what it does
 
-   Formulas have + - * /, parentheses, numbers, min(a, b) and max(a, b). */
+   Formulas have + - * /, parentheses, numbers, min(a, b), max(a, b), and noisy(a, b): a with a relative standard
+   deviation of b. Events whose names begin with UNC_ are counted for a socket as a whole. */
 #ifndef FATHOM_EXACT_SIMULATED_H
 #define FATHOM_EXACT_SIMULATED_H
 
 #include "base/figure.h"
+#include "base/random.h"
 #include "exact/core.h"
 #include "exact/description.h"
 #include "exact/hierarchy.h"
@@ -29,6 +31,10 @@ const char *fm_simulated_name(const struct fm_simulated_events *events, unsigned
 const char *fm_simulated_formula(const struct fm_simulated_events *events, unsigned index);
 const char *fm_simulated_description(const struct fm_simulated_events *events, unsigned index);
 
+/* Does its formula have noise? Is it counted for the socket? */
+bool fm_simulated_is_noisy(const struct fm_simulated_events *events, unsigned index);
+bool fm_simulated_is_uncore(const struct fm_simulated_events *events, unsigned index);
+
 /* All words of the pattern occur in its name or description. */
 bool fm_simulated_matches(const struct fm_simulated_events *events, unsigned index, const char *pattern);
 
@@ -42,6 +48,7 @@ struct fm_truth {
 	const struct fm_core_counts *counts;
 	const struct fm_timing_counts *timing; /* NULL without core timing */
 	bool smt;                              /* threads shared a core */
+	struct fm_random *random;              /* for noisy events; NULL: no noise */
 };
 
 /* The count; not available when the formula needs cycles and there are none. */

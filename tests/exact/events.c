@@ -262,7 +262,7 @@ static void mistakes_are_refused(void **state)
 	    {"A = L9.load_hits", "no quantity \"L9.load_hits\""},
 	    {"A = L1.nonsense", "no quantity"},
 	    {"A = loads loads", "does not belong here"},
-	    {"A = min(loads)", "min and max take (a, b)"},
+	    {"A = min(loads)", "min, max and noisy take (a, b)"},
 	    {"A: loads", "NAME = formula"},
 	    {"A = loads\nA = stores", "x:2: A is there already"},
 	    {"    a description of nothing", "comes after its event"},

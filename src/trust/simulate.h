@@ -1,0 +1,34 @@
+/* The benchmark matrix on a simulated machine: one simulation of each run gives all events. */
+#ifndef FATHOM_TRUST_SIMULATE_H
+#define FATHOM_TRUST_SIMULATE_H
+
+#include "exact/simulated.h"
+#include "trust/plan.h"
+
+struct fm_simulate_options {
+	unsigned repeats; /* of events that are declared noisy; the others are the same each time */
+	uint64_t seed;    /* of the noise */
+	unsigned jobs;    /* runs at once; 0: as many as there are processors */
+	const volatile bool *interrupted;
+	void (*progress)(void *context, const char *what, double share, double seconds_left);
+	void *progress_context;
+};
+
+/* What is certain of one run. */
+struct fm_simulated_run {
+	struct fm_core_counts own, socket;
+	struct fm_timing_counts own_timing, socket_timing;
+	struct fm_work own_work, socket_work;
+	double own_atoms[FM_ATOMS_MAX], socket_atoms[FM_ATOMS_MAX]; /* the plan's, with cycles and instructions */
+	double seconds;
+};
+
+int fm_simulate_run(const struct fm_machine_description *machine, const struct fm_plan *plan,
+                    const struct fm_plan_entry *entry, struct fm_simulated_run *ret_run, struct fm_error *error);
+
+/* All of the plan. -EINTR when interrupted. */
+int fm_simulate_matrix(const struct fm_machine_description *machine, const struct fm_plan *plan,
+                       const struct fm_simulated_events *events, const struct fm_simulate_options *options,
+                       struct fm_matrix **ret_matrix, struct fm_error *error);
+
+#endif
