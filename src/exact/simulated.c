@@ -101,7 +101,19 @@ static void evaluate_quantities(const struct fm_truth *truth, double *plain, dou
 
 /* Formulas, as steps of a stack machine */
 
-enum operation { PUSH_NUMBER, PUSH_PLAIN, PUSH_CACHE, ADD, SUBTRACT, MULTIPLY, DIVIDE, MINIMUM, MAXIMUM, NOISE, NEGATE };
+enum operation {
+	PUSH_NUMBER,
+	PUSH_PLAIN,
+	PUSH_CACHE,
+	ADD,
+	SUBTRACT,
+	MULTIPLY,
+	DIVIDE,
+	MINIMUM,
+	MAXIMUM,
+	NOISE,
+	NEGATE
+};
 
 struct step {
 	enum operation operation;
@@ -252,8 +264,7 @@ static bool sum(struct reader *reader)
 	}
 }
 
-static double run(const struct event *event, const double *plain, double (*cache)[PER_CACHE],
-                  struct fm_random *random)
+static double run(const struct event *event, const double *plain, double (*cache)[PER_CACHE], struct fm_random *random)
 {
 	double stack[STEPS_MAX + 1] = {0};
 	unsigned top = 0;
@@ -285,7 +296,7 @@ static double run(const struct event *event, const double *plain, double (*cache
 		                 : step->operation == MINIMUM  ? fmin(stack[top - 1], right)
 		                 : step->operation == NOISE
 		                     ? stack[top - 1] * (1 + (random ? right * fm_random_normal(random) : 0))
-		                                               : fmax(stack[top - 1], right);
+		                     : fmax(stack[top - 1], right);
 	}
 	return top ? stack[top - 1] : 0;
 }

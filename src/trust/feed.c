@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-/* What a kernel does with one vector of each stream, in instructions: l load, s store, n non-temporal store, m multiply;
-   M multiply, A add and F fused multiply-add with an operand in memory. The letter after an access is its stream.
-   Narrow instruction sets have no fused operations. */
+/* What a kernel does with one vector of each stream, in instructions: l load, s store, n non-temporal store, m
+   multiply; M multiply, A add and F fused multiply-add with an operand in memory. The letter after an access is its
+   stream. Narrow instruction sets have no fused operations. */
 static const struct {
 	enum fm_stream_kernel_index kernel;
 	const char *narrow, *wide;
@@ -38,9 +38,12 @@ static const struct {
 	bool accesses;
 	enum fm_access access;
 } operations[] = {
-    {'l', FM_UNIT_NONE, 0, true, FM_ACCESS_LOAD},    {'s', FM_UNIT_NONE, 0, true, FM_ACCESS_STORE},
-    {'n', FM_UNIT_NONE, 0, true, FM_ACCESS_STORE_NONTEMPORAL}, {'m', FM_UNIT_ANY, 5, false, FM_ACCESS_LOAD},
-    {'M', FM_UNIT_ANY, 5, true, FM_ACCESS_LOAD},     {'A', FM_UNIT_ANY, 3, true, FM_ACCESS_LOAD},
+    {'l', FM_UNIT_NONE, 0, true, FM_ACCESS_LOAD},
+    {'s', FM_UNIT_NONE, 0, true, FM_ACCESS_STORE},
+    {'n', FM_UNIT_NONE, 0, true, FM_ACCESS_STORE_NONTEMPORAL},
+    {'m', FM_UNIT_ANY, 5, false, FM_ACCESS_LOAD},
+    {'M', FM_UNIT_ANY, 5, true, FM_ACCESS_LOAD},
+    {'A', FM_UNIT_ANY, 3, true, FM_ACCESS_LOAD},
     {'F', FM_UNIT_ANY, 5, true, FM_ACCESS_LOAD},
 };
 
@@ -88,7 +91,8 @@ void fm_feed_block(struct fm_core_timing *timing, const struct fm_stream_kernel 
 
 	for (unsigned offset = 0; offset < FM_BLOCK_BYTES; offset += bytes, index++)
 		for (const char *letter = body; *letter;)
-			letter += feed_letter(timing, letter, ROTATING + index % REGISTERS_ROTATING, bytes, offset, streams);
+			letter +=
+			    feed_letter(timing, letter, ROTATING + index % REGISTERS_ROTATING, bytes, offset, streams);
 	for (unsigned stream = 0; stream < kernel->streams; stream++) {
 		const struct fm_instruction advance = {.reads = REGISTER(BASE + stream),
 		                                       .writes = REGISTER(BASE + stream) | REGISTER(FLAGS),

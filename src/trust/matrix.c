@@ -201,7 +201,7 @@ struct reader {
 	struct row {
 		unsigned run, repeat;
 		double *counts;
-	} *rows;
+	} * rows;
 	unsigned row_count, row_capacity;
 	struct fm_error *error;
 };

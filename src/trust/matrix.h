@@ -23,16 +23,16 @@ struct fm_run {
 	enum fm_run_kind kind;
 	char kernel[24];
 	char isa[12];
-	char level[12]; /* where the data is */
-	unsigned cores; /* that run */
-	bool remote;    /* the memory is the other socket's */
-	bool smt;       /* threads share a core */
-	unsigned step;  /* lines per step of a handover, multiplications of a chase; else 0 */
+	char level[12];  /* where the data is */
+	unsigned cores;  /* that run */
+	bool remote;     /* the memory is the other socket's */
+	bool smt;        /* threads share a core */
+	unsigned step;   /* lines per step of a handover, multiplications of a chase; else 0 */
 	unsigned thread; /* whose counts these are, of runs that are listed for several */
 	double seconds;
 	uint64_t known, known_socket; /* atoms whose truth is known, one bit each */
-	double own[FM_ATOMS_MAX];    /* of the core whose counters are read */
-	double socket[FM_ATOMS_MAX]; /* of all cores of its socket */
+	double own[FM_ATOMS_MAX];     /* of the core whose counters are read */
+	double socket[FM_ATOMS_MAX];  /* of all cores of its socket */
 };
 
 struct fm_event_column {

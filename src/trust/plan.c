@@ -6,7 +6,11 @@
 
 #include "trust/feed.h"
 
-enum { LINES_PER_BLOCK = FM_BLOCK_BYTES / FM_LINE_BYTES, ELEMENTS_PER_BLOCK = FM_BLOCK_BYTES / 8, HANDOVER_MOST = 1024 };
+enum {
+	LINES_PER_BLOCK = FM_BLOCK_BYTES / FM_LINE_BYTES,
+	ELEMENTS_PER_BLOCK = FM_BLOCK_BYTES / 8,
+	HANDOVER_MOST = 1024
+};
 
 struct builder {
 	const struct fm_machine_description *machine;
@@ -51,7 +55,8 @@ static uint64_t data_bytes(const struct builder *builder, unsigned level, unsign
 	if (level < machine->cache_count)
 		bytes = machine->caches[level].bytes / machine->caches[level].shared_by / 2;
 	else
-		bytes = 2 * last->bytes * (last->shared_by > 1 ? (machine->cores + last->shared_by - 1) / last->shared_by : 1) /
+		bytes = 2 * last->bytes *
+		        (last->shared_by > 1 ? (machine->cores + last->shared_by - 1) / last->shared_by : 1) /
 		        (last->shared_by > 1 ? cores : 1);
 	if (level && level == machine->cache_count && last->shared_by > 1 && machine->cache_count > 1)
 		above = machine->caches[machine->cache_count - 2].bytes;
@@ -210,8 +215,7 @@ static void add_handover(struct builder *builder, unsigned lines, bool remote, b
 	entry->level = 0;
 	entry->blocks = (uint64_t)lines * FM_HANDOVER_STEPS;
 	entry->bytes = entry->blocks * builder->machine->line_bytes;
-	entry->run = (struct fm_run){
-	    .kind = FM_RUN_handover, .cores = 2, .remote = remote, .smt = smt, .step = lines};
+	entry->run = (struct fm_run){.kind = FM_RUN_handover, .cores = 2, .remote = remote, .smt = smt, .step = lines};
 	snprintf(entry->run.kernel, sizeof(entry->run.kernel), "consume");
 	snprintf(entry->run.isa, sizeof(entry->run.isa), "scalar");
 	snprintf(entry->run.level, sizeof(entry->run.level), "core");

@@ -46,7 +46,9 @@ static void add_quantity(struct fm_quantities *all, const char *name, const char
 
 static const char *place_name(const struct fm_quantities *all, unsigned place)
 {
-	return place < fm_place_memory(all) ? all->caches[place + 1] : place == fm_place_memory(all) ? "memory" : "remote";
+	return place < fm_place_memory(all)    ? all->caches[place + 1]
+	       : place == fm_place_memory(all) ? "memory"
+	                                       : "remote";
 }
 
 static void build_atoms(struct fm_quantities *all)
@@ -69,11 +71,12 @@ static void build_atoms(struct fm_quantities *all)
 			         place > fm_place_memory(all) ? " memory" : "");
 			all->lines[place][cause] = add_atom(all, name, words, causes[cause].kind);
 		}
-	all->nontemporal[0] = add_atom(all, "memory.nontemporal", "lines stored past the caches", "non-temporal stores");
+	all->nontemporal[0] =
+	    add_atom(all, "memory.nontemporal", "lines stored past the caches", "non-temporal stores");
 	all->nontemporal[1] = all->nontemporal[0];
 	if (all->remote)
-		all->nontemporal[1] =
-		    add_atom(all, "remote.nontemporal", "lines stored past the caches to remote memory", "non-temporal stores");
+		all->nontemporal[1] = add_atom(all, "remote.nontemporal",
+		                               "lines stored past the caches to remote memory", "non-temporal stores");
 	all->flops = add_atom(all, "flops", "floating point operations", "floating point operations");
 	all->vector_calculations =
 	    add_atom(all, "vector_calculations", "arithmetic on 256 bits and more", "wide arithmetic");
@@ -144,8 +147,8 @@ static void build_quantities(struct fm_quantities *all)
 	add_quantity(all, "memory.writes", "lines written to memory", written(all, memory, last) | nontemporal, line);
 	add_quantity(all, "memory.written_back", "lines written back to memory", written(all, memory, last), line);
 	add_quantity(all, "memory.nontemporal", "lines stored past the caches", nontemporal, line);
-	add_quantity(all, "memory.ownership", "lines read from memory for ownership", delivered(all, memory, last, true),
-	             line);
+	add_quantity(all, "memory.ownership", "lines read from memory for ownership",
+	             delivered(all, memory, last, true), line);
 	if (all->remote) {
 		add_quantity(all, "memory.reads_local", "lines read from local memory",
 		             delivered(all, memory, memory, false), line);
@@ -172,10 +175,9 @@ static void build_quantities(struct fm_quantities *all)
 	add_quantity(all, "cycles", "core cycles", bit(all->cycles), 0);
 	add_quantity(all, "transfers", "changed lines from cores of the same socket", bit(all->transfers[0]), line);
 	if (all->remote) {
-		add_quantity(all, "transfers_remote", "changed lines from cores of other sockets", bit(all->transfers[1]),
-		             line);
-		add_quantity(all, "transfers_all", "changed lines from other cores",
-		             transfers, line);
+		add_quantity(all, "transfers_remote", "changed lines from cores of other sockets",
+		             bit(all->transfers[1]), line);
+		add_quantity(all, "transfers_all", "changed lines from other cores", transfers, line);
 	}
 }
 

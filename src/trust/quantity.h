@@ -1,5 +1,5 @@
-/* What really happened in a benchmark run, as numbers whose truth is known from the kernel: atoms, the finest parts that
-   can be told apart, and quantities, sums of atoms that an event may honestly count.
+/* What really happened in a benchmark run, as numbers whose truth is known from the kernel: atoms, the finest parts
+   that can be told apart, and quantities, sums of atoms that an event may honestly count.
 
    Atoms are places times causes: lines that a cache delivered for loads in order (which prefetchers see coming) or at
    random, for ownership before a store, lines written back; accesses by width; arithmetic; transfers between cores. A
@@ -13,9 +13,9 @@
 #include "exact/description.h"
 
 enum {
-	FM_WIDTHS = 4,       /* accesses of 8, 16, 32, 64 bytes */
-	FM_PLACES_MAX = 5,   /* who delivers lines to the first cache: caches below it, memory, remote memory */
-	FM_ATOMS_MAX = 48,   /* atoms of a machine; a set of them is a word of bits */
+	FM_WIDTHS = 4,     /* accesses of 8, 16, 32, 64 bytes */
+	FM_PLACES_MAX = 5, /* who delivers lines to the first cache: caches below it, memory, remote memory */
+	FM_ATOMS_MAX = 48, /* atoms of a machine; a set of them is a word of bits */
 	FM_QUANTITIES_MAX = 64,
 };
 
@@ -49,16 +49,16 @@ struct fm_quantities {
 
 	/* indices of atoms */
 	unsigned loads[FM_WIDTHS], stores[FM_WIDTHS];
-	unsigned place_count;                            /* caches below the first, memory, remote memory */
-	unsigned lines[FM_PLACES_MAX][FM_CAUSE_COUNT];   /* [place][cause] */
-	unsigned nontemporal[2];                         /* lines past the caches to local and remote memory */
+	unsigned place_count;                          /* caches below the first, memory, remote memory */
+	unsigned lines[FM_PLACES_MAX][FM_CAUSE_COUNT]; /* [place][cause] */
+	unsigned nontemporal[2];                       /* lines past the caches to local and remote memory */
 	unsigned flops, vector_calculations, instructions, cycles;
 	unsigned transfers[2]; /* of changed lines within and between sockets */
 };
 
 /* For a machine with these caches. */
-void fm_quantities_build(struct fm_quantities *quantities, unsigned cache_count,
-                         const char (*names)[12], bool remote, unsigned line_bytes);
+void fm_quantities_build(struct fm_quantities *quantities, unsigned cache_count, const char (*names)[12], bool remote,
+                         unsigned line_bytes);
 
 /* Index, or -1. */
 int fm_quantity_find(const struct fm_quantities *quantities, const char *name);

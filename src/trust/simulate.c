@@ -134,8 +134,7 @@ static void run_workers(struct simulation *simulation, unsigned first)
 static void fill_caches(struct simulation *simulation, unsigned first)
 {
 	const struct fm_plan_entry *entry = simulation->entry;
-	uint64_t length =
-	    entry->kernel ? simulation->workers[first].stream_bytes / FM_BLOCK_BYTES : simulation->lines;
+	uint64_t length = entry->kernel ? simulation->workers[first].stream_bytes / FM_BLOCK_BYTES : simulation->lines;
 
 	for (uint64_t at = 0; at < length; at++)
 		for (unsigned i = first; i < simulation->count; i++) {
@@ -144,8 +143,8 @@ static void fill_caches(struct simulation *simulation, unsigned first)
 
 			if (!entry->kernel) {
 				fm_hierarchy_access(simulation->hierarchy, worker->core,
-				                    worker->streams[0] +
-				                        (uint64_t)simulation->order[at] * simulation->machine->line_bytes,
+				                    worker->streams[0] + (uint64_t)simulation->order[at] *
+				                                             simulation->machine->line_bytes,
 				                    8, FM_ACCESS_LOAD);
 				continue;
 			}
@@ -337,8 +336,7 @@ static int simulate(struct simulation *simulation, struct fm_simulated_run *run,
 	int r = 0;
 
 	for (unsigned i = 0; !r && i < entry->run.cores && i < CORES_MAX; i++)
-		r = add_worker(simulation,
-		               entry->run.kind == FM_RUN_handover && i ? other : i, error);
+		r = add_worker(simulation, entry->run.kind == FM_RUN_handover && i ? other : i, error);
 	if (r)
 		return r;
 	if (entry->run.remote && entry->run.kind != FM_RUN_handover)
@@ -452,7 +450,10 @@ static int run_all(struct pool *pool)
 	enum { JOBS_MAX = 64 };
 	pthread_t threads[JOBS_MAX];
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	unsigned jobs = pool->options->jobs ? pool->options->jobs : processors > 0 ? (unsigned)processors : 1, started = 0;
+	unsigned jobs = pool->options->jobs ? pool->options->jobs
+	                : processors > 0    ? (unsigned)processors
+	                                    : 1,
+	         started = 0;
 
 	pool->began = fm_clock_now();
 	while (started + 1 < jobs && started < JOBS_MAX && !pthread_create(&threads[started], NULL, work, pool))

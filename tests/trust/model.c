@@ -98,8 +98,8 @@ static void model_is_what_happens(void **state)
 					worst = off;
 				if (off > limit)
 					fail_msg("%s: %s of the %s is %.0f, simulated %lu\n", entry->run.name,
-					            pairs[k].name, socket ? "socket" : "core", truth,
-					            (unsigned long)pairs[k].counted);
+					         pairs[k].name, socket ? "socket" : "core", truth,
+					         (unsigned long)pairs[k].counted);
 			}
 		}
 	}

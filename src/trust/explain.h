@@ -1,0 +1,10 @@
+/* The best combination of atoms for an event that no simple story fits. */
+#ifndef FATHOM_TRUST_EXPLAIN_H
+#define FATHOM_TRUST_EXPLAIN_H
+
+#include "trust/stories.h"
+
+void fm_explain(const struct fm_matrix *matrix, unsigned event, const struct fm_evidence *evidence,
+                struct fm_judgement *judgement);
+
+#endif
