@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exact/parts.h"
+
 enum {
 	REGISTERS = 64,
 	/* cycles that may lie between the next instruction to issue and the last to retire: the window times the
@@ -62,7 +64,8 @@ struct fm_core_timing {
 	} marked[FLAGS]; /* the last range of cycles with a flag, by its bit */
 
 	uint64_t issue_cycle;
-	unsigned issued; /* in that cycle */
+	uint64_t access_cycle; /* of the access under way */
+	unsigned issued;       /* in that cycle */
 	uint64_t retire_cycle;
 	unsigned retired;
 	uint64_t ready[REGISTERS];
@@ -330,6 +333,14 @@ static bool on_prefetch(void *context, uint64_t line, unsigned level, unsigned s
 	return true;
 }
 
+/* Is a line that was prefetched into the second cache still on its way there? */
+static bool is_coming(void *context, uint64_t line)
+{
+	struct fm_core_timing *timing = context;
+
+	return find_line(timing->super_queue, timing->shape->super_queue, line, timing->access_cycle);
+}
+
 static void send_prefetches(struct fm_core_timing *timing, uint64_t now)
 {
 	uint64_t queued;
@@ -403,6 +414,7 @@ static unsigned look_up(struct fm_core_timing *timing, const struct fm_memory_ac
 	if (access->access != FM_ACCESS_STORE_NONTEMPORAL &&
 	    fm_hierarchy_hit(timing->core, access->address, access->bytes, access->access == FM_ACCESS_STORE))
 		return 0;
+	timing->access_cycle = now;
 	before = extras_of(timing);
 	served = timing->hierarchy->access_slowly(timing->hierarchy, timing->core, access->address, access->bytes,
 	                                          (enum fm_access)access->access);
@@ -468,6 +480,12 @@ static struct fetched access_memory(struct fm_core_timing *timing, struct fm_mem
 			fetched.served = coming->served;
 			if (load)
 				mark(timing, begin, fetched.ready, FLAG_SECOND_MISS);
+			/* to the first cache's prefetcher, a load that waits for lower levels like any other */
+			if (load && description->caches[0].next && timing->hierarchy->prefetch &&
+			    !timing->hierarchy->concurrent) {
+				timing->access_cycle = begin;
+				fm_hierarchy_ask_next(timing->hierarchy, timing->core, line);
+			}
 		}
 	} else {
 		uint64_t queued;
@@ -696,8 +714,10 @@ void fm_core_timing_destroy(struct fm_core_timing *timing)
 {
 	if (!timing)
 		return;
-	if (timing->core && timing->core->prefetch_context == timing)
+	if (timing->core && timing->core->prefetch_context == timing) {
 		timing->core->on_prefetch = NULL;
+		timing->core->is_coming = NULL;
+	}
 	free(timing->ring);
 	free(timing->window);
 	free(timing->load_buffers);
@@ -730,6 +750,7 @@ int fm_core_timing_create(struct fm_hierarchy *hierarchy, unsigned core, struct 
 		return fm_error_set(error, ENOMEM, "not enough memory for the timing of core %u", core);
 	}
 	timing->core->on_prefetch = on_prefetch;
+	timing->core->is_coming = is_coming;
 	timing->core->prefetch_context = timing;
 	*ret_timing = timing;
 	return 0;

@@ -272,9 +272,16 @@ static bool held_by_others(struct fm_hierarchy *hierarchy, const struct fm_simul
 	return false;
 }
 
+static void count_request(struct fm_simulated_core *core, unsigned level, bool store)
+{
+	core->counts.caches[level].prefetch_requests++;
+	core->counts.caches[level].prefetch_requests_ownership += store;
+}
+
 /* Bring a line into a private cache ahead of its use. A copy elsewhere is left alone: prefetchers do not fight for
    lines. */
-static void prefetch_line(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level, uint64_t line)
+static void prefetch_line(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level, uint64_t line,
+                          bool store)
 {
 	unsigned last = last_cache(hierarchy);
 
@@ -291,7 +298,8 @@ static void prefetch_line(struct fm_hierarchy *hierarchy, struct fm_simulated_co
 	}
 	touch_page(hierarchy, core, line >> (hierarchy->page_shift - hierarchy->line_shift));
 	core->counts.caches[level].lines_prefetch++;
-	core->counts.caches[level].prefetch_requests++;
+	core->counts.caches[level].lines_prefetch_ownership += store;
+	count_request(core, level, store);
 	if (has_shared(hierarchy)) {
 		uint64_t *set = fm_array_set(core->arrays[last], line);
 		uint64_t *below = fm_array_find_in(core->arrays[last], set, line);
@@ -319,12 +327,12 @@ static void prefetch_line(struct fm_hierarchy *hierarchy, struct fm_simulated_co
 
 /* Ask the last cache to have a line. */
 static void prefetch_beyond(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
-                            uint64_t line)
+                            uint64_t line, bool store)
 {
 	unsigned last = last_cache(hierarchy);
 	bool remote;
 
-	core->counts.caches[level].prefetch_requests++;
+	count_request(core, level, store);
 	if (fm_array_peek(core->arrays[last], line) || held_by_others(hierarchy, core, line))
 		return;
 	remote = fm_hierarchy_is_remote(hierarchy, core, line);
@@ -356,7 +364,7 @@ static struct stream *find_stream(struct fm_stream_table *table, uint64_t page)
 
 /* The stream is as far ahead as its own cache allows: two lines further on into the last one. */
 static void run_beyond(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
-                       struct stream *stream, uint64_t line)
+                       struct stream *stream, uint64_t line, bool store)
 {
 	const struct fm_cache_description *cache = &hierarchy->description.caches[level];
 	unsigned page_lines_shift = 12 - (hierarchy->line_shift < 12 ? hierarchy->line_shift : 12);
@@ -376,13 +384,13 @@ static void run_beyond(struct fm_hierarchy *hierarchy, struct fm_simulated_core 
 		    next >> page_lines_shift != line >> page_lines_shift)
 			return;
 		stream->beyond = next;
-		prefetch_beyond(hierarchy, core, level, next);
+		prefetch_beyond(hierarchy, core, level, next, store);
 	}
 }
 
 /* A demand access reached the cache with the prefetchers. */
 void fm_hierarchy_train(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level, uint64_t line,
-                        bool miss)
+                        bool miss, bool store)
 {
 	const struct fm_cache_description *cache = &hierarchy->description.caches[level];
 	/* hardware follows physical addresses within 4 KiB, whatever the size of the pages */
@@ -391,7 +399,7 @@ void fm_hierarchy_train(struct fm_hierarchy *hierarchy, struct fm_simulated_core
 	int step;
 
 	if (miss && cache->adjacent)
-		prefetch_line(hierarchy, core, level, line ^ 1);
+		prefetch_line(hierarchy, core, level, line ^ 1, store);
 	if (!cache->streams)
 		return;
 	stream = find_stream(core->streams, line >> page_lines_shift);
@@ -422,11 +430,11 @@ void fm_hierarchy_train(struct fm_hierarchy *hierarchy, struct fm_simulated_core
 		if (next >> page_lines_shift != line >> page_lines_shift)
 			return;
 		if (lead > cache->distance) {
-			run_beyond(hierarchy, core, level, stream, line);
+			run_beyond(hierarchy, core, level, stream, line, store);
 			return;
 		}
 		stream->ahead = next;
-		prefetch_line(hierarchy, core, level, next);
+		prefetch_line(hierarchy, core, level, next, store);
 	}
 }
 
@@ -447,10 +455,13 @@ void fm_hierarchy_ask_next(struct fm_hierarchy *hierarchy, struct fm_simulated_c
 	if (next >> page_lines_shift != line >> page_lines_shift || fm_array_peek(core->arrays[0], next))
 		return;
 	core->counts.caches[0].prefetch_requests++;
+	/* on its way, but not there: nothing is given, and the load will ask again */
+	if (core->is_coming && core->is_coming(core->prefetch_context, next))
+		return;
 	below = fm_array_peek(core->arrays[1], next);
 	/* the second cache's prefetchers learn from all that is asked for */
 	if (fm_hierarchy_prefetches(hierarchy, 1)) {
-		fm_hierarchy_train(hierarchy, core, 1, next, !below);
+		fm_hierarchy_train(hierarchy, core, 1, next, !below, false);
 		below = fm_array_peek(core->arrays[1], next);
 	}
 	if (!below)
@@ -557,7 +568,7 @@ static unsigned miss_line(struct fm_hierarchy *hierarchy, struct fm_simulated_co
 	if (hierarchy->prefetch)
 		for (unsigned level = 1; level < hierarchy->private_caches && level <= served; level++)
 			if (fm_hierarchy_prefetches(hierarchy, level))
-				fm_hierarchy_train(hierarchy, core, level, line, level != served);
+				fm_hierarchy_train(hierarchy, core, level, line, level != served, store);
 	if (hierarchy->prefetch && !store && served > 1 && hierarchy->private_caches > 1 &&
 	    hierarchy->description.caches[0].next)
 		fm_hierarchy_ask_next(hierarchy, core, line);

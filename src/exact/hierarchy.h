@@ -33,10 +33,12 @@ struct fm_cache_counts {
 	uint64_t lines_demand;    /* brought in because of a load */
 	uint64_t lines_ownership; /* because of a store: read for ownership */
 	uint64_t lines_prefetch;
-	uint64_t prefetch_hits;       /* first demand access to a prefetched line */
-	uint64_t prefetch_requests;   /* that its own prefetcher made of the level below, answered or not */
-	uint64_t prefetches_answered; /* requests for lines by a prefetcher above that found them here */
-	uint64_t lines_written;       /* dirty lines written back to the level below */
+	uint64_t lines_prefetch_ownership;    /* of these, because stores were seen coming */
+	uint64_t prefetch_hits;               /* first demand access to a prefetched line */
+	uint64_t prefetch_requests;           /* that its own prefetcher made of the level below, answered or not */
+	uint64_t prefetch_requests_ownership; /* of these, because of stores */
+	uint64_t prefetches_answered;         /* requests for lines by a prefetcher above that found them here */
+	uint64_t lines_written;               /* dirty lines written back to the level below */
 };
 
 struct fm_core_counts {
@@ -82,6 +84,8 @@ struct fm_simulated_core {
 	struct fm_stream_table *streams;
 	/* asked before a line is prefetched into a level from where it is; false drops it. NULL: always */
 	bool (*on_prefetch)(void *context, uint64_t line, unsigned level, unsigned served);
+	/* asked before the first cache is given a line of the second: is it still on its way there? NULL: never */
+	bool (*is_coming)(void *context, uint64_t line);
 	void *prefetch_context;
 	atomic_flag lock;
 };

@@ -37,6 +37,6 @@ void fm_hierarchy_ask_next(struct fm_hierarchy *hierarchy, struct fm_simulated_c
 /* Does the cache have prefetchers? Then a demand access that reaches it trains them. */
 bool fm_hierarchy_prefetches(const struct fm_hierarchy *hierarchy, unsigned level);
 void fm_hierarchy_train(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level, uint64_t line,
-                        bool miss);
+                        bool miss, bool store);
 
 #endif

@@ -178,7 +178,7 @@ HOT int miss(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uin
 		state = FM_LINE_EXCLUSIVE;
 	fill_first(hierarchy, core, first_set, line, store ? FM_LINE_MODIFIED : state);
 	if (hierarchy->prefetch && fm_hierarchy_prefetches(hierarchy, 1))
-		fm_hierarchy_train(hierarchy, core, 1, line, served != 1);
+		fm_hierarchy_train(hierarchy, core, 1, line, served != 1, store);
 	if (hierarchy->prefetch && !store && served > 1 && hierarchy->description.caches[0].next)
 		fm_hierarchy_ask_next(hierarchy, core, line);
 	return (int)served;
