@@ -12,11 +12,22 @@ enum { FOLDS = 5 };
 /* An atom is counted when its coefficient is more than this share of the largest, and seen when more than that. */
 #define COUNTED 0.05
 #define SEEN 0.5
+/* A coefficient smaller than this share of the largest is left out. */
+#define NEGLIGIBLE 0.005
+
+/* What an event may be made of: quantities, which make short explanations, and single atoms for the rest. */
+struct column {
+	bool is_atom;
+	unsigned index;
+	uint64_t atoms;
+};
 
 struct problem {
 	const struct fm_matrix *matrix;
 	const struct fm_evidence *evidence;
 	uint64_t atoms; /* that occur */
+	struct column columns[FM_SOLVE_MAX];
+	unsigned column_count;
 	struct fm_normal whole, without[FOLDS];
 };
 
@@ -34,13 +45,24 @@ static bool is_usable(const struct problem *problem, unsigned run)
 	return isfinite(problem->evidence->mean[run]) && known == (1ull << problem->matrix->quantities.atom_count) - 1;
 }
 
-static double predict(const struct problem *problem, unsigned run, const double *coefficients)
+static void fill_row(const struct problem *problem, unsigned run, double *row)
 {
 	const double *atoms = atoms_of(problem, run);
-	double sum = 0;
 
-	for (unsigned i = 0; i < problem->matrix->quantities.atom_count; i++)
-		sum += coefficients[i] * atoms[i];
+	for (unsigned i = 0; i < problem->column_count; i++) {
+		row[i] = 0;
+		for (uint64_t set = problem->columns[i].atoms; set; set &= set - 1)
+			row[i] += atoms[__builtin_ctzll(set)];
+	}
+}
+
+static double predict(const struct problem *problem, unsigned run, const double *coefficients)
+{
+	double row[FM_SOLVE_MAX], sum = 0;
+
+	fill_row(problem, run, row);
+	for (unsigned i = 0; i < problem->column_count; i++)
+		sum += coefficients[i] * row[i];
 	return sum;
 }
 
@@ -69,8 +91,8 @@ static double left_out(struct problem *problem, uint64_t chosen, double *ret_err
 	return mean;
 }
 
-/* One atom more at a time, always the one that explains most. */
-static uint64_t select_atoms(struct problem *problem, double *ret_left_out)
+/* One column more at a time, always the one that explains most. */
+static uint64_t select_columns(struct problem *problem, double *ret_left_out)
 {
 	uint64_t chosen = 0, best = 0, sequence[FM_TERMS_MAX + 1] = {0};
 	double coefficients[FM_SOLVE_MAX], error, errors[FM_TERMS_MAX + 1], values[FM_TERMS_MAX + 1], lowest;
@@ -84,7 +106,7 @@ static uint64_t select_atoms(struct problem *problem, double *ret_left_out)
 		for (unsigned i = 0; i < problem->whole.columns; i++) {
 			double squares;
 
-			if (!(problem->atoms >> i & 1) || chosen >> i & 1)
+			if (chosen >> i & 1)
 				continue;
 			squares = fm_normal_solve(&problem->whole, chosen | 1ull << i, coefficients);
 			if (squares < least && coefficients[i] > 0) {
@@ -127,6 +149,31 @@ static double volume(const struct problem *problem, unsigned atom)
 	return sum;
 }
 
+static void add_column(struct problem *problem, bool is_atom, unsigned index, uint64_t atoms)
+{
+	if (!atoms || problem->column_count == FM_SOLVE_MAX)
+		return;
+	/* one name for what is the same where nothing else occurs */
+	for (unsigned i = 0; i < problem->column_count; i++)
+		if (problem->columns[i].atoms == atoms)
+			return;
+	problem->columns[problem->column_count++] = (struct column){is_atom, index, atoms};
+}
+
+static void make_columns(struct problem *problem)
+{
+	const struct fm_quantities *all = &problem->matrix->quantities;
+
+	for (unsigned i = 0; i < all->atom_count; i++)
+		if (i != all->cycles && volume(problem, i) > 0)
+			problem->atoms |= 1ull << i;
+	for (unsigned i = 0; i < all->quantity_count; i++)
+		if (problem->evidence->socket || !all->quantities[i].shared)
+			add_column(problem, false, i, all->quantities[i].atoms & problem->atoms);
+	for (unsigned i = 0; i < all->atom_count; i++)
+		add_column(problem, true, i, 1ull << i & problem->atoms);
+}
+
 /* The quantity that is nearest: what it lacks and what it has too much, as shares of both. */
 static int nearest_quantity(const struct problem *problem, const double *coefficients, double *ret_factor)
 {
@@ -167,78 +214,43 @@ static size_t append(char *text, size_t size, size_t used, const char *piece)
 	return used + (size_t)snprintf(text + used, used < size ? size - used : 0, "%s", piece);
 }
 
-void fm_explain(const struct fm_matrix *matrix, unsigned event, const struct fm_evidence *evidence,
-                struct fm_judgement *judgement)
+/* What was chosen, largest share first, and what it means for each atom. */
+static void note_terms(const struct problem *problem, const double *coefficients, struct fm_judgement *judgement,
+                       double *atoms)
 {
-	const struct fm_quantities *all = &matrix->quantities;
-	struct problem problem = {.matrix = matrix, .evidence = evidence};
-	double coefficients[FM_SOLVE_MAX], largest = 0, remains, left = 0, squares = 0;
-	uint64_t chosen, counted = 0;
-	unsigned used = 0;
-	size_t length = 0;
+	double largest = 0;
 
-	(void)event;
-	fm_normal_clear(&problem.whole, all->atom_count);
-	for (unsigned fold = 0; fold < FOLDS; fold++)
-		fm_normal_clear(&problem.without[fold], all->atom_count);
-	for (unsigned r = 0; r < matrix->run_count; r++) {
-		if (!is_usable(&problem, r))
-			continue;
-		fm_normal_add(&problem.whole, atoms_of(&problem, r), evidence->mean[r], evidence->weight[r]);
-		for (unsigned fold = 0; fold < FOLDS; fold++)
-			if (r % FOLDS != fold)
-				fm_normal_add(&problem.without[fold], atoms_of(&problem, r), evidence->mean[r],
-				              evidence->weight[r]);
-		squares += evidence->weight[r] * evidence->mean[r] * evidence->mean[r];
-		used++;
-	}
-	for (unsigned i = 0; i < all->atom_count; i++)
-		if (i != all->cycles && volume(&problem, i) > 0)
-			problem.atoms |= 1ull << i;
-	chosen = select_atoms(&problem, &left);
-	remains = fm_normal_solve(&problem.whole, chosen, coefficients);
-	judgement->misfit = used ? sqrt(remains / used) * evidence->tolerance : NAN;
-	judgement->misfit_left_out = sqrt(left) * evidence->tolerance;
-	/* less than half of it explained is nothing */
-	if (!chosen || remains > 0.5 * squares) {
-		judgement->class = FM_CLASS_unexplained;
-		snprintf(judgement->reason, sizeof(judgement->reason), "follows nothing that the kernels move");
-		return;
-	}
-	for (unsigned i = 0; i < all->atom_count; i++)
+	for (unsigned i = 0; i < problem->column_count; i++)
 		largest = fmax(largest, coefficients[i]);
-	judgement->quantity = nearest_quantity(&problem, coefficients, &judgement->factor);
-	for (unsigned i = 0; i < all->atom_count; i++)
-		if (coefficients[i] > 0 && judgement->term_count < FM_TERMS_MAX)
-			judgement->terms[judgement->term_count++] = (struct fm_term){true, i, coefficients[i]};
-	for (unsigned i = 0; i < all->atom_count; i++)
-		if (coefficients[i] > COUNTED * (judgement->quantity >= 0 ? judgement->factor : largest))
-			counted |= 1ull << i;
+	for (unsigned i = 0; i < problem->column_count; i++) {
+		const struct column *column = &problem->columns[i];
+
+		/* what remains of a column that others have replaced is no part of the explanation */
+		if (!(coefficients[i] > NEGLIGIBLE * largest))
+			continue;
+		for (uint64_t set = column->atoms; set; set &= set - 1)
+			atoms[__builtin_ctzll(set)] += coefficients[i];
+		if (judgement->term_count < FM_TERMS_MAX)
+			judgement->terms[judgement->term_count++] =
+			    (struct fm_term){column->is_atom, column->index, coefficients[i]};
+	}
+}
+
+static void describe(const struct fm_quantities *all, struct fm_judgement *judgement)
+{
+	size_t length = 0;
+	char piece[160];
+
 	if (judgement->quantity >= 0) {
-		uint64_t wanted = all->quantities[judgement->quantity].atoms & problem.atoms,
-		         too_much = counted & ~wanted;
-
-		for (uint64_t set = wanted; set; set &= set - 1) {
-			unsigned i = (unsigned)__builtin_ctzll(set);
-
-			if (coefficients[i] < SEEN * judgement->factor)
-				judgement->unseen |= 1ull << i;
-		}
-		judgement->class = judgement->unseen ? FM_CLASS_blind
-		                   : too_much        ? FM_CLASS_overlapping
-		                                     : FM_CLASS_indicator;
-		length = append(judgement->reason, sizeof(judgement->reason), length, "nearest to the ");
-		length = append(judgement->reason, sizeof(judgement->reason), length,
-		                all->quantities[judgement->quantity].words);
-		length = append(judgement->reason, sizeof(judgement->reason), length, "; of each it counts: ");
-	} else {
-		judgement->class = FM_CLASS_overlapping;
+		snprintf(piece, sizeof(piece), "nearest to the %s; it counts ",
+		         all->quantities[judgement->quantity].words);
+		length = append(judgement->reason, sizeof(judgement->reason), length, piece);
 	}
 	for (unsigned i = 0; i < judgement->term_count; i++) {
-		char piece[120];
+		const struct fm_term *term = &judgement->terms[i];
 
-		snprintf(piece, sizeof(piece), "%s%.2g of %s", i ? ", " : "", judgement->terms[i].coefficient,
-		         all->atoms[judgement->terms[i].index].words);
+		snprintf(piece, sizeof(piece), "%s%.2g for each of the %s", i ? ", " : "", term->coefficient,
+		         term->is_atom ? all->atoms[term->index].words : all->quantities[term->index].words);
 		length = append(judgement->reason, sizeof(judgement->reason), length, piece);
 	}
 	if (judgement->unseen) {
@@ -248,4 +260,55 @@ void fm_explain(const struct fm_matrix *matrix, unsigned event, const struct fm_
 		length = append(judgement->reason, sizeof(judgement->reason), length, "; blind to ");
 		append(judgement->reason, sizeof(judgement->reason), length, words);
 	}
+}
+
+void fm_explain(const struct fm_matrix *matrix, const struct fm_evidence *evidence, struct fm_judgement *judgement)
+{
+	const struct fm_quantities *all = &matrix->quantities;
+	struct problem problem = {.matrix = matrix, .evidence = evidence};
+	double coefficients[FM_SOLVE_MAX], atoms[FM_ATOMS_MAX] = {0}, row[FM_SOLVE_MAX], remains, left = 0, squares = 0;
+	uint64_t chosen, too_much = 0, wanted;
+	unsigned used = 0;
+
+	make_columns(&problem);
+	fm_normal_clear(&problem.whole, problem.column_count);
+	for (unsigned fold = 0; fold < FOLDS; fold++)
+		fm_normal_clear(&problem.without[fold], problem.column_count);
+	for (unsigned r = 0; r < matrix->run_count; r++) {
+		if (!is_usable(&problem, r))
+			continue;
+		fill_row(&problem, r, row);
+		fm_normal_add(&problem.whole, row, evidence->mean[r], evidence->weight[r]);
+		for (unsigned fold = 0; fold < FOLDS; fold++)
+			if (r % FOLDS != fold)
+				fm_normal_add(&problem.without[fold], row, evidence->mean[r], evidence->weight[r]);
+		squares += evidence->weight[r] * evidence->mean[r] * evidence->mean[r];
+		used++;
+	}
+	chosen = select_columns(&problem, &left);
+	remains = fm_normal_solve(&problem.whole, chosen, coefficients);
+	judgement->misfit = used ? sqrt(remains / used) * evidence->tolerance : NAN;
+	judgement->misfit_left_out = sqrt(left) * evidence->tolerance;
+	/* less than half of it explained is nothing */
+	if (!chosen || remains > 0.5 * squares) {
+		judgement->class = FM_CLASS_unexplained;
+		snprintf(judgement->reason, sizeof(judgement->reason), "follows nothing that the kernels move");
+		return;
+	}
+	note_terms(&problem, coefficients, judgement, atoms);
+	judgement->quantity = nearest_quantity(&problem, atoms, &judgement->factor);
+	judgement->class = FM_CLASS_overlapping;
+	if (judgement->quantity >= 0) {
+		wanted = all->quantities[judgement->quantity].atoms & problem.atoms;
+		for (unsigned i = 0; i < all->atom_count; i++) {
+			if (wanted >> i & 1 && atoms[i] < SEEN * judgement->factor)
+				judgement->unseen |= 1ull << i;
+			if (!(wanted >> i & 1) && atoms[i] > COUNTED * judgement->factor)
+				too_much |= 1ull << i;
+		}
+		judgement->class = judgement->unseen ? FM_CLASS_blind
+		                   : too_much        ? FM_CLASS_overlapping
+		                                     : FM_CLASS_indicator;
+	}
+	describe(all, judgement);
 }

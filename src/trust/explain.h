@@ -4,7 +4,6 @@
 
 #include "trust/stories.h"
 
-void fm_explain(const struct fm_matrix *matrix, unsigned event, const struct fm_evidence *evidence,
-                struct fm_judgement *judgement);
+void fm_explain(const struct fm_matrix *matrix, const struct fm_evidence *evidence, struct fm_judgement *judgement);
 
 #endif

@@ -48,7 +48,7 @@ void fm_judge_unseen_words(const struct fm_quantities *quantities, uint64_t atom
 		*buffer = '\0';
 	for (unsigned i = 0; i < quantities->atom_count; i++) {
 		const char *kind = quantities->atoms[i].kind;
-		bool before = false, more = false;
+		bool before = false;
 
 		if (!(atoms >> i & 1))
 			continue;
@@ -56,9 +56,6 @@ void fm_judge_unseen_words(const struct fm_quantities *quantities, uint64_t atom
 			before |= atoms >> k & 1 && !strcmp(kind, quantities->atoms[k].kind);
 		if (before)
 			continue;
-		for (unsigned k = i + 1; k < quantities->atom_count; k++)
-			more |= atoms >> k & 1 && strcmp(kind, quantities->atoms[k].kind);
-		(void)more;
 		used += (size_t)snprintf(buffer + used, used < size ? size - used : 0, "%s%s", used ? ", " : "", kind);
 		if (used >= size)
 			return;
@@ -297,7 +294,7 @@ void fm_judge(const struct fm_matrix *matrix, unsigned event, struct fm_judgemen
 		tell(matrix, event, &story, judgement);
 		judgement->misfit = judgement->misfit_left_out = story.misfit * evidence.tolerance;
 	} else {
-		fm_explain(matrix, event, &evidence, judgement);
+		fm_explain(matrix, &evidence, judgement);
 	}
 	measure_errors(matrix, &evidence, judgement);
 out:

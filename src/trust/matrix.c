@@ -104,6 +104,20 @@ double fm_run_quantity(const struct fm_matrix *matrix, unsigned run, unsigned qu
 	return sum;
 }
 
+double fm_matrix_mean(const struct fm_matrix *matrix, unsigned event, unsigned run)
+{
+	const double *counts = fm_matrix_counts(matrix, event, run);
+	double sum = 0;
+	unsigned n = 0;
+
+	for (unsigned k = 0; k < matrix->repeats; k++)
+		if (isfinite(counts[k])) {
+			sum += counts[k];
+			n++;
+		}
+	return n ? sum / n : NAN;
+}
+
 /* Writing */
 
 static void write_name(FILE *output, const char *name)

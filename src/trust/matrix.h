@@ -72,6 +72,9 @@ static inline double *fm_matrix_counts(const struct fm_matrix *matrix, unsigned 
 /* A quantity of a run: of the core, or of the socket. NaN when not all of it is known. */
 double fm_run_quantity(const struct fm_matrix *matrix, unsigned run, unsigned quantity, bool socket);
 
+/* Mean over the repetitions; NaN when it was never counted. */
+double fm_matrix_mean(const struct fm_matrix *matrix, unsigned event, unsigned run);
+
 const char *fm_run_kind_name(enum fm_run_kind kind);
 
 int fm_matrix_write(const struct fm_matrix *matrix, FILE *output);

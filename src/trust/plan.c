@@ -77,6 +77,17 @@ static uint64_t all_atoms(const struct fm_plan *plan)
 	return (1ull << plan->quantities.atom_count) - 1;
 }
 
+/* All but the lines that caches and memory deliver. */
+static uint64_t without_lines(const struct fm_plan *plan)
+{
+	uint64_t atoms = all_atoms(plan);
+
+	for (unsigned place = 0; place < plan->quantities.place_count; place++)
+		for (unsigned cause = 0; cause < FM_CAUSE_COUNT; cause++)
+			atoms &= ~(1ull << plan->quantities.lines[place][cause]);
+	return atoms;
+}
+
 static void add_lines(const struct fm_quantities *all, double *atoms, unsigned level, bool remote, double order,
                       double random, double ownership, double written)
 {
@@ -168,8 +179,8 @@ static void add_watch(struct builder *builder, const struct fm_stream_kernel *ke
 	}
 }
 
-/* The lines of a pair come one after the other, the pairs at random: where a cache fetches pairs, half of the lines are
-   fetched that way, and no line twice. */
+/* In a chase the lines of a pair come one after the other, the pairs at random: where a cache fetches pairs, half of the
+   lines are fetched that way, and no line twice. For latencies only one line of each pair is used. */
 static void add_chase(struct builder *builder, enum fm_run_kind kind, unsigned level, unsigned cores, bool remote)
 {
 	unsigned unit = builder->options->unit ? builder->options->unit : 4096;
@@ -185,13 +196,16 @@ static void add_chase(struct builder *builder, enum fm_run_kind kind, unsigned l
 		entry->bytes = bytes / 128 * 128;
 	entry->blocks = length(builder, unit) / 4 / 16 * 16;
 	entry->run = (struct fm_run){.kind = kind, .cores = cores, .remote = remote};
-	entry->run.step = kind == FM_RUN_chase ? 0 : FM_MULTIPLICATIONS;
+	entry->run.step = kind == FM_RUN_latency_independent || kind == FM_RUN_latency_dependent ? FM_MULTIPLICATIONS : 0;
 	snprintf(entry->run.kernel, sizeof(entry->run.kernel), "%s", fm_run_kind_name(kind));
 	snprintf(entry->run.isa, sizeof(entry->run.isa), "scalar");
 	snprintf(entry->run.level, sizeof(entry->run.level), "%s", level_name(builder, level));
 	snprintf(entry->run.name, sizeof(entry->run.name), "%s/%s/%u%s", entry->run.kernel, entry->run.level, cores,
 	         remote ? "/remote" : "");
 	entry->run.known = entry->run.known_socket = all_atoms(builder->plan);
+	/* the other lines of the pairs may be fetched too, though nobody asks for them */
+	if (kind != FM_RUN_chase)
+		entry->run.known = entry->run.known_socket = without_lines(builder->plan);
 	entry->run.own[all->loads[0]] = (double)entry->blocks;
 	add_lines(all, entry->run.own, level, remote, 0, (double)entry->blocks, 0, 0);
 	for (unsigned i = 0; i < all->atom_count; i++)
@@ -224,10 +238,7 @@ static void add_handover(struct builder *builder, unsigned lines, bool remote, b
 	entry->run.own[all->loads[0]] = (double)entry->blocks;
 	entry->run.own[all->transfers[remote]] = (double)entry->blocks;
 	/* prefetchers fetch what the producer has not written yet: what else moves is not known */
-	entry->run.known = all_atoms(builder->plan);
-	for (unsigned place = 0; place < all->place_count; place++)
-		for (unsigned cause = 0; cause < FM_CAUSE_COUNT; cause++)
-			entry->run.known &= ~(1ull << all->lines[place][cause]);
+	entry->run.known = without_lines(builder->plan);
 }
 
 double fm_triangle_elements(unsigned rows, unsigned thread)
@@ -295,8 +306,9 @@ static void build(struct builder *builder)
 		add_chase(builder, FM_RUN_chase, where, 1, level > memory);
 		if (machine->cores > 1)
 			add_chase(builder, FM_RUN_chase, where, machine->cores, level > memory);
-		add_chase(builder, FM_RUN_chase_independent, where, 1, level > memory);
-		add_chase(builder, FM_RUN_chase_dependent, where, 1, level > memory);
+		add_chase(builder, FM_RUN_latency, where, 1, level > memory);
+		add_chase(builder, FM_RUN_latency_independent, where, 1, level > memory);
+		add_chase(builder, FM_RUN_latency_dependent, where, 1, level > memory);
 	}
 	if (machine->cores < 2)
 		return;

@@ -11,7 +11,8 @@
 #include "base/random.h"
 #include "trust/feed.h"
 
-enum { LEAD_IN = 24 /* blocks before counting begins, so that queues are as full as they get */, CORES_MAX = 256 };
+/* Steps before counting begins, so that queues and window are as full as they get: blocks of a stream, lines of a chase. */
+enum { LEAD_IN_BLOCKS = 24, LEAD_IN_LINES = 512, CORES_MAX = 256 };
 
 /* One core of a run. */
 struct worker {
@@ -91,13 +92,13 @@ static void step(struct simulation *simulation, struct worker *worker)
 	bool chase = !entry->kernel;
 	uint64_t streams[4], length = chase ? simulation->lines : worker->stream_bytes / FM_BLOCK_BYTES;
 
-	if (worker->done == LEAD_IN && !worker->counting)
+	if (worker->done == (chase ? LEAD_IN_LINES : LEAD_IN_BLOCKS) && !worker->counting)
 		begin_counting(worker);
 	if (chase) {
 		uint64_t address =
 		    worker->streams[0] + (uint64_t)simulation->order[worker->at] * simulation->machine->line_bytes;
 		unsigned instructions = fm_feed_chase(worker->timing, address, entry->run.step,
-		                                      entry->run.kind == FM_RUN_chase_dependent, worker->done);
+		                                      entry->run.kind == FM_RUN_latency_dependent, worker->done);
 
 		worker->instructions += worker->counting && !worker->finished ? instructions : 0;
 	} else {
@@ -154,32 +155,32 @@ static void fill_caches(struct simulation *simulation, unsigned first)
 		}
 }
 
-/* Pairs of lines in random order, the lines of a pair one after the other. */
+/* Pairs of lines in random order; both lines of a pair one after the other, or only the first. */
 static int make_order(struct simulation *simulation)
 {
 	uint64_t pairs = simulation->entry->bytes / simulation->machine->line_bytes / 2;
+	bool both = simulation->entry->run.kind == FM_RUN_chase;
+	uint32_t *order = malloc((pairs ? 2 * pairs : 1) * sizeof(*order));
 	struct fm_random random;
 
-	simulation->lines = 2 * pairs;
-	simulation->order = malloc((simulation->lines ? simulation->lines : 1) * sizeof(*simulation->order));
-	if (!simulation->order)
+	if (!order)
 		return -ENOMEM;
 	fm_random_seed(&random, 1);
 	for (uint64_t i = 0; i < pairs; i++)
-		simulation->order[2 * i] = (uint32_t)i;
+		order[i] = (uint32_t)(2 * i);
 	for (uint64_t i = pairs; i > 1; i--) {
 		uint64_t j = fm_random_below(&random, i);
-		uint32_t swap = simulation->order[2 * (i - 1)];
+		uint32_t swap = order[i - 1];
 
-		simulation->order[2 * (i - 1)] = simulation->order[2 * j];
-		simulation->order[2 * j] = swap;
+		order[i - 1] = order[j];
+		order[j] = swap;
 	}
-	for (uint64_t i = 0; i < pairs; i++) {
-		uint32_t pair = simulation->order[2 * i];
-
-		simulation->order[2 * i] = 2 * pair;
-		simulation->order[2 * i + 1] = 2 * pair + 1;
+	for (uint64_t i = pairs; both && i-- > 0;) {
+		order[2 * i] = order[i];
+		order[2 * i + 1] = order[2 * i] + 1;
 	}
+	simulation->order = order;
+	simulation->lines = both ? 2 * pairs : pairs;
 	return 0;
 }
 

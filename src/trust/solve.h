@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-enum { FM_SOLVE_MAX = 48 };
+enum { FM_SOLVE_MAX = 64 };
 
 /* Normal equations of a problem: column products, which any choice of columns can be solved from. */
 struct fm_normal {

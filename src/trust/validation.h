@@ -1,0 +1,32 @@
+/* Everything that a matrix says: a judgement of every event, the stall tests, the resources and their indicators. */
+#ifndef FATHOM_TRUST_VALIDATION_H
+#define FATHOM_TRUST_VALIDATION_H
+
+#include "trust/judge.h"
+#include "trust/resources.h"
+#include "trust/stalls.h"
+
+struct fm_validation {
+	const struct fm_matrix *matrix; /* not owned */
+	struct fm_judgement *judgements;
+	struct fm_stalls stalls;
+	struct fm_resource resources[FM_RESOURCES_MAX];
+	unsigned resource_count;
+};
+
+struct fm_validation_options {
+	const volatile bool *interrupted;
+	void (*progress)(void *context, const char *what, double share, double seconds_left);
+	void *progress_context;
+};
+
+/* -EINTR when interrupted. */
+int fm_validation_create(const struct fm_matrix *matrix, const struct fm_validation_options *options,
+                         struct fm_validation **ret_validation, struct fm_error *error);
+void fm_validation_free(struct fm_validation *validation);
+
+/* "A + 0.5 * B"; "n/a" when there is none. Returns buffer. */
+const char *fm_indicator_text(const struct fm_matrix *matrix, const struct fm_indicator *indicator, char *buffer,
+                              size_t size);
+
+#endif
