@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "cli/chosen_machine.h"
 #include "cli/command.h"
 #include "cli/stat_events.h"
 #include "exact/engine.h"
@@ -203,29 +204,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
-static int describe_host(struct fm_machine_description *ret_description, struct fm_error *error)
-{
-	struct fm_machine *profile;
-	char *path;
-	int status = fm_profile_default_path(&path, error);
-
-	if (status)
-		return status;
-	if (access(path, R_OK)) {
-		free(path);
-		return fm_error_set(
-		    error, ENOTSUP,
-		    "there is no machine profile yet: 'fathom machine --quick' makes one in 10 seconds");
-	}
-	status = fm_profile_load(path, &profile, error);
-	free(path);
-	if (status)
-		return status;
-	status = fm_description_from_profile(profile, ret_description, error);
-	fm_machine_free(profile);
-	return status;
-}
-
 static int print(const struct input *input, const struct fm_stat *stat)
 {
 	/* what the program printed comes first */
@@ -263,8 +241,7 @@ static int run(const struct fm_command *command, int argc, char **argv)
 	input.request.program = input.program;
 	if (!input.machine)
 		return fm_stat_count(&input.request);
-	if (!strcmp(input.machine, "host") ? describe_host(&machine, &error)
-	                                   : fm_description_find(input.machine, &machine, &error)) {
+	if (fm_chosen_machine(input.machine, &machine, &error)) {
 		/* a machine that is not there is no program that is not there */
 		if (error.code == ENOENT || error.code == EBADMSG)
 			error.code = EINVAL;

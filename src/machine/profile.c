@@ -413,9 +413,14 @@ int fm_profile_default_path(char **ret_path, struct fm_error *error)
 
 int fm_profile_save(const char *path, const struct fm_machine *machine, struct fm_error *error)
 {
-	json_t *root = fm_machine_to_json(machine);
-	int status = root ? fm_json_replace(path, root, error) : fm_error_set(error, ENOMEM, "out of memory");
+	json_t *root = fm_machine_to_json(machine), *old = NULL;
+	int status;
 
+	/* what validation has found about events stays true when the machine is measured again */
+	if (root && !fm_json_read(path, &old, &(struct fm_error){0}) && json_object_get(old, "metrics"))
+		json_object_set(root, "metrics", json_object_get(old, "metrics"));
+	json_decref(old);
+	status = root ? fm_json_replace(path, root, error) : fm_error_set(error, ENOMEM, "out of memory");
 	json_decref(root);
 	return status;
 }

@@ -179,8 +179,8 @@ static void add_watch(struct builder *builder, const struct fm_stream_kernel *ke
 	}
 }
 
-/* In a chase the lines of a pair come one after the other, the pairs at random: where a cache fetches pairs, half of the
-   lines are fetched that way, and no line twice. For latencies only one line of each pair is used. */
+/* In a chase the lines of a pair come one after the other, the pairs at random: where a cache fetches pairs, half of
+   the lines are fetched that way, and no line twice. For latencies only one line of each pair is used. */
 static void add_chase(struct builder *builder, enum fm_run_kind kind, unsigned level, unsigned cores, bool remote)
 {
 	unsigned unit = builder->options->unit ? builder->options->unit : 4096;
@@ -196,7 +196,8 @@ static void add_chase(struct builder *builder, enum fm_run_kind kind, unsigned l
 		entry->bytes = bytes / 128 * 128;
 	entry->blocks = length(builder, unit) / 4 / 16 * 16;
 	entry->run = (struct fm_run){.kind = kind, .cores = cores, .remote = remote};
-	entry->run.step = kind == FM_RUN_latency_independent || kind == FM_RUN_latency_dependent ? FM_MULTIPLICATIONS : 0;
+	entry->run.step =
+	    kind == FM_RUN_latency_independent || kind == FM_RUN_latency_dependent ? FM_MULTIPLICATIONS : 0;
 	snprintf(entry->run.kernel, sizeof(entry->run.kernel), "%s", fm_run_kind_name(kind));
 	snprintf(entry->run.isa, sizeof(entry->run.isa), "scalar");
 	snprintf(entry->run.level, sizeof(entry->run.level), "%s", level_name(builder, level));

@@ -55,7 +55,8 @@ static double error_of(const struct fm_matrix *matrix, unsigned quantity, bool s
 	unsigned runs = 0;
 
 	for (unsigned r = 0; r < matrix->run_count; r++) {
-		double truth = truth_of(matrix, quantity, socket, r), estimate = fm_indicator_estimate(matrix, indicator, r);
+		double truth = truth_of(matrix, quantity, socket, r),
+		       estimate = fm_indicator_estimate(matrix, indicator, r);
 		double larger = fmax(truth, estimate);
 
 		if (!isfinite(truth) || !isfinite(estimate) || !(larger > 0.02 * usual))
@@ -81,8 +82,8 @@ struct fm_indicator fm_indicator_fit(const struct fm_matrix *matrix, unsigned qu
 
 		fm_normal_clear(&normal, count);
 		for (unsigned r = 0; r < matrix->run_count; r++) {
-			double truth = truth_of(matrix, quantity, socket, r), row[FM_INDICATOR_EVENTS_MAX], estimate = 0, weight,
-			       off;
+			double truth = truth_of(matrix, quantity, socket, r), row[FM_INDICATOR_EVENTS_MAX],
+			       estimate = 0, weight, off;
 			bool counted = isfinite(truth);
 
 			for (unsigned i = 0; i < count; i++) {
@@ -213,7 +214,8 @@ static void find_peak(const struct fm_matrix *matrix, struct fm_resource *resour
 		snprintf(resource->run, sizeof(resource->run), "%s", run->name);
 		resource->maximal_events = 0;
 		for (unsigned i = 0; i < resource->indicator.count; i++)
-			resource->maximal_events += fm_matrix_mean(matrix, resource->indicator.events[i], r) / run->seconds;
+			resource->maximal_events +=
+			    fm_matrix_mean(matrix, resource->indicator.events[i], r) / run->seconds;
 	}
 }
 
@@ -253,12 +255,12 @@ unsigned fm_resources_find(const struct fm_matrix *matrix, const struct fm_judge
 			if (socket && cache + 1 < all->cache_count)
 				continue;
 			snprintf(in, sizeof(in), "%s",
-			         !cache                      ? "loads"
+			         !cache                     ? "loads"
 			         : cache < all->cache_count ? ""
 			         : all->remote              ? "memory.reads_local"
 			                                    : "memory.reads");
 			snprintf(out, sizeof(out), "%s",
-			         !cache                      ? "stores"
+			         !cache                     ? "stores"
 			         : cache < all->cache_count ? ""
 			         : all->remote              ? "memory.writes_local"
 			                                    : "memory.writes");
@@ -275,10 +277,10 @@ unsigned fm_resources_find(const struct fm_matrix *matrix, const struct fm_judge
 			add(matrix, judgements, ret_resources, &count, level, level, false, true, socket, out);
 		}
 		if (all->remote) {
-			add(matrix, judgements, ret_resources, &count, socket ? "socket links" : "remote memory", "memory", true,
-			    false, socket, "memory.reads_remote");
-			add(matrix, judgements, ret_resources, &count, socket ? "socket links" : "remote memory", "memory", true,
-			    true, socket, "memory.writes_remote");
+			add(matrix, judgements, ret_resources, &count, socket ? "socket links" : "remote memory",
+			    "memory", true, false, socket, "memory.reads_remote");
+			add(matrix, judgements, ret_resources, &count, socket ? "socket links" : "remote memory",
+			    "memory", true, true, socket, "memory.writes_remote");
 		}
 	}
 	return count;

@@ -11,7 +11,8 @@
 #include "base/random.h"
 #include "trust/feed.h"
 
-/* Steps before counting begins, so that queues and window are as full as they get: blocks of a stream, lines of a chase. */
+/* Steps before counting begins, so that queues and window are as full as they get: blocks of a stream, lines of a
+ * chase. */
 enum { LEAD_IN_BLOCKS = 24, LEAD_IN_LINES = 512, CORES_MAX = 256 };
 
 /* One core of a run. */

@@ -39,7 +39,8 @@ static bool within_cycles(const struct fm_matrix *matrix, unsigned event)
 	bool any = false;
 
 	for (unsigned r = 0; r < matrix->run_count; r++) {
-		double count = fm_matrix_mean(matrix, event, r), cycles = matrix->runs[r].own[matrix->quantities.cycles];
+		double count = fm_matrix_mean(matrix, event, r),
+		       cycles = matrix->runs[r].own[matrix->quantities.cycles];
 
 		if (!isfinite(count) || !(cycles > 0))
 			continue;
@@ -56,7 +57,8 @@ static void read_chases(const struct fm_matrix *matrix, const struct fm_stalls *
 	for (unsigned r = 0; r < matrix->run_count; r++) {
 		const struct fm_run *run = &matrix->runs[r];
 		double loads = run->own[matrix->quantities.loads[0]];
-		double count = event < 0 ? run->own[matrix->quantities.cycles] : fm_matrix_mean(matrix, (unsigned)event, r);
+		double count =
+		    event < 0 ? run->own[matrix->quantities.cycles] : fm_matrix_mean(matrix, (unsigned)event, r);
 		int level = level_of(stalls, run);
 
 		if (run->cores > 1 || run->remote || level < 0 || !(loads > 0))
@@ -131,9 +133,8 @@ static void decide(const struct fm_stalls *stalls, struct fm_stall_test *test)
 		bool deducts = test->deducted >= DEDUCTS, clean = test->dependencies <= DEPENDENCIES;
 
 		test->role = deducts && clean ? FM_STALL_ROLE_loads : FM_STALL_ROLE_none;
-		snprintf(test->reason, sizeof(test->reason),
-		         "%.0f of %.0f cycles of a load from %s; %s; %s%s", test->plain[last],
-		         stalls->cycles_plain[last], level,
+		snprintf(test->reason, sizeof(test->reason), "%.0f of %.0f cycles of a load from %s; %s; %s%s",
+		         test->plain[last], stalls->cycles_plain[last], level,
 		         deducts ? "leaves out cycles that compute" : "counts cycles that compute as well",
 		         clean ? "does not count waiting for arithmetic" : "counts waiting for arithmetic as well",
 		         deducts && clean ? "" : ": no count of memory stalls");
@@ -219,8 +220,8 @@ void fm_stalls_test(const struct fm_matrix *matrix, struct fm_judgement *judgeme
 		if (judgement->quantity == cycles && judgement->class == FM_CLASS_exact && stalls->active < 0)
 			stalls->active = (int)i;
 		/* what a quantity explains is no count of waiting */
-		if (matrix->events[i].socket || judgement->class == FM_CLASS_dead || judgement->class == FM_CLASS_noisy ||
-		    judgement->class == FM_CLASS_uncounted ||
+		if (matrix->events[i].socket || judgement->class == FM_CLASS_dead ||
+		    judgement->class == FM_CLASS_noisy || judgement->class == FM_CLASS_uncounted ||
 		    (judgement->class != FM_CLASS_unexplained && judgement->misfit < 0.2) || !within_cycles(matrix, i))
 			continue;
 		memset(test, 0, sizeof(*test));

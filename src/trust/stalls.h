@@ -1,5 +1,5 @@
-/* Which events count cycles of waiting, and for what: the tests of Molka et al. (ICPE 2017), section 3.2, on chases with
-   and without multiplications and on bandwidth kernels. */
+/* Which events count cycles of waiting, and for what: the tests of Molka et al. (ICPE 2017), section 3.2, on chases
+   with and without multiplications and on bandwidth kernels. */
 #ifndef FATHOM_TRUST_STALLS_H
 #define FATHOM_TRUST_STALLS_H
 
@@ -20,8 +20,8 @@ struct fm_stall_test {
 	enum fm_stall_role role;
 	double plain[FM_STALL_LEVELS_MAX], independent[FM_STALL_LEVELS_MAX], dependent[FM_STALL_LEVELS_MAX];
 	bool follows_latency;
-	double deducted;     /* of the cycles that compute beside the loads, the share that is left out */
-	double dependencies; /* of the cycles that wait for arithmetic, the share that is counted */
+	double deducted;            /* of the cycles that compute beside the loads, the share that is left out */
+	double dependencies;        /* of the cycles that wait for arithmetic, the share that is counted */
 	double of_loads, of_stores; /* share of the cycles of bandwidth kernels, beyond the second cache */
 	char reason[240];
 };

@@ -91,7 +91,8 @@ int fm_validation_create(const struct fm_matrix *matrix, const struct fm_validat
 	uint64_t began = fm_clock_now();
 
 	if (validation)
-		validation->judgements = calloc(matrix->event_count ? matrix->event_count : 1, sizeof(*validation->judgements));
+		validation->judgements =
+		    calloc(matrix->event_count ? matrix->event_count : 1, sizeof(*validation->judgements));
 	if (!validation || !validation->judgements) {
 		free(validation);
 		return fm_error_set(error, ENOMEM, "no memory for the judgements");

@@ -1,0 +1,469 @@
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cli/chosen_machine.h"
+#include "cli/command.h"
+#include "counters/counting.h"
+#include "counters/listing.h"
+#include "doctor/doctor.h"
+#include "exact/host.h"
+#include "json/figure.h"
+#include "report/progress.h"
+#include "report/validate_text.h"
+#include "trust/measure.h"
+#include "trust/simulate.h"
+
+enum {
+	KEY_MACHINE = FM_KEY_OWN,
+	KEY_SCALE,
+	KEY_FROM,
+	KEY_DUMP,
+	KEY_EXPLAIN,
+	KEY_HTML,
+	KEY_QUICK,
+	KEY_SEED,
+	KEY_PROFILE,
+	KEY_NO_SAVE,
+	LIVE_EVENTS_MAX = 4096,
+};
+
+static const struct argp_option options[] = {
+    {"machine", KEY_MACHINE, "NAME", 0, "Judge the events of a simulated machine: haswell-ep, or a file with NAME.events beside it", 0},
+    {"events", 'e', "LIST", 0, "Only these events; default: all that open and count", 0},
+    {"repeat", 'r', "N", 0, "Repetitions of every run (default 10)", 0},
+    {"cpus", 'C', "LIST", 0, "Use these CPUs; the counters of the first are read", 0},
+    {"quick", KEY_QUICK, NULL, 0, "A first look: the widest instruction set only, short runs", 0},
+    {"scale", KEY_SCALE, "N", 0, "With --machine: caches N times smaller, so that it is over sooner", 0},
+    {"seed", KEY_SEED, "N", 0, "Seed of the order of runs and of simulated noise (default 1)", 0},
+    {"from", KEY_FROM, "FILE", 0, "Judge a matrix that was measured elsewhere (CSV, docs/validate.md)", 2},
+    {"dump", KEY_DUMP, "FILE", 0, "Write the matrix", 2},
+    {"explain", KEY_EXPLAIN, "EVENT", 0, "The whole story of one event, with a picture", 2},
+    {"html", KEY_HTML, "FILE", 0, "Write a page for the browser", 2},
+    {"profile", KEY_PROFILE, "FILE", 0, "The machine profile to use, and to save the metrics in", 2},
+    {"no-save", KEY_NO_SAVE, NULL, 0, "Leave the machine profile as it is", 2},
+    FM_OPTION_OUTPUT,
+    FM_OPTION_JSON,
+    FM_OPTION_SEPARATOR,
+    FM_OPTION_QUIET,
+    FM_OPTION_VERBOSE,
+    {0},
+};
+
+struct input {
+	struct fm_common common;
+	const char *machine, *events, *cpus, *from, *dump, *explain, *html, *profile;
+	uint64_t repeats, scale, seed;
+	bool quick, no_save;
+};
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct input *input = state->input;
+	struct fm_error error;
+
+	switch (key) {
+	case KEY_MACHINE:
+		input->machine = argument;
+		return 0;
+	case 'e':
+		input->events = argument;
+		return 0;
+	case 'r':
+		return fm_text_parse_unsigned(argument, "-r", 1, 1000, &input->repeats, &error) ? fm_usage_error(&error) : 0;
+	case 'C':
+		input->cpus = argument;
+		return 0;
+	case KEY_QUICK:
+		input->quick = true;
+		return 0;
+	case KEY_SCALE:
+		return fm_text_parse_unsigned(argument, "--scale", 1, 1024, &input->scale, &error) ? fm_usage_error(&error)
+		                                                                                 : 0;
+	case KEY_SEED:
+		return fm_text_parse_unsigned(argument, "--seed", 0, UINT64_MAX, &input->seed, &error)
+		           ? fm_usage_error(&error)
+		           : 0;
+	case KEY_FROM:
+		input->from = argument;
+		return 0;
+	case KEY_DUMP:
+		input->dump = argument;
+		return 0;
+	case KEY_EXPLAIN:
+		input->explain = argument;
+		return 0;
+	case KEY_HTML:
+		input->html = argument;
+		return 0;
+	case KEY_PROFILE:
+		input->profile = argument;
+		return 0;
+	case KEY_NO_SAVE:
+		input->no_save = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		fm_error_set(&error, EINVAL, "validate takes no argument \"%s\": events are named with -e", argument);
+		return fm_usage_error(&error);
+	case ARGP_KEY_END:
+		if (input->from && (input->machine || input->events || input->cpus || input->quick)) {
+			fm_error_set(&error, EINVAL, "--from judges what a file has: leave the other options out");
+			return fm_usage_error(&error);
+		}
+		if (input->scale > 1 && !input->machine) {
+			fm_error_set(&error, EINVAL, "--scale makes a simulated machine smaller: name one with --machine");
+			return fm_usage_error(&error);
+		}
+		return 0;
+	default:
+		return fm_common_parse(key, argument, &input->common);
+	}
+}
+
+/* Leave only the columns that -e names; other names are refused. */
+static int keep_named(struct fm_matrix *matrix, const char *list, struct fm_error *error)
+{
+	char *names = strdup(list), *save, *name;
+	unsigned kept = 0;
+
+	if (!names)
+		return fm_error_set(error, ENOMEM, "out of memory");
+	for (name = strtok_r(names, ",", &save); name; name = strtok_r(NULL, ",", &save)) {
+		int index = fm_matrix_find_event(matrix, name);
+		struct fm_event_column swap;
+
+		if (index < 0) {
+			fm_error_set(error, EINVAL, "there is no event \"%s\" here: 'fathom events --machine' lists them", name);
+			free(names);
+			return -EINVAL;
+		}
+		if ((unsigned)index < kept)
+			continue;
+		swap = matrix->events[kept];
+		matrix->events[kept++] = matrix->events[index];
+		matrix->events[index] = swap;
+	}
+	free(names);
+	for (unsigned i = kept; i < matrix->event_count; i++)
+		free(matrix->events[i].counts);
+	matrix->event_count = kept;
+	return 0;
+}
+
+static int simulate(const struct input *input, struct fm_progress *progress, struct fm_matrix **ret_matrix,
+                    struct fm_error *error)
+{
+	const struct fm_plan_options wishes = {.isas = 1u << FM_ISA_scalar | 1u << FM_ISA_sse | 1u << FM_ISA_avx2,
+	                                       .unit = input->scale > 1 || input->quick ? 1024 : 4096,
+	                                       .triangle = input->scale > 1 || input->quick ? 1024 : 8192,
+	                                       .small = input->quick};
+	const struct fm_simulate_options simulation = {.repeats = (unsigned)input->repeats,
+	                                               .seed = input->seed,
+	                                               .interrupted = &fm_interrupted,
+	                                               .progress = fm_progress_update,
+	                                               .progress_context = progress};
+	struct fm_machine_description machine;
+	struct fm_simulated_events *events = NULL;
+	struct fm_plan *plan = NULL;
+	int r = fm_chosen_machine(input->machine, &machine, error);
+
+	if (!r)
+		r = fm_simulated_load(input->machine, &events, error);
+	if (!r && input->scale > 1)
+		r = fm_plan_scale_machine(&machine, (unsigned)input->scale, error);
+	if (!r)
+		r = fm_plan_build(&machine, &wishes, &plan, error);
+	if (!r)
+		r = fm_simulate_matrix(&machine, plan, events, &simulation, ret_matrix, error);
+	if (!r && input->events) {
+		r = keep_named(*ret_matrix, input->events, error);
+		if (r)
+			fm_matrix_free(*ret_matrix);
+	}
+	fm_plan_free(plan);
+	if (events)
+		fm_simulated_free(events);
+	return r;
+}
+
+/* The row of doctor that says why there are no hardware events, and what would help. */
+static void append_doctor(struct fm_error *error)
+{
+	for (unsigned i = 0; i < fm_probe_count; i++) {
+		struct fm_capability capability;
+		size_t used = strlen(error->message);
+
+		if (strcmp(fm_probes[i].name, "pmu-core") != 0)
+			continue;
+		fm_probe_run(&fm_probes[i], &capability);
+		if (!capability.available)
+			snprintf(error->message + used, sizeof(error->message) - used, "; doctor says: %s (%s)",
+			         capability.why, capability.remedy);
+	}
+}
+
+/* Every event that opens and counts; user mode only, since the kernel's part is not the kernels'. */
+static int find_events(const struct input *input, struct fm_event **ret_events, unsigned *ret_count,
+                       struct fm_error *error)
+{
+	struct fm_event *events = calloc(LIVE_EVENTS_MAX, sizeof(*events)), cycles;
+	struct fm_counting *counting;
+	struct fm_listing listing;
+	unsigned count = 0;
+	int r;
+
+	*ret_events = events;
+	if (!events)
+		return fm_error_set(error, ENOMEM, "out of memory");
+	if (input->events) {
+		r = fm_events_parse(input->events, events, LIVE_EVENTS_MAX, error);
+		if (r < 0)
+			return r;
+		count = (unsigned)r;
+	} else {
+		r = fm_event_resolve("cycles", &cycles, error);
+		if (!r)
+			r = fm_counting_open(&cycles, 1, &(struct fm_target){.task = 0}, &counting, error);
+		if (r)
+			return r;
+		fm_counting_close(counting);
+		r = fm_listing_create(NULL, true, &listing);
+		if (r)
+			return fm_error_set(error, ENOMEM, "out of memory");
+		for (size_t i = 0; i < listing.count && count < LIVE_EVENTS_MAX; i++)
+			if (listing.events[i].opens == FM_ANSWER_YES &&
+			    !fm_event_resolve(listing.events[i].name, &events[count], error) &&
+			    fm_event_needs_pmu(&events[count]))
+				count++;
+		fm_listing_free(&listing);
+	}
+	for (unsigned i = 0; i < count; i++) {
+		events[i].group = 0;
+		if (events[i].cpu < 0 && fm_event_needs_pmu(&events[i]))
+			events[i].attributes.exclude_kernel = events[i].attributes.exclude_hv = 1;
+	}
+	*ret_count = count;
+	return count ? 0 : fm_error_set(error, ENOTSUP, "no hardware event counts here");
+}
+
+static int measure(const struct input *input, const char *profile_path, struct fm_progress *progress,
+                   struct fm_matrix **ret_matrix, struct fm_error *error)
+{
+	struct fm_measure_options wishes = {.repeats = (unsigned)input->repeats,
+	                                    .seed = input->seed,
+	                                    .interrupted = &fm_interrupted,
+	                                    .progress = fm_progress_update,
+	                                    .progress_context = progress};
+	struct fm_plan_options shape = {.unit = input->quick ? 8192 : 65536, .small = input->quick};
+	struct fm_machine_description machine;
+	struct fm_machine *profile = NULL;
+	struct fm_event *events = NULL;
+	struct fm_plan *plan = NULL;
+	char state[4200];
+	int r = find_events(input, &events, &wishes.event_count, error);
+
+	if (r) {
+		if (error->code == ENOTSUP || error->code == EACCES || error->code == EPERM) {
+			append_doctor(error);
+			error->code = ENOTSUP;
+		}
+		free(events);
+		return r;
+	}
+	wishes.events = events;
+	r = input->cpus ? fm_cpu_list_parse(input->cpus, &wishes.cpus, error) : fm_cpu_list_allowed(&wishes.cpus, error);
+	if (!r)
+		r = fm_chosen_profile(input->profile, &profile, error);
+	if (!r)
+		r = fm_description_from_profile(profile, &machine, error);
+	if (!r) {
+		wishes.frequency_ghz = machine.frequency_ghz;
+		fm_measure_adapt(&wishes.cpus, &machine);
+		for (unsigned isa = 0; isa < FM_ISA_COUNT; isa++)
+			shape.isas |= (unsigned)fm_isa_available((enum fm_isa)isa) << isa;
+		shape.triangle = input->quick ? 1024 : 8192;
+		r = fm_plan_build(&machine, &shape, &plan, error);
+	}
+	if (!r) {
+		snprintf(state, sizeof(state), "%s.validate", profile_path ? profile_path : "fathom");
+		wishes.state = profile_path ? state : NULL;
+		r = fm_measure_matrix(&machine, plan, &wishes, ret_matrix, error);
+	}
+	fm_plan_free(plan);
+	fm_machine_free(profile);
+	free(events);
+	return r;
+}
+
+/* The profile of the host, or one beside it for a simulated machine. The path is allocated. */
+static int profile_of(const struct input *input, char **ret_path, struct fm_error *error)
+{
+	char *host, *slash;
+	const char *name = input->machine ? strrchr(input->machine, '/') : NULL;
+	int r;
+
+	*ret_path = NULL;
+	if (input->profile) {
+		*ret_path = strdup(input->profile);
+		return *ret_path ? 0 : fm_error_set(error, ENOMEM, "out of memory");
+	}
+	r = fm_profile_default_path(&host, error);
+	if (r)
+		return r;
+	if (!input->machine || !strcmp(input->machine, "host")) {
+		*ret_path = host;
+		return 0;
+	}
+	name = name ? name + 1 : input->machine;
+	slash = strrchr(host, '/');
+	if (asprintf(ret_path, "%.*s/simulated-%s.json", (int)(slash - host), host, name) < 0)
+		*ret_path = NULL;
+	free(host);
+	return *ret_path ? 0 : fm_error_set(error, ENOMEM, "out of memory");
+}
+
+/* A file of the user's, never through a symbolic link. */
+static int write_file(const char *path, const struct fm_matrix *matrix, const struct fm_validation *validation)
+{
+	const struct fm_common common = {.output = path};
+	FILE *output = fm_common_open(&common);
+
+	if (!output)
+		return FM_EXIT_FAILED;
+	if (validation)
+		fm_validation_to_html(validation, output);
+	else
+		fm_matrix_write(matrix, output);
+	return fm_common_close(&common, output);
+}
+
+static int print(const struct input *input, const struct fm_validation *validation)
+{
+	FILE *output = fm_common_open(&input->common);
+	unsigned width;
+
+	if (!output)
+		return FM_EXIT_FAILED;
+	width = fm_text_columns(fileno(output));
+	if (input->common.json) {
+		json_t *root = fm_json_document("validate");
+
+		json_object_set_new(root, "machine",
+		                    json_pack("{s:s, s:b}", "name", validation->matrix->machine, "simulated",
+		                              !strcmp(validation->matrix->origin, "simulated")));
+		json_object_set_new(root, "disturbance", json_null());
+		json_object_set_new(root, "disturbance_why",
+		                    json_string("counts do not depend on the time that they take; see reproducibility"));
+		fm_validation_to_json(validation, root);
+		json_dumpf(root, output, JSON_INDENT(1));
+		fputc('\n', output);
+		json_decref(root);
+	} else if (input->common.separator) {
+		fm_validation_print_separated(validation, output, input->common.separator);
+	} else if (input->explain) {
+		fm_validation_explain(validation, (unsigned)fm_matrix_find_event(validation->matrix, input->explain), output,
+		                      width < 100 ? width : 100);
+	} else {
+		fm_validation_print(validation, output, width < 100 ? width : 100, input->common.verbosity);
+	}
+	return fm_common_close(&input->common, output);
+}
+
+/* Does what was found go into a profile? Not what was measured elsewhere, nor a machine made smaller. */
+static bool saves(const struct input *input)
+{
+	return !input->no_save && !input->from && input->scale <= 1 && !input->quick && !input->events;
+}
+
+static int judge(const struct input *input, const struct fm_matrix *matrix, const char *path,
+                 struct fm_progress *progress)
+{
+	const struct fm_validation_options wishes = {
+	    .interrupted = &fm_interrupted, .progress = fm_progress_update, .progress_context = progress};
+	struct fm_validation *validation;
+	struct fm_error error;
+	int code;
+
+	if (input->explain && fm_matrix_find_event(matrix, input->explain) < 0) {
+		fm_error_set(&error, EINVAL, "there is no event \"%s\" among those judged", input->explain);
+		return fm_report_error(&error);
+	}
+	if (input->dump && (code = write_file(input->dump, matrix, NULL)))
+		return code;
+	if (fm_validation_create(matrix, &wishes, &validation, &error))
+		return fm_report_error(&error);
+	fm_progress_end(progress);
+	code = print(input, validation);
+	if (!code && input->html)
+		code = write_file(input->html, matrix, validation);
+	if (!code && saves(input) && path) {
+		if (fm_metrics_save(validation, path, &error))
+			code = fm_report_error(&error);
+		else if (input->common.verbosity >= 0)
+			fprintf(stderr, "fathom: the metrics are saved in %s\n", path);
+	}
+	fm_validation_free(validation);
+	return code;
+}
+
+static int run(const struct fm_command *command, int argc, char **argv)
+{
+	struct input input = {.repeats = 10, .seed = 1};
+	struct fm_matrix *matrix = NULL;
+	struct fm_progress progress;
+	struct fm_error error;
+	char *path = NULL;
+	int code = fm_command_parse(command, argc, argv, &input), r;
+
+	if (code >= 0)
+		return code;
+	if (fm_isa_read_mask(&error))
+		return fm_report_error(&error);
+	/* without a home there is nothing to save in, which is no reason to judge nothing */
+	if (profile_of(&input, &path, &error) && error.code == ENOMEM)
+		return fm_report_error(&error);
+	fm_interrupt_install();
+	fm_progress_begin(&progress, input.common.verbosity < 0);
+	r = input.from      ? fm_matrix_read(input.from, &matrix, &error)
+	    : input.machine ? simulate(&input, &progress, &matrix, &error)
+	                    : measure(&input, path, &progress, &matrix, &error);
+	if (r) {
+		fm_progress_end(&progress);
+		code = fm_report_error(&error);
+		if (code == FM_EXIT_NOT_HERE && !input.machine)
+			fprintf(stderr, "fathom: a simulated machine can be judged anywhere: fathom validate --machine haswell-ep\n");
+	} else {
+		code = judge(&input, matrix, path, &progress);
+		fm_progress_end(&progress);
+	}
+	fm_matrix_free(matrix);
+	free(path);
+	return code;
+}
+
+const struct fm_command fm_verb_validate = {
+    .name = "validate",
+    .summary = "which events tell the truth, and what they really count",
+    .description =
+        "Run kernels whose loads, stores, lines and operations are known exactly, with their data in every level, on one "
+        "core and on all, "
+        "and compare what every event counts. Each event gets a class (exact, proportional, overlapping, blind, saturating, "
+        "conditional, leaking, offset, indicator, stall, noisy, dead), the quantities that explain it, its errors, and a "
+        "formula where it can be "
+        "corrected. From those that can be trusted come the best indicators for each resource with the rate that means "
+        "100 %, and the decomposition of cycles; they are saved in the machine profile.\n\n"
+        "An interrupted measurement goes on where it was when the same command is given again.",
+    .examples = "Examples:\n"
+                "  fathom validate                                 every event of this machine\n"
+                "  fathom validate -e LLC-load-misses,cycles -r 100\n"
+                "  fathom validate --machine haswell-ep            a simulated machine with known flaws\n"
+                "  fathom validate --machine haswell-ep --explain L2_RQSTS:RFO_HIT\n"
+                "  fathom validate --dump counts.csv && fathom validate --from counts.csv --html page.html\n\n"
+                "Exit status: 0 done, 1 failed, 2 wrong usage, 3 cannot be measured here.",
+    .options = options,
+    .parser = parse,
+    .run = run,
+};

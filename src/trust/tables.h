@@ -1,0 +1,47 @@
+/* What the judgements mean for people's questions: errors by kernel and level, an unbalanced product, lines that cores
+   share. */
+#ifndef FATHOM_TRUST_TABLES_H
+#define FATHOM_TRUST_TABLES_H
+
+#include "trust/validation.h"
+
+enum { FM_CELLS_MAX = 128, FM_IMBALANCE_MAX = 12, FM_SHARING_EVENTS_MAX = 6, FM_SHARING_MAX = 64 };
+
+/* Lines in and out of a level together, by the best indicators: relative error over all runs of a kernel. */
+struct fm_error_cell {
+	char level[12];
+	char kernel[24];
+	bool socket; /* by indicators of the socket, since one core has none */
+	double mean, least, most;
+	unsigned runs;
+};
+
+unsigned fm_table_errors(const struct fm_validation *validation, struct fm_error_cell *ret_cells);
+
+/* A metric of the two threads of the triangular product. */
+struct fm_imbalance_row {
+	char metric[48];
+	char formula[160];
+	double values[2];
+	double ratio;
+	double error; /* of the ratio, against the elements */
+};
+
+unsigned fm_table_imbalance(const struct fm_validation *validation, struct fm_imbalance_row *ret_rows);
+
+/* Lines handed over: what the events that count transfers say. */
+struct fm_sharing_table {
+	unsigned events[FM_SHARING_EVENTS_MAX];
+	unsigned event_count;
+	struct fm_sharing_row {
+		unsigned lines; /* per step */
+		bool remote, smt;
+		double model;
+		double counts[FM_SHARING_EVENTS_MAX];
+	} rows[FM_SHARING_MAX];
+	unsigned row_count;
+};
+
+void fm_table_sharing(const struct fm_validation *validation, struct fm_sharing_table *ret_table);
+
+#endif
