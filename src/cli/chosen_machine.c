@@ -16,8 +16,9 @@ int fm_chosen_profile(const char *path, struct fm_machine **ret_profile, struct 
 		return status;
 	path = path ? path : usual;
 	if (access(path, F_OK))
-		status = fm_error_set(error, ENOTSUP,
-		                      "there is no machine profile yet: 'fathom machine --quick' makes one in 10 seconds");
+		status =
+		    fm_error_set(error, ENOTSUP,
+		                 "there is no machine profile yet: 'fathom machine --quick' makes one in 10 seconds");
 	else
 		status = fm_profile_load(path, ret_profile, error);
 	free(usual);

@@ -32,7 +32,8 @@ enum {
 };
 
 static const struct argp_option options[] = {
-    {"machine", KEY_MACHINE, "NAME", 0, "Judge the events of a simulated machine: haswell-ep, or a file with NAME.events beside it", 0},
+    {"machine", KEY_MACHINE, "NAME", 0,
+     "Judge the events of a simulated machine: haswell-ep, or a file with NAME.events beside it", 0},
     {"events", 'e', "LIST", 0, "Only these events; default: all that open and count", 0},
     {"repeat", 'r', "N", 0, "Repetitions of every run (default 10)", 0},
     {"cpus", 'C', "LIST", 0, "Use these CPUs; the counters of the first are read", 0},
@@ -73,7 +74,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		input->events = argument;
 		return 0;
 	case 'r':
-		return fm_text_parse_unsigned(argument, "-r", 1, 1000, &input->repeats, &error) ? fm_usage_error(&error) : 0;
+		return fm_text_parse_unsigned(argument, "-r", 1, 1000, &input->repeats, &error) ? fm_usage_error(&error)
+		                                                                                : 0;
 	case 'C':
 		input->cpus = argument;
 		return 0;
@@ -81,8 +83,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		input->quick = true;
 		return 0;
 	case KEY_SCALE:
-		return fm_text_parse_unsigned(argument, "--scale", 1, 1024, &input->scale, &error) ? fm_usage_error(&error)
-		                                                                                 : 0;
+		return fm_text_parse_unsigned(argument, "--scale", 1, 1024, &input->scale, &error)
+		           ? fm_usage_error(&error)
+		           : 0;
 	case KEY_SEED:
 		return fm_text_parse_unsigned(argument, "--seed", 0, UINT64_MAX, &input->seed, &error)
 		           ? fm_usage_error(&error)
@@ -114,7 +117,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 			return fm_usage_error(&error);
 		}
 		if (input->scale > 1 && !input->machine) {
-			fm_error_set(&error, EINVAL, "--scale makes a simulated machine smaller: name one with --machine");
+			fm_error_set(&error, EINVAL,
+			             "--scale makes a simulated machine smaller: name one with --machine");
 			return fm_usage_error(&error);
 		}
 		return 0;
@@ -136,7 +140,8 @@ static int keep_named(struct fm_matrix *matrix, const char *list, struct fm_erro
 		struct fm_event_column swap;
 
 		if (index < 0) {
-			fm_error_set(error, EINVAL, "there is no event \"%s\" here: 'fathom events --machine' lists them", name);
+			fm_error_set(error, EINVAL,
+			             "there is no event \"%s\" here: 'fathom events --machine' lists them", name);
 			free(names);
 			return -EINVAL;
 		}
@@ -190,18 +195,17 @@ static int simulate(const struct input *input, struct fm_progress *progress, str
 }
 
 /* The row of doctor that says why there are no hardware events, and what would help. */
-static void append_doctor(struct fm_error *error)
+static void quote_doctor(struct fm_error *error)
 {
 	for (unsigned i = 0; i < fm_probe_count; i++) {
 		struct fm_capability capability;
-		size_t used = strlen(error->message);
 
 		if (strcmp(fm_probes[i].name, "pmu-core") != 0)
 			continue;
 		fm_probe_run(&fm_probes[i], &capability);
 		if (!capability.available)
-			snprintf(error->message + used, sizeof(error->message) - used, "; doctor says: %s (%s)",
-			         capability.why, capability.remedy);
+			fm_error_set(error, ENOTSUP, "events cannot be measured here. doctor says: %s; %s",
+			             capability.why, capability.remedy);
 	}
 }
 
@@ -267,14 +271,15 @@ static int measure(const struct input *input, const char *profile_path, struct f
 
 	if (r) {
 		if (error->code == ENOTSUP || error->code == EACCES || error->code == EPERM) {
-			append_doctor(error);
 			error->code = ENOTSUP;
+			quote_doctor(error);
 		}
 		free(events);
-		return r;
+		return -error->code;
 	}
 	wishes.events = events;
-	r = input->cpus ? fm_cpu_list_parse(input->cpus, &wishes.cpus, error) : fm_cpu_list_allowed(&wishes.cpus, error);
+	r = input->cpus ? fm_cpu_list_parse(input->cpus, &wishes.cpus, error)
+	                : fm_cpu_list_allowed(&wishes.cpus, error);
 	if (!r)
 		r = fm_chosen_profile(input->profile, &profile, error);
 	if (!r)
@@ -355,8 +360,9 @@ static int print(const struct input *input, const struct fm_validation *validati
 		                    json_pack("{s:s, s:b}", "name", validation->matrix->machine, "simulated",
 		                              !strcmp(validation->matrix->origin, "simulated")));
 		json_object_set_new(root, "disturbance", json_null());
-		json_object_set_new(root, "disturbance_why",
-		                    json_string("counts do not depend on the time that they take; see reproducibility"));
+		json_object_set_new(
+		    root, "disturbance_why",
+		    json_string("counts do not depend on the time that they take; see reproducibility"));
 		fm_validation_to_json(validation, root);
 		json_dumpf(root, output, JSON_INDENT(1));
 		fputc('\n', output);
@@ -364,8 +370,8 @@ static int print(const struct input *input, const struct fm_validation *validati
 	} else if (input->common.separator) {
 		fm_validation_print_separated(validation, output, input->common.separator);
 	} else if (input->explain) {
-		fm_validation_explain(validation, (unsigned)fm_matrix_find_event(validation->matrix, input->explain), output,
-		                      width < 100 ? width : 100);
+		fm_validation_explain(validation, (unsigned)fm_matrix_find_event(validation->matrix, input->explain),
+		                      output, width < 100 ? width : 100);
 	} else {
 		fm_validation_print(validation, output, width < 100 ? width : 100, input->common.verbosity);
 	}
@@ -434,7 +440,8 @@ static int run(const struct fm_command *command, int argc, char **argv)
 		fm_progress_end(&progress);
 		code = fm_report_error(&error);
 		if (code == FM_EXIT_NOT_HERE && !input.machine)
-			fprintf(stderr, "fathom: a simulated machine can be judged anywhere: fathom validate --machine haswell-ep\n");
+			fprintf(stderr, "fathom: a simulated machine can be judged anywhere: fathom validate --machine "
+			                "haswell-ep\n");
 	} else {
 		code = judge(&input, matrix, path, &progress);
 		fm_progress_end(&progress);
@@ -448,10 +455,13 @@ const struct fm_command fm_verb_validate = {
     .name = "validate",
     .summary = "which events tell the truth, and what they really count",
     .description =
-        "Run kernels whose loads, stores, lines and operations are known exactly, with their data in every level, on one "
+        "Run kernels whose loads, stores, lines and operations are known exactly, with their data in every level, on "
+        "one "
         "core and on all, "
-        "and compare what every event counts. Each event gets a class (exact, proportional, overlapping, blind, saturating, "
-        "conditional, leaking, offset, indicator, stall, noisy, dead), the quantities that explain it, its errors, and a "
+        "and compare what every event counts. Each event gets a class (exact, proportional, overlapping, blind, "
+        "saturating, "
+        "conditional, leaking, offset, indicator, stall, noisy, dead), the quantities that explain it, its errors, and "
+        "a "
         "formula where it can be "
         "corrected. From those that can be trusted come the best indicators for each resource with the rate that means "
         "100 %, and the decomposition of cycles; they are saved in the machine profile.\n\n"

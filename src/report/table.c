@@ -1,6 +1,7 @@
 #include "report/table.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,14 +76,27 @@ static void print_wrapped(FILE *output, const char *text, size_t start, size_t w
 {
 	size_t column = start;
 
+	bool joined = false; /* to what was printed before: a piece of a word that is too long for a line */
+
 	while (*text) {
-		size_t length = strcspn(text, " ");
+		size_t length = strcspn(text, " "), room = width > start ? width - start : 1;
 		char word[256];
 		size_t columns;
 
 		snprintf(word, sizeof(word), "%.*s", (int)length, text);
 		columns = fm_text_width(word);
-		if (column > start && column + 1 + columns > width) {
+		if (columns > room && columns == length && room > 12) {
+			/* names of events may be divided after their parts */
+			for (length = room; length > room / 2 && !strchr(":_,+", text[length - 1]); length--)
+				;
+			word[length] = '\0';
+			columns = length;
+		}
+		if (joined) {
+			fputc('\n', output);
+			pad(output, start);
+			column = start;
+		} else if (column > start && column + 1 + columns > width) {
 			fputc('\n', output);
 			pad(output, start);
 			column = start;
@@ -93,6 +107,7 @@ static void print_wrapped(FILE *output, const char *text, size_t start, size_t w
 		fputs(word, output);
 		column += columns;
 		text += length;
+		joined = *text && *text != ' ';
 		text += strspn(text, " ");
 	}
 }

@@ -44,7 +44,8 @@ static void number(FILE *output, const char *format, double value)
 }
 
 static const char style[] =
-    "body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:72rem;padding:0 1rem;color:#222;background:#fff}"
+    "body{font:15px/1.45 system-ui,sans-serif;margin:2rem auto;max-width:72rem;padding:0 "
+    "1rem;color:#222;background:#fff}"
     "h1{font-size:1.5rem}h2{font-size:1.15rem;margin-top:2rem}"
     "table{border-collapse:collapse;width:100%}td,th{padding:.25rem .6rem;border-bottom:1px solid #ddd;text-align:left;"
     "vertical-align:top}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}code{font-size:.9em}"
@@ -58,10 +59,11 @@ static void put_resources(const struct fm_validation *validation, FILE *output, 
 {
 	char text[320];
 
-	fprintf(output,
-	        "<h2>Resources of %s</h2><table><tr><th>resource<th>access<th class=n>GB/s<th class=n>million transfers/s"
-	        "<th class=n>million events/s<th class=n>error<th>best indicator</tr>\n",
-	        socket ? "a socket" : "one core");
+	fprintf(
+	    output,
+	    "<h2>Resources of %s</h2><table><tr><th>resource<th>access<th class=n>GB/s<th class=n>million transfers/s"
+	    "<th class=n>million events/s<th class=n>error<th>best indicator</tr>\n",
+	    socket ? "a socket" : "one core");
 	for (unsigned i = 0; i < validation->resource_count; i++) {
 		const struct fm_resource *resource = &validation->resources[i];
 
@@ -114,12 +116,13 @@ static void put_errors(const struct fm_validation *validation, FILE *output)
 		return;
 	for (unsigned i = 0; i < count; i++)
 		scale = fmax(scale, fmax(fabs(cells[i].least), fabs(cells[i].most)));
-	fprintf(output,
-	        "<h2>Lines in and out of each level, by the best indicators: error from &minus;%.1f %% to +%.1f %%</h2>\n"
-	        "<svg viewBox='0 0 %d %u' font-size='12' role='img' aria-label='errors by kernel and level'>\n"
-	        "<line x1='%d' x2='%d' y1='0' y2='%u' stroke='#999'/>\n",
-	        100 * scale, 100 * scale, LEFT + WIDE, (count + 1) * ROW, LEFT + WIDE / 2, LEFT + WIDE / 2,
-	        (count + 1) * ROW);
+	fprintf(
+	    output,
+	    "<h2>Lines in and out of each level, by the best indicators: error from &minus;%.1f %% to +%.1f %%</h2>\n"
+	    "<svg viewBox='0 0 %d %u' font-size='12' role='img' aria-label='errors by kernel and level'>\n"
+	    "<line x1='%d' x2='%d' y1='0' y2='%u' stroke='#999'/>\n",
+	    100 * scale, 100 * scale, LEFT + WIDE, (count + 1) * ROW, LEFT + WIDE / 2, LEFT + WIDE / 2,
+	    (count + 1) * ROW);
 	for (unsigned i = 0; i < count; i++) {
 		double middle = LEFT + WIDE / 2.0, half = WIDE / 2.0 - 8, y = (i + 1) * ROW;
 
@@ -130,7 +133,8 @@ static void put_errors(const struct fm_validation *validation, FILE *output)
 		put(output, cells[i].kernel);
 		fprintf(output,
 		        "</text><line x1='%.1f' x2='%.1f' y1='%.0f' y2='%.0f' stroke='#3a5fa8' stroke-width='3'/>"
-		        "<circle cx='%.1f' cy='%.0f' r='4' fill='#a8322a'><title>%+.2f %% (%+.2f … %+.2f)</title></circle>\n",
+		        "<circle cx='%.1f' cy='%.0f' r='4' fill='#a8322a'><title>%+.2f %% (%+.2f … "
+		        "%+.2f)</title></circle>\n",
 		        middle + cells[i].least / scale * half, middle + cells[i].most / scale * half + 0.5, y, y,
 		        middle + cells[i].mean / scale * half, y, 100 * cells[i].mean, 100 * cells[i].least,
 		        100 * cells[i].most);
@@ -161,12 +165,13 @@ static void put_scatter(const struct fm_validation *validation, unsigned event, 
 		return;
 	low = log(low) - 0.1;
 	high = log(high) + 0.1;
-	fprintf(output,
-	        "<svg viewBox='0 0 %d %d' width='%d' font-size='11'><rect x='%d' y='4' width='%d' height='%d' fill='none' "
-	        "stroke='#999'/><line x1='%d' y1='%d' x2='%d' y2='4' stroke='#999' stroke-dasharray='4'/>"
-	        "<text x='%d' y='%d'>true &rarr;</text><text x='2' y='14'>counted</text>\n",
-	        SIZE + EDGE + 8, SIZE + EDGE, SIZE + EDGE + 8, EDGE, SIZE, SIZE, EDGE, SIZE + 4, EDGE + SIZE, EDGE,
-	        SIZE + 20);
+	fprintf(
+	    output,
+	    "<svg viewBox='0 0 %d %d' width='%d' font-size='11'><rect x='%d' y='4' width='%d' height='%d' fill='none' "
+	    "stroke='#999'/><line x1='%d' y1='%d' x2='%d' y2='4' stroke='#999' stroke-dasharray='4'/>"
+	    "<text x='%d' y='%d'>true &rarr;</text><text x='2' y='14'>counted</text>\n",
+	    SIZE + EDGE + 8, SIZE + EDGE, SIZE + EDGE + 8, EDGE, SIZE, SIZE, EDGE, SIZE + 4, EDGE + SIZE, EDGE,
+	    SIZE + 20);
 	for (unsigned r = 0; r < matrix->run_count; r++) {
 		double truth = fm_run_quantity(matrix, r, (unsigned)judgement->quantity, judgement->socket),
 		       mean = fm_matrix_mean(matrix, event, r);
@@ -218,9 +223,8 @@ int fm_validation_to_html(const struct fm_validation *validation, FILE *output)
 {
 	const struct fm_matrix *matrix = validation->matrix;
 
-	fprintf(output,
-	        "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport "
-	        "content='width=device-width,initial-scale=1'><title>Events of ");
+	fprintf(output, "<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport "
+	                "content='width=device-width,initial-scale=1'><title>Events of ");
 	put(output, matrix->machine);
 	fprintf(output, "</title><style>%s</style>\n<h1>Which events of ", style);
 	put(output, matrix->machine);

@@ -22,10 +22,10 @@ static json_t *judgement_json(const struct fm_validation *validation, unsigned e
 	for (unsigned i = 0; i < judgement->term_count; i++) {
 		const struct fm_term *term = &judgement->terms[i];
 
-		json_array_append_new(
-		    explains, json_pack("{s:s, s:f}", "quantity",
-		                        term->is_atom ? all->atoms[term->index].name : all->quantities[term->index].name,
-		                        "per_unit", term->coefficient));
+		json_array_append_new(explains, json_pack("{s:s, s:f}", "quantity",
+		                                          term->is_atom ? all->atoms[term->index].name
+		                                                        : all->quantities[term->index].name,
+		                                          "per_unit", term->coefficient));
 	}
 	json_object_set_new(entry, "explains", explains);
 	json_object_set_new(entry, "quantity",
@@ -71,9 +71,9 @@ static json_t *resource_json(const struct fm_validation *validation, const struc
 	fm_json_set_figure(entry, "gbs", &gbs);
 	fm_json_set_figure(entry, "transfers_per_second", &transfers);
 	if (resource->indicator.count) {
-		json_object_set_new(entry, "indicator",
-		                    json_string(fm_indicator_text(validation->matrix, &resource->indicator, text,
-		                                                  sizeof(text))));
+		json_object_set_new(
+		    entry, "indicator",
+		    json_string(fm_indicator_text(validation->matrix, &resource->indicator, text, sizeof(text))));
 		json_object_set_new(entry, "indicator_error", json_real(resource->indicator.error));
 		fm_json_set_figure(entry, "maximal_events_per_second", &events);
 	} else {
@@ -112,9 +112,10 @@ static json_t *errors_json(const struct fm_validation *validation)
 	json_t *array = json_array();
 
 	for (unsigned i = 0; i < count; i++)
-		json_array_append_new(array, json_pack("{s:s, s:s, s:f, s:f, s:f, s:i}", "level", cells[i].level, "kernel",
-		                                       cells[i].kernel, "mean", cells[i].mean, "min", cells[i].least,
-		                                       "max", cells[i].most, "runs", (int)cells[i].runs));
+		json_array_append_new(array,
+		                      json_pack("{s:s, s:s, s:f, s:f, s:f, s:i}", "level", cells[i].level, "kernel",
+		                                cells[i].kernel, "mean", cells[i].mean, "min", cells[i].least, "max",
+		                                cells[i].most, "runs", (int)cells[i].runs));
 	return array;
 }
 
@@ -125,9 +126,10 @@ static json_t *imbalance_json(const struct fm_validation *validation)
 	json_t *array = json_array();
 
 	for (unsigned i = 0; i < count; i++)
-		json_array_append_new(array, json_pack("{s:s, s:s, s:[f, f], s:f, s:f}", "metric", rows[i].metric, "formula",
-		                                       rows[i].formula, "threads", rows[i].values[0], rows[i].values[1],
-		                                       "ratio", rows[i].ratio, "error", rows[i].error));
+		json_array_append_new(array,
+		                      json_pack("{s:s, s:s, s:[f, f], s:f, s:f}", "metric", rows[i].metric, "formula",
+		                                rows[i].formula, "threads", rows[i].values[0], rows[i].values[1],
+		                                "ratio", rows[i].ratio, "error", rows[i].error));
 	return array;
 }
 

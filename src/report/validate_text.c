@@ -107,30 +107,29 @@ static void print_stalls(const struct fm_validation *validation, FILE *output, u
 	fm_table_free(table);
 }
 
+/* By class, so that what can be trusted comes first. Short stories stand beside the names, long ones below. */
 static void print_events(const struct fm_validation *validation, FILE *output, unsigned width)
 {
 	const struct fm_matrix *matrix = validation->matrix;
 
-	/* by class, so that what can be trusted comes first */
 	for (unsigned class = 0; class < FM_CLASS_COUNT; class ++) {
-		struct fm_table *table = fm_table_create("lw");
 		unsigned rows = 0;
 
 		for (unsigned i = 0; i < matrix->event_count; i++) {
 			const struct fm_judgement *judgement = &validation->judgements[i];
+			struct fm_table *table;
 
 			if (judgement->class != class)
 				continue;
-			rows++;
-			fm_table_cell(table, "%s", matrix->events[i].name);
+			if (!rows++)
+				fprintf(output, "\n%s: %s\n", fm_class_name((enum fm_class) class),
+				        fm_class_words((enum fm_class) class));
+			fprintf(output, "  %s\n", matrix->events[i].name);
+			table = fm_table_create("w");
 			fm_table_cell(table, "%s", judgement->reason);
+			fm_table_print(table, output, 6, width);
+			fm_table_free(table);
 		}
-		if (rows) {
-			fprintf(output, "\n%s: %s\n", fm_class_name((enum fm_class)class),
-			        fm_class_words((enum fm_class)class));
-			fm_table_print(table, output, 2, width);
-		}
-		fm_table_free(table);
 	}
 }
 
@@ -238,7 +237,7 @@ static void print_sharing(const struct fm_validation *validation, FILE *output, 
 		fm_table_cell(table, row->remote ? "sockets" : row->smt ? "cores with two threads" : "cores");
 		fm_table_cell(table, "%.0f", row->model);
 		for (unsigned i = 0; i < sharing.event_count; i++)
-			fm_table_cell(table, row->counts[i] > 0 ? "%.0f (%+.1f %%)" : "%.0f", row->counts[i],
+			fm_table_cell(table, row->counts[i] > 0 ? "%+.1f %%" : "none",
 			              100 * (row->counts[i] / row->model - 1));
 	}
 	fputc('\n', output);
@@ -259,7 +258,8 @@ static void print_summary(const struct fm_validation *validation, FILE *output)
 	        matrix->event_count, matrix->run_count, matrix->repeats, matrix->repeats == 1 ? "" : "s");
 	for (unsigned class = 0; class < FM_CLASS_COUNT; class ++)
 		if (counts[class])
-			fprintf(output, "%s%u %s", shown++ ? ", " : "", counts[class], fm_class_name((enum fm_class)class));
+			fprintf(output, "%s%u %s", shown++ ? ", " : "", counts[class],
+			        fm_class_name((enum fm_class) class));
 	fputc('\n', output);
 }
 
@@ -295,7 +295,8 @@ static void plot_event(const struct fm_validation *validation, unsigned event, F
 	const struct fm_matrix *matrix = validation->matrix;
 	const struct fm_judgement *judgement = &validation->judgements[event];
 	struct point *points = calloc(matrix->run_count + 1, sizeof(*points));
-	double *x = calloc(2 * (matrix->run_count + 1), sizeof(*x)), *y = x ? x + matrix->run_count + 1 : NULL, ends[2], line[2];
+	double *x = calloc(2 * (matrix->run_count + 1), sizeof(*x)), *y = x ? x + matrix->run_count + 1 : NULL, ends[2],
+	       line[2];
 	unsigned count = 0;
 	char title[160];
 
@@ -321,7 +322,11 @@ static void plot_event(const struct fm_validation *validation, unsigned event, F
 	line[1] = judgement->factor * ends[1];
 	if (ends[1] > ends[0]) {
 		const struct fm_plot_series series[] = {{"counted", x, y, count}, {"if it were right", ends, line, 2}};
-		const struct fm_plot plot = {.title = title, .width = width < 90 ? width : 90, .height = 14, .series = series, .series_count = 2};
+		const struct fm_plot plot = {.title = title,
+		                             .width = width < 90 ? width : 90,
+		                             .height = 14,
+		                             .series = series,
+		                             .series_count = 2};
 
 		snprintf(title, sizeof(title), "events, over %s",
 		         matrix->quantities.quantities[judgement->quantity].words);
@@ -360,7 +365,8 @@ static void print_ratios(const struct fm_validation *validation, unsigned event,
 		rows++;
 		fm_table_cell(table, "%s", run->kernel);
 		fm_table_cell(table, "%s", run->isa);
-		fm_table_cell(table, "%s%s%s", run->remote ? "remote " : "", run->level, run->smt ? ", two threads" : "");
+		fm_table_cell(table, "%s%s%s", run->remote ? "remote " : "", run->level,
+		              run->smt ? ", two threads" : "");
 		fm_table_cell(table, "%u", run->cores);
 		fm_table_cell(table, isfinite(truth) ? "%.0f" : "not known", truth);
 		fm_table_cell(table, "%.0f", mean);
@@ -406,8 +412,8 @@ void fm_validation_explain(const struct fm_validation *validation, unsigned even
 	}
 	if (judgement->class != FM_CLASS_dead && judgement->class != FM_CLASS_uncounted) {
 		fm_table_cell(table, "explained");
-		fm_table_cell(table, "to within %.2f %%; runs that were left out, to within %.2f %%", 100 * judgement->misfit,
-		              100 * judgement->misfit_left_out);
+		fm_table_cell(table, "to within %.2f %%; runs that were left out, to within %.2f %%",
+		              100 * judgement->misfit, 100 * judgement->misfit_left_out);
 	}
 	fm_table_cell(table, "repeats");
 	fm_table_cell(table, matrix->repeats > 1 ? "to within %.2f %% (standard deviation)" : "once: nothing is known",
@@ -422,13 +428,15 @@ void fm_validation_print_separated(const struct fm_validation *validation, FILE 
 {
 	const struct fm_matrix *matrix = validation->matrix;
 
-	fprintf(output, "event%sclass%squantity%sper_unit%serror_mean%serror_min%serror_max%sformula%sreason\n", separator,
-	        separator, separator, separator, separator, separator, separator, separator);
+	fprintf(output, "event%sclass%squantity%sper_unit%serror_mean%serror_min%serror_max%sformula%sreason\n",
+	        separator, separator, separator, separator, separator, separator, separator, separator);
 	for (unsigned i = 0; i < matrix->event_count; i++) {
 		const struct fm_judgement *judgement = &validation->judgements[i];
 
-		fprintf(output, "%s%s%s%s%s%s", matrix->events[i].name, separator, fm_class_name(judgement->class), separator,
-		        judgement->quantity < 0 ? "" : matrix->quantities.quantities[judgement->quantity].name, separator);
+		fprintf(output, "%s%s%s%s%s%s", matrix->events[i].name, separator, fm_class_name(judgement->class),
+		        separator,
+		        judgement->quantity < 0 ? "" : matrix->quantities.quantities[judgement->quantity].name,
+		        separator);
 		if (judgement->quantity >= 0)
 			fprintf(output, "%.6g", judgement->factor);
 		for (int k = 0; k < 3; k++) {

@@ -236,10 +236,53 @@ static void note_terms(const struct problem *problem, const double *coefficients
 	}
 }
 
+/* The cause and place of an atom of lines; false for all others. */
+static bool find_lines(const struct fm_quantities *all, unsigned atom, unsigned *ret_cause, unsigned *ret_place)
+{
+	for (unsigned place = 0; place < all->place_count; place++)
+		for (unsigned cause = 0; cause < FM_CAUSE_COUNT; cause++)
+			if (all->lines[place][cause] == atom) {
+				*ret_cause = cause;
+				*ret_place = place;
+				return true;
+			}
+	return false;
+}
+
+/* "0.94 for each of the lines read in order from L3, memory and remote memory": places that are counted alike together.
+   Returns the terms that it took care of. */
+static unsigned describe_term(const struct fm_quantities *all, const struct fm_judgement *judgement, unsigned index,
+                              char *text, size_t size)
+{
+	const struct fm_term *term = &judgement->terms[index];
+	unsigned taken = 1u << index, cause, place, other_cause, other_place;
+	size_t used =
+	    (size_t)snprintf(text, size, "%.2g for each of the %s", term->coefficient,
+	                     term->is_atom ? all->atoms[term->index].words : all->quantities[term->index].words);
+
+	if (!term->is_atom || !find_lines(all, term->index, &cause, &place))
+		return taken;
+	for (unsigned i = index + 1; i < judgement->term_count; i++) {
+		const struct fm_term *other = &judgement->terms[i];
+
+		if (!other->is_atom || fabs(other->coefficient / term->coefficient - 1) > 0.05 ||
+		    !find_lines(all, other->index, &other_cause, &other_place) || other_cause != cause)
+			continue;
+		taken |= 1u << i;
+		if (used < size)
+			used += (size_t)snprintf(text + used, size - used, ", %s",
+			                         other_place < fm_place_memory(all)    ? all->caches[other_place + 1]
+			                         : other_place == fm_place_memory(all) ? "memory"
+			                                                               : "remote memory");
+	}
+	return taken;
+}
+
 static void describe(const struct fm_quantities *all, struct fm_judgement *judgement)
 {
 	size_t length = 0;
-	char piece[160];
+	unsigned taken = 0;
+	char piece[240];
 
 	if (judgement->quantity >= 0) {
 		snprintf(piece, sizeof(piece), "nearest to the %s; it counts ",
@@ -247,19 +290,37 @@ static void describe(const struct fm_quantities *all, struct fm_judgement *judge
 		length = append(judgement->reason, sizeof(judgement->reason), length, piece);
 	}
 	for (unsigned i = 0; i < judgement->term_count; i++) {
-		const struct fm_term *term = &judgement->terms[i];
-
-		snprintf(piece, sizeof(piece), "%s%.2g for each of the %s", i ? ", " : "", term->coefficient,
-		         term->is_atom ? all->atoms[term->index].words : all->quantities[term->index].words);
+		if (taken >> i & 1)
+			continue;
+		if (taken)
+			length = append(judgement->reason, sizeof(judgement->reason), length, "; ");
+		taken |= describe_term(all, judgement, i, piece, sizeof(piece));
 		length = append(judgement->reason, sizeof(judgement->reason), length, piece);
 	}
 	if (judgement->unseen) {
-		char words[120];
-
-		fm_judge_unseen_words(all, judgement->unseen, words, sizeof(words));
-		length = append(judgement->reason, sizeof(judgement->reason), length, "; blind to ");
-		append(judgement->reason, sizeof(judgement->reason), length, words);
+		fm_judge_unseen_words(all, judgement->unseen, piece, sizeof(piece));
+		length = append(judgement->reason, sizeof(judgement->reason), length, ". Blind to ");
+		append(judgement->reason, sizeof(judgement->reason), length, piece);
 	}
+}
+
+/* A short explanation may leave out an atom that is counted. Runs in which the quantity is nearly all that atom decide:
+   how many events there are for each. */
+static bool is_seen(const struct problem *problem, unsigned quantity, unsigned atom, double factor)
+{
+	double counted = 0, truth = 0;
+
+	for (unsigned r = 0; r < problem->matrix->run_count; r++) {
+		double all = is_usable(problem, r)
+		                 ? fm_run_quantity(problem->matrix, r, quantity, problem->evidence->socket)
+		                 : 0;
+
+		if (all > 0 && atoms_of(problem, r)[atom] > 0.9 * all) {
+			counted += problem->evidence->mean[r];
+			truth += all;
+		}
+	}
+	return truth > 0 && counted >= SEEN * factor * truth;
 }
 
 void fm_explain(const struct fm_matrix *matrix, const struct fm_evidence *evidence, struct fm_judgement *judgement)
@@ -301,7 +362,8 @@ void fm_explain(const struct fm_matrix *matrix, const struct fm_evidence *eviden
 	if (judgement->quantity >= 0) {
 		wanted = all->quantities[judgement->quantity].atoms & problem.atoms;
 		for (unsigned i = 0; i < all->atom_count; i++) {
-			if (wanted >> i & 1 && atoms[i] < SEEN * judgement->factor)
+			if (wanted >> i & 1 && atoms[i] < SEEN * judgement->factor &&
+			    !is_seen(&problem, (unsigned)judgement->quantity, i, judgement->factor))
 				judgement->unseen |= 1ull << i;
 			if (!(wanted >> i & 1) && atoms[i] > COUNTED * judgement->factor)
 				too_much |= 1ull << i;

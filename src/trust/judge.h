@@ -43,7 +43,7 @@ struct fm_judgement {
 	double misfit, misfit_left_out;
 	double reproducibility; /* relative standard deviation between repetitions */
 	char formula[240];      /* how to get the quantity from it, "" when it cannot be had */
-	char reason[400];
+	char reason[600];
 };
 
 const char *fm_class_name(enum fm_class class);

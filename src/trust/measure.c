@@ -38,8 +38,8 @@ struct measurement {
 	struct pass *passes;
 	unsigned pass_count;
 	struct fm_matrix *matrix;
-	double *seconds;     /* sums, by run */
-	unsigned *timed;     /* how many */
+	double *seconds; /* shortest, by run */
+	unsigned *timed; /* how many */
 	/* of the run under way */
 	const struct fm_plan_entry *entry;
 	struct fm_event under_way[PER_PASS_MAX];
@@ -186,7 +186,8 @@ static void set_streams(struct measurement *measurement, struct member *member)
 	uint64_t stream = entry->bytes / entry->kernel->streams, blocks = stream / FM_BLOCK_BYTES;
 
 	member->function = entry->kernel->variant[entry->isa];
-	member->arguments = (struct fm_kernel_arguments){.scalar = 1, .passes = entry->blocks / blocks, .count = blocks};
+	member->arguments =
+	    (struct fm_kernel_arguments){.scalar = 1, .passes = entry->blocks / blocks, .count = blocks};
 	for (unsigned i = 0; i < entry->kernel->streams; i++)
 		member->arguments.stream[i] = buffer->memory + i * stream;
 	member->warm = member->rest = member->arguments;
@@ -223,14 +224,16 @@ static void link_chase(struct measurement *measurement, struct member *member)
 		order[j] = swap;
 	}
 	for (uint64_t i = 0; i < pairs; i++) {
-		char *here = buffer->memory + 2ull * order[i] * line, *next = buffer->memory + 2ull * order[(i + 1) % pairs] * line;
+		char *here = buffer->memory + 2ull * order[i] * line,
+		     *next = buffer->memory + 2ull * order[(i + 1) % pairs] * line;
 
 		*(void **)here = both ? here + line : next;
 		if (both)
 			*(void **)(here + line) = next;
 	}
 	member->arguments.chain[0] = buffer->memory + 2ull * order[0] * line;
-	member->function = entry->run.kind == FM_RUN_latency_independent ? fm_kernel_chase_independent[FM_MULTIPLICATIONS]
+	member->function = entry->run.kind == FM_RUN_latency_independent
+	                       ? fm_kernel_chase_independent[FM_MULTIPLICATIONS]
 	                   : entry->run.kind == FM_RUN_latency_dependent ? fm_kernel_chase_dependent[FM_MULTIPLICATIONS]
 	                                                                 : fm_kernel_chase;
 	member->warm = member->arguments;
@@ -320,8 +323,7 @@ static bool is_possible(const struct measurement *measurement, const struct fm_p
 	/* a handover to the other socket takes its first CPU */
 	if (entry->run.kind == FM_RUN_handover && entry->run.remote)
 		return measurement->member_count > measurement->machine->cores;
-	return entry->run.cores <= measurement->member_count &&
-	       (entry->kernel == NULL || fm_isa_available(entry->isa));
+	return entry->run.cores <= measurement->member_count && (entry->kernel == NULL || fm_isa_available(entry->isa));
 }
 
 static void count_run(struct measurement *measurement, unsigned run, const struct pass *pass, unsigned repeat)
@@ -350,8 +352,9 @@ static void count_run(struct measurement *measurement, unsigned run, const struc
 			fm_matrix_counts(measurement->matrix, pass->events[i], run)[repeat] =
 			    (double)difference.value * measurement->under_way[i].scale;
 	}
-	measurement->seconds[run] += measurement->elapsed;
-	measurement->timed[run]++;
+	/* what disturbs only ever adds time */
+	if (!measurement->timed[run]++ || measurement->elapsed < measurement->seconds[run])
+		measurement->seconds[run] = measurement->elapsed;
 }
 
 /* State */
@@ -364,8 +367,7 @@ static void save_state(struct measurement *measurement)
 	if (!measurement->options->state)
 		return;
 	for (unsigned r = 0; r < measurement->matrix->run_count; r++)
-		measurement->matrix->runs[r].seconds =
-		    measurement->timed[r] ? measurement->seconds[r] / measurement->timed[r] : 1;
+		measurement->matrix->runs[r].seconds = measurement->timed[r] ? measurement->seconds[r] : 1;
 	snprintf(path, sizeof(path), "%s.new", measurement->options->state);
 	unlink(path);
 	output = fopen(path, "wxe");
@@ -430,8 +432,8 @@ static int allocate(struct measurement *measurement, struct fm_error *error)
 			for (unsigned k = 0; k < measurement->plan->count; k++) {
 				const struct fm_plan_entry *entry = &measurement->plan->entries[k];
 
-				if (entry->run.remote == remote && (i < entry->run.cores || !i) && entry->bytes > bytes &&
-				    entry->run.kind != FM_RUN_triangle)
+				if (entry->run.remote == remote && (i < entry->run.cores || !i) &&
+				    entry->bytes > bytes && entry->run.kind != FM_RUN_triangle)
 					bytes = entry->bytes;
 			}
 			if (!bytes || (remote && measurement->machine->sockets < 2))
@@ -439,8 +441,9 @@ static int allocate(struct measurement *measurement, struct fm_error *error)
 			bytes += 1 << 16;
 			wanted += bytes;
 			if (wanted > available / 2)
-				return fm_error_set(error, ENOMEM,
-				                    "the data sets take more than half of the free memory: fewer CPUs (-C) need less");
+				return fm_error_set(
+				    error, ENOMEM,
+				    "the data sets take more than half of the free memory: fewer CPUs (-C) need less");
 			/* the other node is where the first CPU of another node is */
 			if (remote)
 				node = (int)fm_topology_node_of(
@@ -516,9 +519,10 @@ static int run_passes(struct measurement *measurement, struct fm_error *error)
 
 				if (options->interrupted && *options->interrupted) {
 					r = fm_error_set(error, EINTR,
-					                 options->state ? "interrupted; what was measured is kept, the same "
-					                                  "command goes on from there"
-					                                : "interrupted");
+					                 options->state
+					                     ? "interrupted; what was measured is kept, the same "
+					                       "command goes on from there"
+					                     : "interrupted");
 					break;
 				}
 				if (!is_possible(measurement, &measurement->plan->entries[order[i]]) ||
@@ -555,7 +559,7 @@ static void finish(struct measurement *measurement)
 			run->known = run->known_socket = 0;
 			continue;
 		}
-		run->seconds = measurement->seconds[r] / measurement->timed[r];
+		run->seconds = measurement->seconds[r];
 		if (measurement->options->frequency_ghz > 0) {
 			run->own[all->cycles] = run->seconds * measurement->options->frequency_ghz * 1e9;
 			run->socket[all->cycles] = run->cores * run->own[all->cycles];

@@ -27,7 +27,8 @@ unsigned fm_metrics_cycles(const struct fm_validation *validation, struct fm_cyc
 	if (stalls->stores >= 0)
 		snprintf(stores, sizeof(stores), "%s, ", event_name(validation, stalls->stores));
 	ret_formulas[0].name = "active";
-	snprintf(ret_formulas[0].formula, sizeof(ret_formulas[0].formula), "%s", event_name(validation, stalls->active));
+	snprintf(ret_formulas[0].formula, sizeof(ret_formulas[0].formula), "%s",
+	         event_name(validation, stalls->active));
 	ret_formulas[1].name = "stall";
 	snprintf(ret_formulas[1].formula, sizeof(ret_formulas[1].formula), "%s", event_name(validation, stalls->total));
 	ret_formulas[2].name = "productive";
@@ -36,7 +37,8 @@ unsigned fm_metrics_cycles(const struct fm_validation *validation, struct fm_cyc
 	snprintf(ret_formulas[3].formula, sizeof(ret_formulas[3].formula), *stores ? "max(%s%s)" : "%s%s", stores,
 	         event_name(validation, stalls->loads));
 	ret_formulas[4].name = "bandwidth_bound";
-	snprintf(ret_formulas[4].formula, sizeof(ret_formulas[4].formula), *stores ? "max(%s%s)" : "%s%s", stores, queues);
+	snprintf(ret_formulas[4].formula, sizeof(ret_formulas[4].formula), *stores ? "max(%s%s)" : "%s%s", stores,
+	         queues);
 	ret_formulas[5].name = "latency_bound";
 	snprintf(ret_formulas[5].formula, sizeof(ret_formulas[5].formula), "memory_bound - bandwidth_bound");
 	ret_formulas[6].name = "other_stall";
@@ -69,8 +71,8 @@ json_t *fm_metrics_to_json(const struct fm_validation *validation)
 		snprintf(name, sizeof(name), "%s %s", resource->name, resource->write ? "write" : "read");
 		json_array_append_new(
 		    array,
-		    json_pack("{s:s, s:s, s:s, s:s, s:o, s:i, s:f, s:f, s:f}", "name", name, "unit", "transfers", "scope",
-		              resource->socket ? "socket" : "core", "formula",
+		    json_pack("{s:s, s:s, s:s, s:s, s:o, s:i, s:f, s:f, s:f}", "name", name, "unit", "transfers",
+		              "scope", resource->socket ? "socket" : "core", "formula",
 		              fm_indicator_text(validation->matrix, &resource->indicator, formula, sizeof(formula)),
 		              "events", indicator_events(validation->matrix, &resource->indicator), "bytes",
 		              (int)resource->transfer_bytes, "error", resource->indicator.error,
@@ -78,8 +80,8 @@ json_t *fm_metrics_to_json(const struct fm_validation *validation)
 		              resource->bandwidth_gbs));
 	}
 	for (unsigned i = 0; i < cycles; i++)
-		json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:s}", "name", formulas[i].name, "unit", "cycles",
-		                                       "scope", "core", "formula", formulas[i].formula));
+		json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:s}", "name", formulas[i].name, "unit",
+		                                       "cycles", "scope", "core", "formula", formulas[i].formula));
 	return array;
 }
 

@@ -15,8 +15,8 @@ int fm_product_create(unsigned rows, struct fm_product *ret_product)
 	memset(ret_product, 0, sizeof(*ret_product));
 	if (memory == MAP_FAILED)
 		return -ENOMEM;
-	*ret_product = (struct fm_product){
-	    .rows = rows, .matrix = memory, .vector = memory + (size_t)rows * rows, .bytes = bytes};
+	*ret_product =
+	    (struct fm_product){.rows = rows, .matrix = memory, .vector = memory + (size_t)rows * rows, .bytes = bytes};
 	ret_product->result = ret_product->vector + rows;
 	for (size_t i = 0; i < count; i++)
 		memory[i] = 1;
@@ -63,5 +63,6 @@ void fm_product_run(struct fm_product *product, unsigned thread)
 	bool wide = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && rows % 4 == 0;
 
 	for (size_t i = begin; i < end; i++)
-		product->result[i] = (wide ? row_wide : row_narrow)(product->matrix + i * rows, product->vector, i, rows);
+		product->result[i] =
+		    (wide ? row_wide : row_narrow)(product->matrix + i * rows, product->vector, i, rows);
 }

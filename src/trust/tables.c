@@ -128,8 +128,9 @@ unsigned fm_table_imbalance(const struct fm_validation *validation, struct fm_im
 
 		if (judgement->class == FM_CLASS_exact && !judgement->socket &&
 		    (!strcmp(name, "flops") || !strcmp(name, "vector_calculations") || !strcmp(name, "instructions")))
-			add_imbalance(ret_rows, &count, all->quantities[judgement->quantity].words, matrix->events[i].name,
-			              fm_matrix_mean(matrix, i, runs[0]), fm_matrix_mean(matrix, i, runs[1]), truth);
+			add_imbalance(ret_rows, &count, all->quantities[judgement->quantity].words,
+			              matrix->events[i].name, fm_matrix_mean(matrix, i, runs[0]),
+			              fm_matrix_mean(matrix, i, runs[1]), truth);
 	}
 	for (unsigned level = 1; level <= all->cache_count; level++) {
 		const char *name = level < all->cache_count ? all->caches[level] : "memory";
@@ -140,9 +141,9 @@ unsigned fm_table_imbalance(const struct fm_validation *validation, struct fm_im
 		if (!read)
 			continue;
 		for (unsigned i = 0; i < 2; i++)
-			volumes[i] = all->line_bytes * (fm_indicator_estimate(matrix, &read->indicator, runs[i]) +
-			                                (write ? fm_indicator_estimate(matrix, &write->indicator, runs[i])
-			                                       : 0));
+			volumes[i] =
+			    all->line_bytes * (fm_indicator_estimate(matrix, &read->indicator, runs[i]) +
+			                       (write ? fm_indicator_estimate(matrix, &write->indicator, runs[i]) : 0));
 		snprintf(metric, sizeof(metric), "%s volume, bytes", name);
 		snprintf(formula, sizeof(formula), "%s",
 		         fm_indicator_text(matrix, &read->indicator, text, sizeof(text)));
