@@ -76,6 +76,9 @@ static void prepare(const struct fm_matrix *matrix, unsigned event, struct fm_ev
 		unsigned n = 0;
 
 		evidence->mean[r] = NAN;
+		/* runs of which nothing is known tell nothing */
+		if (!(evidence->socket ? matrix->runs[r].known_socket : matrix->runs[r].known))
+			continue;
 		for (unsigned k = 0; k < matrix->repeats; k++)
 			if (isfinite(counts[k])) {
 				sum += counts[k];

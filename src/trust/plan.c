@@ -133,7 +133,8 @@ static void add_stream(struct builder *builder, const struct fm_stream_kernel *k
 	uint64_t bytes = data_bytes(builder, level, cores);
 
 	/* non-temporal stores go to memory wherever their lines were */
-	if (!bytes || (strstr(kernel->name, "_nt") && level < builder->machine->cache_count))
+	if (bytes < (uint64_t)kernel->streams * FM_BLOCK_BYTES ||
+	    (strstr(kernel->name, "_nt") && level < builder->machine->cache_count))
 		return;
 	entry = add(builder);
 	if (!entry)
@@ -171,6 +172,9 @@ static void add_watch(struct builder *builder, const struct fm_stream_kernel *ke
 		return;
 	entry = &builder->plan->entries[first];
 	entry->run.kind = FM_RUN_watch;
+	/* one core fewer has to fill the caches */
+	if (level == builder->machine->cache_count)
+		entry->bytes *= 2;
 	snprintf(entry->run.name, sizeof(entry->run.name), "watch/%s/%s%s", kernel->name, entry->run.level,
 	         remote ? "/remote" : "");
 	for (unsigned i = 0; i < builder->plan->quantities.atom_count; i++) {
@@ -188,7 +192,7 @@ static void add_chase(struct builder *builder, enum fm_run_kind kind, unsigned l
 	uint64_t bytes = data_bytes(builder, level, cores);
 	struct fm_plan_entry *entry;
 
-	if (!bytes || !(entry = add(builder)))
+	if (bytes < 2 * builder->machine->line_bytes || !(entry = add(builder)))
 		return;
 	entry->level = level;
 	entry->bytes = bytes / 4096 * 4096;

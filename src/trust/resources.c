@@ -71,7 +71,7 @@ struct fm_indicator fm_indicator_fit(const struct fm_matrix *matrix, unsigned qu
                                      const unsigned *events, unsigned count)
 {
 	enum { ROUNDS = 12 };
-	struct fm_indicator indicator = {.count = count};
+	struct fm_indicator indicator = {.count = count}, plain;
 	double coefficients[FM_SOLVE_MAX] = {0}, usual = typical(matrix, quantity, socket);
 
 	memcpy(indicator.events, events, count * sizeof(*events));
@@ -104,7 +104,12 @@ struct fm_indicator fm_indicator_fit(const struct fm_matrix *matrix, unsigned qu
 	for (unsigned i = 0; i < count; i++)
 		indicator.coefficients[i] = fabs(coefficients[i] - 1) < 0.01 ? 1 : coefficients[i];
 	indicator.error = error_of(matrix, quantity, socket, &indicator);
-	return indicator;
+	/* and a plain sum is better than one with odd factors that does no better */
+	plain = indicator;
+	for (unsigned i = 0; i < count; i++)
+		plain.coefficients[i] = 1;
+	plain.error = error_of(matrix, quantity, socket, &plain);
+	return plain.error <= indicator.error ? plain : indicator;
 }
 
 static bool is_candidate(const struct fm_matrix *matrix, const struct fm_judgement *judgements, unsigned event,

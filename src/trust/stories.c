@@ -364,8 +364,8 @@ static void try_indicator(struct court *court, unsigned quantity)
 	propose(court, story, squares, used, 2 * COST_NUMBER + COST_CHOICE);
 }
 
-/* Is the quantity known in most of the runs in which the event counted anything? A story about the others would be
-   beside the point. */
+/* Is the quantity known in enough of the runs in which the event counted anything? A story about the others alone would
+   be beside the point. */
 static bool is_known(const struct court *court, unsigned quantity)
 {
 	unsigned known = 0, counted = 0;
@@ -375,7 +375,7 @@ static bool is_known(const struct court *court, unsigned quantity)
 			counted++;
 			known += isfinite(court->truth[quantity * court->runs + r]);
 		}
-	return 2 * known > counted;
+	return known >= 4 && 5 * known >= counted;
 }
 
 static void try_quantity(struct court *court, unsigned quantity)

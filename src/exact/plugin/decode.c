@@ -35,15 +35,16 @@ static const struct {
 	const char *prefix;
 	uint8_t unit, latency, busy;
 } classes[] = {
-    {"imul", FM_UNIT_MULTIPLY, 3, 0},  {"mul", FM_UNIT_MULTIPLY, 4, 0},  {"vfmadd", FM_UNIT_ANY, 5, 0},
-    {"vfmsub", FM_UNIT_ANY, 5, 0},     {"vfnm", FM_UNIT_ANY, 5, 0},      {"vmul", FM_UNIT_ANY, 5, 0},
-    {"idiv", FM_UNIT_DIVIDE, 39, 24},  {"div", FM_UNIT_DIVIDE, 20, 12},  {"vdiv", FM_UNIT_DIVIDE, 20, 14},
-    {"vsqrt", FM_UNIT_DIVIDE, 20, 14}, {"sqrt", FM_UNIT_DIVIDE, 20, 14}, {"vadd", FM_UNIT_ANY, 3, 0},
-    {"vsub", FM_UNIT_ANY, 3, 0},       {"addpd", FM_UNIT_ANY, 3, 0},     {"addps", FM_UNIT_ANY, 3, 0},
-    {"addsd", FM_UNIT_ANY, 3, 0},      {"addss", FM_UNIT_ANY, 3, 0},     {"subpd", FM_UNIT_ANY, 3, 0},
-    {"subps", FM_UNIT_ANY, 3, 0},      {"subsd", FM_UNIT_ANY, 3, 0},     {"subss", FM_UNIT_ANY, 3, 0},
-    {"cvt", FM_UNIT_ANY, 4, 0},        {"vcvt", FM_UNIT_ANY, 4, 0},      {"popcnt", FM_UNIT_ANY, 3, 0},
-    {"lzcnt", FM_UNIT_ANY, 3, 0},      {"tzcnt", FM_UNIT_ANY, 3, 0},     {"nop", FM_UNIT_NONE, 0, 0},
+    {"mulp", FM_UNIT_ANY, 5, 0},      {"muls", FM_UNIT_ANY, 5, 0},      {"imul", FM_UNIT_MULTIPLY, 3, 0},
+    {"mul", FM_UNIT_MULTIPLY, 4, 0},  {"vfmadd", FM_UNIT_ANY, 5, 0},    {"vfmsub", FM_UNIT_ANY, 5, 0},
+    {"vfnm", FM_UNIT_ANY, 5, 0},      {"vmul", FM_UNIT_ANY, 5, 0},      {"idiv", FM_UNIT_DIVIDE, 39, 24},
+    {"div", FM_UNIT_DIVIDE, 20, 12},  {"vdiv", FM_UNIT_DIVIDE, 20, 14}, {"vsqrt", FM_UNIT_DIVIDE, 20, 14},
+    {"sqrt", FM_UNIT_DIVIDE, 20, 14}, {"vadd", FM_UNIT_ANY, 3, 0},      {"vsub", FM_UNIT_ANY, 3, 0},
+    {"addpd", FM_UNIT_ANY, 3, 0},     {"addps", FM_UNIT_ANY, 3, 0},     {"addsd", FM_UNIT_ANY, 3, 0},
+    {"addss", FM_UNIT_ANY, 3, 0},     {"subpd", FM_UNIT_ANY, 3, 0},     {"subps", FM_UNIT_ANY, 3, 0},
+    {"subsd", FM_UNIT_ANY, 3, 0},     {"subss", FM_UNIT_ANY, 3, 0},     {"cvt", FM_UNIT_ANY, 4, 0},
+    {"vcvt", FM_UNIT_ANY, 4, 0},      {"popcnt", FM_UNIT_ANY, 3, 0},    {"lzcnt", FM_UNIT_ANY, 3, 0},
+    {"tzcnt", FM_UNIT_ANY, 3, 0},     {"nop", FM_UNIT_NONE, 0, 0},
 };
 
 static void classify(const ZydisDecodedInstruction *instruction, bool memory_only, struct fm_instruction *ret)

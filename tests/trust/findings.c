@@ -1,0 +1,318 @@
+/* The literature's findings about Haswell-EP, rediscovered on the simulated one without a hint: Molka et al. (ICPE
+   2017), tables 2 and 3 and figures 3 to 10; Röhl et al. (2015), section 1.4. The caches are smaller, so that it is
+   quick. */
+#include "unit/check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "trust/metrics.h"
+#include "trust/simulate.h"
+#include "trust/tables.h"
+
+static struct fm_machine_description machine;
+static struct fm_matrix *matrix;
+static struct fm_validation *validation;
+
+static int set_up(void **state)
+{
+	const struct fm_plan_options options = {
+	    .isas = 1u << FM_ISA_scalar | 1u << FM_ISA_sse | 1u << FM_ISA_avx2, .unit = 1024, .triangle = 1024};
+	const struct fm_simulate_options simulate = {.repeats = 10, .seed = 1};
+	const struct fm_validation_options judge = {0};
+	struct fm_simulated_events *events;
+	struct fm_plan *plan;
+	struct fm_error error;
+
+	(void)state;
+	if (fm_description_read(MACHINES "/haswell-ep.machine", &machine, &error) ||
+	    fm_plan_scale_machine(&machine, 8, &error) || fm_plan_build(&machine, &options, &plan, &error) ||
+	    fm_simulated_load(MACHINES "/haswell-ep.machine", &events, &error) ||
+	    fm_simulate_matrix(&machine, plan, events, &simulate, &matrix, &error) ||
+	    fm_validation_create(matrix, &judge, &validation, &error)) {
+		print_error("%s\n", error.message);
+		return -1;
+	}
+	fm_simulated_free(events);
+	fm_plan_free(plan);
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	fm_validation_free(validation);
+	fm_matrix_free(matrix);
+	return 0;
+}
+
+static unsigned event(const char *name)
+{
+	int index = fm_matrix_find_event(matrix, name);
+
+	if (index < 0)
+		fail_msg("there is no event %s", name);
+	return (unsigned)index;
+}
+
+static const struct fm_judgement *judgement(const char *name)
+{
+	return &validation->judgements[event(name)];
+}
+
+static const char *quantity_of(const struct fm_judgement *judged)
+{
+	return judged->quantity < 0 ? "" : matrix->quantities.quantities[judged->quantity].name;
+}
+
+/* Events for each of an atom, by the explanation: of the atom itself and of quantities it is part of. */
+static double coefficient(const struct fm_judgement *judged, const char *atom)
+{
+	int index = fm_atom_find(&matrix->quantities, atom);
+	double sum = 0;
+
+	assert_true(index >= 0);
+	for (unsigned i = 0; i < judged->term_count; i++) {
+		const struct fm_term *term = &judged->terms[i];
+
+		if (term->is_atom ? term->index == (unsigned)index
+		                  : matrix->quantities.quantities[term->index].atoms >> index & 1 &&
+		                        !(judged->unseen >> index & 1))
+			sum += term->coefficient;
+	}
+	return sum;
+}
+
+static bool is_blind_to(const struct fm_judgement *judged, const char *words)
+{
+	char text[160];
+
+	fm_judge_unseen_words(&matrix->quantities, judged->unseen, text, sizeof(text));
+	return judged->class == FM_CLASS_blind && strstr(text, words);
+}
+
+/* The rows of table 2 and 3: the indicator there, and ours, which is that or nearer to the truth. */
+static void indicators_are_the_best(void **state)
+{
+#define OCR "OFFCORE_RESPONSE_0:ANY_DATA:ANY_RFO:L3_"
+	static const struct {
+		const char *resource;
+		bool write, socket;
+		const char *events[3];
+		double gbs; /* achievable, according to the table; 0: not checked, since this machine's share differs */
+	} rows[] = {
+	    {"L1", false, false, {"perf::L1-DCACHE-LOADS"}, 159.8},
+	    {"L1", true, false, {"perf::L1-DCACHE-STORES"}, 79.9},
+	    {"L2", false, false, {"L2_TRANS:DEMAND_DATA_RD", "L2_TRANS:RFO"}, 75.0},
+	    {"L2", true, false, {"L2_TRANS:L1D_WB"}, 25.5},
+	    {"L3", false, false, {OCR "HIT:SNP_ANY", OCR "MISS_LOCAL:SNP_ANY", OCR "MISS_REMOTE:SNP_ANY"}, 29.9},
+	    {"L3", true, false, {"L2_TRANS:L2_WB"}, 15.0},
+	    {"memory", false, false, {OCR "MISS_LOCAL:SNP_ANY"}, 10.4},
+	    {"remote memory", false, false, {OCR "MISS_REMOTE:SNP_ANY"}, 8.0},
+	    {"L3", false, true, {"UNC_C_TOR_INSERTS:OPC_DRD", "UNC_C_TOR_INSERTS:OPC_RFO"}, 342},
+	    {"L3", true, true, {"UNC_C_LLC_LOOKUP:WRITE"}, 0},
+	    {"memory", false, true, {"UNC_H_REQUESTS:READS"}, 63.1},
+	    {"memory", true, true, {"UNC_H_IMC_WRITES:FULL"}, 0},
+	    {"socket links", false, true, {"UNC_Q_RXL_FLITS_G1:DRS_DATA"}, 16.3},
+	    {"socket links", true, true, {"UNC_Q_TXL_FLITS_G1:DRS_DATA"}, 0},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct fm_resource *found = NULL;
+		struct fm_indicator theirs;
+		unsigned events[3], count = 0;
+		bool same;
+		char ours_text[240], theirs_text[240];
+
+		for (unsigned k = 0; k < validation->resource_count; k++)
+			if (!strcmp(validation->resources[k].name, rows[i].resource) &&
+			    validation->resources[k].write == rows[i].write &&
+			    validation->resources[k].socket == rows[i].socket)
+				found = &validation->resources[k];
+		assert_non_null(found);
+		while (count < 3 && rows[i].events[count]) {
+			events[count] = event(rows[i].events[count]);
+			count++;
+		}
+		theirs = fm_indicator_fit(matrix, found->quantity, found->socket, events, count);
+		same = count == found->indicator.count;
+		for (unsigned k = 0; same && k < count; k++)
+			same = events[k] == found->indicator.events[k];
+		if (!same)
+			print_message("%s %s: %s (%.2f %% off) instead of %s (%.2f %%)\n", rows[i].resource,
+			              rows[i].write ? "write" : "read",
+			              fm_indicator_text(matrix, &found->indicator, ours_text, sizeof(ours_text)),
+			              100 * found->indicator.error,
+			              fm_indicator_text(matrix, &theirs, theirs_text, sizeof(theirs_text)),
+			              100 * theirs.error);
+		assert_true(found->indicator.count > 0);
+		assert_true(found->indicator.error <= theirs.error + 1e-9);
+		if (rows[i].gbs > 0)
+			assert_near(found->bandwidth_gbs, rows[i].gbs, 0.15 * rows[i].gbs);
+	}
+	/* no core event tells what is written to memory */
+	for (unsigned k = 0; k < validation->resource_count; k++)
+		if (strstr(validation->resources[k].name, "memory") && validation->resources[k].write &&
+		    !validation->resources[k].socket)
+			assert_int_equal(validation->resources[k].indicator.count, 0);
+}
+
+static void misses_count_lines_with_ownership(void **state)
+{
+	(void)state;
+	assert_int_equal(judgement("perf::L1-DCACHE-LOAD-MISSES")->class, FM_CLASS_exact);
+	assert_string_equal(quantity_of(judgement("perf::L1-DCACHE-LOAD-MISSES")), "L1.lines_in");
+}
+
+/* What was prefetched is credited to the cache it was prefetched into. */
+static void retired_loads_credit_the_wrong_level(void **state)
+{
+	const struct fm_judgement *l2 = judgement("MEM_LOAD_UOPS_RETIRED:L2_HIT"),
+	                          *l3 = judgement("MEM_LOAD_UOPS_RETIRED:L3_MISS"),
+	                          *hit = judgement("L2_RQSTS:DEMAND_DATA_RD_HIT");
+
+	(void)state;
+	assert_true(coefficient(l2, "L2.read_in_order") > 0.95);
+	assert_true(coefficient(l2, "L3.read_in_order") > 0.5 && coefficient(l2, "memory.read_in_order") > 0.5);
+	assert_true(coefficient(hit, "memory.read_in_order") > 0.5);
+	assert_true(is_blind_to(l2, "RFO") && is_blind_to(l3, "RFO") && is_blind_to(l3, "prefetched lines"));
+	assert_true(coefficient(l3, "memory.read_in_order") < 0.1);
+	assert_true(l3->error_mean < -0.5);
+}
+
+static void transfers_to_the_first_cache_are_too_many(void **state)
+{
+	const struct fm_judgement *reads = judgement("L2_TRANS:DEMAND_DATA_RD");
+
+	(void)state;
+	/* right within the second cache, too many beyond */
+	assert_near(coefficient(reads, "L2.read_in_order"), 1, 0.03);
+	assert_true(coefficient(reads, "L3.read_in_order") > 1.1 && coefficient(reads, "memory.read_in_order") > 1.1);
+	assert_true(is_blind_to(reads, "RFO"));
+}
+
+static void offcore_misses_are_too_few_but_the_sum_is_right(void **state)
+{
+	const struct fm_judgement *miss = judgement(OCR "MISS_LOCAL:SNP_ANY"), *hit = judgement(OCR "HIT:SNP_ANY");
+	unsigned parts[] = {event(OCR "HIT:SNP_ANY"), event(OCR "MISS_LOCAL:SNP_ANY"),
+	                    event(OCR "MISS_REMOTE:SNP_ANY")};
+	struct fm_indicator sum =
+	    fm_indicator_fit(matrix, (unsigned)fm_quantity_find(&matrix->quantities, "L2.lines_in"), false, parts, 3);
+
+	(void)state;
+	assert_true(is_blind_to(miss, "prefetched lines"));
+	assert_true(miss->error_mean < -0.4);
+	assert_true(coefficient(hit, "memory.read_in_order") > 0.4);
+	assert_true(sum.error < 0.02);
+	for (unsigned i = 0; i < 3; i++)
+		assert_near(sum.coefficients[i], 1, 0.03);
+}
+
+static void lookups_include_memory(void **state)
+{
+	const struct fm_judgement *any = judgement("UNC_C_LLC_LOOKUP:ANY"),
+	                          *reads = judgement("UNC_C_LLC_LOOKUP:DATA_READ");
+
+	(void)state;
+	assert_true(any->class == FM_CLASS_overlapping);
+	assert_true(coefficient(any, "memory.read_in_order") > 0.9 && coefficient(any, "L3.written") > 0.9);
+	assert_true(is_blind_to(reads, "RFO"));
+}
+
+static void errata(void **state)
+{
+	const struct fm_judgement *hits = judgement("L2_RQSTS:RFO_HIT"),
+	                          *hitm = judgement("MEM_LOAD_UOPS_L3_HIT_RETIRED:XSNP_HITM");
+
+	(void)state;
+	/* nothing of what the second cache delivers itself */
+	assert_true(coefficient(hits, "L2.ownership") == 0 && coefficient(hits, "memory.ownership") > 0.5);
+	assert_int_equal(hitm->class, FM_CLASS_conditional);
+	assert_near(hitm->size, 0.4, 0.01);
+	assert_non_null(strstr(hitm->reason, "threads share a core"));
+}
+
+static void stall_events_are_told_apart(void **state)
+{
+	const struct fm_stalls *stalls = &validation->stalls;
+	struct fm_cycle_formula formulas[FM_CYCLE_FORMULAS];
+
+	(void)state;
+	assert_int_equal(stalls->active, (int)event("CPU_CLK_UNHALTED"));
+	assert_int_equal(stalls->total, (int)event("CYCLE_ACTIVITY:CYCLES_NO_EXECUTE"));
+	assert_int_equal(stalls->loads, (int)event("CYCLE_ACTIVITY:STALLS_L1D_PENDING"));
+	assert_int_equal(stalls->stores, (int)event("RESOURCE_STALLS:SB"));
+	assert_int_equal(stalls->queue_count, 2);
+	assert_non_null(
+	    strstr(judgement("CYCLE_ACTIVITY:STALLS_LDM_PENDING")->reason, "counts waiting for arithmetic as well"));
+	/* figure 10 */
+	assert_int_equal(fm_metrics_cycles(validation, formulas), FM_CYCLE_FORMULAS);
+	assert_string_equal(formulas[3].formula, "max(RESOURCE_STALLS:SB, CYCLE_ACTIVITY:STALLS_L1D_PENDING)");
+	assert_string_equal(formulas[4].formula,
+	                    "max(RESOURCE_STALLS:SB, L1D_PEND_MISS:FB_FULL + OFFCORE_REQUESTS_BUFFER:SQ_FULL)");
+	/* 53 cycles to L3; 24 independent multiplications leave 29 of them */
+	for (unsigned i = 0; i < stalls->test_count; i++)
+		if ((int)stalls->tests[i].event == stalls->total) {
+			assert_near(stalls->tests[i].plain[2], 52, 1.5);
+			assert_near(stalls->tests[i].independent[2], 28.5, 1.5);
+		}
+}
+
+/* Every level and kernel within what the seven streaming kernels showed: -6 % at worst; here a little of it is left. */
+static void errors_by_kernel_are_small(void **state)
+{
+	struct fm_error_cell cells[FM_CELLS_MAX];
+	unsigned count = fm_table_errors(validation, cells);
+
+	(void)state;
+	assert_true(count >= 24);
+	for (unsigned i = 0; i < count; i++) {
+		assert_true(fabs(cells[i].mean) <= 0.02);
+		assert_true(cells[i].least >= -0.06 && cells[i].most <= 0.06);
+	}
+}
+
+static void imbalance_and_sharing(void **state)
+{
+	struct fm_imbalance_row rows[FM_IMBALANCE_MAX];
+	struct fm_sharing_table sharing;
+	unsigned count = fm_table_imbalance(validation, rows);
+	bool work = false;
+
+	(void)state;
+	assert_true(count >= 4);
+	for (unsigned i = 0; i < count; i++)
+		if (!strcmp(rows[i].formula, "AVX_INSTS:CALC")) {
+			work = true;
+			assert_true(fabs(rows[i].error) < 0.01);
+		}
+	assert_true(work);
+	fm_table_sharing(validation, &sharing);
+	assert_true(sharing.row_count >= 20 && sharing.event_count >= 4);
+	for (unsigned r = 0; r < sharing.row_count; r++)
+		for (unsigned i = 0; i < sharing.event_count; i++)
+			if (sharing.events[i] == event("OFFCORE_RESPONSE_0:LLC_HIT:HITM_OTHER_CORE") &&
+			    !sharing.rows[r].remote)
+				assert_near(sharing.rows[r].counts[i], sharing.rows[r].model,
+				            0.02 * sharing.rows[r].model);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(indicators_are_the_best),
+	    cmocka_unit_test(misses_count_lines_with_ownership),
+	    cmocka_unit_test(retired_loads_credit_the_wrong_level),
+	    cmocka_unit_test(transfers_to_the_first_cache_are_too_many),
+	    cmocka_unit_test(offcore_misses_are_too_few_but_the_sum_is_right),
+	    cmocka_unit_test(lookups_include_memory),
+	    cmocka_unit_test(errata),
+	    cmocka_unit_test(stall_events_are_told_apart),
+	    cmocka_unit_test(errors_by_kernel_are_small),
+	    cmocka_unit_test(imbalance_and_sharing),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
