@@ -5,7 +5,7 @@ _fathom() {
 		words="$(fathom --complete 2>/dev/null) --help --version"
 	else
 		case ${COMP_WORDS[COMP_CWORD - 1]} in
-		-o | --output | --profile)
+		-o | --output | --profile | --from | --dump | --html)
 			mapfile -t COMPREPLY < <(compgen -f -- "$current")
 			return
 			;;

@@ -152,8 +152,10 @@ static int keep_named(struct fm_matrix *matrix, const char *list, struct fm_erro
 		matrix->events[index] = swap;
 	}
 	free(names);
-	for (unsigned i = kept; i < matrix->event_count; i++)
+	for (unsigned i = kept; i < matrix->event_count; i++) {
 		free(matrix->events[i].counts);
+		free(matrix->events[i].means);
+	}
 	matrix->event_count = kept;
 	return 0;
 }
@@ -384,8 +386,7 @@ static bool saves(const struct input *input)
 	return !input->no_save && !input->from && input->scale <= 1 && !input->quick && !input->events;
 }
 
-static int judge(const struct input *input, const struct fm_matrix *matrix, const char *path,
-                 struct fm_progress *progress)
+static int judge(const struct input *input, struct fm_matrix *matrix, const char *path, struct fm_progress *progress)
 {
 	const struct fm_validation_options wishes = {
 	    .interrupted = &fm_interrupted, .progress = fm_progress_update, .progress_context = progress};

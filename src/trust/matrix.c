@@ -35,8 +35,10 @@ void fm_matrix_free(struct fm_matrix *matrix)
 {
 	if (!matrix)
 		return;
-	for (unsigned i = 0; i < matrix->event_count; i++)
+	for (unsigned i = 0; i < matrix->event_count; i++) {
 		free(matrix->events[i].counts);
+		free(matrix->events[i].means);
+	}
 	free(matrix->events);
 	free(matrix->runs);
 	free(matrix);
@@ -74,6 +76,7 @@ struct fm_event_column *fm_matrix_add_event(struct fm_matrix *matrix, const char
 	event = &matrix->events[matrix->event_count];
 	snprintf(event->name, sizeof(event->name), "%s", name);
 	event->socket = socket;
+	event->means = NULL;
 	event->counts = malloc((count ? count : 1) * sizeof(double));
 	if (!event->counts)
 		return NULL;
@@ -110,12 +113,26 @@ double fm_matrix_mean(const struct fm_matrix *matrix, unsigned event, unsigned r
 	double sum = 0;
 	unsigned n = 0;
 
+	if (matrix->events[event].means)
+		return matrix->events[event].means[run];
 	for (unsigned k = 0; k < matrix->repeats; k++)
 		if (isfinite(counts[k])) {
 			sum += counts[k];
 			n++;
 		}
 	return n ? sum / n : NAN;
+}
+
+void fm_matrix_settle(struct fm_matrix *matrix)
+{
+	for (unsigned i = 0; i < matrix->event_count; i++) {
+		double *means = matrix->events[i].means ? NULL : malloc((matrix->run_count + 1) * sizeof(*means));
+
+		for (unsigned r = 0; means && r < matrix->run_count; r++)
+			means[r] = fm_matrix_mean(matrix, i, r);
+		if (means)
+			matrix->events[i].means = means;
+	}
 }
 
 /* Writing */

@@ -39,6 +39,7 @@ struct fm_event_column {
 	char name[96];
 	bool socket;    /* counted for the socket as a whole; else for one core */
 	double *counts; /* [run * repeats + repetition]; NaN: not counted */
+	double *means;  /* by run, once fm_matrix_settle() was called; else NULL */
 };
 
 struct fm_matrix {
@@ -71,6 +72,9 @@ static inline double *fm_matrix_counts(const struct fm_matrix *matrix, unsigned 
 
 /* A quantity of a run: of the core, or of the socket. NaN when not all of it is known. */
 double fm_run_quantity(const struct fm_matrix *matrix, unsigned run, unsigned quantity, bool socket);
+
+/* No more counts will come: means are computed once. Without memory they are computed each time. */
+void fm_matrix_settle(struct fm_matrix *matrix);
 
 /* Mean over the repetitions; NaN when it was never counted. */
 double fm_matrix_mean(const struct fm_matrix *matrix, unsigned event, unsigned run);

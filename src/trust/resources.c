@@ -13,6 +13,8 @@
 #define WORTH_SHARE 0.6
 #define WORTH_POINTS 0.005
 
+enum { KEPT = 8 /* events that may begin a pair */ };
+
 double fm_indicator_estimate(const struct fm_matrix *matrix, const struct fm_indicator *indicator, unsigned run)
 {
 	double sum = 0;
@@ -154,6 +156,29 @@ static struct fm_indicator extend(const struct fm_matrix *matrix, const struct f
 	return best;
 }
 
+/* The better ones of all events, best first, so that the time for pairs grows with the events and not with their
+   square. */
+static unsigned best_singles(const struct fm_matrix *matrix, const struct fm_judgement *judgements, unsigned quantity,
+                             bool socket, struct fm_indicator *ret_singles)
+{
+	unsigned kept = 0;
+
+	for (unsigned i = 0; i < matrix->event_count; i++) {
+		struct fm_indicator single;
+		unsigned at;
+
+		if (!is_candidate(matrix, judgements, i, socket))
+			continue;
+		single = fm_indicator_fit(matrix, quantity, socket, &i, 1);
+		for (at = kept < KEPT ? kept++ : KEPT; at > 0 && single.error < ret_singles[at - 1].error; at--)
+			if (at < KEPT)
+				ret_singles[at] = ret_singles[at - 1];
+		if (at < KEPT)
+			ret_singles[at] = single;
+	}
+	return kept;
+}
+
 struct fm_indicator fm_indicator_best(const struct fm_matrix *matrix, const struct fm_judgement *judgements,
                                       unsigned quantity, bool socket)
 {
@@ -166,14 +191,13 @@ struct fm_indicator fm_indicator_best(const struct fm_matrix *matrix, const stru
 		struct fm_indicator candidate = {.error = INFINITY};
 
 		if (count == 2) {
-			/* the best pair need not hold the best single one */
-			for (unsigned i = 0; i < matrix->event_count; i++) {
-				struct fm_indicator single, pair;
+			/* the best pair need not hold the best single one, but one of the better */
+			struct fm_indicator singles[KEPT];
+			unsigned kept = best_singles(matrix, judgements, quantity, socket, singles);
 
-				if (!is_candidate(matrix, judgements, i, socket))
-					continue;
-				single = fm_indicator_fit(matrix, quantity, socket, &i, 1);
-				pair = extend(matrix, judgements, quantity, socket, &single);
+			for (unsigned i = 0; i < kept; i++) {
+				struct fm_indicator pair = extend(matrix, judgements, quantity, socket, &singles[i]);
+
 				if (pair.error < candidate.error - 1e-9)
 					candidate = pair;
 			}

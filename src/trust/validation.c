@@ -84,7 +84,7 @@ static void report(const struct fm_validation_options *options, const char *what
 		options->progress(options->progress_context, what, share, share > 0 ? seconds / share - seconds : 0);
 }
 
-int fm_validation_create(const struct fm_matrix *matrix, const struct fm_validation_options *options,
+int fm_validation_create(struct fm_matrix *matrix, const struct fm_validation_options *options,
                          struct fm_validation **ret_validation, struct fm_error *error)
 {
 	struct fm_validation *validation = calloc(1, sizeof(*validation));
@@ -98,6 +98,7 @@ int fm_validation_create(const struct fm_matrix *matrix, const struct fm_validat
 		return fm_error_set(error, ENOMEM, "no memory for the judgements");
 	}
 	validation->matrix = matrix;
+	fm_matrix_settle(matrix);
 	for (unsigned i = 0; i < matrix->event_count; i++) {
 		if (options->interrupted && *options->interrupted) {
 			fm_validation_free(validation);

@@ -20,8 +20,8 @@ struct fm_validation_options {
 	void *progress_context;
 };
 
-/* -EINTR when interrupted. */
-int fm_validation_create(const struct fm_matrix *matrix, const struct fm_validation_options *options,
+/* The matrix is settled. -EINTR when interrupted. */
+int fm_validation_create(struct fm_matrix *matrix, const struct fm_validation_options *options,
                          struct fm_validation **ret_validation, struct fm_error *error);
 void fm_validation_free(struct fm_validation *validation);
 
