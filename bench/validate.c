@@ -17,9 +17,9 @@ static struct fm_matrix *make_matrix(void)
 	    .isas = 1u << FM_ISA_scalar | 1u << FM_ISA_sse | 1u << FM_ISA_avx2, .unit = 1024, .triangle = 512};
 	const struct fm_simulate_options simulate = {.repeats = REPEATS};
 	struct fm_machine_description machine;
-	struct fm_simulated_events *events;
-	struct fm_matrix *matrix;
-	struct fm_plan *plan;
+	struct fm_simulated_events *events = NULL;
+	struct fm_matrix *matrix = NULL;
+	struct fm_plan *plan = NULL;
 	struct fm_error error;
 	uint64_t begin = fm_clock_now();
 

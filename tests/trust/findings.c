@@ -21,8 +21,8 @@ static int set_up(void **state)
 	    .isas = 1u << FM_ISA_scalar | 1u << FM_ISA_sse | 1u << FM_ISA_avx2, .unit = 1024, .triangle = 1024};
 	const struct fm_simulate_options simulate = {.repeats = 10, .seed = 1};
 	const struct fm_validation_options judge = {0};
-	struct fm_simulated_events *events;
-	struct fm_plan *plan;
+	struct fm_simulated_events *events = NULL;
+	struct fm_plan *plan = NULL;
 	struct fm_error error;
 
 	(void)state;

@@ -35,9 +35,9 @@ static struct fm_matrix *small_matrix(void)
 	    .isas = 1u << FM_ISA_scalar | 1u << FM_ISA_avx2, .unit = 256, .triangle = 64};
 	const struct fm_simulate_options simulate = {.repeats = 5, .seed = 3};
 	struct fm_machine_description machine;
-	struct fm_simulated_events *events;
-	struct fm_matrix *matrix;
-	struct fm_plan *plan;
+	struct fm_simulated_events *events = NULL;
+	struct fm_matrix *matrix = NULL;
+	struct fm_plan *plan = NULL;
 	struct fm_error error;
 
 	if (fm_description_parse(small_machine, "small", &machine, &error) ||

@@ -23,8 +23,8 @@ static int set_up(void **state)
 	const struct fm_plan_options options = {
 	    .isas = 1u << FM_ISA_scalar | 1u << FM_ISA_sse | 1u << FM_ISA_avx2, .unit = 1024, .triangle = 512};
 	const struct fm_simulate_options simulate = {.repeats = 1};
-	struct fm_simulated_events *none;
-	struct fm_plan *plan;
+	struct fm_simulated_events *none = NULL;
+	struct fm_plan *plan = NULL;
 	struct fm_error error;
 
 	(void)state;
