@@ -51,10 +51,9 @@ static void add_event(struct fm_matrix *matrix, struct fm_random *random)
 	fm_matrix_add_event(matrix, name, socket);
 	for (unsigned r = 0; r < matrix->run_count; r++)
 		for (unsigned k = 0; k < REPEATS; k++)
-			fm_matrix_counts(matrix, index, r)[k] =
-			    (factor * fm_run_quantity(matrix, r, first, socket) +
-			     share * fm_run_quantity(matrix, r, second, socket)) *
-			    (1 + 0.01 * fm_random_normal(random));
+			fm_matrix_counts(matrix, index, r)[k] = (factor * fm_run_quantity(matrix, r, first, socket) +
+			                                         share * fm_run_quantity(matrix, r, second, socket)) *
+			                                        (1 + 0.01 * fm_random_normal(random));
 }
 
 int main(int argc, char **argv)

@@ -108,9 +108,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case KEY_NO_SAVE:
 		input->no_save = true;
 		return 0;
-	case ARGP_KEY_ARG:
-		fm_error_set(&error, EINVAL, "validate takes no argument \"%s\": events are named with -e", argument);
-		return fm_usage_error(&error);
 	case ARGP_KEY_END:
 		if (input->from && (input->machine || input->events || input->cpus || input->quick)) {
 			fm_error_set(&error, EINVAL, "--from judges what a file has: leave the other options out");

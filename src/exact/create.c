@@ -219,13 +219,14 @@ void fm_hierarchy_flush(struct fm_hierarchy *hierarchy)
 	}
 }
 
-size_t fm_hierarchy_shared_lines(struct fm_hierarchy *hierarchy, struct fm_shared_line *ret_lines, size_t room)
+size_t fm_hierarchy_shared_lines(struct fm_hierarchy *hierarchy, struct fm_shared_line *ret_lines,
+                                 struct fm_line_users *ret_users, size_t room)
 {
 	size_t count;
 
 	while (hierarchy->concurrent && atomic_flag_test_and_set_explicit(&hierarchy->lock, memory_order_acquire))
 		;
-	count = fm_lines_list(hierarchy->lines, ret_lines, room);
+	count = fm_lines_list(hierarchy->lines, ret_lines, ret_users, room);
 	if (hierarchy->concurrent)
 		atomic_flag_clear_explicit(&hierarchy->lock, memory_order_release);
 

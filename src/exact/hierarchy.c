@@ -204,7 +204,7 @@ static struct found ask_others(struct fm_hierarchy *hierarchy, struct fm_simulat
 			if (take)
 				fm_array_remove(other->arrays[level], line);
 			else
-				*entry = FM_LINE_KEY(line) | FM_LINE_SHARED;
+				*entry = FM_LINE_KEY(line) | FM_LINE_SHARED | (level ? 0 : FM_LINE_WATCHED);
 		}
 		unlock(hierarchy, &other->lock);
 		if (!had)
@@ -229,6 +229,59 @@ static struct found ask_others(struct fm_hierarchy *hierarchy, struct fm_simulat
 	return found;
 }
 
+/* The core gets a line that others have: was it worth it the last time? */
+static void begin_use(struct fm_hierarchy *hierarchy, const struct fm_simulated_core *core,
+                      struct fm_shared_line *record)
+{
+	struct fm_line_users *users = record ? fm_lines_users(hierarchy->lines, record) : NULL;
+	struct fm_line_user *user = users ? fm_line_user(users, core->index) : NULL;
+
+	if (!user)
+		return;
+	users->false_transfers += user->pending;
+	user->pending = 1;
+	user->incoming = user->stale;
+	user->stale = 0;
+}
+
+/* An access to a watched line. With the hierarchy's lock held, or by the only thread. */
+static void note_use(struct fm_hierarchy *hierarchy, const struct fm_simulated_core *core, uint64_t line, bool store)
+{
+	struct fm_shared_line *record = fm_lines_find(hierarchy->lines, line);
+	struct fm_line_users *users = record && record->users ? fm_lines_users(hierarchy->lines, record) : NULL;
+	struct fm_line_user *user = users ? fm_line_user(users, core->index) : NULL;
+
+	if (!user)
+		return;
+	if (user->pending && user->incoming & core->touching) {
+		user->pending = 0;
+		users->true_transfers++;
+	}
+	if (!store) {
+		user->read |= core->touching;
+		return;
+	}
+	user->written |= core->touching;
+	for (unsigned i = 0; i < FM_LINE_USERS && users->users[i].core; i++)
+		if (&users->users[i] != user)
+			users->users[i].stale |= core->touching;
+}
+
+void fm_hierarchy_note_site(struct fm_hierarchy *hierarchy, const struct fm_simulated_core *core, uint64_t address,
+                            uint64_t site)
+{
+	struct fm_shared_line *record;
+	struct fm_line_user *user = NULL;
+
+	lock(hierarchy, &hierarchy->lock);
+	record = fm_lines_find(hierarchy->lines, address >> hierarchy->line_shift);
+	if (record && record->users)
+		user = fm_line_user(fm_lines_users(hierarchy->lines, record), core->index);
+	if (user)
+		user->site = site;
+	unlock(hierarchy, &hierarchy->lock);
+}
+
 static void count_transfer(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line,
                            const struct found *found)
 {
@@ -245,6 +298,7 @@ static void count_transfer(struct fm_hierarchy *hierarchy, struct fm_simulated_c
 	else if (record)
 		record->clean++;
 	hierarchy->pairs[(size_t)found->from * hierarchy->core_count + core->index]++;
+	begin_use(hierarchy, core, record);
 }
 
 /* First touch decides where a page lives. */
@@ -482,6 +536,7 @@ static unsigned fetch(struct fm_hierarchy *hierarchy, struct fm_simulated_core *
 	unsigned last = last_cache(hierarchy), served = FM_SERVED_MEMORY, state = FM_LINE_EXCLUSIVE;
 	struct found found = {0};
 	unsigned level;
+	bool watched;
 
 	for (level = 1; level < hierarchy->private_caches; level++) {
 		struct fm_cache_counts *counts = &core->counts.caches[level];
@@ -547,7 +602,11 @@ static unsigned fetch(struct fm_hierarchy *hierarchy, struct fm_simulated_core *
 	if (state == FM_LINE_MODIFIED && hierarchy->private_caches > 1)
 		state = FM_LINE_EXCLUSIVE;
 	*(store ? &core->counts.caches[0].lines_ownership : &core->counts.caches[0].lines_demand) += 1;
-	fm_hierarchy_insert_private(hierarchy, core, 0, line, store ? FM_LINE_MODIFIED : state);
+	watched = hierarchy->active_cores > 1 && fm_lines_find(hierarchy->lines, line);
+	fm_hierarchy_insert_private(hierarchy, core, 0, line,
+	                            (store ? FM_LINE_MODIFIED : state) | (watched ? FM_LINE_WATCHED : 0));
+	if (watched)
+		note_use(hierarchy, core, line, store);
 	return served;
 }
 
@@ -589,10 +648,11 @@ static unsigned upgrade_line(struct fm_hierarchy *hierarchy, struct fm_simulated
 	/* it may have been taken away between the two locks; then it comes back modified all the same */
 	entry = fm_array_peek(core->arrays[0], line);
 	if (entry)
-		*entry = FM_LINE_KEY(line) | FM_LINE_MODIFIED;
+		*entry = FM_LINE_KEY(line) | FM_LINE_MODIFIED | FM_LINE_WATCHED;
 	unlock(hierarchy, &core->lock);
 	if (!entry)
-		fm_hierarchy_insert_private(hierarchy, core, 0, line, FM_LINE_MODIFIED);
+		fm_hierarchy_insert_private(hierarchy, core, 0, line, FM_LINE_MODIFIED | FM_LINE_WATCHED);
+	note_use(hierarchy, core, line, true);
 	unlock(hierarchy, &hierarchy->lock);
 	return FM_SERVED_CORE;
 }
@@ -602,7 +662,7 @@ static unsigned access_line(struct fm_hierarchy *hierarchy, struct fm_simulated_
 {
 	struct fm_cache_counts *counts = &core->counts.caches[0];
 	uint64_t *entry;
-	bool upgrade = false;
+	bool upgrade = false, watched = false;
 
 	lock(hierarchy, &core->lock);
 	entry = fm_array_find(core->arrays[0], line);
@@ -611,6 +671,7 @@ static unsigned access_line(struct fm_hierarchy *hierarchy, struct fm_simulated_
 			counts->prefetch_hits++;
 			*entry &= ~(uint64_t)FM_LINE_PREFETCHED;
 		}
+		watched = *entry & FM_LINE_WATCHED;
 		upgrade = store && (*entry & FM_LINE_STATE) == FM_LINE_SHARED;
 		if (store && !upgrade)
 			*entry |= FM_LINE_MODIFIED;
@@ -620,6 +681,11 @@ static unsigned access_line(struct fm_hierarchy *hierarchy, struct fm_simulated_
 		return miss_line(hierarchy, core, line, store);
 	if (upgrade)
 		return upgrade_line(hierarchy, core, line);
+	if (watched) {
+		lock(hierarchy, &hierarchy->lock);
+		note_use(hierarchy, core, line, store);
+		unlock(hierarchy, &hierarchy->lock);
+	}
 	*(store ? &counts->store_hits : &counts->load_hits) += 1;
 	return 0;
 }
@@ -680,14 +746,29 @@ static unsigned access_one(struct fm_hierarchy *hierarchy, struct fm_simulated_c
 	return store_past(hierarchy, core, line);
 }
 
-static __attribute__((noinline)) unsigned access_split(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core,
-                                                       uint64_t line, uint64_t end, enum fm_access access)
+/* One bit for each of 64 parts of a line: those from `first` to `last` byte. */
+static uint64_t bytes_of_line(const struct fm_hierarchy *hierarchy, unsigned first, unsigned last)
 {
-	unsigned slowest = 0;
+	unsigned shift = hierarchy->line_shift > 6 ? hierarchy->line_shift - 6 : 0;
+
+	first >>= shift;
+	last >>= shift;
+	return (last >= 63 ? ~0ull : (1ull << (last + 1)) - 1) & ~((1ull << first) - 1);
+}
+
+static __attribute__((noinline)) unsigned access_split(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core,
+                                                       uint64_t address, uint64_t past, enum fm_access access)
+{
+	uint64_t line = address >> hierarchy->line_shift, end = (past - 1) >> hierarchy->line_shift;
+	unsigned mask = (1u << hierarchy->line_shift) - 1, slowest = 0;
 
 	core->counts.splits++;
-	for (; line <= end; line++) {
-		unsigned served = access_one(hierarchy, core, line, access);
+	for (uint64_t first = line; line <= end; line++) {
+		unsigned served;
+
+		core->touching = bytes_of_line(hierarchy, line == first ? address & mask : 0,
+		                               line == end ? (past - 1) & mask : mask);
+		served = access_one(hierarchy, core, line, access);
 
 		if (served > slowest)
 			slowest = served;
@@ -710,6 +791,11 @@ unsigned fm_hierarchy_access_any(struct fm_hierarchy *hierarchy, struct fm_simul
 		core->counts.nontemporal_stores += access == FM_ACCESS_STORE_NONTEMPORAL;
 	}
 	if (__builtin_expect(line != end, 0))
-		return access_split(hierarchy, core, line, end, access);
+		return access_split(hierarchy, core, address, address + bytes, access);
+	if (hierarchy->active_cores > 1) {
+		unsigned offset = address & ((1u << hierarchy->line_shift) - 1);
+
+		core->touching = bytes_of_line(hierarchy, offset, offset + (bytes ? bytes - 1 : 0));
+	}
 	return access_one(hierarchy, core, line, access);
 }

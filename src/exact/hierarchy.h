@@ -81,6 +81,7 @@ struct fm_simulated_core {
 	struct fm_array *arrays[FM_SIMULATED_CACHES_MAX]; /* private ones are its own, the last may be shared */
 	struct fm_array *tlbs[FM_SIMULATED_TLBS_MAX];
 	uint64_t last_nontemporal_line;
+	uint64_t touching; /* bytes of its line that the access under way touches, one bit each */
 	struct fm_stream_table *streams;
 	/* asked before a line is prefetched into a level from where it is; false drops it. NULL: always */
 	bool (*on_prefetch)(void *context, uint64_t line, unsigned level, unsigned served);
@@ -122,6 +123,7 @@ enum {
 	FM_LINE_MODIFIED = 3,
 	FM_LINE_STATE = 3,
 	FM_LINE_PREFETCHED = 4,
+	FM_LINE_WATCHED = 8, /* in a first cache: moves between cores, so that its bytes are noted */
 	FM_LINE_BITS = 4,
 	FM_LINE_FLAGS = (1 << FM_LINE_BITS) - 1,
 };
@@ -200,10 +202,33 @@ struct fm_shared_line {
 	uint64_t modified;
 	uint64_t clean;
 	uint64_t invalidations;
+	uint64_t users; /* for the simulator: where its users are, plus one */
 };
 
-/* Returns how many were written, at most `room`. */
-size_t fm_hierarchy_shared_lines(struct fm_hierarchy *hierarchy, struct fm_shared_line *ret_lines, size_t room);
+enum { FM_LINE_USERS = 8 };
+
+/* Who touched which bytes of such a line (one bit each; of longer lines, each stands for several), and whether its
+   transfers brought anything: one is true sharing when the core that got the line touched a byte that others had
+   written since it had the line before, false sharing when it did not. */
+struct fm_line_users {
+	uint64_t true_transfers, false_transfers;
+	struct fm_line_user {
+		uint32_t core;    /* plus one */
+		uint32_t pending; /* it has the line, and has touched nothing new yet */
+		uint64_t read, written;
+		uint64_t stale;    /* written by others since it had the line */
+		uint64_t incoming; /* what was stale when it got the line */
+		uint64_t site;     /* for the engine: the code that fetched it last */
+	} users[FM_LINE_USERS];
+};
+
+/* Returns how many were written, at most `room`. ret_users may be NULL; lines without users have zeros there. */
+size_t fm_hierarchy_shared_lines(struct fm_hierarchy *hierarchy, struct fm_shared_line *ret_lines,
+                                 struct fm_line_users *ret_users, size_t room);
+
+/* The code that made this core fetch a line from another. */
+void fm_hierarchy_note_site(struct fm_hierarchy *hierarchy, const struct fm_simulated_core *core, uint64_t address,
+                            uint64_t site);
 
 /* Add b to a, number by number. */
 void fm_core_counts_add(struct fm_core_counts *a, const struct fm_core_counts *b);

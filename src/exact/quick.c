@@ -192,7 +192,8 @@ HOT int access_line(struct fm_hierarchy *hierarchy, struct fm_simulated_core *co
 
 	if (way < 0)
 		return miss(hierarchy, core, line, set, store);
-	if (set[way] & FM_LINE_PREFETCHED || (store && (set[way] & FM_LINE_STATE) == FM_LINE_SHARED))
+	if (set[way] & (FM_LINE_PREFETCHED | FM_LINE_WATCHED) ||
+	    (store && (set[way] & FM_LINE_STATE) == FM_LINE_SHARED))
 		return -1;
 	if (store)
 		set[way] |= FM_LINE_MODIFIED;

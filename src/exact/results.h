@@ -22,7 +22,7 @@ enum {
 	FM_RESULT_NAME = 96,
 };
 
-#define FM_RESULT_MAGIC 0x3374617865746146ull
+#define FM_RESULT_MAGIC 0x3474617865746146ull
 
 /* One thread of the program, in the order in which they began. */
 struct fm_result_thread {
@@ -118,6 +118,7 @@ struct fm_results {
 	struct fm_result_region regions[FM_RESULT_REGIONS_MAX];
 	struct fm_result_module modules[FM_RESULT_MODULES_MAX];
 	struct fm_shared_line lines[FM_RESULT_LINES_MAX];
+	struct fm_line_users line_users[FM_RESULT_LINES_MAX];
 	uint32_t line_count;
 	uint32_t core_count;
 	struct fm_simulated_core cores[FM_SIMULATED_CORES_MAX];

@@ -98,9 +98,14 @@ struct fm_page_leaf *fm_pages_leaf(struct fm_page_table *table, uint64_t page)
 	return *slot;
 }
 
+/* Lines whose users are noted. The first ones that move: lines that are fought for move early and often. */
+enum { NOTED_MAX = 16384 };
+
 struct fm_line_table {
 	struct fm_shared_line *slots; /* line holds the number plus one */
 	size_t capacity, used;
+	struct fm_line_users *users;
+	size_t user_count, user_capacity;
 };
 
 struct fm_line_table *fm_lines_create(void)
@@ -120,8 +125,10 @@ struct fm_line_table *fm_lines_create(void)
 
 void fm_lines_destroy(struct fm_line_table *table)
 {
-	if (table)
+	if (table) {
 		free(table->slots);
+		free(table->users);
+	}
 	free(table);
 }
 
@@ -141,8 +148,9 @@ struct fm_shared_line *fm_lines_touch(struct fm_line_table *table, uint64_t line
 	if (slot->line)
 		return slot;
 	if (3 * table->used >= 2 * table->capacity) {
-		struct fm_line_table larger = {.capacity = 2 * table->capacity, .used = table->used};
+		struct fm_line_table larger = *table;
 
+		larger.capacity = 2 * table->capacity;
 		larger.slots = fm_memory_apart(larger.capacity, sizeof(*larger.slots));
 		if (!larger.slots)
 			return NULL;
@@ -158,6 +166,47 @@ struct fm_shared_line *fm_lines_touch(struct fm_line_table *table, uint64_t line
 	return slot;
 }
 
+struct fm_shared_line *fm_lines_find(const struct fm_line_table *table, uint64_t line)
+{
+	struct fm_shared_line *slot = line_slot(table, line + 1);
+
+	return slot->line ? slot : NULL;
+}
+
+struct fm_line_users *fm_lines_users(struct fm_line_table *table, struct fm_shared_line *line)
+{
+	if (line->users)
+		return &table->users[line->users - 1];
+	if (table->user_count == NOTED_MAX)
+		return NULL;
+	if (table->user_count == table->user_capacity) {
+		size_t capacity = table->user_capacity ? 2 * table->user_capacity : 64;
+		struct fm_line_users *users = realloc(table->users, capacity * sizeof(*users));
+
+		if (!users)
+			return NULL;
+		table->users = users;
+		table->user_capacity = capacity;
+	}
+	table->users[table->user_count] = (struct fm_line_users){0};
+	line->users = ++table->user_count;
+	return &table->users[line->users - 1];
+}
+
+struct fm_line_user *fm_line_user(struct fm_line_users *users, unsigned core)
+{
+	for (unsigned i = 0; i < FM_LINE_USERS; i++) {
+		if (users->users[i].core == core + 1)
+			return &users->users[i];
+		if (!users->users[i].core) {
+			/* what it finds there is new to it */
+			users->users[i] = (struct fm_line_user){.core = core + 1, .stale = ~0ull};
+			return &users->users[i];
+		}
+	}
+	return NULL;
+}
+
 static int by_transfers(const void *left, const void *right)
 {
 	const struct fm_shared_line *a = left, *b = right;
@@ -168,7 +217,8 @@ static int by_transfers(const void *left, const void *right)
 	return (a->line > b->line) - (a->line < b->line);
 }
 
-size_t fm_lines_list(const struct fm_line_table *table, struct fm_shared_line *ret_lines, size_t room)
+size_t fm_lines_list(const struct fm_line_table *table, struct fm_shared_line *ret_lines,
+                     struct fm_line_users *ret_users, size_t room)
 {
 	size_t used = table->used, count = 0;
 	struct fm_shared_line *all = malloc((used + 1) * sizeof(*all));
@@ -184,6 +234,12 @@ size_t fm_lines_list(const struct fm_line_table *table, struct fm_shared_line *r
 	for (size_t i = 0; i < count; i++) {
 		ret_lines[i] = all[i];
 		ret_lines[i].line--;
+		if (!ret_users)
+			continue;
+		ret_users[i] = all[i].users ? table->users[all[i].users - 1] : (struct fm_line_users){0};
+		/* who has the line at the end and has touched nothing new will not any more */
+		for (unsigned k = 0; k < FM_LINE_USERS; k++)
+			ret_users[i].false_transfers += ret_users[i].users[k].pending;
 	}
 	free(all);
 	return count;

@@ -46,6 +46,16 @@ struct fm_page_leaf *fm_pages_leaf(struct fm_page_table *table, uint64_t page);
 struct fm_line_table *fm_lines_create(void);
 void fm_lines_destroy(struct fm_line_table *table);
 struct fm_shared_line *fm_lines_touch(struct fm_line_table *table, uint64_t line);
-size_t fm_lines_list(const struct fm_line_table *table, struct fm_shared_line *ret_lines, size_t room);
+/* NULL when the line never moved. */
+struct fm_shared_line *fm_lines_find(const struct fm_line_table *table, uint64_t line);
+
+/* The users of a line; NULL when there are too many lines to note them all. */
+struct fm_line_users *fm_lines_users(struct fm_line_table *table, struct fm_shared_line *line);
+
+/* A core's place among the users; NULL when there are more than have room. */
+struct fm_line_user *fm_line_user(struct fm_line_users *users, unsigned core);
+
+size_t fm_lines_list(const struct fm_line_table *table, struct fm_shared_line *ret_lines,
+                     struct fm_line_users *ret_users, size_t room);
 
 #endif

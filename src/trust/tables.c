@@ -128,9 +128,8 @@ unsigned fm_table_imbalance(const struct fm_validation *validation, struct fm_im
 
 		if (judgement->class == FM_CLASS_exact && !judgement->socket &&
 		    (!strcmp(name, "flops") || !strcmp(name, "vector_calculations") || !strcmp(name, "instructions")))
-			add_imbalance(ret_rows, &count, all->quantities[judgement->quantity].words,
-			              matrix->events[i].name, fm_matrix_mean(matrix, i, runs[0]),
-			              fm_matrix_mean(matrix, i, runs[1]), truth);
+			add_imbalance(ret_rows, &count, name, matrix->events[i].name,
+			              fm_matrix_mean(matrix, i, runs[0]), fm_matrix_mean(matrix, i, runs[1]), truth);
 	}
 	for (unsigned level = 1; level <= all->cache_count; level++) {
 		const char *name = level < all->cache_count ? all->caches[level] : "memory";

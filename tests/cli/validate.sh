@@ -64,7 +64,7 @@ expect 1 'cannot read' "$tool" validate --from "$scratch/missing.csv"
 expect 2 'leave the other options out' "$tool" validate --from "$scratch/counts.csv" --machine small
 expect 2 'name one with --machine' "$tool" validate --scale 4
 expect 2 'cannot be made' "$tool" validate --machine "$machine" --scale 1000
-expect 2 'takes no argument' "$tool" validate cycles
+expect 2 'is not understood here' "$tool" validate cycles
 expect 2 '-e' "$tool" validate -e
 expect 3 'has no table of events' "$tool" validate --machine zen3
 

@@ -243,7 +243,7 @@ static void false_sharing(void **state)
 	assert_int_equal(cores[0]->counts.invalidations + cores[1]->counts.invalidations, 2 * TURNS - 1);
 	assert_int_equal(hierarchy->pairs[0 * hierarchy->core_count + 1], TURNS);
 	assert_int_equal(hierarchy->pairs[1 * hierarchy->core_count + 0], TURNS - 1);
-	assert_int_equal(fm_hierarchy_shared_lines(hierarchy, &line, 1), 1);
+	assert_int_equal(fm_hierarchy_shared_lines(hierarchy, &line, NULL, 1), 1);
 	assert_int_equal(line.line, 0x4000);
 	assert_int_equal(line.modified, 2 * TURNS - 1);
 	/* two lines: nothing moves */

@@ -103,6 +103,8 @@ static __attribute__((noinline)) void simulate_slowly(struct fm_engine_side *sid
 	if (served) {
 		side->delay += fm_engine.latency[served];
 		count_misses(site, slot, served);
+		if (served == FM_SERVED_CORE)
+			fm_hierarchy_note_site(fm_engine.hierarchy, side->core, address, fm_places_of(site)->address);
 	}
 }
 
@@ -306,6 +308,10 @@ static void flush_block(struct fm_engine_thread *thread)
 					find_slot(kept->site, kept->access.address)->stores++;
 			}
 			fm_core_execute(thread->timing, &block->decoded[i].instruction, accesses, count);
+			for (unsigned k = 0; k < count; k++)
+				if (accesses[k].served == FM_SERVED_CORE)
+					fm_hierarchy_note_site(fm_engine.hierarchy, thread->core, accesses[k].address,
+					                       fm_places_of(thread->kept[first + k].site)->address);
 			for (unsigned k = 0; k < count; k++)
 				if (accesses[k].served)
 					count_misses(thread->kept[first + k].site,

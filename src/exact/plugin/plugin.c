@@ -140,8 +140,8 @@ static void publish_lines(void)
 {
 	struct fm_results *results = fm_engine.results;
 
-	results->line_count =
-	    (uint32_t)fm_hierarchy_shared_lines(fm_engine.hierarchy, results->lines, FM_RESULT_LINES_MAX);
+	results->line_count = (uint32_t)fm_hierarchy_shared_lines(fm_engine.hierarchy, results->lines,
+	                                                          results->line_users, FM_RESULT_LINES_MAX);
 	results->simulator_bytes = fm_engine.hierarchy->memory_bytes;
 }
 
