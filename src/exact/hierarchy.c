@@ -277,8 +277,15 @@ void fm_hierarchy_note_site(struct fm_hierarchy *hierarchy, const struct fm_simu
 	record = fm_lines_find(hierarchy->lines, address >> hierarchy->line_shift);
 	if (record && record->users)
 		user = fm_line_user(fm_lines_users(hierarchy->lines, record), core->index);
-	if (user)
+	/* the majority's candidate */
+	if (user && user->site == site) {
+		user->votes++;
+	} else if (user && user->votes) {
+		user->votes--;
+	} else if (user) {
 		user->site = site;
+		user->votes = 1;
+	}
 	unlock(hierarchy, &hierarchy->lock);
 }
 

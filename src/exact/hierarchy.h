@@ -216,9 +216,9 @@ struct fm_line_users {
 		uint32_t core;    /* plus one */
 		uint32_t pending; /* it has the line, and has touched nothing new yet */
 		uint64_t read, written;
-		uint64_t stale;    /* written by others since it had the line */
-		uint64_t incoming; /* what was stale when it got the line */
-		uint64_t site;     /* for the engine: the code that fetched it last */
+		uint64_t stale;       /* written by others since it had the line */
+		uint64_t incoming;    /* what was stale when it got the line */
+		uint64_t site, votes; /* for the engine: the code that fetched it most often, if one did mostly */
 	} users[FM_LINE_USERS];
 };
 

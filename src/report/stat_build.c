@@ -332,6 +332,106 @@ static int list_objects(struct fm_stat *stat, const struct fm_engine_run *run, s
 	return 0;
 }
 
+/* Lines that moved between cores */
+
+const char *fm_sharing_kind(const struct fm_stat_sharing *sharing)
+{
+	uint64_t noted = sharing->true_transfers + sharing->false_transfers;
+
+	if (noted < 2)
+		return "unknown";
+	return 2 * sharing->false_transfers > noted ? "false" : "true";
+}
+
+static int thread_on(const struct fm_results *results, unsigned core)
+{
+	for (unsigned i = 0; i < results->thread_count; i++)
+		if (results->threads[i].core == core)
+			return (int)i;
+	return -1;
+}
+
+static const struct fm_result_object *object_at(const struct fm_results *results, uint64_t address)
+{
+	for (unsigned i = 0; i < results->object_count; i++)
+		if (address - results->objects[i].begin < results->objects[i].size && !results->objects[i].unnamed)
+			return &results->objects[i];
+	return NULL;
+}
+
+/* The variable and field at an address. */
+static void name_data(const struct fm_results *results, struct fm_symbols *symbols, uint64_t address, char *text,
+                      size_t size)
+{
+	const struct fm_result_object *object = object_at(results, address);
+	char name[FM_RESULT_NAME];
+
+	*text = '\0';
+	if (!object)
+		return;
+	snprintf(name, sizeof(name), "%.*s", FM_RESULT_NAME - 1, object->name);
+	if (!symbols || !fm_symbols_field(symbols, name, address - object->begin, text, size))
+		snprintf(text, size, "%s+%lu", name, (unsigned long)(address - object->begin));
+}
+
+static void name_sharing(const struct fm_results *results, struct fm_symbols *symbols, unsigned index,
+                         unsigned bytes_per_bit, struct fm_stat_sharing *ret)
+{
+	const struct fm_shared_line *line = &results->lines[index];
+	const struct fm_line_users *users = &results->line_users[index];
+
+	*ret = (struct fm_stat_sharing){.line = line->line,
+	                                .modified = line->modified,
+	                                .clean = line->clean,
+	                                .invalidations = line->invalidations,
+	                                .true_transfers = users->true_transfers,
+	                                .false_transfers = users->false_transfers};
+	for (unsigned i = 0; i < FM_LINE_USERS; i++) {
+		const struct fm_line_user *user = &users->users[i];
+		struct fm_stat_sharer *sharer = &ret->users[ret->user_count];
+		uint64_t touched = user->written ? user->written : user->read;
+		struct fm_location_names names;
+
+		if (!user->core || !touched)
+			continue;
+		ret->user_count++;
+		*sharer = (struct fm_stat_sharer){
+		    .thread = thread_on(results, user->core - 1), .read = user->read, .written = user->written};
+		name_data(results, symbols, line->line + (uint64_t)__builtin_ctzll(touched) * bytes_per_bit,
+		          sharer->field, sizeof(sharer->field));
+		if (!*ret->object && *sharer->field)
+			snprintf(ret->object, sizeof(ret->object), "%.*s", (int)strcspn(sharer->field, ".[+"),
+			         sharer->field);
+		if (!symbols || !user->site)
+			continue;
+		fm_symbols_find(symbols, user->site, &names);
+		snprintf(sharer->function, sizeof(sharer->function), "%s", names.function);
+		snprintf(sharer->file, sizeof(sharer->file), "%s", names.file);
+		sharer->source_line = names.line;
+	}
+}
+
+static int list_sharing(struct fm_stat *stat, const struct fm_engine_run *run, struct fm_error *error)
+{
+	const struct fm_results *results = run->results;
+	struct naming namings[NAMINGS_MAX] = {{0}};
+	unsigned count = results->line_count < FM_RESULT_LINES_MAX ? results->line_count : FM_RESULT_LINES_MAX;
+	struct fm_symbols *symbols;
+
+	stat->sharing = calloc(count + 1, sizeof(*stat->sharing));
+	if (!stat->sharing)
+		return fm_error_set(error, ENOMEM, "out of memory");
+	if (!count)
+		return 0;
+	symbols = symbols_for(results, namings);
+	for (unsigned i = 0; i < count; i++)
+		name_sharing(results, i < 32 ? symbols : NULL, i,
+		             stat->machine->line_bytes > 64 ? stat->machine->line_bytes / 64 : 1, &stat->sharing[i]);
+	stat->sharing_count = count;
+	fm_symbols_destroy(symbols);
+	return 0;
+}
+
 int fm_stat_build(const struct fm_machine_description *machine, const struct fm_engine_options *options,
                   const struct fm_engine_run *run, const char *program, struct fm_stat *ret_stat,
                   struct fm_error *error)
@@ -345,6 +445,8 @@ int fm_stat_build(const struct fm_machine_description *machine, const struct fm_
 	status = name_sites(&stat, run, error);
 	if (!status)
 		status = list_objects(&stat, run, error);
+	if (!status)
+		status = list_sharing(&stat, run, error);
 	if (status) {
 		fm_stat_free(&stat);
 		return status;
@@ -358,5 +460,6 @@ void fm_stat_free(struct fm_stat *stat)
 	free(stat->functions);
 	free(stat->lines);
 	free(stat->objects);
+	free(stat->sharing);
 	memset(stat, 0, sizeof(*stat));
 }

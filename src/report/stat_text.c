@@ -271,6 +271,53 @@ static void print_processes(const struct fm_stat *stat, FILE *output, unsigned w
 	fm_table_free(table);
 }
 
+/* "bytes 0-7" of a mask with one bit for each. */
+static void print_bytes(FILE *output, const char *what, uint64_t mask)
+{
+	unsigned first = 0;
+
+	if (!mask)
+		return;
+	fprintf(output, " %s", what);
+	for (bool more = false; first < 64; more = true) {
+		unsigned last;
+
+		while (first < 64 && !(mask >> first & 1))
+			first++;
+		if (first == 64)
+			return;
+		for (last = first; last + 1 < 64 && mask >> (last + 1) & 1; last++)
+			;
+		fprintf(output, "%s%u-%u", more ? "," : " ", first, last);
+		first = last + 1;
+	}
+}
+
+static void print_shared_line(const struct fm_stat_sharing *sharing, FILE *output)
+{
+	fprintf(output, "  0x%llx  %s sharing%s%s: modified %llu, clean %llu, invalidated %llu\n",
+	        (unsigned long long)sharing->line, fm_sharing_kind(sharing), *sharing->object ? " of " : "",
+	        sharing->object, (unsigned long long)sharing->modified, (unsigned long long)sharing->clean,
+	        (unsigned long long)sharing->invalidations);
+	if (sharing->modified + sharing->clean < 10)
+		return;
+	for (unsigned i = 0; i < sharing->user_count; i++) {
+		const struct fm_stat_sharer *user = &sharing->users[i];
+		const char *slash = strrchr(user->file, '/');
+
+		fprintf(output, "      thread %d", user->thread);
+		print_bytes(output, "writes bytes", user->written);
+		print_bytes(output, "reads bytes", user->read);
+		if (*user->field)
+			fprintf(output, " (%s)", user->field);
+		if (*user->file)
+			fprintf(output, ", %s:%d", slash ? slash + 1 : user->file, user->source_line);
+		else if (*user->function)
+			fprintf(output, ", %s", user->function);
+		fputc('\n', output);
+	}
+}
+
 static void print_sharing(const struct fm_stat *stat, FILE *output, unsigned top)
 {
 	const struct fm_results *results = stat->run->results;
@@ -282,11 +329,8 @@ static void print_sharing(const struct fm_stat *stat, FILE *output, unsigned top
 	        fm_text_grouped(text, sizeof(text), stat->total.transfers_modified));
 	fprintf(output, "%s of clean ones, ", fm_text_grouped(text, sizeof(text), stat->total.transfers_clean));
 	fprintf(output, "%s invalidations\n", fm_text_grouped(text, sizeof(text), stat->total.invalidations));
-	for (unsigned i = 0; i < results->line_count && i < top; i++)
-		fprintf(output, "  0x%llx  modified %llu, clean %llu, invalidated %llu\n",
-		        (unsigned long long)results->lines[i].line, (unsigned long long)results->lines[i].modified,
-		        (unsigned long long)results->lines[i].clean,
-		        (unsigned long long)results->lines[i].invalidations);
+	for (unsigned i = 0; i < stat->sharing_count && i < top; i++)
+		print_shared_line(&stat->sharing[i], output);
 }
 
 static void print_remarks(const struct fm_stat *stat, FILE *output)
@@ -510,6 +554,29 @@ static json_t *places_to_json(const struct fm_stat *stat, const struct fm_stat_p
 	return array;
 }
 
+static json_t *sharing_to_json(const struct fm_stat_sharing *sharing)
+{
+	json_t *entry = json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:s}", "line", (json_int_t)sharing->line, "transfers",
+	                          (json_int_t)sharing->modified, "transfers_clean", (json_int_t)sharing->clean,
+	                          "invalidations", (json_int_t)sharing->invalidations, "true_transfers",
+	                          (json_int_t)sharing->true_transfers, "false_transfers",
+	                          (json_int_t)sharing->false_transfers, "kind", fm_sharing_kind(sharing)),
+	       *threads = json_array();
+
+	json_object_set_new(entry, "object", *sharing->object ? json_string(sharing->object) : json_null());
+	for (unsigned i = 0; i < sharing->user_count; i++) {
+		const struct fm_stat_sharer *user = &sharing->users[i];
+
+		json_array_append_new(threads, json_pack("{s:i, s:s, s:s, s:s, s:i, s:i, s:i}", "thread", user->thread,
+		                                         "field", user->field, "function", user->function, "file",
+		                                         user->file, "source_line", user->source_line, "bytes_read",
+		                                         __builtin_popcountll(user->read), "bytes_written",
+		                                         __builtin_popcountll(user->written)));
+	}
+	json_object_set_new(entry, "threads", threads);
+	return entry;
+}
+
 json_t *fm_stat_to_json(const struct fm_stat *stat, unsigned top)
 {
 	const struct fm_results *results = stat->run->results;
@@ -572,12 +639,8 @@ json_t *fm_stat_to_json(const struct fm_stat *stat, unsigned top)
 	}
 	json_object_set_new(root, "objects", array);
 	array = json_array();
-	for (unsigned i = 0; i < results->line_count && i < top; i++)
-		json_array_append_new(array,
-		                      json_pack("{s:I, s:I, s:I, s:I}", "line", (json_int_t)results->lines[i].line,
-		                                "transfers", (json_int_t)results->lines[i].modified, "transfers_clean",
-		                                (json_int_t)results->lines[i].clean, "invalidations",
-		                                (json_int_t)results->lines[i].invalidations));
+	for (unsigned i = 0; i < stat->sharing_count && i < top; i++)
+		json_array_append_new(array, sharing_to_json(&stat->sharing[i]));
 	json_object_set_new(root, "sharing", array);
 	array = json_array();
 	for (unsigned i = 0; i < results->exec_count; i++)

@@ -26,6 +26,26 @@ struct fm_stat_object {
 	uint64_t misses[FM_SIMULATED_CACHES_MAX];
 };
 
+/* A line that moved between cores. */
+struct fm_stat_sharing {
+	uint64_t line;
+	uint64_t modified, clean, invalidations;
+	uint64_t true_transfers, false_transfers; /* of those whose bytes were noted */
+	char object[FM_RESULT_NAME];              /* "" when it is no static variable */
+	unsigned user_count;
+	struct fm_stat_sharer {
+		int thread; /* -1: not known */
+		uint64_t read, written;
+		char field[96]; /* what it wrote, or read, first in the line */
+		char function[160];
+		char file[160];
+		int source_line;
+	} users[FM_LINE_USERS];
+};
+
+/* False when most of what moved it brought nothing new; with too little noted, nothing is said ("unknown"). */
+const char *fm_sharing_kind(const struct fm_stat_sharing *sharing);
+
 /* Everything there is to say of one run. */
 struct fm_stat {
 	const struct fm_machine_description *machine;
@@ -41,6 +61,8 @@ struct fm_stat {
 	size_t line_count;
 	struct fm_stat_object *objects; /* static ones; the last is all other memory */
 	size_t object_count;
+	struct fm_stat_sharing *sharing; /* most transfers first */
+	size_t sharing_count;
 };
 
 /* Sum up a run, and find names for its addresses. */

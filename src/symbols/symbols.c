@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "symbols/internal.h"
+
 /* The functions of one file, by address: the library searches its symbol tables from end to end for every address. */
 struct function {
 	uint64_t begin, end;
@@ -27,6 +29,11 @@ struct fm_symbols {
 	Dwfl_Callbacks callbacks;
 	char *debug_path;
 };
+
+Dwfl *fm_symbols_dwfl(struct fm_symbols *symbols)
+{
+	return symbols->dwfl;
+}
 
 int fm_symbols_create(struct fm_symbols **ret_symbols, struct fm_error *error)
 {

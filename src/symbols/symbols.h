@@ -3,6 +3,7 @@
 #define FATHOM_SYMBOLS_SYMBOLS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -27,5 +28,9 @@ void fm_symbols_add(struct fm_symbols *symbols, const char *path, uint64_t begin
 void fm_symbols_ready(struct fm_symbols *symbols);
 
 void fm_symbols_find(struct fm_symbols *symbols, uint64_t address, struct fm_location_names *ret_names);
+
+/* What lies at an offset in a variable: "counters.words[1]", as far as the debugging information tells; otherwise just
+   the variable, and false. */
+bool fm_symbols_field(struct fm_symbols *symbols, const char *variable, uint64_t offset, char *text, size_t size);
 
 #endif

@@ -400,6 +400,48 @@ static void only_what_was_asked_for(void **state)
 	fm_engine_run_free(&result);
 }
 
+/* Two fields that two threads write are shared falsely; data that one writes and the other reads, truly. */
+static void sharing_is_true_or_false(void **state)
+{
+	const struct fm_engine_options options = {.machine = &machine, .cores = "0-23"};
+	struct fm_engine_run result = run_with(&options, "fields", NULL);
+	struct fm_stat stat;
+	struct fm_error error;
+	bool truly = false, falsely = false;
+
+	(void)state;
+	assert_int_equal(result.exit_status, 0);
+	assert_int_equal(fm_stat_build(&machine, &options, &result, "fields", &stat, &error), 0);
+	for (size_t i = 0; i < stat.sharing_count; i++) {
+		const struct fm_stat_sharing *sharing = &stat.sharing[i];
+
+		if (!strcmp(sharing->object, "hot")) {
+			falsely = true;
+			assert_string_equal(fm_sharing_kind(sharing), "false");
+			assert_true(sharing->modified > 50);
+			assert_int_equal(sharing->user_count, 2);
+			for (unsigned k = 0; k < 2; k++) {
+				const struct fm_stat_sharer *user = &sharing->users[k];
+
+				assert_string_equal(user->field, user->thread ? "hot.second" : "hot.first");
+				assert_non_null(strstr(user->file, "fields.c"));
+				assert_int_equal(__builtin_popcountll(user->written), 8);
+			}
+		}
+		if (!strcmp(sharing->object, "message")) {
+			truly = true;
+			assert_string_equal(fm_sharing_kind(sharing), "true");
+			/* each turn both take the line once */
+			assert_true(sharing->modified > 1900);
+		}
+		if (!strcmp(sharing->object, "apart"))
+			assert_true(sharing->modified < 5);
+	}
+	assert_true(truly && falsely);
+	fm_stat_free(&stat);
+	fm_engine_run_free(&result);
+}
+
 static void timing_sees_the_program(void **state)
 {
 	struct fm_engine_options options = {.machine = &machine, .cores = "0", .timing = true};
@@ -448,6 +490,7 @@ int main(void)
 	    cmocka_unit_test(variables_are_told_apart),
 	    cmocka_unit_test(regions_nest),
 	    cmocka_unit_test(only_what_was_asked_for),
+	    cmocka_unit_test(sharing_is_true_or_false),
 	    cmocka_unit_test(timing_sees_the_program),
 	    cmocka_unit_test(what_cannot_run_is_explained),
 	};
