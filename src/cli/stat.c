@@ -7,10 +7,12 @@
 #include "base/text.h"
 #include "cli/chosen_machine.h"
 #include "cli/command.h"
+#include "cli/native.h"
 #include "cli/stat_events.h"
 #include "exact/engine.h"
 #include "exact/host.h"
 #include "machine/machine.h"
+#include "report/picture_text.h"
 #include "report/stat_text.h"
 
 enum {
@@ -26,6 +28,7 @@ enum {
 	KEY_WINDOW,
 	KEY_TOP,
 	KEY_PER_THREAD,
+	KEY_NO_TIMING,
 };
 
 static const struct argp_option options[] = {
@@ -37,13 +40,15 @@ static const struct argp_option options[] = {
     {"all", 'a', NULL, 0, "With -e: count everything on all CPUs", 0},
     {"per-thread", KEY_PER_THREAD, NULL, 0, "With -p: each thread by itself", 0},
     {"interval", 'I', "MS", 0, "With -e: also every MS milliseconds", 0},
-    {"repeat", 'r', "N", 0, "With -e: run PROGRAM N times, medians with their intervals", 0},
+    {"repeat", 'r', "N", 0, "Run PROGRAM N times by itself, medians with their intervals; with --machine: not", 0},
     {"machine", KEY_MACHINE, "NAME", 0,
      "The simulated machine: haswell-ep, xeon-e5-2670, icelake-sp, zen3, host (from the machine profile), or a file",
      0},
     {"cores", KEY_CORES, "LIST", 0, "Simulated cores (0-3+12): the n-th thread runs on the n-th; default all", 0},
     {"timing", KEY_TIMING, NULL, 0, "Core timing as well: cycles and what the stalls were for; several times slower",
      0},
+    {"no-timing", KEY_NO_TIMING, NULL, 0,
+     "Without --machine: no core timing, which is several times faster; then no cycles", 0},
     {"region", KEY_REGION, "NAME", 0, "Count only inside the region of that name (fathom.h)", 0},
     {"instances", KEY_INSTANCES, "N-M", 0, "With --region: only its N-th to M-th instance", 0},
     {"window", KEY_WINDOW, "A-B", 0, "Count only from instruction A to B of each thread", 0},
@@ -56,6 +61,7 @@ static const struct argp_option options[] = {
     FM_OPTION_JSON,
     FM_OPTION_SEPARATOR,
     FM_OPTION_QUIET,
+    FM_OPTION_VERBOSE,
     {0},
 };
 
@@ -64,6 +70,8 @@ struct input {
 	struct fm_stat_request request;
 	struct fm_engine_options engine;
 	const char *machine;
+	bool combined; /* counts from the engine, time from the program by itself */
+	bool no_timing;
 	uint64_t top;
 	char **program;
 };
@@ -97,8 +105,8 @@ static int check(const struct input *input, struct fm_error *error)
 	if (!input->program && !request->process && !request->system_wide)
 		return fm_error_set(error, EINVAL,
 		                    "there is no program to run: fathom stat --machine haswell-ep -- ./program");
-	if ((request->process || request->system_wide || request->interval_ms || request->repeats) && !request->events)
-		return fm_error_set(error, EINVAL, "-p, -a, -I and -r go with -e: name the events to count");
+	if ((request->process || request->system_wide || request->interval_ms) && !request->events)
+		return fm_error_set(error, EINVAL, "-p, -a and -I go with -e: name the events to count");
 	if (request->process && request->system_wide)
 		return fm_error_set(error, EINVAL, "-p and -a exclude each other");
 	if (request->per_thread && !request->process)
@@ -108,11 +116,6 @@ static int check(const struct input *input, struct fm_error *error)
 	if (input->machine && (request->process || request->system_wide || request->interval_ms || request->repeats))
 		return fm_error_set(error, EINVAL,
 		                    "a simulated machine runs a program from its beginning, once: no -p, -a, -I, -r");
-	if (!input->machine && !request->events)
-		return fm_error_set(
-		    error, EINVAL,
-		    "name a simulated machine: --machine host, or haswell-ep, xeon-e5-2670, icelake-sp, zen3; "
-		    "or events: -e");
 	if (input->engine.last_instance && !input->engine.region)
 		return fm_error_set(error, EINVAL, "--instances goes with --region");
 	return 0;
@@ -126,6 +129,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	switch (key) {
 	case KEY_MACHINE:
 		input->machine = argument;
+		return 0;
+	case KEY_NO_TIMING:
+		input->no_timing = true;
 		return 0;
 	case 'e':
 		input->request.events = argument;
@@ -204,7 +210,58 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
-static int print(const struct input *input, const struct fm_stat *stat)
+/* The program by itself. The exit code when nothing more is to be done, else -1. */
+static int run_natively(const struct input *input, struct fm_native *native, int64_t *output_bytes)
+{
+	const struct fm_native_options wishes = {.least = input->request.repeats ? (unsigned)input->request.repeats : 2,
+	                                         .most = input->request.repeats ? (unsigned)input->request.repeats : 7,
+	                                         .seconds = 1.5};
+	struct fm_error error;
+
+	fm_interrupt_install();
+	if (fm_native_run(input->program, &wishes, native, output_bytes, &error))
+		return fm_report_error_of_run(&error);
+	if (native->exit_status >= 125 || fm_interrupted) {
+		if (input->common.verbosity >= 0)
+			fprintf(stderr,
+			        "fathom: the program ended with %d after %.3g s by itself; it was not run again\n",
+			        native->exit_status, native->seconds.value);
+		return native->exit_status;
+	}
+	return -1;
+}
+
+/* The same program in the engine; its output was seen already. */
+static int run_in_engine(const struct input *input, struct fm_native *native, int64_t output_bytes,
+                         struct fm_engine_run *ret_result, struct fm_error *error)
+{
+	int64_t engine_bytes;
+	int saved, r;
+
+	if (!input->combined)
+		return fm_engine_execute(&input->engine, input->program, ret_result, error);
+	if (!fm_input_rewind() && !isatty(STDIN_FILENO) && input->common.verbosity >= 0)
+		fprintf(stderr, "fathom: standard input cannot be read twice: the engine's run finds it empty\n");
+	saved = fm_output_divert();
+	r = fm_engine_execute(&input->engine, input->program, ret_result, error);
+	engine_bytes = fm_output_restore(saved);
+	if (r)
+		return r;
+	if (ret_result->exit_status != native->exit_status) {
+		native->differs = true;
+		snprintf(native->difference, sizeof(native->difference),
+		         "it ended with %d by itself, and with %d in the engine", native->exit_status,
+		         ret_result->exit_status);
+	} else if (output_bytes >= 0 && engine_bytes >= 0 && output_bytes != engine_bytes) {
+		native->differs = true;
+		snprintf(native->difference, sizeof(native->difference),
+		         "it wrote %lld bytes by itself, and %lld in the engine", (long long)output_bytes,
+		         (long long)engine_bytes);
+	}
+	return 0;
+}
+
+static int print(const struct input *input, const struct fm_stat *stat, const struct fm_picture *picture)
 {
 	/* what the program printed comes first */
 	FILE *output = fm_common_open(&input->common);
@@ -214,13 +271,21 @@ static int print(const struct input *input, const struct fm_stat *stat)
 	if (input->common.json) {
 		json_t *root = fm_stat_to_json(stat, (unsigned)input->top);
 
+		if (root && picture)
+			fm_picture_to_json(picture, root);
 		if (root && !json_dumpf(root, output, JSON_INDENT(1)))
 			fputc('\n', output);
 		json_decref(root);
 	} else if (input->common.separator) {
 		fm_stat_print_separated(stat, output, input->common.separator);
+	} else if (input->combined && picture && input->common.verbosity < 2) {
+		fm_picture_print(picture, stat, output, 100, input->common.verbosity);
 	} else {
 		fm_stat_print(stat, output, 100, (unsigned)input->top);
+		if (picture && picture->active > 0) {
+			fputc('\n', output);
+			fm_picture_print(picture, stat, output, 100, input->common.verbosity);
+		}
 	}
 	return fm_common_close(&input->common, output);
 }
@@ -230,8 +295,12 @@ static int run(const struct fm_command *command, int argc, char **argv)
 	struct input input = {.top = 10};
 	struct fm_machine_description machine = {0};
 	struct fm_engine_run result;
+	struct fm_machine *profile = NULL;
+	struct fm_native native = {0};
+	struct fm_picture *picture;
 	struct fm_stat stat;
 	struct fm_error error;
+	int64_t output_bytes = -1;
 	char all_cores[32];
 	int code = fm_command_parse(command, argc, argv, &input);
 
@@ -239,8 +308,15 @@ static int run(const struct fm_command *command, int argc, char **argv)
 		return code;
 	input.request.common = &input.common;
 	input.request.program = input.program;
-	if (!input.machine)
+	if (!input.machine && input.request.events)
 		return fm_stat_count(&input.request);
+	if (!input.machine) {
+		input.combined = true;
+		input.machine = "host";
+		input.engine.timing = !input.no_timing;
+		if (fm_chosen_profile(NULL, &profile, &error))
+			return fm_report_error_of_run(&error);
+	}
 	if (fm_chosen_machine(input.machine, &machine, &error)) {
 		/* a machine that is not there is no program that is not there */
 		if (error.code == ENOENT || error.code == EBADMSG)
@@ -255,19 +331,30 @@ static int run(const struct fm_command *command, int argc, char **argv)
 		input.engine.cores = all_cores;
 	}
 	fflush(stdout);
-	if (fm_engine_execute(&input.engine, input.program, &result, &error))
+	if (input.combined && (code = run_natively(&input, &native, &output_bytes)) >= 0) {
+		fm_machine_free(profile);
+		return code;
+	}
+	if (run_in_engine(&input, &native, output_bytes, &result, &error)) {
+		fm_machine_free(profile);
 		return fm_report_error_of_run(&error);
+	}
 	if (result.signal == 4)
 		fprintf(stderr, "fathom: the program met an instruction that the engine does not have, such as "
 		                "AVX-512: build it for AVX2 "
 		                "(-march=x86-64-v3), or mask it (GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F)\n");
-	code = result.exit_status;
+	code = input.combined ? native.exit_status : result.exit_status;
+	picture = calloc(1, sizeof(*picture));
 	if (fm_stat_build(&machine, &input.engine, &result, input.program[0], &stat, &error)) {
 		code = fm_report_error_of_run(&error);
 	} else {
-		int failed = input.request.events   ? fm_stat_count_simulated(&input.request, input.machine, &stat)
-		             : print(&input, &stat) ? 125
-		                                    : 0;
+		int failed;
+
+		if (picture)
+			fm_picture_build(&machine, profile, &result, &native, picture);
+		failed = input.request.events            ? fm_stat_count_simulated(&input.request, input.machine, &stat)
+		         : print(&input, &stat, picture) ? 125
+		                                         : 0;
 
 		code = failed ? failed : code;
 		for (unsigned i = 0; i < result.results->exec_count && input.common.verbosity >= 0; i++)
@@ -275,6 +362,8 @@ static int run(const struct fm_command *command, int argc, char **argv)
 			        result.results->execs[i]);
 		fm_stat_free(&stat);
 	}
+	free(picture);
+	fm_machine_free(profile);
 	fm_engine_run_free(&result);
 	return code;
 }

@@ -378,6 +378,7 @@ static void prefetch_line(struct fm_hierarchy *hierarchy, struct fm_simulated_co
 			return;
 		}
 		core->counts.caches[last].lines_prefetch++;
+		core->counts.caches[last].lines_prefetch_ownership += store;
 		if (inclusion != FM_INCLUSION_VICTIM)
 			fm_hierarchy_insert_shared(hierarchy, core, set, line, FM_LINE_EXCLUSIVE);
 	}
@@ -402,6 +403,7 @@ static void prefetch_beyond(struct fm_hierarchy *hierarchy, struct fm_simulated_
 		return;
 	touch_page(hierarchy, core, line >> (hierarchy->page_shift - hierarchy->line_shift));
 	core->counts.caches[last].lines_prefetch++;
+	core->counts.caches[last].lines_prefetch_ownership += store;
 	core->counts.memory_reads++;
 	core->counts.memory_reads_remote += remote;
 	fm_hierarchy_insert_shared(hierarchy, core, fm_array_set(core->arrays[last], line), line, FM_LINE_EXCLUSIVE);

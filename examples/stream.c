@@ -1,0 +1,26 @@
+/* Adds two large arrays, again and again: as fast as memory delivers, and no faster. */
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { ELEMENTS = 3 << 20, PASSES = 12 };
+
+int main(void)
+{
+	double *a = malloc(ELEMENTS * sizeof(*a)), *b = malloc(ELEMENTS * sizeof(*b)), *c = malloc(ELEMENTS * sizeof(*c));
+
+	if (!a || !b || !c)
+		return 1;
+	for (int i = 0; i < ELEMENTS; i++) {
+		a[i] = 0;
+		b[i] = i;
+		c[i] = 1;
+	}
+	for (int pass = 0; pass < PASSES; pass++)
+		for (int i = 0; i < ELEMENTS; i++)
+			a[i] = b[i] + 3 * c[i];
+	printf("%g\n", a[ELEMENTS / 2]);
+	free(a);
+	free(b);
+	free(c);
+	return 0;
+}

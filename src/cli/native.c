@@ -1,0 +1,179 @@
+#include "cli/native.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/statistics.h"
+#include "cli/command.h"
+
+enum { RUNS_MAX = 32 };
+
+static off_t input_begin = -1;
+
+void fm_input_remember(void)
+{
+	input_begin = lseek(STDIN_FILENO, 0, SEEK_CUR);
+}
+
+bool fm_input_rewind(void)
+{
+	return input_begin >= 0 && lseek(STDIN_FILENO, input_begin, SEEK_SET) == input_begin;
+}
+
+static int measured_file(void)
+{
+	return memfd_create("fathom-output", MFD_CLOEXEC);
+}
+
+int fm_output_divert(void)
+{
+	int saved, file;
+
+	fflush(stdout);
+	saved = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	file = measured_file();
+	if (file >= 0) {
+		dup2(file, STDOUT_FILENO);
+		close(file);
+	}
+	return saved;
+}
+
+int64_t fm_output_restore(int saved)
+{
+	off_t bytes = lseek(STDOUT_FILENO, 0, SEEK_END);
+
+	if (saved >= 0) {
+		dup2(saved, STDOUT_FILENO);
+		close(saved);
+	}
+	return bytes;
+}
+
+/* The engine has no AVX-512: where libraries choose by what the processor has, let them choose the same natively. */
+static void mask_features(void)
+{
+	const char *tunables = getenv("GLIBC_TUNABLES");
+	char text[1024];
+
+	if (!__builtin_cpu_supports("avx512f") || (tunables && strstr(tunables, "hwcaps")))
+		return;
+	snprintf(text, sizeof(text), "%s%sglibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW", tunables ? tunables : "",
+	         tunables ? ":" : "");
+	setenv("GLIBC_TUNABLES", text, 1);
+}
+
+static void be_program(char *const *argv, int output, int report)
+{
+	int problem;
+
+	signal(SIGINT, SIG_DFL);
+	signal(SIGTERM, SIG_DFL);
+	if (output >= 0) {
+		int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+		dup2(output, STDOUT_FILENO);
+		dup2(nothing, STDERR_FILENO);
+		if (!fm_input_rewind())
+			dup2(nothing, STDIN_FILENO);
+	}
+	mask_features();
+	execvp(argv[0], argv);
+	problem = errno;
+	if (write(report, &problem, sizeof(problem)) < 0)
+		_exit(125);
+	_exit(127);
+}
+
+/* One run. A negative error when the program could not be begun. */
+static int run_once(char *const *argv, int output, double *ret_seconds, double *ret_cpu, double *ret_kernel,
+                    int *ret_status)
+{
+	uint64_t begin;
+	struct rusage usage;
+	int report[2], problem = 0, status = 0;
+	pid_t child;
+
+	if (pipe2(report, O_CLOEXEC))
+		return -errno;
+	begin = fm_clock_now();
+	child = fork();
+	if (child < 0) {
+		problem = errno;
+		close(report[0]);
+		close(report[1]);
+		return -problem;
+	}
+	if (!child) {
+		close(report[0]);
+		be_program(argv, output, report[1]);
+	}
+	close(report[1]);
+	if (read(report[0], &problem, sizeof(problem)) != sizeof(problem))
+		problem = 0;
+	close(report[0]);
+	while (wait4(child, &status, 0, &usage) < 0 && errno == EINTR)
+		;
+	*ret_seconds = (double)(fm_clock_now() - begin) * 1e-9;
+	*ret_cpu = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+	           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+	*ret_kernel = (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec * 1e-6;
+	*ret_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	return -problem;
+}
+
+int fm_native_run(char *const *argv, const struct fm_native_options *options, struct fm_native *ret_native,
+                  int64_t *ret_output_bytes, struct fm_error *error)
+{
+	double seconds[RUNS_MAX], cpu[RUNS_MAX], kernel[RUNS_MAX], total = 0, sorted[RUNS_MAX];
+	unsigned runs = 0;
+
+	memset(ret_native, 0, sizeof(*ret_native));
+	*ret_output_bytes = -1;
+	fflush(stdout);
+	fm_input_remember();
+	while (runs < options->most && runs < RUNS_MAX && (runs < options->least || total < options->seconds) &&
+	       !fm_interrupted) {
+		int output = runs ? measured_file() : -1, status = 0, r;
+
+		r = run_once(argv, output, &seconds[runs], &cpu[runs], &kernel[runs], &status);
+		if (output >= 0) {
+			*ret_output_bytes = lseek(output, 0, SEEK_END);
+			close(output);
+		}
+		if (r)
+			return fm_error_set(error, -r, r == -ENOENT ? "%s: no such program" : "%s cannot be run: %s", argv[0],
+			                    strerror(-r));
+		if (runs && status != ret_native->exit_status) {
+			ret_native->differs = true;
+			snprintf(ret_native->difference, sizeof(ret_native->difference),
+			         "two native runs ended differently, with %d and %d", ret_native->exit_status, status);
+		}
+		if (!runs)
+			ret_native->exit_status = status;
+		total += seconds[runs++];
+		/* a program that was ended or failed is not run again */
+		if (status >= 125)
+			break;
+	}
+	memcpy(sorted, seconds, runs * sizeof(*sorted));
+	fm_statistics_sort(sorted, runs);
+	ret_native->runs = runs;
+	ret_native->seconds = runs ? fm_figure_make(sorted[runs / 2], sorted[0], sorted[runs - 1], "s", FM_ORIGIN_measured,
+	                                            "native", runs)
+	                           : fm_figure_unavailable("interrupted before it ran");
+	for (unsigned i = 0; i < runs; i++)
+		if (seconds[i] == sorted[runs / 2]) {
+			ret_native->cpu_seconds = cpu[i];
+			ret_native->kernel_seconds = kernel[i];
+		}
+	return 0;
+}

@@ -1,0 +1,108 @@
+#include "patterns/patterns.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct {
+	const char *name, *group;
+	enum fm_metric metric;
+	double present, absent;
+	const char *advice;
+} patterns[] = {
+#define PATTERN(name, group, metric, present, absent, advice) \
+	{name, #group, FM_METRIC_##metric, present, absent, advice},
+#include "patterns/patterns.def"
+#undef PATTERN
+};
+
+static const char *const verdicts[] = {"absent", "inconclusive", "present"};
+
+const char *fm_verdict_name(enum fm_verdict verdict)
+{
+	return verdicts[verdict];
+}
+
+/* Far beyond a threshold is nearly certain, at it nothing is. */
+static double confidence_of(double value, double threshold)
+{
+	double distance = fabs(value - threshold) / fmax(threshold, 1e-9);
+
+	return fmin(0.99, 0.6 + 0.8 * distance);
+}
+
+static void judge(const struct fm_figure *metric, double present, double absent, struct fm_finding *finding)
+{
+	finding->metric = *metric;
+	finding->verdict = FM_VERDICT_INCONCLUSIVE;
+	finding->confidence = 0.5;
+	if (!metric->available)
+		return;
+	if (metric->low >= present) {
+		finding->verdict = FM_VERDICT_PRESENT;
+		finding->confidence = confidence_of(metric->low, present);
+	} else if (metric->high <= absent) {
+		finding->verdict = FM_VERDICT_ABSENT;
+		finding->confidence = confidence_of(metric->high, absent);
+	}
+}
+
+static void say(const struct fm_picture *picture, enum fm_metric metric, unsigned level, struct fm_finding *finding)
+{
+	const struct fm_figure *figure = &finding->metric;
+	bool share = metric != FM_METRIC_imbalance;
+	char range[48] = "";
+
+	if (!figure->available) {
+		snprintf(finding->evidence, sizeof(finding->evidence), "%s", figure->why);
+		return;
+	}
+	if (figure->high > figure->low)
+		snprintf(range, sizeof(range), share ? " (%.0f … %.0f)" : " (%.2f … %.2f)",
+		         (share ? 100 : 1) * figure->low, (share ? 100 : 1) * figure->high);
+	snprintf(finding->evidence, sizeof(finding->evidence), share ? "%.0f %%%s %s" : "%.2f%s %s",
+	         (share ? 100 : 1) * figure->value, range, fm_metric_words(metric));
+	if (metric == FM_METRIC_saturation && picture->levels[level].peak_gbs.available && picture->levels[level].gbs.available) {
+		size_t used = strlen(finding->evidence);
+
+		snprintf(finding->evidence + used, sizeof(finding->evidence) - used, ": %.1f of %.1f GB/s (%u thread%s)",
+		         picture->levels[level].gbs.value, picture->levels[level].peak_gbs.value, picture->threads,
+		         picture->threads == 1 ? "" : "s");
+	}
+}
+
+static int worst_first(const void *left, const void *right)
+{
+	const struct fm_finding *a = left, *b = right;
+
+	if (a->verdict != b->verdict)
+		return a->verdict < b->verdict ? 1 : -1;
+	return a->confidence < b->confidence ? 1 : a->confidence > b->confidence ? -1 : strcmp(a->name, b->name);
+}
+
+unsigned fm_patterns_find(const struct fm_picture *picture, struct fm_finding *ret_findings)
+{
+	unsigned count = 0;
+
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+		bool per_level = fm_metric_has_level(patterns[i].metric);
+
+		/* the first cache's own bandwidth and latency are the work itself */
+		for (unsigned level = per_level; level < (per_level ? picture->level_count : 1) && count < FM_FINDINGS_MAX;
+		     level++) {
+			struct fm_finding *finding = &ret_findings[count++];
+			struct fm_figure metric = fm_metric_compute(picture, patterns[i].metric, level);
+
+			memset(finding, 0, sizeof(*finding));
+			snprintf(finding->name, sizeof(finding->name), per_level ? "%s:%s" : "%s", patterns[i].name,
+			         picture->levels[level].name);
+			finding->group = patterns[i].group;
+			finding->advice = patterns[i].advice;
+			judge(&metric, patterns[i].present, patterns[i].absent, finding);
+			say(picture, patterns[i].metric, level, finding);
+		}
+	}
+	qsort(ret_findings, count, sizeof(*ret_findings), worst_first);
+	return count;
+}
