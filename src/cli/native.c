@@ -150,8 +150,8 @@ int fm_native_run(char *const *argv, const struct fm_native_options *options, st
 			close(output);
 		}
 		if (r)
-			return fm_error_set(error, -r, r == -ENOENT ? "%s: no such program" : "%s cannot be run: %s", argv[0],
-			                    strerror(-r));
+			return fm_error_set(error, -r, r == -ENOENT ? "%s: no such program" : "%s cannot be run: %s",
+			                    argv[0], strerror(-r));
 		if (runs && status != ret_native->exit_status) {
 			ret_native->differs = true;
 			snprintf(ret_native->difference, sizeof(ret_native->difference),
@@ -167,8 +167,8 @@ int fm_native_run(char *const *argv, const struct fm_native_options *options, st
 	memcpy(sorted, seconds, runs * sizeof(*sorted));
 	fm_statistics_sort(sorted, runs);
 	ret_native->runs = runs;
-	ret_native->seconds = runs ? fm_figure_make(sorted[runs / 2], sorted[0], sorted[runs - 1], "s", FM_ORIGIN_measured,
-	                                            "native", runs)
+	ret_native->seconds = runs ? fm_figure_make(sorted[runs / 2], sorted[0], sorted[runs - 1], "s",
+	                                            FM_ORIGIN_measured, "native", runs)
 	                           : fm_figure_unavailable("interrupted before it ran");
 	for (unsigned i = 0; i < runs; i++)
 		if (seconds[i] == sorted[runs / 2]) {

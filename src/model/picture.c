@@ -100,9 +100,9 @@ static struct fm_figure rate(double bytes, const struct fm_figure *seconds)
 
 	if (!seconds->available || !(seconds->low > 0))
 		return fm_figure_unavailable("there is no time to divide by");
-	figure = fm_figure_make(bytes / seconds->value * 1e-9, bytes / seconds->high * 1e-9, bytes / seconds->low * 1e-9,
-	                        "GB/s", seconds->origin == FM_ORIGIN_measured ? FM_ORIGIN_combined : FM_ORIGIN_simulated,
-	                        "exact", seconds->trials);
+	figure = fm_figure_make(
+	    bytes / seconds->value * 1e-9, bytes / seconds->high * 1e-9, bytes / seconds->low * 1e-9, "GB/s",
+	    seconds->origin == FM_ORIGIN_measured ? FM_ORIGIN_combined : FM_ORIGIN_simulated, "exact", seconds->trials);
 	return figure;
 }
 
@@ -118,8 +118,9 @@ static struct fm_figure share_of(const struct fm_figure *gbs, const struct fm_fi
 
 static void fill_cycles(struct fm_picture *picture)
 {
-	static const enum fm_stall latencies[] = {FM_STALL_latency_second, FM_STALL_latency_third, FM_STALL_latency_memory,
-	                                          FM_STALL_latency_remote, FM_STALL_latency_core,  FM_STALL_translation},
+	static const enum fm_stall latencies[] = {FM_STALL_latency_second, FM_STALL_latency_third,
+	                                          FM_STALL_latency_memory, FM_STALL_latency_remote,
+	                                          FM_STALL_latency_core,   FM_STALL_translation},
 	                           bandwidths[] = {FM_STALL_bandwidth_second, FM_STALL_bandwidth_third,
 	                                           FM_STALL_bandwidth_memory, FM_STALL_stores};
 	const struct fm_timing_counts *timing = &picture->timing;
@@ -189,7 +190,8 @@ void fm_picture_build(const struct fm_machine_description *machine, const struct
 	for (unsigned i = 0; i < run->results->line_count && i < FM_RESULT_LINES_MAX; i++) {
 		const struct fm_line_users *users = &run->results->line_users[i];
 
-		if (users->false_transfers > users->true_transfers && users->false_transfers > picture->false_transfers) {
+		if (users->false_transfers > users->true_transfers &&
+		    users->false_transfers > picture->false_transfers) {
 			picture->false_transfers = users->false_transfers;
 			picture->false_line = run->results->lines[i].line;
 		}

@@ -1,5 +1,5 @@
-/* What a program did to each level of the hierarchy, how fast, how much of what the machine can do that is, and what its
-   cycles were spent on. Counts come from the exact engine; time from a native run where there is one, else from the
+/* What a program did to each level of the hierarchy, how fast, how much of what the machine can do that is, and what
+   its cycles were spent on. Counts come from the exact engine; time from a native run where there is one, else from the
    simulated core. */
 #ifndef FATHOM_MODEL_PICTURE_H
 #define FATHOM_MODEL_PICTURE_H

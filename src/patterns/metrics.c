@@ -24,8 +24,8 @@ static unsigned busiest(const struct fm_picture *picture)
 	return best;
 }
 
-/* How much of the level's bandwidth was used over the whole time; or, since a program does not do the same all the time,
-   the share of its cycles that waited for that bandwidth. */
+/* How much of the level's bandwidth was used over the whole time; or, since a program does not do the same all the
+   time, the share of its cycles that waited for that bandwidth. */
 static struct fm_figure saturation(const struct fm_picture *picture, unsigned level)
 {
 	const uint64_t *stalls = picture->timing.stalls;
@@ -69,7 +69,8 @@ static struct fm_figure imbalance(const struct fm_picture *picture, unsigned lev
 		most = fmax(most, (double)picture->per_thread[i].useful);
 		sum += (double)picture->per_thread[i].useful;
 	}
-	return sum > 0 ? simulated(most / sum * picture->threads) : fm_figure_unavailable("no thread stored or computed");
+	return sum > 0 ? simulated(most / sum * picture->threads)
+	               : fm_figure_unavailable("no thread stored or computed");
 }
 
 /* In the engine threads take turns: a line that is fought for moves at each of them. */
@@ -147,9 +148,9 @@ static struct fm_figure waiting_share(const struct fm_picture *picture, unsigned
 static struct fm_figure throughput(const struct fm_picture *picture, unsigned level)
 {
 	(void)level;
-	return picture->active > 0 ? simulated((double)picture->timing.instructions /
-	                                       (picture->active * picture->machine->core.width))
-	                           : no_cycles();
+	return picture->active > 0
+	           ? simulated((double)picture->timing.instructions / (picture->active * picture->machine->core.width))
+	           : no_cycles();
 }
 
 /* A program that hardly computes is not composed badly. */

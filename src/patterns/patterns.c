@@ -63,12 +63,13 @@ static void say(const struct fm_picture *picture, enum fm_metric metric, unsigne
 		         (share ? 100 : 1) * figure->low, (share ? 100 : 1) * figure->high);
 	snprintf(finding->evidence, sizeof(finding->evidence), share ? "%.0f %%%s %s" : "%.2f%s %s",
 	         (share ? 100 : 1) * figure->value, range, fm_metric_words(metric));
-	if (metric == FM_METRIC_saturation && picture->levels[level].peak_gbs.available && picture->levels[level].gbs.available) {
+	if (metric == FM_METRIC_saturation && picture->levels[level].peak_gbs.available &&
+	    picture->levels[level].gbs.available) {
 		size_t used = strlen(finding->evidence);
 
-		snprintf(finding->evidence + used, sizeof(finding->evidence) - used, ": %.1f of %.1f GB/s (%u thread%s)",
-		         picture->levels[level].gbs.value, picture->levels[level].peak_gbs.value, picture->threads,
-		         picture->threads == 1 ? "" : "s");
+		snprintf(finding->evidence + used, sizeof(finding->evidence) - used,
+		         ": %.1f of %.1f GB/s (%u thread%s)", picture->levels[level].gbs.value,
+		         picture->levels[level].peak_gbs.value, picture->threads, picture->threads == 1 ? "" : "s");
 	}
 }
 
@@ -89,8 +90,8 @@ unsigned fm_patterns_find(const struct fm_picture *picture, struct fm_finding *r
 		bool per_level = fm_metric_has_level(patterns[i].metric);
 
 		/* the first cache's own bandwidth and latency are the work itself */
-		for (unsigned level = per_level; level < (per_level ? picture->level_count : 1) && count < FM_FINDINGS_MAX;
-		     level++) {
+		for (unsigned level = per_level;
+		     level < (per_level ? picture->level_count : 1) && count < FM_FINDINGS_MAX; level++) {
 			struct fm_finding *finding = &ret_findings[count++];
 			struct fm_figure metric = fm_metric_compute(picture, patterns[i].metric, level);
 

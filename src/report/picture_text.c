@@ -17,13 +17,14 @@ static void print_time(const struct fm_picture *picture, const struct fm_stat *s
 	const struct fm_native *native = &picture->native;
 
 	if (native->runs)
-		fprintf(output,
-		        "%s took %.3g s by itself (%u run%s, %.3g … %.3g; %.0f %% of its processor time in the kernel).\n"
-		        "Counts are simulated on %s; GB/s are these counts over that time.\n",
-		        stat->program, native->seconds.value, native->runs, native->runs == 1 ? "" : "s", native->seconds.low,
-		        native->seconds.high,
-		        native->cpu_seconds > 0 ? 100 * native->kernel_seconds / native->cpu_seconds : 0.0,
-		        picture->machine->name);
+		fprintf(
+		    output,
+		    "%s took %.3g s by itself (%u run%s, %.3g … %.3g; %.0f %% of its processor time in the kernel).\n"
+		    "Counts are simulated on %s; GB/s are these counts over that time.\n",
+		    stat->program, native->seconds.value, native->runs, native->runs == 1 ? "" : "s",
+		    native->seconds.low, native->seconds.high,
+		    native->cpu_seconds > 0 ? 100 * native->kernel_seconds / native->cpu_seconds : 0.0,
+		    picture->machine->name);
 	else
 		fprintf(output, "%s on the simulated %s%s\n", stat->program, picture->machine->name,
 		        picture->predicted_seconds.available ? "" : ", without time");
@@ -65,14 +66,15 @@ static void print_cycles(const struct fm_picture *picture, FILE *output)
 
 	if (!(active > 0))
 		return;
-	fprintf(output,
-	        "\nCycles, simulated: %.0f %% productive, %.0f %% bandwidth-bound, %.0f %% latency-bound, %.0f %% other "
-	        "stalls\n",
-	        100 * picture->productive / active, 100 * picture->bandwidth_bound / active,
-	        100 * picture->latency_bound / active, 100 * picture->other_stall / active);
+	fprintf(
+	    output,
+	    "\nCycles, simulated: %.0f %% productive, %.0f %% bandwidth-bound, %.0f %% latency-bound, %.0f %% other "
+	    "stalls\n",
+	    100 * picture->productive / active, 100 * picture->bandwidth_bound / active,
+	    100 * picture->latency_bound / active, 100 * picture->other_stall / active);
 	if (picture->native.runs && picture->predicted_seconds.available)
-		fprintf(output, "Predicted from them: %.3g s; measured: %.3g s (%+.0f %%).\n", picture->predicted_seconds.value,
-		        picture->native.seconds.value,
+		fprintf(output, "Predicted from them: %.3g s; measured: %.3g s (%+.0f %%).\n",
+		        picture->predicted_seconds.value, picture->native.seconds.value,
 		        100 * (picture->predicted_seconds.value / picture->native.seconds.value - 1));
 }
 
@@ -119,8 +121,8 @@ static void print_where(const struct fm_picture *picture, const struct fm_stat *
 		if (!shown++)
 			fprintf(output, "\nMost of it comes from\n");
 		fprintf(output, "  %s%s%s:%d (%s): %llu accesses, %llu miss the last cache\n",
-		        *line->file ? "" : line->module, *line->file ? (slash ? slash + 1 : line->file) : " ",
-		        "", line->line, line->function, (unsigned long long)(line->loads + line->stores),
+		        *line->file ? "" : line->module, *line->file ? (slash ? slash + 1 : line->file) : " ", "",
+		        line->line, line->function, (unsigned long long)(line->loads + line->stores),
 		        (unsigned long long)line->misses[last]);
 	}
 	for (size_t i = 0; i < stat->sharing_count && i < 2; i++)
@@ -166,8 +168,8 @@ static void set_cycles(json_t *object, const char *name, double value)
 
 void fm_picture_to_json(const struct fm_picture *picture, json_t *root)
 {
-	json_t *levels = json_object_get(root, "levels"), *cycles = json_object_get(root, "cycles"), *array = json_array(),
-	       *native;
+	json_t *levels = json_object_get(root, "levels"), *cycles = json_object_get(root, "cycles"),
+	       *array = json_array(), *native;
 	struct fm_finding findings[FM_FINDINGS_MAX];
 	unsigned count = fm_patterns_find(picture, findings);
 
@@ -194,19 +196,18 @@ void fm_picture_to_json(const struct fm_picture *picture, json_t *root)
 	}
 	fm_json_set_figure(root, "seconds", &picture->seconds);
 	fm_json_set_figure(root, "predicted_seconds", &picture->predicted_seconds);
-	native = picture->native.runs
-	             ? json_pack("{s:i, s:f, s:i, s:b}", "runs", (int)picture->native.runs, "cpu_seconds",
-	                         picture->native.cpu_seconds, "exit_status", picture->native.exit_status, "differs",
-	                         picture->native.differs)
-	             : json_null();
+	native = picture->native.runs ? json_pack("{s:i, s:f, s:i, s:b}", "runs", (int)picture->native.runs,
+	                                          "cpu_seconds", picture->native.cpu_seconds, "exit_status",
+	                                          picture->native.exit_status, "differs", picture->native.differs)
+	                              : json_null();
 	if (picture->native.differs)
 		json_object_set_new(native, "difference", json_string(picture->native.difference));
 	json_object_set_new(root, "native", native);
 	for (unsigned i = 0; i < count; i++) {
-		json_t *entry = json_pack("{s:s, s:s, s:s, s:f, s:s, s:s}", "name", findings[i].name, "group",
-		                          findings[i].group, "verdict", fm_verdict_name(findings[i].verdict), "confidence",
-		                          findings[i].confidence, "evidence", findings[i].evidence, "advice",
-		                          findings[i].advice);
+		json_t *entry =
+		    json_pack("{s:s, s:s, s:s, s:f, s:s, s:s}", "name", findings[i].name, "group", findings[i].group,
+		              "verdict", fm_verdict_name(findings[i].verdict), "confidence", findings[i].confidence,
+		              "evidence", findings[i].evidence, "advice", findings[i].advice);
 
 		fm_json_set_figure(entry, "metric", &findings[i].metric);
 		json_array_append_new(array, entry);

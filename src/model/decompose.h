@@ -1,0 +1,32 @@
+/* What cycles were spent on, from counts that hardware has: the decomposition of Molka et al. (ICPE 2017, figure 10), and
+   a corrected one. docs/decisions/decomposition.md says what is corrected and how well. */
+#ifndef FATHOM_MODEL_DECOMPOSE_H
+#define FATHOM_MODEL_DECOMPOSE_H
+
+/* Cycles, as events count them. */
+struct fm_stall_events {
+	double active;       /* CPU_CLK_UNHALTED */
+	double no_execute;   /* CYCLES_NO_EXECUTE */
+	double load_pending; /* STALLS_L1D_PENDING: without execution, a load outstanding that missed the first cache */
+	double stores_full;  /* RESOURCE_STALLS:SB */
+	double fill_full;    /* L1D_PEND_MISS:FB_FULL */
+	double queue_full;   /* OFFCORE_REQUESTS_BUFFER:SQ_FULL */
+	/* for the corrected one; 0 where they are not known */
+	double lines;       /* brought into the first cache */
+	double line_cycles; /* what a line takes at least from where these came from, when nothing but bandwidth limits */
+	double lookups;     /* cycles that the loads that missed the first cache spent looking there */
+};
+
+struct fm_decomposition {
+	double active, productive, stall, memory_bound, bandwidth_bound, latency_bound, other_stall;
+	unsigned clamped; /* how many of these would have been negative */
+};
+
+void fm_decompose(const struct fm_stall_events *events, struct fm_decomposition *ret);
+
+/* The fill buffers and the queue are full only at moments while requests wait for bandwidth all the time: what is known of
+   the traffic and of the bandwidth says how long that is at least. And a load that misses waits from its look-up in the
+   first cache on, which the pending event does not count. */
+void fm_decompose_corrected(const struct fm_stall_events *events, struct fm_decomposition *ret);
+
+#endif
