@@ -1,6 +1,6 @@
 # The front door. CMake does the work; these are the words to know:
 #   make          build build/fathom
-#   make run      install what is missing, build, do the main job
+#   make run      install what is missing, build, do the main job: stat on the examples
 #   make test     install what is missing, build with gcc and clang, run every test
 #   make bench    ratios against peers, interleaved; needs a quiet machine
 #   make install  into PREFIX (default /usr/local)
@@ -26,7 +26,7 @@ setup-bench:
 
 run: setup-build
 	@$(MAKE) --no-print-directory all
-	$(BUILD)/fathom machine --quick
+	@scripts/run $(BUILD)
 
 # configured again: the libraries of the tests may have been installed just now
 test: setup-test

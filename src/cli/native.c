@@ -71,6 +71,30 @@ static void mask_features(void)
 	setenv("GLIBC_TUNABLES", text, 1);
 }
 
+/* Like execvp, but what is no program is not given to a shell. Returns the error. */
+static int execute(char *const *argv)
+{
+	const char *path = getenv("PATH");
+	int problem = ENOENT;
+
+	if (strchr(argv[0], '/')) {
+		execv(argv[0], argv);
+		return errno;
+	}
+	for (path = path ? path : "/usr/local/bin:/usr/bin:/bin"; *path;) {
+		size_t length = strcspn(path, ":");
+		char file[4096];
+
+		if ((size_t)snprintf(file, sizeof(file), "%.*s/%s", (int)length, path, argv[0]) < sizeof(file)) {
+			execv(file, argv);
+			if (errno != ENOENT && errno != ENOTDIR)
+				problem = errno;
+		}
+		path += length + (path[length] == ':');
+	}
+	return problem;
+}
+
 static void be_program(char *const *argv, int output, int report)
 {
 	int problem;
@@ -86,8 +110,7 @@ static void be_program(char *const *argv, int output, int report)
 			dup2(nothing, STDIN_FILENO);
 	}
 	mask_features();
-	execvp(argv[0], argv);
-	problem = errno;
+	problem = execute(argv);
 	if (write(report, &problem, sizeof(problem)) < 0)
 		_exit(125);
 	_exit(127);
@@ -149,9 +172,11 @@ int fm_native_run(char *const *argv, const struct fm_native_options *options, st
 			*ret_output_bytes = lseek(output, 0, SEEK_END);
 			close(output);
 		}
+		/* what is there and is no program cannot be run either */
 		if (r)
-			return fm_error_set(error, -r, r == -ENOENT ? "%s: no such program" : "%s cannot be run: %s",
-			                    argv[0], strerror(-r));
+			return fm_error_set(error, r == -ENOEXEC ? EACCES : -r,
+			                    r == -ENOENT ? "%s: no such program" : "%s cannot be run: %s", argv[0],
+			                    strerror(-r));
 		if (runs && status != ret_native->exit_status) {
 			ret_native->differs = true;
 			snprintf(ret_native->difference, sizeof(ret_native->difference),

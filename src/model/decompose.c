@@ -35,8 +35,9 @@ void fm_decompose_corrected(const struct fm_stall_events *events, struct fm_deco
 	double share = events->active > 0 ? least / events->active : 0;
 	double saturated = fmin(1, fmax(0, (share - 0.3) / 0.4));
 
-	/* Traffic that takes nearly all of the time is what the stalls wait for; traffic that takes little is not, however
-	   long they are. In between, in proportion. Look-ups are waited for only where requests are not queued anyway. */
+	/* Traffic that takes nearly all of the time is what the stalls wait for; traffic that takes little is not,
+	   however long they are. In between, in proportion. Look-ups are waited for only where requests are not queued
+	   anyway. */
 	divide(events, fmax(events->stores_full, events->load_pending + (1 - saturated) * events->lookups),
 	       fmax(seen, events->load_pending * saturated), ret);
 }

@@ -1,5 +1,5 @@
-/* What cycles were spent on, from counts that hardware has: the decomposition of Molka et al. (ICPE 2017, figure 10), and
-   a corrected one. docs/decisions/decomposition.md says what is corrected and how well. */
+/* What cycles were spent on, from counts that hardware has: the decomposition of Molka et al. (ICPE 2017, figure 10),
+   and a corrected one. docs/decisions/decomposition.md says what is corrected and how well. */
 #ifndef FATHOM_MODEL_DECOMPOSE_H
 #define FATHOM_MODEL_DECOMPOSE_H
 
@@ -12,9 +12,10 @@ struct fm_stall_events {
 	double fill_full;    /* L1D_PEND_MISS:FB_FULL */
 	double queue_full;   /* OFFCORE_REQUESTS_BUFFER:SQ_FULL */
 	/* for the corrected one; 0 where they are not known */
-	double lines;       /* brought into the first cache */
-	double line_cycles; /* what a line takes at least from where these came from, when nothing but bandwidth limits */
-	double lookups;     /* cycles that the loads that missed the first cache spent looking there */
+	double lines; /* brought into the first cache */
+	double
+	    line_cycles; /* what a line takes at least from where these came from, when nothing but bandwidth limits */
+	double lookups;  /* cycles that the loads that missed the first cache spent looking there */
 };
 
 struct fm_decomposition {
@@ -24,9 +25,9 @@ struct fm_decomposition {
 
 void fm_decompose(const struct fm_stall_events *events, struct fm_decomposition *ret);
 
-/* The fill buffers and the queue are full only at moments while requests wait for bandwidth all the time: what is known of
-   the traffic and of the bandwidth says how long that is at least. And a load that misses waits from its look-up in the
-   first cache on, which the pending event does not count. */
+/* The fill buffers and the queue are full only at moments while requests wait for bandwidth all the time: what is known
+   of the traffic and of the bandwidth says how long that is at least. And a load that misses waits from its look-up in
+   the first cache on, which the pending event does not count. */
 void fm_decompose_corrected(const struct fm_stall_events *events, struct fm_decomposition *ret);
 
 #endif

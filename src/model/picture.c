@@ -155,7 +155,8 @@ static void add_process(struct fm_picture *picture, const struct fm_results *res
 			continue;
 		thread = &picture->per_thread[picture->thread_count++];
 		thread->instructions = results->threads[i].work.instructions;
-		thread->useful = counts.stores + results->threads[i].work.flops;
+		thread->flops = results->threads[i].work.flops;
+		thread->stores = counts.stores;
 		thread->cycles = (double)timing.cycles;
 	}
 }
@@ -167,6 +168,11 @@ static void count_threads(struct fm_picture *picture)
 	for (unsigned i = 0; i < picture->thread_count; i++)
 		if (picture->per_thread[i].instructions > most)
 			most = picture->per_thread[i].instructions;
+	for (unsigned i = 0; i < picture->thread_count; i++) {
+		struct fm_picture_thread *thread = &picture->per_thread[i];
+
+		thread->useful = 2 * picture->work.flops > picture->counts.stores ? thread->flops : thread->stores;
+	}
 	for (unsigned i = 0; i < picture->thread_count; i++)
 		picture->threads += (double)picture->per_thread[i].instructions > IDLE * (double)most;
 	if (!picture->threads)

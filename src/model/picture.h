@@ -31,7 +31,10 @@ struct fm_picture_level {
 
 struct fm_picture_thread {
 	uint64_t instructions;
-	uint64_t useful; /* stores and floating point operations: a thread that spins has none */
+	/* floating point operations where the program computes with such, else stores: a thread that spins has neither
+	 */
+	uint64_t useful;
+	uint64_t flops, stores;
 	double cycles;
 };
 

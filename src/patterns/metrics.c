@@ -2,6 +2,9 @@
 
 #include "patterns/patterns.h"
 
+/* Below this, beginning and ending a process is much of its time. */
+#define SHORT 0.02
+
 static struct fm_figure simulated(double value)
 {
 	return fm_figure_make(value, value, value, "", FM_ORIGIN_simulated, "exact", 1);
@@ -95,13 +98,13 @@ static double unused(const struct fm_picture *picture)
 	return brought > 0 ? fmax(0, 1 - used / brought) : 0;
 }
 
-/* Of the lines that came into the second cache, those that a prefetcher brought. */
+/* Of the lines that were wanted from below the first cache's neighbour, those that a prefetcher had brought. */
 static double foreseen(const struct fm_picture *picture)
 {
 	const struct fm_cache_counts *second = &picture->counts.caches[picture->machine->cache_count > 1 ? 1 : 0];
-	double all = (double)(second->lines_demand + second->lines_ownership + second->lines_prefetch);
+	double all = (double)(second->lines_demand + second->lines_ownership + second->prefetch_hits);
 
-	return all > 0 ? (double)second->lines_prefetch / all : 0;
+	return all > 0 ? (double)second->prefetch_hits / all : 0;
 }
 
 static struct fm_figure strided(const struct fm_picture *picture, unsigned level)
@@ -141,6 +144,8 @@ static struct fm_figure waiting_share(const struct fm_picture *picture, unsigned
 		return fm_figure_unavailable("only a native run tells how long threads wait");
 	if (picture->threads < 2)
 		return simulated(0);
+	if (native->seconds.value < SHORT)
+		return fm_figure_unavailable("it ran too briefly: most of its time was its beginning and end");
 	waited = fmax(0, 1 - native->cpu_seconds / (native->seconds.value * picture->threads));
 	return fm_figure_make(waited, waited, waited, "", FM_ORIGIN_measured, "native", native->runs);
 }

@@ -79,6 +79,9 @@ static int worst_first(const void *left, const void *right)
 
 	if (a->verdict != b->verdict)
 		return a->verdict < b->verdict ? 1 : -1;
+	/* bottlenecks, hazards, work: as the alphabet has it */
+	if (strcmp(a->group, b->group) != 0)
+		return strcmp(a->group, b->group);
 	return a->confidence < b->confidence ? 1 : a->confidence > b->confidence ? -1 : strcmp(a->name, b->name);
 }
 

@@ -16,18 +16,20 @@ static void print_time(const struct fm_picture *picture, const struct fm_stat *s
 {
 	const struct fm_native *native = &picture->native;
 
-	if (native->runs)
-		fprintf(
-		    output,
-		    "%s took %.3g s by itself (%u run%s, %.3g … %.3g; %.0f %% of its processor time in the kernel).\n"
-		    "Counts are simulated on %s; GB/s are these counts over that time.\n",
-		    stat->program, native->seconds.value, native->runs, native->runs == 1 ? "" : "s",
-		    native->seconds.low, native->seconds.high,
-		    native->cpu_seconds > 0 ? 100 * native->kernel_seconds / native->cpu_seconds : 0.0,
-		    picture->machine->name);
-	else
+	if (native->runs) {
+		fprintf(output, "%s took %.3g s by itself (%u run%s, %.3g … %.3g).\n", stat->program,
+		        native->seconds.value, native->runs, native->runs == 1 ? "" : "s", native->seconds.low,
+		        native->seconds.high);
+		/* processor time is counted in ticks */
+		if (native->cpu_seconds > 0.05)
+			fprintf(output, "%.0f %% of its processor time was the kernel's. ",
+			        100 * native->kernel_seconds / native->cpu_seconds);
+		fprintf(output, "Counts are simulated on %s; GB/s are these counts over that time.\n",
+		        picture->machine->name);
+	} else {
 		fprintf(output, "%s on the simulated %s%s\n", stat->program, picture->machine->name,
 		        picture->predicted_seconds.available ? "" : ", without time");
+	}
 	if (native->differs)
 		fprintf(output, "The two did not do the same: %s. Read the rates with care.\n", native->difference);
 }

@@ -33,6 +33,29 @@ cp "$source/tests/cli/example-profile.json" "$scratch/profile.json"
 mkdir -p "$XDG_DATA_HOME/fathom/machines"
 cp "$scratch/profile.json" "$XDG_DATA_HOME/fathom/machines/$(hostname).json"
 expect 42 'on host \(Example Processor' "$tool" stat --machine host -- "$program"
+# counts from the engine, time from the program by itself
+expect 42 'by itself' "$tool" stat -- "$program"
+holds sh -c "awk '{ gsub(/[\200-\277]/, \"\"); if (length > 120) exit 1 }' '$scratch/out'"
+holds grep -q 'Predicted from them' "$scratch/out"
+expect 139 'ended with 139' "$tool" stat -- "$program" segv
+expect 127 'no such program' "$tool" stat -- /nonexistent
+expect 126 'cannot be run' "$tool" stat -- /etc/hostname
+expect 0 '' "$tool" stat --json -o "$scratch/combined.json" -- "$build/examples/sharing"
+holds "$source/tests/cli/schema" "$source/docs/schemas/stat.schema.json" "$scratch/combined.json"
+holds jq -e '.levels | map(select(.name == "memory"))[0].gbs.origin == "combined"' "$scratch/combined.json" >/dev/null
+holds jq -e '.patterns | map(select(.name == "false-sharing"))[0].verdict == "present"' "$scratch/combined.json" >/dev/null
+holds jq -e '.sharing[0] | .kind == "false" and .object == "counters" and (.threads | length == 2)' "$scratch/combined.json" >/dev/null
+holds jq -e '.native.differs | not' "$scratch/combined.json" >/dev/null
+"$tool" stat --json -- "$build/examples/sharing" padded 2>/dev/null | sed 1d >"$scratch/padded.json"
+holds jq -e '.patterns | map(select(.name == "false-sharing"))[0].verdict == "absent"' "$scratch/padded.json" >/dev/null
+# the program's output is seen once, and its input read by each run
+printf 'one\ntwo\n' >"$scratch/input"
+"$tool" stat --no-timing -o /dev/null -- wc -l <"$scratch/input" >"$scratch/counted" 2>/dev/null
+holds [ "$(cat "$scratch/counted")" = 2 ]
+# a program that does not do the same twice is found out
+printf '#!/bin/sh\nif [ -e "%s/once" ]; then echo much more than before; else echo; fi\n[ -e "%s/twice" ] && touch "%s/once"\ntouch "%s/twice"\n' "$scratch" "$scratch" "$scratch" "$scratch" >"$scratch/changing"
+chmod +x "$scratch/changing"
+expect 0 'did not do the same' "$tool" stat --no-timing -r 2 -- "$scratch/changing"
 # markers: C++, static, Fortran where there are compilers
 cat >"$scratch/marked.cc" <<'END'
 #include <fathom.h>

@@ -32,7 +32,6 @@ wrong 'is not a CPU list' machine -C zero
 wrong 'takes a whole number from 0 to 100' machine --tolerate 101
 wrong '--seed takes a whole number' machine --seed -1
 wrong 'no program to run' stat --machine haswell-ep
-wrong 'name a simulated machine' stat -- true
 wrong 'no simulated machine "pdp-11"' stat --machine pdp-11 -- true
 wrong '--instances goes with --region' stat --machine zen3 --instances 1-2 -- true
 wrong 'takes a range' stat --machine zen3 --window x -- true

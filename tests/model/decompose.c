@@ -38,15 +38,15 @@ static struct shares truth_of(const struct fm_timing_counts *t)
 	double active = (double)t->cycles / 100;
 	const uint64_t *s = t->stalls;
 
-	return (struct shares){
-	    (double)(t->cycles - t->no_execute) / active,
-	    (double)(s[FM_STALL_bandwidth_second] + s[FM_STALL_bandwidth_third] + s[FM_STALL_bandwidth_memory] +
-	             s[FM_STALL_stores]) /
-	        active,
-	    (double)(s[FM_STALL_latency_second] + s[FM_STALL_latency_third] + s[FM_STALL_latency_memory] +
-	             s[FM_STALL_latency_remote] + s[FM_STALL_latency_core] + s[FM_STALL_translation]) /
-	        active,
-	    (double)(s[FM_STALL_none] + s[FM_STALL_compute] + s[FM_STALL_first]) / active};
+	return (struct shares){(double)(t->cycles - t->no_execute) / active,
+	                       (double)(s[FM_STALL_bandwidth_second] + s[FM_STALL_bandwidth_third] +
+	                                s[FM_STALL_bandwidth_memory] + s[FM_STALL_stores]) /
+	                           active,
+	                       (double)(s[FM_STALL_latency_second] + s[FM_STALL_latency_third] +
+	                                s[FM_STALL_latency_memory] + s[FM_STALL_latency_remote] +
+	                                s[FM_STALL_latency_core] + s[FM_STALL_translation]) /
+	                           active,
+	                       (double)(s[FM_STALL_none] + s[FM_STALL_compute] + s[FM_STALL_first]) / active};
 }
 
 static struct shares shares_of(const struct fm_decomposition *d)
@@ -112,12 +112,12 @@ static void compare(const char *name, const struct fm_core_counts *counts, const
 	fm_decompose_corrected(&events, &corrected);
 	formula = shares_of(&by_formula);
 	ours = shares_of(&corrected);
-	print_message("%-28s true %3.0f %3.0f %3.0f %3.0f   formula %3.0f %3.0f %3.0f %3.0f (%2.0f off)   corrected %3.0f %3.0f "
-	              "%3.0f %3.0f (%2.0f off)%s\n",
-	              name, truth.productive, truth.bandwidth, truth.latency, truth.other, formula.productive,
-	              formula.bandwidth, formula.latency, formula.other, worst(&truth, &formula), ours.productive,
-	              ours.bandwidth, ours.latency, ours.other, worst(&truth, &ours),
-	              by_formula.clamped ? "  clamped" : "");
+	print_message(
+	    "%-28s true %3.0f %3.0f %3.0f %3.0f   formula %3.0f %3.0f %3.0f %3.0f (%2.0f off)   corrected %3.0f %3.0f "
+	    "%3.0f %3.0f (%2.0f off)%s\n",
+	    name, truth.productive, truth.bandwidth, truth.latency, truth.other, formula.productive, formula.bandwidth,
+	    formula.latency, formula.other, worst(&truth, &formula), ours.productive, ours.bandwidth, ours.latency,
+	    ours.other, worst(&truth, &ours), by_formula.clamped ? "  clamped" : "");
 	cases++;
 	worst_formula = fmax(worst_formula, worst(&truth, &formula));
 	worst_corrected = fmax(worst_corrected, worst(&truth, &ours));
@@ -207,8 +207,9 @@ static void the_dominant_cause_is_right(void **state)
 	compare_fed("random reads", random_read, 20000);
 	compare_fed("blocked product", block_product, 40000);
 	compare_fed("divisions", division, 5000);
-	print_message("%u cases: dominant cause wrong in %u by the formula, %u corrected; worst %.0f and %.0f points off\n", cases,
-	              wrong_dominant, wrong_corrected, worst_formula, worst_corrected);
+	print_message(
+	    "%u cases: dominant cause wrong in %u by the formula, %u corrected; worst %.0f and %.0f points off\n",
+	    cases, wrong_dominant, wrong_corrected, worst_formula, worst_corrected);
 	assert_true(cases >= 18);
 	assert_int_equal(wrong_corrected, 0);
 	/* what the literature expects of the formula: bandwidth-bound loads are underestimated */

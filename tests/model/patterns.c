@@ -1,0 +1,177 @@
+/* Patterns of real programs on the simulated Haswell-EP: each has one trouble, and only that is found. */
+#include "unit/check.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "exact/engine.h"
+#include "patterns/patterns.h"
+
+static struct fm_machine_description machine;
+
+static int set_up(void **state)
+{
+	struct fm_error error;
+
+	(void)state;
+	if (fm_description_read(MACHINES "/haswell-ep.machine", &machine, &error)) {
+		print_error("%s\n", error.message);
+		return -1;
+	}
+	/* the examples' data shall not fit */
+	machine.caches[2].bytes /= 4;
+	return 0;
+}
+
+static struct fm_picture *picture_of(const char *path, const char *argument)
+{
+	const struct fm_engine_options options = {.machine = &machine, .cores = "0-23", .timing = true};
+	struct fm_picture *picture = calloc(1, sizeof(*picture));
+	char *arguments[] = {(char *)path, (char *)argument, NULL};
+	struct fm_engine_run run;
+	struct fm_error error;
+
+	if (fm_engine_execute(&options, arguments, &run, &error))
+		fail_msg("%s", error.message);
+	assert_int_equal(run.exit_status, 0);
+	fm_picture_build(&machine, NULL, &run, NULL, picture);
+	fm_engine_run_free(&run);
+	return picture;
+}
+
+static enum fm_verdict verdict_of(const struct fm_picture *picture, const char *name)
+{
+	struct fm_finding findings[FM_FINDINGS_MAX];
+	unsigned count = fm_patterns_find(picture, findings);
+
+	for (unsigned i = 0; i < count; i++)
+		if (!strcmp(findings[i].name, name)) {
+			print_message("  %s %s: %s\n", name, fm_verdict_name(findings[i].verdict), findings[i].evidence);
+			return findings[i].verdict;
+		}
+	fail_msg("there is no pattern %s", name);
+	return FM_VERDICT_INCONCLUSIVE;
+}
+
+static void expect(const char *path, const char *argument, const char *const *present, const char *const *absent)
+{
+	struct fm_picture *picture = picture_of(path, argument);
+
+	print_message("%s %s\n", strrchr(path, '/') + 1, argument ? argument : "");
+	for (; *present; present++)
+		assert_int_equal(verdict_of(picture, *present), FM_VERDICT_PRESENT);
+	for (; *absent; absent++)
+		assert_int_equal(verdict_of(picture, *absent), FM_VERDICT_ABSENT);
+	free(picture);
+}
+
+#define LIST(...) (const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL}
+
+static void streams_are_bound_by_bandwidth(void **state)
+{
+	(void)state;
+	expect(EXAMPLES "stream", NULL, LIST("bandwidth:memory"),
+	       LIST("latency:memory", "erratic", "strided", "false-sharing", "imbalance", "tlb", "numa"));
+}
+
+static void chases_are_bound_by_latency(void **state)
+{
+	(void)state;
+	expect(EXAMPLES "chase", NULL, LIST("latency:memory", "erratic"),
+	       LIST("bandwidth:L2", "bandwidth:memory", "false-sharing", "imbalance", "instruction-throughput"));
+}
+
+static void arithmetic_is_bound_by_nothing_of_the_kind(void **state)
+{
+	(void)state;
+	expect(EXAMPLES "compute", NULL, LIST("instruction-throughput", "code-composition"),
+	       LIST("bandwidth:L2", "bandwidth:L3", "bandwidth:memory", "latency:L2", "latency:L3", "latency:memory", "erratic",
+	            "false-sharing", "tlb"));
+}
+
+static void false_sharing_is_found_and_gone(void **state)
+{
+	(void)state;
+	expect(EXAMPLES "sharing", NULL, LIST("false-sharing"), LIST("bandwidth:memory", "imbalance"));
+	expect(EXAMPLES "sharing", "padded", LIST(), LIST("false-sharing", "imbalance"));
+}
+
+/* The work of the threads is as 3 to 1, though the second executes more instructions while it spins. */
+static void spinning_is_no_work(void **state)
+{
+	struct fm_picture *picture = picture_of(PROGRAMS "triangle", NULL);
+	/* n/2 rows of n, n-1, … elements, and the rest */
+	double rows = 1024, upper = rows / 2 * rows - rows / 2 * (rows / 2 - 1) / 2, lower = rows * (rows + 1) / 2 - upper;
+
+	(void)state;
+	print_message("useful %lu and %lu (%.3f, true %.3f), instructions %lu and %lu\n",
+	              (unsigned long)picture->per_thread[0].useful, (unsigned long)picture->per_thread[1].useful,
+	              (double)picture->per_thread[0].useful / (double)picture->per_thread[1].useful, upper / lower,
+	              (unsigned long)picture->per_thread[0].instructions, (unsigned long)picture->per_thread[1].instructions);
+	assert_near((double)picture->per_thread[0].useful / (double)picture->per_thread[1].useful, upper / lower,
+	            0.01 * upper / lower);
+	assert_int_equal(verdict_of(picture, "imbalance"), FM_VERDICT_PRESENT);
+	free(picture);
+}
+
+/* Producer and consumer: every line once per step, the line they synchronise by not counted; and it is no false sharing. */
+static void handed_over_lines_are_counted(void **state)
+{
+	(void)state;
+	for (unsigned lines = 2; lines <= 1024; lines *= 2) {
+		const struct fm_engine_options options = {.machine = &machine, .cores = "0-23"};
+		char count[16], *arguments[] = {PROGRAMS "handover", count, NULL};
+		struct fm_core_counts counts;
+		struct fm_timing_counts timing;
+		struct fm_engine_run run;
+		struct fm_error error;
+		const struct fm_result_object *data = NULL, *flag = NULL;
+		uint64_t of_data = 0, of_flag = 0;
+		double transfers, model = 100.0 * lines;
+
+		snprintf(count, sizeof(count), "%u", lines);
+		assert_int_equal(fm_engine_execute(&options, arguments, &run, &error), 0);
+		assert_int_equal(run.exit_status, 0);
+		fm_result_thread_counts(run.results, 1, &counts, &timing);
+		for (unsigned i = 0; i < run.results->object_count; i++) {
+			data = strcmp(run.results->objects[i].name, "lines") ? data : &run.results->objects[i];
+			flag = strcmp(run.results->objects[i].name, "flag") ? flag : &run.results->objects[i];
+		}
+		assert_true(data && flag);
+		for (unsigned i = 0; i < run.results->line_count; i++) {
+			const struct fm_shared_line *line = &run.results->lines[i];
+
+			if (line->line - data->begin < data->size) {
+				of_data += line->modified;
+				/* what moved was worth it */
+				if (line->modified > 50)
+					assert_true(run.results->line_users[i].true_transfers >
+					            run.results->line_users[i].false_transfers);
+			}
+			if (line->line - flag->begin < flag->size)
+				of_flag += line->modified;
+		}
+		/* the lines by themselves; of many, not all are listed: the consumer's, without its half of the flag's */
+		transfers = lines <= 128 ? (double)of_data : (double)counts.transfers_modified - (double)of_flag / 2;
+		print_message("%4u lines a step: %.0f transfers, model %.0f (%+.1f %%)\n", lines, transfers, model,
+		              100 * (transfers / model - 1));
+		assert_near(transfers, model, 0.02 * model);
+		fm_engine_run_free(&run);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(streams_are_bound_by_bandwidth),
+	    cmocka_unit_test(chases_are_bound_by_latency),
+	    cmocka_unit_test(arithmetic_is_bound_by_nothing_of_the_kind),
+	    cmocka_unit_test(false_sharing_is_found_and_gone),
+	    cmocka_unit_test(spinning_is_no_work),
+	    cmocka_unit_test(handed_over_lines_are_counted),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, NULL);
+}
