@@ -9,6 +9,7 @@
 #include "cli/command.h"
 #include "cli/native.h"
 #include "cli/stat_events.h"
+#include "counters/group.h"
 #include "exact/engine.h"
 #include "exact/host.h"
 #include "machine/machine.h"
@@ -36,6 +37,8 @@ static const struct argp_option options[] = {
      "Count these events, separated by commas, groups in braces ('fathom events' lists them): with this machine's "
      "counters, or with --machine those of the simulated one",
      0},
+    {"group", 'g', "FILE", 0,
+     "A performance group in LIKWID's format, a file or FAMILY/NAME of ours: its events are counted, its metrics computed", 0},
     {"pid", 'p', "PID", 0, "With -e: count running processes, until they end, PROGRAM ends, or Ctrl-C", 0},
     {"all", 'a', NULL, 0, "With -e: count everything on all CPUs", 0},
     {"per-thread", KEY_PER_THREAD, NULL, 0, "With -p: each thread by itself", 0},
@@ -70,6 +73,9 @@ struct input {
 	struct fm_stat_request request;
 	struct fm_engine_options engine;
 	const char *machine;
+	const char *group_name;
+	struct fm_group group;
+	char group_events[4096];
 	bool combined; /* counts from the engine, time from the program by itself */
 	bool no_timing;
 	uint64_t top;
@@ -121,6 +127,33 @@ static int check(const struct input *input, struct fm_error *error)
 	return 0;
 }
 
+/* A file, or one of ours beside the machines. */
+static int read_group(struct input *input, struct fm_error *error)
+{
+	char path[4096], folder[4096];
+	int r;
+
+	snprintf(path, sizeof(path), "%s", input->group_name);
+	if (access(path, R_OK) && !fm_description_file("haswell-ep", "machine", folder, sizeof(folder))) {
+		char *slash = strrchr(folder, '/');
+
+		if (slash)
+			snprintf(path, sizeof(path), "%.*s/../groups/%s.txt", (int)(slash - folder), folder, input->group_name);
+	}
+	r = fm_group_read(path, &input->group, error);
+	if (r) {
+		if (r == -ENOENT)
+			fm_error_set(error, EINVAL, "there is no group \"%s\": neither a file nor one of ours (groups/)",
+			             input->group_name);
+		error->code = EINVAL;
+		return -EINVAL;
+	}
+	fm_group_list(&input->group, input->group_events, sizeof(input->group_events));
+	input->request.events = input->group_events;
+	input->request.group = &input->group;
+	return 0;
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct input *input = state->input;
@@ -133,6 +166,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case KEY_NO_TIMING:
 		input->no_timing = true;
 		return 0;
+	case 'g':
+		input->group_name = argument;
+		return read_group(input, &error) ? fm_usage_error(&error) : 0;
 	case 'e':
 		input->request.events = argument;
 		return 0;
@@ -323,6 +359,8 @@ static int run(const struct fm_command *command, int argc, char **argv)
 			error.code = EINVAL;
 		return fm_report_error_of_run(&error);
 	}
+	if (input.request.group && !input.combined && fm_stat_check_group(&input.group, input.machine, &error))
+		return fm_report_error_of_run(&error);
 	if (input.engine.page_bytes)
 		machine.page_bytes = (unsigned)input.engine.page_bytes;
 	input.engine.machine = &machine;

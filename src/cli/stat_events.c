@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -478,6 +479,50 @@ static void print_separated(const struct session *session)
 		}
 }
 
+/* Metrics of a group from the counts of its events, all threads together. */
+static void print_metrics(const struct fm_group *group, const double *counts, double seconds, FILE *output)
+{
+	struct fm_table *table = fm_table_create("rll");
+
+	for (unsigned i = 0; i < group->metric_count; i++) {
+		struct fm_error error;
+		double value;
+		int r = fm_group_metric(group, i, counts, seconds, NAN, &value, &error);
+
+		fm_table_cell(table, r || !isfinite(value) ? "n/a" : "%.4g", value);
+		fm_table_cell(table, "%s", group->metrics[i].name);
+		fm_table_cell(table, "%s", r ? error.message : "");
+	}
+	fprintf(output, "\n%s\n", *group->title ? group->title : "Metrics");
+	fm_table_print(table, output, 2, 100);
+	fm_table_free(table);
+}
+
+static json_t *metrics_json(const struct fm_group *group, const double *counts, double seconds)
+{
+	json_t *array = json_array();
+
+	for (unsigned i = 0; i < group->metric_count; i++) {
+		struct fm_error error;
+		double value;
+		int r = fm_group_metric(group, i, counts, seconds, NAN, &value, &error);
+		json_t *entry = json_pack("{s:s, s:s}", "name", group->metrics[i].name, "formula", group->metrics[i].formula);
+
+		json_object_set_new(entry, "value", r || !isfinite(value) ? json_null() : json_real(value));
+		if (r || !isfinite(value))
+			json_object_set_new(entry, "value_why", json_string(r ? error.message : "divided by nothing"));
+		json_array_append_new(array, entry);
+	}
+	return array;
+}
+
+/* Of a session: the first part is the whole. */
+static void session_counts(const struct session *session, double *ret_counts)
+{
+	for (unsigned k = 0; k < session->event_count; k++)
+		ret_counts[k] = session->figures[k].available ? session->figures[k].value : NAN;
+}
+
 static json_t *event_json(const struct fm_event *event, const struct fm_figure *figure)
 {
 	json_t *entry = json_pack("{s:s, s:s}", "name", event->name, "pmu", event->pmu);
@@ -512,6 +557,12 @@ static void print_json(const struct session *session)
 			json_array_append_new(array, entry);
 		}
 	json_object_set_new(root, "events", array);
+	if (request->group) {
+		double counts[FM_EVENTS_MAX];
+
+		session_counts(session, counts);
+		json_object_set_new(root, "metrics", metrics_json(request->group, counts, session->seconds));
+	}
 	if (session->intervals)
 		json_object_set(root, "intervals", session->intervals);
 	json_dumpf(root, session->output, JSON_INDENT(1));
@@ -555,6 +606,12 @@ int fm_stat_count(const struct fm_stat_request *request)
 			print_separated(session);
 		else
 			print_text(session);
+		if (request->group && !request->common->json && !request->common->separator) {
+			double counts[FM_EVENTS_MAX];
+
+			session_counts(session, counts);
+			print_metrics(request->group, counts, session->seconds, session->output);
+		}
 		code = fm_common_close(request->common, session->output) ? 125 : session->exit_status;
 	}
 	free_parts(session);
@@ -571,6 +628,7 @@ int fm_stat_count_simulated(const struct fm_stat_request *request, const char *m
 	struct fm_simulated_events *events;
 	struct fm_error error;
 	unsigned chosen[FM_EVENTS_MAX], count = 0;
+	double values[FM_EVENTS_MAX], seconds = NAN;
 	char list[4096], *saved = NULL;
 	FILE *output;
 	json_t *root = NULL, *array = NULL;
@@ -612,6 +670,13 @@ int fm_stat_count_simulated(const struct fm_stat_request *request, const char *m
 			fm_result_thread_counts(stat->run->results, i - 1, &counts, &timing);
 			work = &stat->run->results->threads[i - 1].work;
 		}
+		for (unsigned k = 0; !i && k < count; k++) {
+			struct fm_figure figure = fm_simulated_value(
+			    events, chosen[k],
+			    &(struct fm_truth){.work = work, .counts = &counts, .timing = &timing, .smt = smt});
+
+			values[k] = figure.available ? figure.value : NAN;
+		}
 		for (unsigned k = 0; k < count; k++) {
 			const struct fm_truth truth = {.work = work, .counts = &counts, .timing = &timing, .smt = smt};
 			struct fm_figure figure = fm_simulated_value(events, chosen[k], &truth);
@@ -639,6 +704,19 @@ int fm_stat_count_simulated(const struct fm_stat_request *request, const char *m
 			}
 		}
 	}
+	/* the longest thread's cycles are the time */
+	for (unsigned i = 0; i < stat->run->results->thread_count; i++) {
+		struct fm_core_counts counts;
+		struct fm_timing_counts timing;
+
+		fm_result_thread_counts(stat->run->results, i, &counts, &timing);
+		if (timing.cycles && !((double)timing.cycles / stat->machine->frequency_ghz * 1e-9 < seconds))
+			seconds = (double)timing.cycles / stat->machine->frequency_ghz * 1e-9;
+	}
+	if (request->group && !common->json && !common->separator)
+		print_metrics(request->group, values, seconds, output);
+	if (common->json && request->group)
+		json_object_set_new(root, "metrics", metrics_json(request->group, values, seconds));
 	if (common->json) {
 		json_object_set_new(root, "machine",
 		                    json_pack("{s:s, s:s, s:b}", "name", stat->machine->name, "title",
@@ -655,4 +733,25 @@ int fm_stat_count_simulated(const struct fm_stat_request *request, const char *m
 	}
 	fm_simulated_free(events);
 	return fm_common_close(common, output) ? 125 : 0;
+}
+
+int fm_stat_check_group(const struct fm_group *group, const char *machine, struct fm_error *error)
+{
+	struct fm_simulated_events *events;
+	char missing[300] = "";
+	size_t used = 0;
+	int r = fm_simulated_load(machine, &events, error);
+
+	if (r)
+		return r;
+	for (unsigned i = 0; i < group->event_count; i++) {
+		struct fm_error ignored;
+		unsigned index;
+
+		if (fm_simulated_find(events, group->events[i].name, &index, &ignored) && used < sizeof(missing))
+			used += (size_t)snprintf(missing + used, sizeof(missing) - used, "%s%s", used ? ", " : "",
+			                         group->events[i].likwid);
+	}
+	fm_simulated_free(events);
+	return used ? fm_error_set(error, ENOTSUP, "%s does not have these events of the group: %s", machine, missing) : 0;
 }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "cli/command.h"
+#include "counters/group.h"
 #include "report/stat_text.h"
 
 struct fm_stat_request {
@@ -16,6 +17,7 @@ struct fm_stat_request {
 	uint64_t interval_ms; /* -I */
 	uint64_t repeats;     /* -r */
 	char **program;       /* with -p and -a: how long, may be NULL */
+	const struct fm_group *group; /* -g: metrics over the events, which are its own; NULL: none */
 };
 
 /* With the counters of this machine. Returns the exit code. */
@@ -23,5 +25,8 @@ int fm_stat_count(const struct fm_stat_request *request);
 
 /* With a simulated machine, after the run. */
 int fm_stat_count_simulated(const struct fm_stat_request *request, const char *machine, const struct fm_stat *stat);
+
+/* The events of the group that the simulated machine does not have, named; 0 when it has all. */
+int fm_stat_check_group(const struct fm_group *group, const char *machine, struct fm_error *error);
 
 #endif

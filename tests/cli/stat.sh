@@ -56,6 +56,29 @@ holds [ "$(cat "$scratch/counted")" = 2 ]
 printf '#!/bin/sh\nif [ -e "%s/once" ]; then echo much more than before; else echo; fi\n[ -e "%s/twice" ] && touch "%s/once"\ntouch "%s/twice"\n' "$scratch" "$scratch" "$scratch" "$scratch" >"$scratch/changing"
 chmod +x "$scratch/changing"
 expect 0 'did not do the same' "$tool" stat --no-timing -r 2 -- "$scratch/changing"
+# a program marked for LIKWID
+cat >"$scratch/likwid.c" <<'END'
+#include <likwid-marker.h>
+int main(void)
+{
+	volatile double sum = 0;
+
+	LIKWID_MARKER_INIT;
+	LIKWID_MARKER_THREADINIT;
+	LIKWID_MARKER_REGISTER("sum");
+	for (int pass = 0; pass < 4; pass++) {
+		LIKWID_MARKER_START("sum");
+		for (int i = 0; i < 100; i++)
+			sum += i;
+		LIKWID_MARKER_STOP("sum");
+	}
+	LIKWID_MARKER_CLOSE;
+	return 0;
+}
+END
+holds cc -Wall -Werror -I "$source/include/fathom" -DLIKWID_PERFMON "$scratch/likwid.c" -o "$scratch/likwid"
+expect 0 'sum \(0\) +4' "$tool" stat --machine zen3 -- "$scratch/likwid"
+holds cc -Wall -Werror -I "$source/include/fathom" "$scratch/likwid.c" -o "$scratch/unmarked"
 # markers: C++, static, Fortran where there are compilers
 cat >"$scratch/marked.cc" <<'END'
 #include <fathom.h>
