@@ -1,6 +1,6 @@
-/* LIKWID's marker macros as regions of Fathom: programs that are marked for likwid-perfctr work unchanged when this folder
-   comes first (-I …/fathom -DLIKWID_PERFMON). Without LIKWID_PERFMON the macros are nothing, as LIKWID's own are. Counts
-   are Fathom's to report, so LIKWID_MARKER_GET gives none. */
+/* LIKWID's marker macros as regions of Fathom: programs that are marked for likwid-perfctr work unchanged when this
+   folder comes first (-I …/fathom -DLIKWID_PERFMON). Without LIKWID_PERFMON the macros are nothing, as LIKWID's own
+   are. Counts are Fathom's to report, so LIKWID_MARKER_GET gives none. */
 #ifndef FATHOM_LIKWID_MARKER_H
 #define FATHOM_LIKWID_MARKER_H
 

@@ -38,7 +38,9 @@ static const struct argp_option options[] = {
      "counters, or with --machine those of the simulated one",
      0},
     {"group", 'g', "FILE", 0,
-     "A performance group in LIKWID's format, a file or FAMILY/NAME of ours: its events are counted, its metrics computed", 0},
+     "A performance group in LIKWID's format, a file or FAMILY/NAME of ours: its events are counted, its metrics "
+     "computed",
+     0},
     {"pid", 'p', "PID", 0, "With -e: count running processes, until they end, PROGRAM ends, or Ctrl-C", 0},
     {"all", 'a', NULL, 0, "With -e: count everything on all CPUs", 0},
     {"per-thread", KEY_PER_THREAD, NULL, 0, "With -p: each thread by itself", 0},
@@ -138,12 +140,14 @@ static int read_group(struct input *input, struct fm_error *error)
 		char *slash = strrchr(folder, '/');
 
 		if (slash)
-			snprintf(path, sizeof(path), "%.*s/../groups/%s.txt", (int)(slash - folder), folder, input->group_name);
+			snprintf(path, sizeof(path), "%.*s/../groups/%s.txt", (int)(slash - folder), folder,
+			         input->group_name);
 	}
 	r = fm_group_read(path, &input->group, error);
 	if (r) {
 		if (r == -ENOENT)
-			fm_error_set(error, EINVAL, "there is no group \"%s\": neither a file nor one of ours (groups/)",
+			fm_error_set(error, EINVAL,
+			             "there is no group \"%s\": neither a file nor one of ours (groups/)",
 			             input->group_name);
 		error->code = EINVAL;
 		return -EINVAL;

@@ -480,14 +480,15 @@ static void print_separated(const struct session *session)
 }
 
 /* Metrics of a group from the counts of its events, all threads together. */
-static void print_metrics(const struct fm_group *group, const double *counts, double seconds, FILE *output)
+static void print_metrics(const struct fm_group *group, const double *counts, double seconds, double frequency,
+                          FILE *output)
 {
 	struct fm_table *table = fm_table_create("rll");
 
 	for (unsigned i = 0; i < group->metric_count; i++) {
 		struct fm_error error;
 		double value;
-		int r = fm_group_metric(group, i, counts, seconds, NAN, &value, &error);
+		int r = fm_group_metric(group, i, counts, seconds, frequency, &value, &error);
 
 		fm_table_cell(table, r || !isfinite(value) ? "n/a" : "%.4g", value);
 		fm_table_cell(table, "%s", group->metrics[i].name);
@@ -498,15 +499,16 @@ static void print_metrics(const struct fm_group *group, const double *counts, do
 	fm_table_free(table);
 }
 
-static json_t *metrics_json(const struct fm_group *group, const double *counts, double seconds)
+static json_t *metrics_json(const struct fm_group *group, const double *counts, double seconds, double frequency)
 {
 	json_t *array = json_array();
 
 	for (unsigned i = 0; i < group->metric_count; i++) {
 		struct fm_error error;
 		double value;
-		int r = fm_group_metric(group, i, counts, seconds, NAN, &value, &error);
-		json_t *entry = json_pack("{s:s, s:s}", "name", group->metrics[i].name, "formula", group->metrics[i].formula);
+		int r = fm_group_metric(group, i, counts, seconds, frequency, &value, &error);
+		json_t *entry =
+		    json_pack("{s:s, s:s}", "name", group->metrics[i].name, "formula", group->metrics[i].formula);
 
 		json_object_set_new(entry, "value", r || !isfinite(value) ? json_null() : json_real(value));
 		if (r || !isfinite(value))
@@ -561,7 +563,7 @@ static void print_json(const struct session *session)
 		double counts[FM_EVENTS_MAX];
 
 		session_counts(session, counts);
-		json_object_set_new(root, "metrics", metrics_json(request->group, counts, session->seconds));
+		json_object_set_new(root, "metrics", metrics_json(request->group, counts, session->seconds, NAN));
 	}
 	if (session->intervals)
 		json_object_set(root, "intervals", session->intervals);
@@ -610,7 +612,7 @@ int fm_stat_count(const struct fm_stat_request *request)
 			double counts[FM_EVENTS_MAX];
 
 			session_counts(session, counts);
-			print_metrics(request->group, counts, session->seconds, session->output);
+			print_metrics(request->group, counts, session->seconds, NAN, session->output);
 		}
 		code = fm_common_close(request->common, session->output) ? 125 : session->exit_status;
 	}
@@ -675,7 +677,13 @@ int fm_stat_count_simulated(const struct fm_stat_request *request, const char *m
 			    events, chosen[k],
 			    &(struct fm_truth){.work = work, .counts = &counts, .timing = &timing, .smt = smt});
 
-			values[k] = figure.available ? figure.value : NAN;
+			/* an event that a group asks of several boxes is counted in each: here they share what there is
+			 */
+			unsigned boxes = 0;
+
+			for (unsigned j = 0; j < count; j++)
+				boxes += chosen[j] == chosen[k];
+			values[k] = figure.available ? figure.value / boxes : NAN;
 		}
 		for (unsigned k = 0; k < count; k++) {
 			const struct fm_truth truth = {.work = work, .counts = &counts, .timing = &timing, .smt = smt};
@@ -714,9 +722,10 @@ int fm_stat_count_simulated(const struct fm_stat_request *request, const char *m
 			seconds = (double)timing.cycles / stat->machine->frequency_ghz * 1e-9;
 	}
 	if (request->group && !common->json && !common->separator)
-		print_metrics(request->group, values, seconds, output);
+		print_metrics(request->group, values, seconds, stat->machine->frequency_ghz * 1e9, output);
 	if (common->json && request->group)
-		json_object_set_new(root, "metrics", metrics_json(request->group, values, seconds));
+		json_object_set_new(root, "metrics",
+		                    metrics_json(request->group, values, seconds, stat->machine->frequency_ghz * 1e9));
 	if (common->json) {
 		json_object_set_new(root, "machine",
 		                    json_pack("{s:s, s:s, s:b}", "name", stat->machine->name, "title",
@@ -753,5 +762,6 @@ int fm_stat_check_group(const struct fm_group *group, const char *machine, struc
 			                         group->events[i].likwid);
 	}
 	fm_simulated_free(events);
-	return used ? fm_error_set(error, ENOTSUP, "%s does not have these events of the group: %s", machine, missing) : 0;
+	return used ? fm_error_set(error, ENOTSUP, "%s does not have these events of the group: %s", machine, missing)
+	            : 0;
 }

@@ -10,13 +10,13 @@
 
 struct fm_stat_request {
 	const struct fm_common *common;
-	const char *events;   /* -e */
-	const char *process;  /* -p, several separated by commas */
-	bool system_wide;     /* -a */
-	bool per_thread;      /* with -p: each thread by itself */
-	uint64_t interval_ms; /* -I */
-	uint64_t repeats;     /* -r */
-	char **program;       /* with -p and -a: how long, may be NULL */
+	const char *events;           /* -e */
+	const char *process;          /* -p, several separated by commas */
+	bool system_wide;             /* -a */
+	bool per_thread;              /* with -p: each thread by itself */
+	uint64_t interval_ms;         /* -I */
+	uint64_t repeats;             /* -r */
+	char **program;               /* with -p and -a: how long, may be NULL */
 	const struct fm_group *group; /* -g: metrics over the events, which are its own; NULL: none */
 };
 

@@ -104,7 +104,8 @@ int fm_group_parse(const char *text, const char *file, struct fm_group *ret_grou
 		else if (section == SECTION_METRICS)
 			r = add_metric(ret_group, line, file, number, error);
 		else if (section == SECTION_NONE)
-			r = fm_error_set(error, EBADMSG, "%s:%u: this is no performance group: \"%.40s\"", file, number, line);
+			r = fm_error_set(error, EBADMSG, "%s:%u: this is no performance group: \"%.40s\"", file, number,
+			                 line);
 	}
 	if (!r && !ret_group->event_count)
 		r = fm_error_set(error, EBADMSG, "%s: there is no event in it", file);

@@ -75,8 +75,7 @@ struct fm_core_timing {
 	uint64_t window_next, load_next, store_next;
 	uint64_t last_commit;
 	struct slot *fill_buffers, *super_queue;
-	/* hundredths of cycles, when the next line may be delivered */
-	uint64_t second_free, third_free, memory_free;
+	struct fm_lane second, third, memory; /* the ways to the levels */
 
 	struct forward {
 		uint64_t address;
@@ -203,15 +202,6 @@ static struct slot *find_line(struct slot *slots, unsigned count, uint64_t line,
 	return NULL;
 }
 
-/* A server that delivers one line per interval (hundredths of cycles); when it can begin. */
-static uint64_t serve(uint64_t *free_at, uint64_t now, uint64_t interval)
-{
-	uint64_t begin = now * 100 > *free_at ? now * 100 : *free_at;
-
-	*free_at = begin + interval;
-	return begin / 100;
-}
-
 static unsigned private_last(const struct fm_core_timing *timing)
 {
 	return timing->hierarchy->private_caches - 1;
@@ -262,7 +252,7 @@ static struct coming *coming_at(struct fm_core_timing *timing, uint64_t line)
 /* When memory begins to deliver. */
 static uint64_t ask_memory(struct fm_core_timing *timing, bool remote, uint64_t now)
 {
-	return take_buses(timing, remote, serve(&timing->memory_free, now, memory_interval(timing, remote)), 1);
+	return take_buses(timing, remote, fm_lane_take(&timing->memory, now, memory_interval(timing, remote)), 1);
 }
 
 static unsigned memory_latency(const struct fm_core_timing *timing, bool remote)
@@ -304,7 +294,7 @@ static uint64_t fetch_beyond(struct fm_core_timing *timing, uint64_t line, unsig
 	} else {
 		const struct fm_cache_description *last = &description->caches[description->cache_count - 1];
 
-		start = serve(&timing->third_free, begin, last->interval);
+		start = fm_lane_take(&timing->third, begin, last->interval);
 		latency = last->latency;
 		if (coming_at(timing, line)->line == line && coming_at(timing, line)->ready > start) {
 			start = coming_at(timing, line)->ready;
@@ -388,16 +378,18 @@ static void charge_writes(struct fm_core_timing *timing, const struct extras *af
 	bool remote;
 
 	if (last)
-		timing->second_free +=
-		    (after->first_written - before->first_written) * description->caches[1].write_interval;
+		fm_lane_take(&timing->second, now,
+		             (after->first_written - before->first_written) * description->caches[1].write_interval);
 	if (last + 1 < description->cache_count)
-		timing->third_free +=
-		    (after->last_written - before->last_written) * description->caches[last + 1].write_interval;
+		fm_lane_take(&timing->third, now,
+		             (after->last_written - before->last_written) *
+		                 description->caches[last + 1].write_interval);
 	if (after->memory_writes == before->memory_writes)
 		return;
 	remote = after->memory_writes_remote != before->memory_writes_remote;
 	lines = after->memory_writes - before->memory_writes;
-	timing->memory_free += lines * memory_interval(timing, remote) * description->memory_write_percent / 100;
+	fm_lane_take(&timing->memory, now,
+	             lines * memory_interval(timing, remote) * description->memory_write_percent / 100);
 	take_buses(timing, remote, now, lines);
 }
 
@@ -424,6 +416,27 @@ static unsigned look_up(struct fm_core_timing *timing, const struct fm_memory_ac
 			*ret_translation += description->tlbs[i].penalty;
 	charge_writes(timing, &after, &before, now);
 	return served;
+}
+
+/* A store past the caches: when a line is complete it leaves its buffer and takes the way to memory as a line that is
+   read does, but nobody waits for an answer. Writing it has been charged in part. */
+static void store_past(struct fm_core_timing *timing, struct fetched *fetched, uint64_t now)
+{
+	const struct fm_machine_description *description = &timing->hierarchy->description;
+	bool remote = fetched->served == FM_SERVED_REMOTE;
+	uint64_t whole = memory_interval(timing, remote), charged = whole * description->memory_write_percent / 100,
+	         begin;
+	struct slot *slot;
+
+	fetched->ready = now + 1;
+	if (!fetched->served)
+		return; /* joins others in the buffer of its line */
+	begin = take_slot(timing->fill_buffers, timing->shape->fill_buffers, now, &slot);
+	begin = fm_lane_take(&timing->memory, begin, whole > charged ? whole - charged : 0);
+	slot->line = 0;
+	slot->free_at = begin + whole / 100;
+	fetched->queued = begin - now;
+	fetched->ready = begin + 1;
 }
 
 /* One access at `now`. `demand` loads mark the pending cycles. */
@@ -453,14 +466,18 @@ static struct fetched access_memory(struct fm_core_timing *timing, struct fm_mem
 			mark(timing, now + description->caches[0].latency, fetched.ready, FLAG_MISS);
 		return fetched;
 	}
-	if (fetched.served == 0 && access->access != FM_ACCESS_STORE_NONTEMPORAL) {
+	if (access->access == FM_ACCESS_STORE_NONTEMPORAL) {
+		store_past(timing, &fetched, now);
+		return fetched;
+	}
+	if (fetched.served == 0) {
 		fetched.ready = now + description->caches[0].latency;
 		return fetched;
 	}
 	/* The path to the second cache takes one request per interval, before a fill buffer is needed: that is why
 	   streams that stay in the second cache do not fill the buffers. */
-	asked = serve(&timing->second_free, now,
-	              description->caches[1 < private_last(timing) ? 1 : private_last(timing)].interval);
+	asked = fm_lane_take(&timing->second, now,
+	                     description->caches[1 < private_last(timing) ? 1 : private_last(timing)].interval);
 	begin = take_slot(timing->fill_buffers, timing->shape->fill_buffers, asked, &slot);
 	if (begin > asked) {
 		/* a request that finds no buffer sleeps, and tries again when one comes free: it is seen in two cycles

@@ -5,15 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* GB/s of the load kernel at a level: the widest instruction set measured, on one thread or on the most. */
-static double load_gbs(const struct fm_machine *profile, unsigned level, bool all)
+/* GB/s of a kernel at a level: the widest instruction set measured, on one thread or on the most. 0: not measured. */
+static double kernel_gbs(const struct fm_machine *profile, enum fm_stream_kernel_index kernel, unsigned level, bool all)
 {
 	const struct fm_bandwidth *best = NULL;
 
 	for (unsigned i = 0; i < profile->bandwidth_count; i++) {
 		const struct fm_bandwidth *point = &profile->bandwidths[i];
 
-		if (point->level != level || point->kernel != FM_STREAM_load || !point->gbs.available)
+		if (point->level != level || point->kernel != kernel || !point->gbs.available)
 			continue;
 		if (!best || point->isa > best->isa ||
 		    (all && point->isa == best->isa && point->threads > best->threads))
@@ -21,6 +21,11 @@ static double load_gbs(const struct fm_machine *profile, unsigned level, bool al
 				best = point;
 	}
 	return best ? best->gbs.value : 0;
+}
+
+static double load_gbs(const struct fm_machine *profile, unsigned level, bool all)
+{
+	return kernel_gbs(profile, FM_STREAM_load, level, all);
 }
 
 static unsigned hundredths_per_line(double frequency, double gbs)
@@ -69,7 +74,14 @@ int fm_description_from_profile(const struct fm_machine *profile, struct fm_mach
 		cache->bytes = (sets ? sets : 1) * 64 * ways;
 		cache->latency = (unsigned)fmax(1, round(level->latency_cycles.value));
 		cache->interval = hundredths_per_line(description.frequency_ghz, load_gbs(profile, i, false));
-		cache->distance = 16;
+		/* a stored line is read first; what is left of its time is for writing it back */
+		if (kernel_gbs(profile, FM_STREAM_store, i, false) > 0) {
+			unsigned stored = hundredths_per_line(description.frequency_ghz,
+			                                      kernel_gbs(profile, FM_STREAM_store, i, false));
+
+			cache->write_interval = stored > cache->interval ? stored - cache->interval : 0;
+		}
+		cache->distance = 32;
 		cache->shared_by = 1;
 		/* only the last may be shared, and only by what divides the cores */
 		if (level->shared_by > 1 && description.cores % level->shared_by == 0)
@@ -103,6 +115,16 @@ int fm_description_from_profile(const struct fm_machine *profile, struct fm_mach
 	                                                .store_ports = 1,
 	                                                .multiply_ports = 1,
 	                                                .ports = 8};
+	/* the same for memory, as a share of the time of reading a line */
+	if (kernel_gbs(profile, FM_STREAM_store, profile->level_count - 1, false) > 0)
+		description.memory_write_percent = (unsigned)fmin(
+		    1000, fmax(0, 100 * (description.memory_core_gbs /
+		                             kernel_gbs(profile, FM_STREAM_store, profile->level_count - 1, false) -
+		                         1)));
+	/* as many lines on their way as one core's bandwidth shows there are, and some to spare */
+	description.core.super_queue =
+	    (unsigned)fmin(256, fmax(description.core.super_queue,
+	                             ceil(1.25 * description.memory_core_gbs * memory->latency_ns.value / 64)));
 	if (profile->outstanding_misses.available)
 		description.core.fill_buffers = (unsigned)fmin(64, fmax(2, round(profile->outstanding_misses.value)));
 	*ret_description = description;

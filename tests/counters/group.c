@@ -20,8 +20,9 @@ static void formulas(void **state)
 	static const struct {
 		const char *text;
 		double value;
-	} right[] = {{"1+2*3", 7},       {"(1+2)*3", 9},  {"1.0E-06*SEVEN*1000000", 7}, {"-SEVEN+10", 3},
-	             {"10-2-3", 5},      {"8/2/2", 2},    {"((((1))))", 1},             {"SEVEN / 2", 3.5}};
+	} right[] = {{"1+2*3", 7},     {"(1+2)*3", 9},    {"1.0E-06*SEVEN*1000000", 7},
+	             {"-SEVEN+10", 3}, {"10-2-3", 5},     {"8/2/2", 2},
+	             {"((((1))))", 1}, {"SEVEN / 2", 3.5}};
 	static const struct {
 		const char *text, *words;
 		int code;
@@ -60,10 +61,12 @@ static void formulas_of_the_guide(void **state)
 	(void)state;
 	assert_int_equal(fm_group_read(GROUPS "/core2/MEM.txt", &group, &error), 0);
 	assert_string_equal(group.events[1].name, "BUS_TRANS_MEM:ALL_AGENTS");
-	assert_int_equal(fm_group_metric(&group, 0, (double[]){35576000000, 1419200000}, NAN, 2.9e9, &value, &error), 0);
+	assert_int_equal(fm_group_metric(&group, 0, (double[]){35576000000, 1419200000}, NAN, 2.9e9, &value, &error),
+	                 0);
 	print_message("%s: %.4f\n", group.metrics[0].name, value);
 	assert_near(value, 7.40, 0.005);
-	assert_int_equal(fm_group_metric(&group, 0, (double[]){35576000000, 1419200000}, NAN, NAN, &value, &error), -ENOENT);
+	assert_int_equal(fm_group_metric(&group, 0, (double[]){35576000000, 1419200000}, NAN, NAN, &value, &error),
+	                 -ENOENT);
 	assert_non_null(strstr(error.message, "frequency"));
 	assert_int_equal(fm_group_read(GROUPS "/nehalem/MEM.txt", &group, &error), 0);
 	assert_int_equal(fm_group_metric(&group, 0, (double[]){1e9, 5e8}, 10, NAN, &value, &error), 0);
@@ -72,9 +75,10 @@ static void formulas_of_the_guide(void **state)
 
 static void groups_as_likwid_has_them(void **state)
 {
-	static const char text[] = "SHORT L2 cache bandwidth\n\nEVENTSET\nFIXC0 INSTR_RETIRED_ANY\nPMC0  L1D_REPLACEMENT\n"
-	                           "PMC1:EDGEDETECT  L2_TRANS_L1D_WB\n\nMETRICS\nRuntime (RDTSC) [s] time\n"
-	                           "L2 bandwidth [MBytes/s] 1.0E-06*(PMC0+PMC1)*64.0/time\n\nLONG\nany text\nat all\n";
+	static const char text[] =
+	    "SHORT L2 cache bandwidth\n\nEVENTSET\nFIXC0 INSTR_RETIRED_ANY\nPMC0  L1D_REPLACEMENT\n"
+	    "PMC1:EDGEDETECT  L2_TRANS_L1D_WB\n\nMETRICS\nRuntime (RDTSC) [s] time\n"
+	    "L2 bandwidth [MBytes/s] 1.0E-06*(PMC0+PMC1)*64.0/time\n\nLONG\nany text\nat all\n";
 	struct fm_group group;
 	struct fm_error error;
 	char list[200];

@@ -48,7 +48,8 @@ static enum fm_verdict verdict_of(const struct fm_picture *picture, const char *
 
 	for (unsigned i = 0; i < count; i++)
 		if (!strcmp(findings[i].name, name)) {
-			print_message("  %s %s: %s\n", name, fm_verdict_name(findings[i].verdict), findings[i].evidence);
+			print_message("  %s %s: %s\n", name, fm_verdict_name(findings[i].verdict),
+			              findings[i].evidence);
 			return findings[i].verdict;
 		}
 	fail_msg("there is no pattern %s", name);
@@ -67,7 +68,11 @@ static void expect(const char *path, const char *argument, const char *const *pr
 	free(picture);
 }
 
-#define LIST(...) (const char *const[]){__VA_ARGS__ __VA_OPT__(, ) NULL}
+#define LIST(...)                               \
+	(const char *const[])                   \
+	{                                       \
+		__VA_ARGS__ __VA_OPT__(, ) NULL \
+	}
 
 static void streams_are_bound_by_bandwidth(void **state)
 {
@@ -87,8 +92,8 @@ static void arithmetic_is_bound_by_nothing_of_the_kind(void **state)
 {
 	(void)state;
 	expect(EXAMPLES "compute", NULL, LIST("instruction-throughput", "code-composition"),
-	       LIST("bandwidth:L2", "bandwidth:L3", "bandwidth:memory", "latency:L2", "latency:L3", "latency:memory", "erratic",
-	            "false-sharing", "tlb"));
+	       LIST("bandwidth:L2", "bandwidth:L3", "bandwidth:memory", "latency:L2", "latency:L3", "latency:memory",
+	            "erratic", "false-sharing", "tlb"));
 }
 
 static void false_sharing_is_found_and_gone(void **state)
@@ -103,20 +108,23 @@ static void spinning_is_no_work(void **state)
 {
 	struct fm_picture *picture = picture_of(PROGRAMS "triangle", NULL);
 	/* n/2 rows of n, n-1, … elements, and the rest */
-	double rows = 1024, upper = rows / 2 * rows - rows / 2 * (rows / 2 - 1) / 2, lower = rows * (rows + 1) / 2 - upper;
+	double rows = 1024, upper = rows / 2 * rows - rows / 2 * (rows / 2 - 1) / 2,
+	       lower = rows * (rows + 1) / 2 - upper;
 
 	(void)state;
 	print_message("useful %lu and %lu (%.3f, true %.3f), instructions %lu and %lu\n",
 	              (unsigned long)picture->per_thread[0].useful, (unsigned long)picture->per_thread[1].useful,
 	              (double)picture->per_thread[0].useful / (double)picture->per_thread[1].useful, upper / lower,
-	              (unsigned long)picture->per_thread[0].instructions, (unsigned long)picture->per_thread[1].instructions);
+	              (unsigned long)picture->per_thread[0].instructions,
+	              (unsigned long)picture->per_thread[1].instructions);
 	assert_near((double)picture->per_thread[0].useful / (double)picture->per_thread[1].useful, upper / lower,
 	            0.01 * upper / lower);
 	assert_int_equal(verdict_of(picture, "imbalance"), FM_VERDICT_PRESENT);
 	free(picture);
 }
 
-/* Producer and consumer: every line once per step, the line they synchronise by not counted; and it is no false sharing. */
+/* Producer and consumer: every line once per step, the line they synchronise by not counted; and it is no false
+ * sharing. */
 static void handed_over_lines_are_counted(void **state)
 {
 	(void)state;
@@ -153,7 +161,8 @@ static void handed_over_lines_are_counted(void **state)
 			if (line->line - flag->begin < flag->size)
 				of_flag += line->modified;
 		}
-		/* the lines by themselves; of many, not all are listed: the consumer's, without its half of the flag's */
+		/* the lines by themselves; of many, not all are listed: the consumer's, without its half of the flag's
+		 */
 		transfers = lines <= 128 ? (double)of_data : (double)counts.transfers_modified - (double)of_flag / 2;
 		print_message("%4u lines a step: %.0f transfers, model %.0f (%+.1f %%)\n", lines, transfers, model,
 		              100 * (transfers / model - 1));

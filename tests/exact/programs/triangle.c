@@ -1,5 +1,5 @@
-/* An upper triangular matrix times a vector, two threads, half of the rows each: three quarters of the work are the first
-   one's. The second spins until the first is done, which is no work. */
+/* An upper triangular matrix times a vector, two threads, half of the rows each: three quarters of the work are the
+   first one's. The second spins until the first is done, which is no work. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
