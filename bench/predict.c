@@ -1,5 +1,5 @@
-/* The time of kernels and examples predicted from exact counts and the machine profile alone, beside the time they take.
-   Usage: bench_predict PROGRAMS EXAMPLES: the folders. Needs a profile ('fathom machine'). */
+/* The time of kernels and examples predicted from exact counts and the machine profile alone, beside the time they
+   take. Usage: bench_predict PROGRAMS EXAMPLES: the folders. Needs a profile ('fathom machine'). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,8 +55,10 @@ static double native_ns(char *const *argv, bool whole)
 
 static double predicted_ns(char *const *argv, bool whole)
 {
-	const struct fm_engine_options options = {
-	    .machine = &machine, .cores = machine.cores > 1 ? "0-1" : "0", .timing = true, .page_bytes = whole ? 0 : 2 << 20};
+	const struct fm_engine_options options = {.machine = &machine,
+	                                          .cores = machine.cores > 1 ? "0-1" : "0",
+	                                          .timing = true,
+	                                          .page_bytes = whole ? 0 : 2 << 20};
 	struct fm_machine_description large = machine;
 	struct fm_engine_options own = options;
 	struct fm_engine_run run;
@@ -92,7 +94,8 @@ static double predicted_ns(char *const *argv, bool whole)
 
 static void compare(const char *name, const char *level, char *const *argv, bool whole)
 {
-	double predicted = predicted_ns(argv, whole), measured = native_ns(argv, whole), error = predicted / measured - 1;
+	double predicted = predicted_ns(argv, whole), measured = native_ns(argv, whole),
+	       error = predicted / measured - 1;
 
 	printf("%-14s %-8s %12.0f %12.0f  %+6.1f %%\n", name, level, measured, predicted, 100 * error);
 	fflush(stdout);
@@ -131,7 +134,8 @@ int main(int argc, char **argv)
 			snprintf(size, sizeof(size), "%zu", sizes[level]);
 			snprintf(passes, sizeof(passes), "%zu", level < 2 ? (4u << 20) / sizes[level] : 1);
 			if (level == 2 || !strstr(name, "_nt"))
-				compare(name, levels[level], (char *[]){program, (char *)name, isa, size, passes, NULL}, false);
+				compare(name, levels[level], (char *[]){program, (char *)name, isa, size, passes, NULL},
+				        false);
 		}
 		snprintf(passes, sizeof(passes), "%d", level < 2 ? 65536 : 32768);
 		compare("chase", levels[level], (char *[]){program, "chase", "0", size, passes, NULL}, false);
@@ -144,7 +148,8 @@ int main(int argc, char **argv)
 	}
 	fm_statistics_sort(errors, cases);
 	printf("%u cases: median error %.1f %%, nine tenths within %.1f %%\n", cases,
-	       100 * fm_statistics_quantile_sorted(errors, cases, 0.5), 100 * fm_statistics_quantile_sorted(errors, cases, 0.9));
+	       100 * fm_statistics_quantile_sorted(errors, cases, 0.5),
+	       100 * fm_statistics_quantile_sorted(errors, cases, 0.9));
 	fm_machine_free(profile);
 	free(path);
 	return 0;

@@ -1,5 +1,5 @@
-/* One kernel of the library, timed by itself and marked as a region: timed KERNEL ISA BYTES PASSES, or timed chase 0 BYTES STEPS.
-   Prints the nanoseconds of the region. */
+/* One kernel of the library, timed by itself and marked as a region: timed KERNEL ISA BYTES PASSES, or timed chase 0
+   BYTES STEPS. Prints the nanoseconds of the region. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

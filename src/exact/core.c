@@ -83,7 +83,10 @@ struct fm_core_timing {
 	} forwards[FORWARDS]; /* recent stores, by address */
 	struct coming {
 		uint64_t line, ready;
-	} coming[COMING];                    /* prefetched into the last cache, by line */
+		unsigned served;
+	} to_second[COMING];                 /* lines on their way to the second cache, by line: places in the queue are
+	                                        given to others before they are free */
+	struct coming coming[COMING];        /* prefetched into the last cache, by line */
 	struct pending pending[PENDING_MAX]; /* prefetches of the access under way */
 	unsigned pending_count;
 };
@@ -268,9 +271,10 @@ static void fetch_into_last(struct fm_core_timing *timing, uint64_t line, unsign
 	const struct fm_machine_description *description = &timing->hierarchy->description;
 	bool remote = served == FM_SERVED_REMOTE;
 
-	*coming_at(timing, line) =
-	    (struct coming){line, ask_memory(timing, remote, now) + memory_latency(timing, remote) -
-	                              description->caches[description->cache_count - 1].latency};
+	*coming_at(timing, line) = (struct coming){line,
+	                                           ask_memory(timing, remote, now) + memory_latency(timing, remote) -
+	                                               description->caches[description->cache_count - 1].latency,
+	                                           served};
 }
 
 /* A request that leaves the private caches at `now`: when its line is there. ret_queued is how much of that was waiting
@@ -308,6 +312,7 @@ static uint64_t fetch_beyond(struct fm_core_timing *timing, uint64_t line, unsig
 	slot->line = line;
 	slot->served = served;
 	slot->free_at = start + latency - second_latency;
+	timing->to_second[line % COMING] = (struct coming){line, slot->free_at, served};
 	return slot->free_at;
 }
 
@@ -328,7 +333,8 @@ static bool is_coming(void *context, uint64_t line)
 {
 	struct fm_core_timing *timing = context;
 
-	return find_line(timing->super_queue, timing->shape->super_queue, line, timing->access_cycle);
+	return timing->to_second[line % COMING].line == line &&
+	       timing->to_second[line % COMING].ready > timing->access_cycle;
 }
 
 static void send_prefetches(struct fm_core_timing *timing, uint64_t now)
@@ -487,13 +493,14 @@ static struct fetched access_memory(struct fm_core_timing *timing, struct fm_mem
 	}
 	if (fetched.served < timing->hierarchy->private_caches) {
 		/* a prefetched line may still be on its way to the second cache */
-		struct slot *coming = find_line(timing->super_queue, timing->shape->super_queue, line, begin);
+		const struct coming *coming = &timing->to_second[line % COMING];
 
 		fetched.queued = begin - now;
 		fetched.ready = begin + description->caches[fetched.served ? fetched.served : 1].latency;
-		if (coming && coming->free_at + description->caches[0].latency > fetched.ready) {
-			fetched.queued += coming->free_at + description->caches[0].latency - fetched.ready;
-			fetched.ready = coming->free_at + description->caches[0].latency;
+		if (coming->line == line && coming->ready > begin &&
+		    coming->ready + description->caches[0].latency > fetched.ready) {
+			fetched.queued += coming->ready + description->caches[0].latency - fetched.ready;
+			fetched.ready = coming->ready + description->caches[0].latency;
 			fetched.served = coming->served;
 			if (load)
 				mark(timing, begin, fetched.ready, FLAG_SECOND_MISS);

@@ -45,6 +45,7 @@ static const struct key cache_keys[] = {
     {"streams", KIND_WHOLE, CACHE(streams), 0, 64, NULL, false},
     {"distance", KIND_WHOLE, CACHE(distance), 1, 64, NULL, false},
     {"beyond", KIND_WHOLE, CACHE(beyond), 0, 64, NULL, false},
+    {"crosses", KIND_WORD, CACHE(crosses), 0, 0, "no yes", false},
     {0},
 };
 

@@ -34,6 +34,7 @@ struct fm_cache_description {
 	unsigned streams;  /* stream prefetcher: how many it follows, 0 for none */
 	unsigned distance; /* how many lines it runs ahead */
 	unsigned beyond;   /* and how many more into the last cache only */
+	unsigned crosses;  /* goes on from one page to the next */
 };
 
 struct fm_tlb_description {

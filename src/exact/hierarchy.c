@@ -451,6 +451,28 @@ static void run_beyond(struct fm_hierarchy *hierarchy, struct fm_simulated_core 
 	}
 }
 
+/* A stream that comes from the page before is known already. */
+static void continue_stream(struct fm_stream_table *table, struct stream *stream, uint64_t line, unsigned shift)
+{
+	unsigned places = table->count < 4 ? table->count : 4;
+
+	for (int step = -1; step <= 1; step += 2) {
+		uint64_t page = (line - (uint64_t)(int64_t)step) >> shift;
+		const struct stream *place = &table->streams[page % (table->count / places) * places];
+
+		for (unsigned i = 0; i < places; i++)
+			if (&place[i] != stream && place[i].page == page + 1 && place[i].direction == step &&
+			    place[i].confidence >= 3 && place[i].last == line - (uint64_t)(int64_t)step) {
+				stream->last = place[i].last;
+				stream->direction = step;
+				stream->confidence = 3;
+				stream->ahead =
+				    (step > 0 ? place[i].ahead > line : place[i].ahead < line) ? place[i].ahead : line;
+				return;
+			}
+	}
+}
+
 /* A demand access reached the cache with the prefetchers. */
 void fm_hierarchy_train(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level, uint64_t line,
                         bool miss, bool store)
@@ -466,6 +488,8 @@ void fm_hierarchy_train(struct fm_hierarchy *hierarchy, struct fm_simulated_core
 	if (!cache->streams)
 		return;
 	stream = find_stream(core->streams, line >> page_lines_shift);
+	if (!stream->confidence && cache->crosses)
+		continue_stream(core->streams, stream, line, page_lines_shift);
 	stream->used = ++core->streams->clock;
 	step = line > stream->last ? 1 : -1;
 	if (stream->confidence && (line == stream->last || line - stream->last + 2 > 4)) {
@@ -490,7 +514,7 @@ void fm_hierarchy_train(struct fm_hierarchy *hierarchy, struct fm_simulated_core
 		uint64_t next = stream->ahead + (uint64_t)(int64_t)step;
 		uint64_t lead = step > 0 ? next - line : line - next;
 
-		if (next >> page_lines_shift != line >> page_lines_shift)
+		if (next >> page_lines_shift != line >> page_lines_shift && !cache->crosses)
 			return;
 		if (lead > cache->distance) {
 			run_beyond(hierarchy, core, level, stream, line, store);

@@ -88,8 +88,10 @@ int fm_description_from_profile(const struct fm_machine *profile, struct fm_mach
 			cache->shared_by = level->shared_by;
 		if (above && (cache->latency <= above->latency || cache->bytes <= above->bytes || above->shared_by > 1))
 			continue;
-		if (description.cache_count == 1)
-			cache->streams = 16;
+		if (description.cache_count == 1) {
+			cache->streams = 32;
+			cache->crosses = 1;
+		}
 		description.cache_count++;
 	}
 	if (!description.cache_count)

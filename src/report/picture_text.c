@@ -196,8 +196,8 @@ void fm_picture_to_json(const struct fm_picture *picture, json_t *root)
 		set_cycles(cycles, "latency_bound", picture->latency_bound);
 		set_cycles(cycles, "other_stall", picture->other_stall);
 	}
-	fm_json_set_figure(root, "seconds", &picture->seconds);
-	fm_json_set_figure(root, "predicted_seconds", &picture->predicted_seconds);
+	fm_json_set_figure(root, "elapsed", &picture->seconds);
+	fm_json_set_figure(root, "predicted", &picture->predicted_seconds);
 	native = picture->native.runs ? json_pack("{s:i, s:f, s:i, s:b}", "runs", (int)picture->native.runs,
 	                                          "cpu_seconds", picture->native.cpu_seconds, "exit_status",
 	                                          picture->native.exit_status, "differs", picture->native.differs)

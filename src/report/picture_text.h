@@ -11,7 +11,7 @@
 void fm_picture_print(const struct fm_picture *picture, const struct fm_stat *stat, FILE *output, unsigned width,
                       int verbose);
 
-/* Adds seconds, native, and patterns to a document of stat, and traffic to its levels and cycles. */
+/* Adds elapsed, predicted, native, and patterns to a document of stat, and traffic to its levels and cycles. */
 void fm_picture_to_json(const struct fm_picture *picture, json_t *root);
 
 #endif
