@@ -22,7 +22,7 @@ static void print_time(const struct fm_picture *picture, const struct fm_stat *s
 		        native->seconds.high);
 		/* processor time is counted in ticks */
 		if (native->cpu_seconds > 0.05)
-			fprintf(output, "%.0f %% of its processor time was the kernel's. ",
+			fprintf(output, "%.0f %% of its processor time was the kernel's, which is not predicted.\n",
 			        100 * native->kernel_seconds / native->cpu_seconds);
 		fprintf(output, "Counts are simulated on %s; GB/s are these counts over that time.\n",
 		        picture->machine->name);
