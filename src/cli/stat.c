@@ -385,7 +385,7 @@ static int run(const struct fm_command *command, int argc, char **argv)
 		fprintf(stderr, "fathom: the program met an instruction that the engine does not have, such as "
 		                "AVX-512: build it for AVX2 "
 		                "(-march=x86-64-v3), or mask it (GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F)\n");
-	code = input.combined ? native.exit_status : result.exit_status;
+	code = !input.combined ? result.exit_status : fm_interrupted ? result.exit_status : native.exit_status;
 	picture = calloc(1, sizeof(*picture));
 	if (fm_stat_build(&machine, &input.engine, &result, input.program[0], &stat, &error)) {
 		code = fm_report_error_of_run(&error);

@@ -240,6 +240,7 @@ static void begin_use(struct fm_hierarchy *hierarchy, const struct fm_simulated_
 		return;
 	users->false_transfers += user->pending;
 	user->pending = 1;
+	user->fresh = 1;
 	user->incoming = user->stale;
 	user->stale = 0;
 }
@@ -277,6 +278,11 @@ void fm_hierarchy_note_site(struct fm_hierarchy *hierarchy, const struct fm_simu
 	record = fm_lines_find(hierarchy->lines, address >> hierarchy->line_shift);
 	if (record && record->users)
 		user = fm_line_user(fm_lines_users(hierarchy->lines, record), core->index);
+	/* a store to a line that is there already fetched nothing */
+	if (user && !user->fresh)
+		user = NULL;
+	if (user)
+		user->fresh = 0;
 	/* the majority's candidate */
 	if (user && user->site == site) {
 		user->votes++;

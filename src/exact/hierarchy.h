@@ -215,6 +215,7 @@ struct fm_line_users {
 	struct fm_line_user {
 		uint32_t core;    /* plus one */
 		uint32_t pending; /* it has the line, and has touched nothing new yet */
+		uint64_t fresh;   /* it has just got the line, and nobody has said by which code */
 		uint64_t read, written;
 		uint64_t stale;       /* written by others since it had the line */
 		uint64_t incoming;    /* what was stale when it got the line */

@@ -216,7 +216,10 @@ void fm_picture_build(const struct fm_machine_description *machine, const struct
 		snprintf(level->name, sizeof(level->name), "%s",
 		         i < machine->cache_count ? machine->caches[i].name : "memory");
 		fill_level(picture, i, level);
-		level->gbs = rate(level->read_bytes + level->allocate_bytes + level->write_bytes, &picture->seconds);
+		level->gbs =
+		    native && native->differs
+		        ? fm_figure_unavailable("the two runs did not do the same: %.100s", native->difference)
+		        : rate(level->read_bytes + level->allocate_bytes + level->write_bytes, &picture->seconds);
 		level->peak_gbs = fm_picture_peak(machine, profile, i, picture->threads);
 		level->utilisation = share_of(&level->gbs, &level->peak_gbs);
 	}

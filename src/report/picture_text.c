@@ -31,7 +31,7 @@ static void print_time(const struct fm_picture *picture, const struct fm_stat *s
 		        picture->predicted_seconds.available ? "" : ", without time");
 	}
 	if (native->differs)
-		fprintf(output, "The two did not do the same: %s. Read the rates with care.\n", native->difference);
+		fprintf(output, "The two did not do the same: %s.\nSo there are no rates.\n", native->difference);
 }
 
 static void print_levels(const struct fm_picture *picture, FILE *output, unsigned width)
@@ -74,7 +74,7 @@ static void print_cycles(const struct fm_picture *picture, FILE *output)
 	    "stalls\n",
 	    100 * picture->productive / active, 100 * picture->bandwidth_bound / active,
 	    100 * picture->latency_bound / active, 100 * picture->other_stall / active);
-	if (picture->native.runs && picture->predicted_seconds.available)
+	if (picture->native.runs && !picture->native.differs && picture->predicted_seconds.available)
 		fprintf(output, "Predicted from them: %.3g s; measured: %.3g s (%+.0f %%).\n",
 		        picture->predicted_seconds.value, picture->native.seconds.value,
 		        100 * (picture->predicted_seconds.value / picture->native.seconds.value - 1));
