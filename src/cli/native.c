@@ -2,11 +2,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -118,7 +121,7 @@ static void be_program(char *const *argv, int output, int report)
 
 /* One run. A negative error when the program could not be begun. */
 static int run_once(char *const *argv, int output, double *ret_seconds, double *ret_cpu, double *ret_kernel,
-                    int *ret_status)
+                    int *ret_status, bool *ret_signalled)
 {
 	uint64_t begin;
 	struct rusage usage;
@@ -149,25 +152,55 @@ static int run_once(char *const *argv, int output, double *ret_seconds, double *
 	*ret_cpu = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
 	           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
 	*ret_kernel = (double)usage.ru_stime.tv_sec + (double)usage.ru_stime.tv_usec * 1e-6;
+	*ret_signalled = WIFSIGNALED(status);
 	*ret_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 	return -problem;
+}
+
+/* A pipe on standard input: what lies in it, and whether its other end is closed. Of anything else nothing. */
+struct pipe_state {
+	int bytes;
+	bool ended;
+};
+
+static struct pipe_state look_at_input(void)
+{
+	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+	struct pipe_state state = {0};
+	struct stat what;
+
+	if (fstat(STDIN_FILENO, &what) || !(S_ISFIFO(what.st_mode) || S_ISSOCK(what.st_mode)))
+		return state;
+	ioctl(STDIN_FILENO, FIONREAD, &state.bytes);
+	state.ended = poll(&input, 1, 0) > 0 && input.revents & POLLHUP;
+	return state;
+}
+
+/* Did the program read from it, as far as that can be seen? */
+static bool was_read(const struct pipe_state *before)
+{
+	struct pipe_state after = look_at_input();
+
+	return after.bytes < before->bytes || (!before->bytes && !after.bytes && after.ended != before->ended);
 }
 
 int fm_native_run(char *const *argv, const struct fm_native_options *options, struct fm_native *ret_native,
                   int64_t *ret_output_bytes, struct fm_error *error)
 {
 	double seconds[RUNS_MAX], cpu[RUNS_MAX], kernel[RUNS_MAX], total = 0, sorted[RUNS_MAX];
+	struct pipe_state input;
 	unsigned runs = 0;
 
 	memset(ret_native, 0, sizeof(*ret_native));
 	*ret_output_bytes = -1;
 	fflush(stdout);
 	fm_input_remember();
+	input = look_at_input();
 	while (runs < options->most && runs < RUNS_MAX && (runs < options->least || total < options->seconds) &&
 	       !fm_interrupted) {
 		int output = runs ? measured_file() : -1, status = 0, r;
 
-		r = run_once(argv, output, &seconds[runs], &cpu[runs], &kernel[runs], &status);
+		r = run_once(argv, output, &seconds[runs], &cpu[runs], &kernel[runs], &status, &ret_native->signalled);
 		if (output >= 0) {
 			*ret_output_bytes = lseek(output, 0, SEEK_END);
 			close(output);
@@ -185,9 +218,15 @@ int fm_native_run(char *const *argv, const struct fm_native_options *options, st
 		if (!runs)
 			ret_native->exit_status = status;
 		total += seconds[runs++];
-		/* a program that was ended or failed is not run again */
-		if (status >= 125)
+		/* a program that was ended is not run again */
+		if (ret_native->signalled)
 			break;
+		if (runs == 1 && was_read(&input)) {
+			ret_native->differs = true;
+			snprintf(ret_native->difference, sizeof(ret_native->difference),
+			         "its input came through a pipe, and can be read only once");
+			break;
+		}
 	}
 	memcpy(sorted, seconds, runs * sizeof(*sorted));
 	fm_statistics_sort(sorted, runs);

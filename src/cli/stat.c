@@ -124,6 +124,9 @@ static int check(const struct input *input, struct fm_error *error)
 	if (input->machine && (request->process || request->system_wide || request->interval_ms || request->repeats))
 		return fm_error_set(error, EINVAL,
 		                    "a simulated machine runs a program from its beginning, once: no -p, -a, -I, -r");
+	if (!input->machine && !request->events && (input->engine.region || input->engine.window_end))
+		return fm_error_set(error, EINVAL,
+		                    "the time of a part is not known: --region and --window go with --machine");
 	if (input->engine.last_instance && !input->engine.region)
 		return fm_error_set(error, EINVAL, "--instances goes with --region");
 	return 0;
@@ -261,7 +264,7 @@ static int run_natively(const struct input *input, struct fm_native *native, int
 	fm_interrupt_install();
 	if (fm_native_run(input->program, &wishes, native, output_bytes, &error))
 		return fm_report_error_of_run(&error);
-	if (native->exit_status >= 125 || fm_interrupted) {
+	if (native->signalled || fm_interrupted) {
 		if (input->common.verbosity >= 0)
 			fprintf(stderr,
 			        "fathom: the program ended with %d after %.3g s by itself; it was not run again\n",

@@ -157,6 +157,21 @@ static int keep_named(struct fm_matrix *matrix, const char *list, struct fm_erro
 	return 0;
 }
 
+/* Are there such events? Better known before the simulation than after it. */
+static int check_named(const struct fm_simulated_events *events, const char *list, struct fm_error *error)
+{
+	char *names = strdup(list), *save, *name;
+	unsigned index, count = 0;
+	int r = 0;
+
+	if (!names)
+		return fm_error_set(error, ENOMEM, "out of memory");
+	for (name = strtok_r(names, ",", &save); name && !r; name = strtok_r(NULL, ",", &save), count++)
+		r = fm_simulated_find(events, name, &index, error);
+	free(names);
+	return r || count ? r : fm_error_set(error, EINVAL, "-e names no event");
+}
+
 static int simulate(const struct input *input, struct fm_progress *progress, struct fm_matrix **ret_matrix,
                     struct fm_error *error)
 {
@@ -176,6 +191,8 @@ static int simulate(const struct input *input, struct fm_progress *progress, str
 
 	if (!r)
 		r = fm_simulated_load(input->machine, &events, error);
+	if (!r && input->events)
+		r = check_named(events, input->events, error);
 	if (!r && input->scale > 1)
 		r = fm_plan_scale_machine(&machine, (unsigned)input->scale, error);
 	if (!r)
@@ -184,8 +201,6 @@ static int simulate(const struct input *input, struct fm_progress *progress, str
 		r = fm_simulate_matrix(&machine, plan, events, &simulation, ret_matrix, error);
 	if (!r && input->events) {
 		r = keep_named(*ret_matrix, input->events, error);
-		if (r)
-			fm_matrix_free(*ret_matrix);
 	}
 	fm_plan_free(plan);
 	if (events)

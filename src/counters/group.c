@@ -51,6 +51,10 @@ static int add_event(struct fm_group *group, char *line, const char *file, unsig
 	snprintf(event->counter, sizeof(event->counter), "%s", counter);
 	/* options of a counter, as in PMC0:EDGEDETECT, are not ours */
 	event->counter[strcspn(event->counter, ":")] = '\0';
+	for (unsigned i = 0; i < group->event_count; i++)
+		if (!strcmp(group->events[i].counter, event->counter))
+			return fm_error_set(error, EBADMSG, "%s:%u: the counter %s has an event already", file, number,
+			                    event->counter);
 	snprintf(event->likwid, sizeof(event->likwid), "%s", name);
 	snprintf(event->name, sizeof(event->name), "%s", our_name(name));
 	group->event_count++;
@@ -93,6 +97,8 @@ int fm_group_parse(const char *text, const char *file, struct fm_group *ret_grou
 			continue;
 		if (!strncmp(line, "SHORT", 5) && (line[5] == ' ' || line[5] == '\t'))
 			snprintf(ret_group->title, sizeof(ret_group->title), "%s", trim(line + 5));
+		else if (!strncmp(line, "REQUIRE_", 8))
+			continue; /* what LIKWID wants of the machine's settings */
 		else if (!strcmp(line, "EVENTSET"))
 			section = SECTION_EVENTS;
 		else if (!strcmp(line, "METRICS"))

@@ -15,7 +15,8 @@ struct fm_native {
 	double cpu_seconds;       /* of all threads together, of the median run */
 	double kernel_seconds;    /* of these, in the kernel */
 	int exit_status;
-	bool differs; /* from what the engine saw: the reason */
+	bool signalled; /* it was ended by a signal */
+	bool differs;   /* from what the engine saw: the reason */
 	char difference[200];
 };
 

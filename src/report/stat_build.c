@@ -432,6 +432,13 @@ static int list_sharing(struct fm_stat *stat, const struct fm_engine_run *run, s
 	return 0;
 }
 
+static void add_region_work(struct fm_stat *stat, const struct fm_results *results, const char *region)
+{
+	for (unsigned i = 0; i < results->region_count && i < FM_RESULT_REGIONS_MAX; i++)
+		if (!strncmp(results->regions[i].name, region, FM_RESULT_NAME))
+			fm_work_add(&stat->work, &results->regions[i].work);
+}
+
 int fm_stat_build(const struct fm_machine_description *machine, const struct fm_engine_options *options,
                   const struct fm_engine_run *run, const char *program, struct fm_stat *ret_stat,
                   struct fm_error *error)
@@ -442,6 +449,13 @@ int fm_stat_build(const struct fm_machine_description *machine, const struct fm_
 	fm_stat_add_process(&stat, run->results);
 	for (unsigned i = 0; i < run->forked_count; i++)
 		fm_stat_add_process(&stat, run->forked[i]);
+	if (options->region && !options->last_instance) {
+		/* accesses were counted inside only: so shall instructions be */
+		stat.work = (struct fm_work){0};
+		add_region_work(&stat, run->results, options->region);
+		for (unsigned i = 0; i < run->forked_count; i++)
+			add_region_work(&stat, run->forked[i], options->region);
+	}
 	status = name_sites(&stat, run, error);
 	if (!status)
 		status = list_objects(&stat, run, error);

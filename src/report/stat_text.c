@@ -346,6 +346,11 @@ static void print_remarks(const struct fm_stat *stat, FILE *output)
 		fprintf(output, "%u process%s it made %s in the totals; an executed one begins with empty caches.\n",
 		        stat->run->forked_count, stat->run->forked_count == 1 ? "" : "es",
 		        stat->run->forked_count == 1 ? "is" : "are");
+	if (stat->options->region && !results->region_count)
+		fprintf(output, "The region \"%s\" never began: nothing was counted.\n", stat->options->region);
+	if (stat->options->window_end || stat->options->last_instance)
+		fprintf(output,
+		        "Accesses are those of the window or instances; instructions are the whole program's.\n");
 	if (stat->options->timing && !results->timing)
 		fprintf(output,
 		        "No cycles: core timing decodes x86-64 only, and this program is for another processor.\n");

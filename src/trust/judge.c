@@ -276,9 +276,10 @@ void fm_judge(const struct fm_matrix *matrix, unsigned event, struct fm_judgemen
 	}
 	prepare(matrix, event, &evidence);
 	judgement->reproducibility = evidence.noise;
-	if (!evidence.counted) {
+	if (evidence.counted < 2) {
 		judgement->class = FM_CLASS_uncounted;
-		say(judgement, "it was not counted in any run");
+		say(judgement, evidence.counted ? "it was counted in one run only, which tells nothing"
+		                                : "it was not counted in any run of which the truth is known");
 	} else if (unchanged(matrix, &evidence)) {
 		judgement->class = FM_CLASS_dead;
 		say(judgement, evidence.typical > 0 ? "always about %.4g, whatever runs" : "always zero, whatever runs",

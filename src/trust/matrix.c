@@ -359,6 +359,13 @@ static int read_heading(struct reader *reader)
 			if (!names || !sockets)
 				return fm_error_set(reader->error, ENOMEM, "no memory for %s", reader->path);
 			field += socket ? 7 : 0;
+			for (const char *c = field; *c; c++)
+				if ((unsigned char)*c < ' ' || (unsigned char)*c > '~')
+					return wrong(reader, "the name of an event has strange characters: \"%.20s\"",
+					             field);
+			for (unsigned i = 0; i < reader->event_count; i++)
+				if (!strcmp(names[i], field))
+					return wrong(reader, "the event \"%.60s\" has two columns", field);
 			if (!*field || reader->event_count == EVENTS_MAX)
 				return wrong(reader, "%s", *field ? "too many events" : "an event has no name");
 			snprintf(names[reader->event_count], sizeof(names[0]), "%s", field);
@@ -507,6 +514,28 @@ static int read_row(struct reader *reader)
 	return 0;
 }
 
+/* Two lines for one repetition of a run contradict each other. */
+static int check_repetitions(struct reader *reader)
+{
+	const struct fm_matrix *matrix = reader->matrix;
+	bool *seen = calloc((size_t)matrix->run_count * matrix->repeats + 1, sizeof(*seen));
+	int r = 0;
+
+	if (!seen)
+		return fm_error_set(reader->error, ENOMEM, "no memory for %s", reader->path);
+	for (unsigned i = 0; !r && i < reader->row_count; i++) {
+		const struct row *row = &reader->rows[i];
+		bool *place = &seen[(size_t)row->run * matrix->repeats + row->repeat - 1];
+
+		if (*place)
+			r = fm_error_set(reader->error, EBADMSG, "%s: repetition %u of the run \"%s\" is there twice",
+			                 reader->path, row->repeat, matrix->runs[row->run].name);
+		*place = true;
+	}
+	free(seen);
+	return r;
+}
+
 static int read_all(struct reader *reader)
 {
 	struct preamble preamble = {.line_bytes = 64, .origin = "measured"};
@@ -531,6 +560,8 @@ static int read_all(struct reader *reader)
 	for (unsigned i = 0; !r && i < reader->event_count; i++)
 		if (!fm_matrix_add_event(reader->matrix, reader->event_names[i], reader->event_socket[i]))
 			r = fm_error_set(reader->error, ENOMEM, "no memory for %s", reader->path);
+	if (!r)
+		r = check_repetitions(reader);
 	for (unsigned i = 0; !r && i < reader->row_count; i++)
 		for (unsigned k = 0; k < reader->event_count; k++)
 			fm_matrix_counts(reader->matrix, k, reader->rows[i].run)[reader->rows[i].repeat - 1] =

@@ -203,25 +203,14 @@ static void link_chase(struct measurement *measurement, struct member *member)
 	const struct fm_buffer *buffer = buffer_of(measurement, member);
 	unsigned line = measurement->machine->line_bytes;
 	uint64_t pairs = entry->bytes / line / 2;
-	uint32_t *order = malloc((pairs ? pairs : 1) * sizeof(*order));
+	uint32_t *order = fm_plan_order(pairs);
 	bool both = entry->run.kind == FM_RUN_chase;
-	struct fm_random random;
 
 	member->arguments = (struct fm_kernel_arguments){.count = entry->blocks};
 	if (!order || !pairs) {
 		member->arguments.count = 0;
 		free(order);
 		return;
-	}
-	fm_random_seed(&random, 1);
-	for (uint64_t i = 0; i < pairs; i++)
-		order[i] = (uint32_t)i;
-	for (uint64_t i = pairs; i > 1; i--) {
-		uint64_t j = fm_random_below(&random, i);
-		uint32_t swap = order[i - 1];
-
-		order[i - 1] = order[j];
-		order[j] = swap;
 	}
 	for (uint64_t i = 0; i < pairs; i++) {
 		char *here = buffer->memory + 2ull * order[i] * line,

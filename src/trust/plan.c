@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "trust/feed.h"
 
 enum {
@@ -244,6 +245,26 @@ static void add_handover(struct builder *builder, unsigned lines, bool remote, b
 	entry->run.own[all->transfers[remote]] = (double)entry->blocks;
 	/* prefetchers fetch what the producer has not written yet: what else moves is not known */
 	entry->run.known = without_lines(builder->plan);
+}
+
+uint32_t *fm_plan_order(uint64_t count)
+{
+	uint32_t *order = malloc((count ? count : 1) * sizeof(*order));
+	struct fm_random random;
+
+	if (!order)
+		return NULL;
+	fm_random_seed(&random, 1);
+	for (uint64_t i = 0; i < count; i++)
+		order[i] = (uint32_t)i;
+	for (uint64_t i = count; i > 1; i--) {
+		uint64_t j = fm_random_below(&random, i);
+		uint32_t swap = order[i - 1];
+
+		order[i - 1] = order[j];
+		order[j] = swap;
+	}
+	return order;
 }
 
 double fm_triangle_elements(unsigned rows, unsigned thread)

@@ -41,6 +41,10 @@ void fm_plan_free(struct fm_plan *plan);
    -EINVAL when one would vanish. */
 int fm_plan_scale_machine(struct fm_machine_description *machine, unsigned factor, struct fm_error *error);
 
+/* The numbers below `count` in an order that nobody foresees and that is always the same: of the pairs of lines of a
+   chase. Allocated; NULL without memory. */
+uint32_t *fm_plan_order(uint64_t count);
+
 /* Elements of the upper triangular matrix in the rows of one of two threads. */
 double fm_triangle_elements(unsigned rows, unsigned thread);
 

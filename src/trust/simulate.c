@@ -161,25 +161,22 @@ static int make_order(struct simulation *simulation)
 {
 	uint64_t pairs = simulation->entry->bytes / simulation->machine->line_bytes / 2;
 	bool both = simulation->entry->run.kind == FM_RUN_chase;
-	uint32_t *order = malloc((pairs ? 2 * pairs : 1) * sizeof(*order));
-	struct fm_random random;
+	uint32_t *order = malloc((pairs ? 2 * pairs : 1) * sizeof(*order)), *shuffled = fm_plan_order(pairs);
 
-	if (!order)
+	if (!order || !shuffled) {
+		free(order);
+		free(shuffled);
 		return -ENOMEM;
-	fm_random_seed(&random, 1);
-	for (uint64_t i = 0; i < pairs; i++)
-		order[i] = (uint32_t)(2 * i);
-	for (uint64_t i = pairs; i > 1; i--) {
-		uint64_t j = fm_random_below(&random, i);
-		uint32_t swap = order[i - 1];
-
-		order[i - 1] = order[j];
-		order[j] = swap;
 	}
-	for (uint64_t i = pairs; both && i-- > 0;) {
-		order[2 * i] = order[i];
-		order[2 * i + 1] = order[2 * i] + 1;
+	for (uint64_t i = 0; i < pairs; i++) {
+		if (both) {
+			order[2 * i] = 2 * shuffled[i];
+			order[2 * i + 1] = 2 * shuffled[i] + 1;
+		} else {
+			order[i] = 2 * shuffled[i];
+		}
 	}
+	free(shuffled);
 	simulation->order = order;
 	simulation->lines = both ? 2 * pairs : pairs;
 	return 0;

@@ -227,6 +227,9 @@ void fm_stalls_test(const struct fm_matrix *matrix, struct fm_judgement *judgeme
 		memset(test, 0, sizeof(*test));
 		test->event = i;
 		examine(matrix, stalls, test);
+		/* it has to be counted in all the chases */
+		if (!isfinite(test->deducted) || !isfinite(test->dependencies))
+			continue;
 		decide(stalls, test);
 		stalls->test_count++;
 	}

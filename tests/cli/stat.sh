@@ -52,6 +52,12 @@ holds jq -e '.patterns | map(select(.name == "false-sharing"))[0].verdict == "ab
 printf 'one\ntwo\n' >"$scratch/input"
 "$tool" stat --no-timing -o /dev/null -- wc -l <"$scratch/input" >"$scratch/counted" 2>/dev/null
 holds [ "$(cat "$scratch/counted")" = 2 ]
+expect 250 'by itself' "$tool" stat --no-timing -- sh -c 'exit 250'
+expect 2 'go with --machine' "$tool" stat --region somewhere -- true
+# a pipe can be read only once: no rates of what was not read
+seq 100000 | "$tool" stat --no-timing -o "$scratch/piped" -- wc -l >"$scratch/counted" 2>/dev/null
+holds [ "$(cat "$scratch/counted")" = 100000 ]
+holds grep -q 'there are no rates' "$scratch/piped"
 # a program that does not do the same twice is found out
 printf '#!/bin/sh\nif [ -e "%s/once" ]; then echo much more than before; else echo; fi\n[ -e "%s/twice" ] && touch "%s/once"\ntouch "%s/twice"\n' "$scratch" "$scratch" "$scratch" "$scratch" >"$scratch/changing"
 chmod +x "$scratch/changing"

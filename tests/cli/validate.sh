@@ -45,6 +45,8 @@ holds jq -e '.metrics | length > 3' "$profile" >/dev/null
 
 # one event, a page, a matrix that goes round
 expect 0 'class +blind' "$tool" validate --machine "$machine" --quick --explain DEMAND
+expect 2 'no simulated event "NONE"' "$tool" validate --machine "$machine" --quick -e LINES,NONE
+expect 2 'names no event' "$tool" validate --machine "$machine" --quick -e ,
 expect 2 'no event "NONE"' "$tool" validate --machine "$machine" --quick --explain NONE
 expect 0 '' "$tool" validate --machine "$machine" --no-save -q --dump "$scratch/counts.csv" --html "$scratch/page.html"
 holds grep -q '<svg' "$scratch/page.html"

@@ -152,6 +152,9 @@ static void mistakes_are_refused(void **state)
 	    {HEAD "run,cores,seconds,E\na,1,0,1\n", "took no time"},
 	    {HEAD "run,kind,cores,seconds,E\na,nonsense,1,1,1\n", "no kind of run"},
 	    {HEAD "run,cores,seconds,repeat,E\na,1,1,5000,1\n", "from 1 to 1000"},
+	    {HEAD "run,cores,seconds,E\na,1,1,1\na,1,1,2\n", "is there twice"},
+	    {HEAD "run,cores,seconds,E,E\na,1,1,1,1\n", "two columns"},
+	    {HEAD "run,cores,seconds,E\xff\na,1,1,1\n", "strange characters"},
 	};
 	struct fm_matrix *matrix;
 	struct fm_error error;
