@@ -105,7 +105,7 @@ static void compare(const char *name, const char *level, char *const *argv, bool
 
 int main(int argc, char **argv)
 {
-	static const char *const examples[] = {"stream", "chase", "compute"};
+	static const char *const examples[] = {"stream", "chase", "compute", "sharing"};
 	struct fm_machine *profile;
 	struct fm_error error;
 	char *path, program[512], isa[8], size[32], passes[32];
@@ -140,7 +140,7 @@ int main(int argc, char **argv)
 		snprintf(passes, sizeof(passes), "%d", level < 2 ? 65536 : 32768);
 		compare("chase", levels[level], (char *[]){program, "chase", "0", size, passes, NULL}, false);
 	}
-	for (unsigned i = 0; i < 3; i++) {
+	for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++) {
 		char example[512];
 
 		snprintf(example, sizeof(example), "%s/%s", argv[2], examples[i]);
