@@ -42,7 +42,11 @@ static struct fm_figure saturation(const struct fm_picture *picture, unsigned le
 	if (level == busiest(picture))
 		cycles += (double)stalls[FM_STALL_stores];
 	waited = simulated(cycles / picture->active);
-	return !used.available || waited.value > used.value ? waited : used;
+	if (!used.available)
+		return waited;
+	/* the larger of two: also of their bounds */
+	return fm_figure_make(fmax(used.value, waited.value), fmax(used.low, waited.low), fmax(used.high, waited.high),
+	                      "", used.origin, used.backend, used.trials);
 }
 
 static struct fm_figure latency_share(const struct fm_picture *picture, unsigned level)
