@@ -10,12 +10,22 @@
 #ifndef FATHOM_H
 #define FATHOM_H
 
+#include <fcntl.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #if defined(__cplusplus)
 extern "C" {
+#endif
+
+#if defined(__STRICT_ANSI__) && !defined(__cplusplus)
+extern long syscall(long number, ...);
 #endif
 
 /* No kernel knows this number. An engine that runs the program sees the call and its arguments; elsewhere it is not
@@ -24,29 +34,258 @@ extern "C" {
 #define FATHOM_MARKER_BEGIN 1L
 #define FATHOM_MARKER_END 2L
 
-/* 0: not asked yet, 1: nobody listens, 2: an engine does. Asked once; a race only asks twice. */
+/* Where the program runs by itself and Fathom waits for its end, markers note time, and counters where these are asked
+   for, in a file that both have mapped. All of it is the tool's to lay out and to read; a program only marks. */
+enum {
+	FATHOM_THREADS_MAX_ = 256,
+	FATHOM_SLOTS_MAX_ = 1024,
+	FATHOM_OPEN_MAX_ = 16,
+	FATHOM_COUNTERS_MAX_ = 16,
+	FATHOM_NAME_MAX_ = 96
+};
+#define FATHOM_MARKERS_MAGIC_ 0x31736b72616d6846ULL
+
+struct fathom_reading_ {
+	uint64_t nanoseconds;
+	uint64_t counters[FATHOM_COUNTERS_MAX_][3]; /* value, and ns for which it was enabled and running */
+};
+
+/* One region as one thread ran it: sums over its instances. */
+struct fathom_slot_ {
+	char name[FATHOM_NAME_MAX_];
+	uint32_t thread; /* number in the file, plus one; 0 while the slot is not there yet */
+	uint32_t unused;
+	uint64_t instances;
+	struct fathom_reading_ spent;
+};
+
+struct fathom_thread_ {
+	uint32_t process, thread;
+	uint32_t open_count;
+	int32_t files[FATHOM_COUNTERS_MAX_]; /* of its counters, plus one */
+	uint64_t ids[FATHOM_COUNTERS_MAX_];
+	uint32_t slots[FATHOM_OPEN_MAX_];
+	struct fathom_reading_ open[FATHOM_OPEN_MAX_]; /* when they began */
+};
+
+struct fathom_markers_ {
+	uint64_t magic;
+	uint32_t counter_count;
+	uint32_t slot_count, thread_count; /* may be larger than there is room: the rest was lost */
+	uint32_t lost;                     /* begins for which there was no room */
+	/* of this region only the instances from first to last are summed up, counted from one in each thread */
+	char chosen[FATHOM_NAME_MAX_];
+	uint64_t first, last;
+	uint64_t counters[FATHOM_COUNTERS_MAX_][17]; /* struct perf_event_attr, of its size at most */
+	struct fathom_thread_ threads[FATHOM_THREADS_MAX_];
+	struct fathom_slot_ slots[FATHOM_SLOTS_MAX_];
+};
+
+/* 0: not asked yet, 1: nobody listens, 2: an engine does, 3: a file does. */
+#define FATHOM_ASKING_ 4
 extern int fathom_listening_;
 __attribute__((weak)) int fathom_listening_;
+extern struct fathom_markers_ *fathom_markers_;
+__attribute__((weak)) struct fathom_markers_ *fathom_markers_;
+/* one while this process is the one that was asked; the kernel makes it zero in a forked one */
+extern volatile int *fathom_same_process_;
+__attribute__((weak)) volatile int *fathom_same_process_;
 
+/* The file that the environment names, if it is what it should be. */
+struct fathom_markers_ *fathom_map_(const char *path);
+__attribute__((weak, noinline, cold)) struct fathom_markers_ *fathom_map_(const char *path)
+{
+	struct fathom_markers_ *markers = NULL;
+	struct stat what;
+	void *page;
+	int flags = O_RDWR, file;
+
+#ifdef O_NOFOLLOW
+	flags |= O_NOFOLLOW;
+#endif
+#ifdef O_CLOEXEC
+	flags |= O_CLOEXEC;
+#endif
+	file = open(path, flags);
+	if (file < 0)
+		return NULL;
+	if (!fstat(file, &what) && S_ISREG(what.st_mode) && what.st_uid == geteuid() &&
+	    what.st_size == (off_t)sizeof(struct fathom_markers_)) {
+		page = mmap(NULL, sizeof(struct fathom_markers_), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+		markers = page == MAP_FAILED ? NULL : (struct fathom_markers_ *)page;
+	}
+	close(file);
+	if (!markers)
+		return NULL;
+	/* anonymous and private, which POSIX had no name for: */
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, 0x22, -1, 0);
+	if (markers->magic != FATHOM_MARKERS_MAGIC_ || page == MAP_FAILED ||
+	    syscall(SYS_madvise, page, 4096L, 18L /* MADV_WIPEONFORK */))
+		return NULL;
+	fathom_same_process_ = (volatile int *)page;
+	*fathom_same_process_ = 1;
+	return markers;
+}
+
+/* One thread asks, the others wait for its answer; in a signal handler they go without. */
 int fathom_ask_(void);
 __attribute__((weak, noinline, cold)) int fathom_ask_(void)
 {
-	const char *engine = getenv("FATHOM_ENGINE");
+	const char *engine, *path;
+	int expected = 0, answer = 1, patience;
 
-	fathom_listening_ = engine && *engine ? 2 : 1;
-	return fathom_listening_;
+	if (!__atomic_compare_exchange_n(&fathom_listening_, &expected, FATHOM_ASKING_, 0, __ATOMIC_ACQ_REL,
+	                                 __ATOMIC_ACQUIRE)) {
+		for (patience = 100000; expected == FATHOM_ASKING_ && patience; patience--) {
+			(void)syscall(SYS_sched_yield);
+			expected = __atomic_load_n(&fathom_listening_, __ATOMIC_ACQUIRE);
+		}
+		return expected == FATHOM_ASKING_ ? 1 : expected;
+	}
+	engine = getenv("FATHOM_ENGINE");
+	path = getenv("FATHOM_MARKERS");
+	if (engine && *engine) {
+		answer = 2;
+	} else if (path && *path && geteuid() == getuid() && getegid() == getgid()) {
+		fathom_markers_ = fathom_map_(path);
+		answer = fathom_markers_ ? 3 : 1;
+	}
+	__atomic_store_n(&fathom_listening_, answer, __ATOMIC_RELEASE);
+	return answer;
+}
+
+/* A program may close every file it does not know, and open its own under the same number: that must not be read. */
+static inline int fathom_is_ours_(const struct fathom_thread_ *self, uint32_t counter)
+{
+	uint64_t id = 0;
+
+	return self->files[counter] > 0 &&
+	       !syscall(SYS_ioctl, (long)self->files[counter] - 1, 0x80082407L /* PERF_EVENT_IOC_ID */, &id) &&
+	       id == self->ids[counter];
+}
+
+void fathom_read_(const struct fathom_thread_ *self, struct fathom_reading_ *reading);
+__attribute__((weak, noinline)) void fathom_read_(const struct fathom_thread_ *self, struct fathom_reading_ *reading)
+{
+	uint32_t i;
+#ifdef CLOCK_MONOTONIC
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	reading->nanoseconds = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+#else
+	long now[2];
+
+	(void)syscall(SYS_clock_gettime, 1L, now);
+	reading->nanoseconds = (uint64_t)now[0] * 1000000000u + (uint64_t)now[1];
+#endif
+	for (i = 0; i < fathom_markers_->counter_count && i < FATHOM_COUNTERS_MAX_; i++)
+		if (!fathom_is_ours_(self, i) ||
+		    read(self->files[i] - 1, reading->counters[i], sizeof(reading->counters[i])) !=
+		        (ssize_t)sizeof(reading->counters[i]))
+			memset(reading->counters[i], 0, sizeof(reading->counters[i]));
+}
+
+/* A place in the file for this thread, with its counters running. */
+struct fathom_thread_ *fathom_enter_(void);
+__attribute__((weak, noinline, cold)) struct fathom_thread_ *fathom_enter_(void)
+{
+	uint32_t index = __atomic_fetch_add(&fathom_markers_->thread_count, 1, __ATOMIC_RELAXED), i;
+	struct fathom_thread_ *self;
+
+	if (index >= FATHOM_THREADS_MAX_)
+		return NULL;
+	self = &fathom_markers_->threads[index];
+	self->process = (uint32_t)getpid();
+	for (i = 0; i < fathom_markers_->counter_count && i < FATHOM_COUNTERS_MAX_; i++) {
+		self->files[i] =
+		    (int32_t)syscall(SYS_perf_event_open, fathom_markers_->counters[i], 0L, -1L, -1L, 8L) + 1;
+		if (self->files[i])
+			(void)syscall(SYS_ioctl, (long)self->files[i] - 1, 0x80082407L, &self->ids[i]);
+	}
+	self->thread = (uint32_t)syscall(SYS_gettid);
+	return self;
+}
+
+/* The slot of a region of this thread, made when it is the first time. */
+struct fathom_slot_ *fathom_slot_of_(uint32_t thread, const char *name);
+__attribute__((weak, noinline)) struct fathom_slot_ *fathom_slot_of_(uint32_t thread, const char *name)
+{
+	uint32_t count = __atomic_load_n(&fathom_markers_->slot_count, __ATOMIC_ACQUIRE), i;
+	struct fathom_slot_ *slot;
+
+	for (i = 0; i < count && i < FATHOM_SLOTS_MAX_; i++)
+		if (fathom_markers_->slots[i].thread == thread + 1 &&
+		    !strncmp(fathom_markers_->slots[i].name, name, FATHOM_NAME_MAX_ - 1))
+			return &fathom_markers_->slots[i];
+	i = __atomic_fetch_add(&fathom_markers_->slot_count, 1, __ATOMIC_ACQ_REL);
+	if (i >= FATHOM_SLOTS_MAX_)
+		return NULL;
+	slot = &fathom_markers_->slots[i];
+	for (i = 0; i < FATHOM_NAME_MAX_ - 1 && name[i]; i++)
+		slot->name[i] = name[i];
+	__atomic_store_n(&slot->thread, thread + 1, __ATOMIC_RELEASE);
+	return slot;
+}
+
+void fathom_note_(long what, const char *name);
+__attribute__((weak, noinline)) void fathom_note_(long what, const char *name)
+{
+	static __thread struct fathom_thread_ *self;
+	struct fathom_reading_ now;
+	struct fathom_slot_ *slot;
+	uint32_t at, i, k;
+
+	if (!*fathom_same_process_) {
+		*fathom_same_process_ = 1;
+		self = NULL;
+	}
+	if (!self && !(self = fathom_enter_())) {
+		if (what == FATHOM_MARKER_BEGIN)
+			__atomic_fetch_add(&fathom_markers_->lost, 1, __ATOMIC_RELAXED);
+		return;
+	}
+	if (what == FATHOM_MARKER_BEGIN) {
+		slot = fathom_slot_of_((uint32_t)(self - fathom_markers_->threads), name);
+		if (!slot || self->open_count >= FATHOM_OPEN_MAX_) {
+			__atomic_fetch_add(&fathom_markers_->lost, 1, __ATOMIC_RELAXED);
+			return;
+		}
+		at = self->open_count++;
+		self->slots[at] = (uint32_t)(slot - fathom_markers_->slots);
+		fathom_read_(self, &self->open[at]);
+		return;
+	}
+	fathom_read_(self, &now);
+	for (at = self->open_count; at > 0; at--) {
+		slot = &fathom_markers_->slots[self->slots[at - 1]];
+		if (strncmp(slot->name, name, FATHOM_NAME_MAX_ - 1))
+			continue;
+		slot->instances++;
+		self->open_count = at - 1;
+		if (fathom_markers_->last && !strncmp(name, fathom_markers_->chosen, FATHOM_NAME_MAX_ - 1) &&
+		    (slot->instances < fathom_markers_->first || slot->instances > fathom_markers_->last))
+			return;
+		slot->spent.nanoseconds += now.nanoseconds - self->open[at - 1].nanoseconds;
+		for (i = 0; i < fathom_markers_->counter_count && i < FATHOM_COUNTERS_MAX_; i++)
+			for (k = 0; k < 3; k++)
+				slot->spent.counters[i][k] += now.counters[i][k] - self->open[at - 1].counters[i][k];
+		return;
+	}
 }
 
 static inline void fathom_mark_(long what, const char *name)
 {
-	int listening = fathom_listening_;
+	int listening = __atomic_load_n(&fathom_listening_, __ATOMIC_ACQUIRE);
 
 	if (__builtin_expect(listening == 1, 1))
 		return;
-	if (listening == 0)
+	if (listening == 0 || listening == FATHOM_ASKING_)
 		listening = fathom_ask_();
 	if (listening == 2)
 		(void)syscall(FATHOM_MARKER_CALL, what, name, (long)strlen(name));
+	else if (listening == 3)
+		fathom_note_(what, name);
 }
 
 /* Regions nest. Names are compared by their text; begin and end of one instance are called by one thread. */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +17,9 @@
 #include "base/clock.h"
 #include "base/statistics.h"
 #include "cli/command.h"
+#include "counters/markers.h"
 
-enum { RUNS_MAX = 32 };
+enum { RUNS_MAX = 32, NOT_SEEN = -1 };
 
 static off_t input_begin = -1;
 
@@ -98,7 +100,7 @@ static int execute(char *const *argv)
 	return problem;
 }
 
-static void be_program(char *const *argv, int output, int report)
+static void be_program(char *const *argv, int output, int report, const struct fm_markers *markers)
 {
 	int problem;
 
@@ -113,6 +115,8 @@ static void be_program(char *const *argv, int output, int report)
 			dup2(nothing, STDIN_FILENO);
 	}
 	mask_features();
+	if (markers)
+		fm_markers_announce(markers);
 	problem = execute(argv);
 	if (write(report, &problem, sizeof(problem)) < 0)
 		_exit(125);
@@ -120,8 +124,8 @@ static void be_program(char *const *argv, int output, int report)
 }
 
 /* One run. A negative error when the program could not be begun. */
-static int run_once(char *const *argv, int output, double *ret_seconds, double *ret_cpu, double *ret_kernel,
-                    int *ret_status, bool *ret_signalled)
+static int run_once(char *const *argv, int output, const struct fm_markers *markers, double *ret_seconds,
+                    double *ret_cpu, double *ret_kernel, int *ret_status, bool *ret_signalled)
 {
 	uint64_t begin;
 	struct rusage usage;
@@ -140,7 +144,7 @@ static int run_once(char *const *argv, int output, double *ret_seconds, double *
 	}
 	if (!child) {
 		close(report[0]);
-		be_program(argv, output, report[1]);
+		be_program(argv, output, report[1], markers);
 	}
 	close(report[1]);
 	if (read(report[0], &problem, sizeof(problem)) != sizeof(problem))
@@ -184,14 +188,110 @@ static bool was_read(const struct pipe_state *before)
 	return after.bytes < before->bytes || (!before->bytes && !after.bytes && after.ended != before->ended);
 }
 
+/* Regions */
+
+/* Of all runs, gathered: seconds[i][run] is that of regions[i]. */
+struct gathered {
+	struct fm_native_region *regions;
+	double (*seconds)[RUNS_MAX];
+	unsigned count;
+};
+
+static int find_region(const struct gathered *gathered, const struct fm_marked *marked)
+{
+	for (unsigned i = 0; i < gathered->count; i++)
+		if (gathered->regions[i].ordinal == marked->ordinal && !strcmp(gathered->regions[i].name, marked->name))
+			return (int)i;
+	return -1;
+}
+
+static int add_region(struct gathered *gathered, const struct fm_marked *marked)
+{
+	struct fm_native_region *regions =
+	    realloc(gathered->regions, (gathered->count + 1) * sizeof(*gathered->regions));
+	double(*seconds)[RUNS_MAX];
+
+	if (!regions)
+		return -1;
+	gathered->regions = regions;
+	seconds = realloc(gathered->seconds, (gathered->count + 1) * sizeof(*gathered->seconds));
+	if (!seconds)
+		return -1;
+	gathered->seconds = seconds;
+	memset(&regions[gathered->count], 0, sizeof(*regions));
+	for (unsigned i = 0; i < RUNS_MAX; i++)
+		seconds[gathered->count][i] = NOT_SEEN;
+	snprintf(regions[gathered->count].name, sizeof(regions->name), "%s", marked->name);
+	regions[gathered->count].ordinal = marked->ordinal;
+	regions[gathered->count].instances = marked->instances;
+	return (int)gathered->count++;
+}
+
+/* One run's regions. A program that does not pass through them as often as before does not do the same. */
+static void gather(struct gathered *gathered, const struct fm_markers *markers, unsigned run, struct fm_native *native)
+{
+	struct fm_marked *marked;
+	struct fm_error error;
+	uint64_t lost, instances = 0;
+	unsigned count;
+
+	if (!markers || fm_markers_read(markers, &marked, &count, &lost, &error))
+		return;
+	for (unsigned i = 0; i < count; i++) {
+		int at = find_region(gathered, &marked[i]);
+
+		instances += marked[i].instances;
+		if (at < 0 && !run)
+			at = add_region(gathered, &marked[i]);
+		if (at < 0 || gathered->regions[at].instances != marked[i].instances) {
+			native->differs = true;
+			snprintf(native->difference, sizeof(native->difference),
+			         "region %.60s was not passed as often in two native runs", marked[i].name);
+			continue;
+		}
+		gathered->seconds[at][run] = marked[i].seconds;
+	}
+	if (lost) {
+		native->differs = true;
+		snprintf(native->difference, sizeof(native->difference),
+		         "%llu instances of regions had no room: too many threads, regions, or too deep",
+		         (unsigned long long)lost);
+	}
+	native->marker_instances = instances;
+	fm_marked_free(marked, count);
+}
+
+static void settle_regions(struct gathered *gathered, unsigned runs, struct fm_native *native)
+{
+	for (unsigned i = 0; i < gathered->count; i++) {
+		double *seconds = gathered->seconds[i];
+
+		fm_statistics_sort(seconds, runs);
+		if (seconds[0] < 0 && !native->differs) {
+			native->differs = true;
+			snprintf(native->difference, sizeof(native->difference),
+			         "region %.60s was not passed in all native runs", gathered->regions[i].name);
+		}
+		gathered->regions[i].seconds = fm_figure_make(seconds[runs / 2], seconds[0], seconds[runs - 1], "s",
+		                                              FM_ORIGIN_measured, "native", runs);
+	}
+	free(gathered->seconds);
+	native->regions = gathered->regions;
+	native->region_count = gathered->count;
+}
+
 int fm_native_run(char *const *argv, const struct fm_native_options *options, struct fm_native *ret_native,
                   int64_t *ret_output_bytes, struct fm_error *error)
 {
 	double seconds[RUNS_MAX], cpu[RUNS_MAX], kernel[RUNS_MAX], total = 0, sorted[RUNS_MAX];
 	struct pipe_state input;
+	struct gathered gathered = {0};
+	cpu_set_t cpus;
 	unsigned runs = 0;
 
 	memset(ret_native, 0, sizeof(*ret_native));
+	if (!sched_getaffinity(0, sizeof(cpus), &cpus))
+		ret_native->cpus = (unsigned)CPU_COUNT(&cpus);
 	*ret_output_bytes = -1;
 	fflush(stdout);
 	fm_input_remember();
@@ -199,12 +299,22 @@ int fm_native_run(char *const *argv, const struct fm_native_options *options, st
 	while (runs < options->most && runs < RUNS_MAX && (runs < options->least || total < options->seconds) &&
 	       !fm_interrupted) {
 		int output = runs ? measured_file() : -1, status = 0, r;
+		struct fm_markers *markers = NULL;
 
-		r = run_once(argv, output, &seconds[runs], &cpu[runs], &kernel[runs], &status, &ret_native->signalled);
+		/* without it there is no time of regions; the rest is as good */
+		if (fm_markers_create(NULL, 0, &markers, error))
+			markers = NULL;
+		if (markers && options->region && options->last_instance)
+			fm_markers_choose(markers, options->region, options->first_instance, options->last_instance);
+		r = run_once(argv, output, markers, &seconds[runs], &cpu[runs], &kernel[runs], &status,
+		             &ret_native->signalled);
 		if (output >= 0) {
 			*ret_output_bytes = lseek(output, 0, SEEK_END);
 			close(output);
 		}
+		if (!r)
+			gather(&gathered, markers, runs, ret_native);
+		fm_markers_free(markers);
 		/* what is there and is no program cannot be run either */
 		if (r)
 			return fm_error_set(error, r == -ENOEXEC ? EACCES : -r,
@@ -228,6 +338,7 @@ int fm_native_run(char *const *argv, const struct fm_native_options *options, st
 			break;
 		}
 	}
+	settle_regions(&gathered, runs, ret_native);
 	memcpy(sorted, seconds, runs * sizeof(*sorted));
 	fm_statistics_sort(sorted, runs);
 	ret_native->runs = runs;

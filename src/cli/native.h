@@ -7,6 +7,8 @@
 struct fm_native_options {
 	unsigned least, most; /* runs */
 	double seconds;       /* after these no further one is begun, beyond the least */
+	const char *region;   /* of this one only these instances are timed; NULL: all of all */
+	uint64_t first_instance, last_instance;
 };
 
 /* The first run has our output, the others write into a file that is only measured (ret_output_bytes, -1 when there was

@@ -124,9 +124,8 @@ static int check(const struct input *input, struct fm_error *error)
 	if (input->machine && (request->process || request->system_wide || request->interval_ms || request->repeats))
 		return fm_error_set(error, EINVAL,
 		                    "a simulated machine runs a program from its beginning, once: no -p, -a, -I, -r");
-	if (!input->machine && !request->events && (input->engine.region || input->engine.window_end))
-		return fm_error_set(error, EINVAL,
-		                    "the time of a part is not known: --region and --window go with --machine");
+	if (!input->machine && !request->events && input->engine.window_end)
+		return fm_error_set(error, EINVAL, "the time of a window is not known: --window goes with --machine");
 	if (input->engine.last_instance && !input->engine.region)
 		return fm_error_set(error, EINVAL, "--instances goes with --region");
 	return 0;
@@ -258,7 +257,10 @@ static int run_natively(const struct input *input, struct fm_native *native, int
 {
 	const struct fm_native_options wishes = {.least = input->request.repeats ? (unsigned)input->request.repeats : 2,
 	                                         .most = input->request.repeats ? (unsigned)input->request.repeats : 7,
-	                                         .seconds = 1.5};
+	                                         .seconds = 1.5,
+	                                         .region = input->engine.region,
+	                                         .first_instance = input->engine.first_instance,
+	                                         .last_instance = input->engine.last_instance};
 	struct fm_error error;
 
 	fm_interrupt_install();
@@ -290,6 +292,7 @@ static int run_in_engine(const struct input *input, struct fm_native *native, in
 	engine_bytes = fm_output_restore(saved);
 	if (r)
 		return r;
+	fm_native_compare_regions(native, ret_result);
 	if (ret_result->exit_status != native->exit_status) {
 		native->differs = true;
 		snprintf(native->difference, sizeof(native->difference),
@@ -304,7 +307,8 @@ static int run_in_engine(const struct input *input, struct fm_native *native, in
 	return 0;
 }
 
-static int print(const struct input *input, const struct fm_stat *stat, const struct fm_picture *picture)
+static int print(const struct input *input, const struct fm_stat *stat, const struct fm_picture *picture,
+                 const struct fm_picture_source *source)
 {
 	/* what the program printed comes first */
 	FILE *output = fm_common_open(&input->common);
@@ -315,19 +319,19 @@ static int print(const struct input *input, const struct fm_stat *stat, const st
 		json_t *root = fm_stat_to_json(stat, (unsigned)input->top);
 
 		if (root && picture)
-			fm_picture_to_json(picture, root);
+			fm_picture_add_to_document(picture, source, root);
 		if (root && !json_dumpf(root, output, JSON_INDENT(1)))
 			fputc('\n', output);
 		json_decref(root);
 	} else if (input->common.separator) {
 		fm_stat_print_separated(stat, output, input->common.separator);
 	} else if (input->combined && picture && input->common.verbosity < 2) {
-		fm_picture_print(picture, stat, output, 100, input->common.verbosity);
+		fm_picture_print(picture, source, stat, output, 100, input->common.verbosity);
 	} else {
 		fm_stat_print(stat, output, 100, (unsigned)input->top);
-		if (picture && picture->active > 0) {
+		if (picture && picture->active.available) {
 			fputc('\n', output);
-			fm_picture_print(picture, stat, output, 100, input->common.verbosity);
+			fm_picture_print(picture, source, stat, output, 100, input->common.verbosity);
 		}
 	}
 	return fm_common_close(&input->common, output);
@@ -393,13 +397,16 @@ static int run(const struct fm_command *command, int argc, char **argv)
 	if (fm_stat_build(&machine, &input.engine, &result, input.program[0], &stat, &error)) {
 		code = fm_report_error_of_run(&error);
 	} else {
+		const struct fm_picture_source source = {
+		    .machine = &machine, .profile = profile, .run = &result, .native = &native};
 		int failed;
 
 		if (picture)
-			fm_picture_build(&machine, profile, &result, &native, picture);
-		failed = input.request.events            ? fm_stat_count_simulated(&input.request, input.machine, &stat)
-		         : print(&input, &stat, picture) ? 125
-		                                         : 0;
+			fm_picture_build(&source, &(struct fm_part){.region = input.engine.region, .thread = -1},
+			                 picture);
+		failed = input.request.events ? fm_stat_count_simulated(&input.request, input.machine, &stat)
+		         : print(&input, &stat, picture, &source) ? 125
+		                                                  : 0;
 
 		code = failed ? failed : code;
 		for (unsigned i = 0; i < result.results->exec_count && input.common.verbosity >= 0; i++)
@@ -408,6 +415,7 @@ static int run(const struct fm_command *command, int argc, char **argv)
 		fm_stat_free(&stat);
 	}
 	free(picture);
+	fm_native_free(&native);
 	fm_machine_free(profile);
 	fm_engine_run_free(&result);
 	return code;

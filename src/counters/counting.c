@@ -183,7 +183,7 @@ int fm_counting_stop(struct fm_counting *counting)
 /* The kernel turns over events that share counters, some ms each: what was seen is a sample of time slices. How much
    slices differ is not known; with a coefficient of variation of one, which steady programs are far below, the scaled
    value has this relative standard error, and no slice at all says nothing. */
-static void conclude(const struct fm_event *event, struct fm_count *count)
+void fm_count_conclude(const struct fm_event *event, struct fm_count *count)
 {
 	double share = count->enabled ? (double)count->running / (double)count->enabled : 0;
 	double slices = (double)count->running / 1e6 / (event->turn_ms > 0 ? event->turn_ms : 4);
@@ -228,7 +228,7 @@ void fm_counting_read(struct fm_counting *counting, struct fm_count *ret_counts)
 			ret_counts[i].figure =
 			    fm_figure_unavailable("its counter cannot be read: an error of the kernel");
 		else
-			conclude(&counting->events[i], &ret_counts[i]);
+			fm_count_conclude(&counting->events[i], &ret_counts[i]);
 	}
 }
 
@@ -242,5 +242,5 @@ void fm_count_difference(const struct fm_event *event, const struct fm_count *af
 	ret_difference->value -= before->value;
 	ret_difference->enabled -= before->enabled;
 	ret_difference->running -= before->running;
-	conclude(event, ret_difference);
+	fm_count_conclude(event, ret_difference);
 }

@@ -39,6 +39,9 @@ int fm_counting_stop(struct fm_counting *counting);
 /* One for each event, since the beginning. */
 void fm_counting_read(struct fm_counting *counting, struct fm_count *ret_counts);
 
+/* The figure from value, enabled and running. */
+void fm_count_conclude(const struct fm_event *event, struct fm_count *count);
+
 /* What was counted between two readings. */
 void fm_count_difference(const struct fm_event *event, const struct fm_count *after, const struct fm_count *before,
                          struct fm_count *ret_difference);

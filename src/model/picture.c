@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A thread that did less than this share of what the busiest did was not there to work. */
@@ -16,7 +17,7 @@ static double traffic_factor(enum fm_stream_kernel_index index, unsigned level)
 	return level && own > 0 ? (own + kernel->write_allocate_bytes) / own : 1;
 }
 
-static struct fm_figure measured_peak(const struct fm_machine *profile, const char *name, unsigned threads)
+struct fm_figure fm_picture_measured_peak(const struct fm_machine *profile, const char *name, unsigned threads)
 {
 	struct fm_figure best = fm_figure_unavailable("the profile has no bandwidth of this level");
 	unsigned most = 1;
@@ -63,105 +64,241 @@ struct fm_figure fm_picture_peak(const struct fm_machine_description *machine, c
 {
 	const char *name = level < machine->cache_count ? machine->caches[level].name : "memory";
 
-	return profile ? measured_peak(profile, name, threads) : described_peak(machine, level, threads);
+	return profile ? fm_picture_measured_peak(profile, name, threads) : described_peak(machine, level, threads);
 }
 
-static void fill_level(const struct fm_picture *picture, unsigned level, struct fm_picture_level *ret)
+struct fm_figure fm_picture_share(const struct fm_figure *part, const struct fm_figure *whole)
 {
-	const struct fm_machine_description *machine = picture->machine;
-	const struct fm_core_counts *counts = &picture->counts;
-	double line = machine->line_bytes;
+	if (!part->available)
+		return *part;
+	if (!whole->available)
+		return *whole;
+	return fm_figure_make(part->value / whole->value, part->low / whole->high, part->high / fmax(whole->low, 1e-9),
+	                      "", part->origin, part->backend, part->trials);
+}
+
+/* What the part did, before it is put into words. */
+struct sums {
+	struct fm_core_counts counts;
+	struct fm_timing_counts timing;
+	struct fm_work work;
+	double longest; /* cycles of the thread that took most */
+};
+
+static struct fm_figure simulated(double value, const char *unit)
+{
+	return fm_figure_make(value, value, value, unit, FM_ORIGIN_simulated, "exact", 1);
+}
+
+static void fill_traffic(const struct fm_machine_description *machine, const struct fm_core_counts *counts,
+                         unsigned level, struct fm_picture_level *ret)
+{
+	double line = machine->line_bytes, read, allocated = 0, written;
 
 	if (!level) {
-		ret->read_bytes = (double)counts->load_bytes;
-		ret->write_bytes = (double)counts->store_bytes;
+		read = (double)counts->load_bytes;
+		written = (double)counts->store_bytes;
 	} else if (level < machine->cache_count) {
 		const struct fm_cache_counts *above = &counts->caches[level - 1];
 
-		ret->read_bytes =
-		    line * (double)(above->lines_demand + above->lines_prefetch - above->lines_prefetch_ownership);
-		ret->allocate_bytes = line * (double)(above->lines_ownership + above->lines_prefetch_ownership);
-		ret->write_bytes = line * (double)above->lines_written;
+		read = line * (double)(above->lines_demand + above->lines_prefetch - above->lines_prefetch_ownership);
+		allocated = line * (double)(above->lines_ownership + above->lines_prefetch_ownership);
+		written = line * (double)above->lines_written;
 	} else {
 		const struct fm_cache_counts *last = &counts->caches[machine->cache_count - 1];
-		double allocated = (double)(last->lines_ownership + last->lines_prefetch_ownership);
 
-		allocated = fmin(allocated, (double)counts->memory_reads);
-		ret->allocate_bytes = line * allocated;
-		ret->read_bytes = line * ((double)counts->memory_reads - allocated);
-		ret->write_bytes = line * (double)counts->memory_writes;
+		allocated = fmin((double)(last->lines_ownership + last->lines_prefetch_ownership),
+		                 (double)counts->memory_reads);
+		read = line * ((double)counts->memory_reads - allocated);
+		allocated *= line;
+		written = line * (double)counts->memory_writes;
 	}
+	ret->read_bytes = simulated(read, "B");
+	ret->allocate_bytes = simulated(allocated, "B");
+	ret->write_bytes = simulated(written, "B");
 }
 
 /* Bytes over time: simulated counts over measured time are combined, over simulated time simulated. */
 static struct fm_figure rate(double bytes, const struct fm_figure *seconds)
 {
-	struct fm_figure figure;
-
-	if (!seconds->available || !(seconds->low > 0))
+	if (!seconds->available)
+		return *seconds;
+	if (!(seconds->low > 0))
 		return fm_figure_unavailable("there is no time to divide by");
-	figure = fm_figure_make(
-	    bytes / seconds->value * 1e-9, bytes / seconds->high * 1e-9, bytes / seconds->low * 1e-9, "GB/s",
-	    seconds->origin == FM_ORIGIN_measured ? FM_ORIGIN_combined : FM_ORIGIN_simulated, "exact", seconds->trials);
-	return figure;
+	return fm_figure_make(bytes / seconds->value * 1e-9, bytes / seconds->high * 1e-9, bytes / seconds->low * 1e-9,
+	                      "GB/s", seconds->origin == FM_ORIGIN_measured ? FM_ORIGIN_combined : FM_ORIGIN_simulated,
+	                      "exact", seconds->trials);
 }
 
-static struct fm_figure share_of(const struct fm_figure *gbs, const struct fm_figure *peak)
-{
-	if (!gbs->available)
-		return *gbs;
-	if (!peak->available)
-		return *peak;
-	return fm_figure_make(gbs->value / peak->value, gbs->low / peak->high, gbs->high / fmax(peak->low, 1e-9), "",
-	                      gbs->origin, gbs->backend, gbs->trials);
-}
-
-static void fill_cycles(struct fm_picture *picture)
+static void fill_cycles(const struct fm_timing_counts *timing, struct fm_picture *picture)
 {
 	static const enum fm_stall latencies[] = {FM_STALL_latency_second, FM_STALL_latency_third,
 	                                          FM_STALL_latency_memory, FM_STALL_latency_remote,
 	                                          FM_STALL_latency_core,   FM_STALL_translation},
 	                           bandwidths[] = {FM_STALL_bandwidth_second, FM_STALL_bandwidth_third,
 	                                           FM_STALL_bandwidth_memory, FM_STALL_stores};
-	const struct fm_timing_counts *timing = &picture->timing;
+	double latency = 0, bandwidth = 0, active = (double)timing->cycles, stall = (double)timing->no_execute;
 
-	picture->active = (double)timing->cycles;
-	picture->stall = (double)timing->no_execute;
-	picture->productive = picture->active - picture->stall;
 	for (size_t i = 0; i < sizeof(latencies) / sizeof(latencies[0]); i++)
-		picture->latency_bound += (double)timing->stalls[latencies[i]];
+		latency += (double)timing->stalls[latencies[i]];
 	for (size_t i = 0; i < sizeof(bandwidths) / sizeof(bandwidths[0]); i++)
-		picture->bandwidth_bound += (double)timing->stalls[bandwidths[i]];
-	picture->memory_bound = picture->latency_bound + picture->bandwidth_bound;
-	picture->other_stall = picture->stall - picture->memory_bound;
+		bandwidth += (double)timing->stalls[bandwidths[i]];
+	picture->active = simulated(active, "cycles");
+	picture->stall = simulated(stall, "cycles");
+	picture->productive = simulated(active - stall, "cycles");
+	picture->latency_bound = simulated(latency, "cycles");
+	picture->bandwidth_bound = simulated(bandwidth, "cycles");
+	picture->memory_bound = simulated(latency + bandwidth, "cycles");
+	picture->other_stall = simulated(stall - latency - bandwidth, "cycles");
 }
 
-static void add_process(struct fm_picture *picture, const struct fm_results *results, double *longest)
+/* The level whose bandwidth full store buffers wait for: the one that is used most of what it can do. */
+static unsigned busiest(const struct fm_picture *picture)
+{
+	unsigned best = 1;
+
+	for (unsigned i = 2; i < picture->level_count; i++)
+		if (picture->levels[i].utilisation.available &&
+		    picture->levels[i].utilisation.value >= picture->levels[best].utilisation.value)
+			best = i;
+	return best;
+}
+
+/* What was waited for, level by level. */
+static void fill_waiting(const struct fm_machine_description *machine, const struct fm_timing_counts *timing,
+                         struct fm_picture *picture)
+{
+	const uint64_t *stalls = timing->stalls;
+	double active = (double)timing->cycles;
+	unsigned stored = busiest(picture);
+
+	for (unsigned i = 0; i < picture->level_count; i++) {
+		struct fm_picture_level *level = &picture->levels[i];
+		bool memory = i >= machine->cache_count;
+		double bandwidth = (double)(memory   ? stalls[FM_STALL_bandwidth_memory]
+		                            : i == 0 ? 0
+		                            : i == 1 ? stalls[FM_STALL_bandwidth_second]
+		                                     : stalls[FM_STALL_bandwidth_third]),
+		       latency = (double)(memory   ? stalls[FM_STALL_latency_memory] + stalls[FM_STALL_latency_remote]
+		                          : i == 0 ? stalls[FM_STALL_first]
+		                          : i == 1 ? stalls[FM_STALL_latency_second]
+		                                   : stalls[FM_STALL_latency_third]);
+
+		if (i == stored)
+			bandwidth += (double)stalls[FM_STALL_stores];
+		level->bandwidth_share = simulated(bandwidth / active, "");
+		level->latency_share = simulated(latency / active, "");
+	}
+	picture->translation = simulated((double)stalls[FM_STALL_translation] / active, "");
+	picture->throughput = simulated((double)timing->instructions / (active * machine->core.width), "");
+}
+
+static void without_cycles(struct fm_picture *picture)
+{
+	struct fm_figure why = fm_figure_unavailable("there was no core timing (--timing)");
+
+	picture->active = picture->stall = picture->productive = picture->latency_bound = why;
+	picture->bandwidth_bound = picture->memory_bound = picture->other_stall = why;
+	picture->translation = picture->throughput = why;
+	for (unsigned i = 0; i < picture->level_count; i++)
+		picture->levels[i].bandwidth_share = picture->levels[i].latency_share = why;
+}
+
+/* How much of the lines that came into the first cache was used: bytes accessed over bytes brought; reuse makes it more
+   than one. Of the lines that were wanted from below the second, those that a prefetcher had brought. Arithmetic: a
+   program that hardly computes is not composed badly. */
+static void fill_signs(const struct fm_machine_description *machine, const struct sums *sums,
+                       struct fm_picture *picture)
+{
+	const struct fm_core_counts *counts = &sums->counts;
+	const struct fm_cache_counts *first = &counts->caches[0],
+	                             *second = &counts->caches[machine->cache_count > 1 ? 1 : 0];
+	double brought = (double)machine->line_bytes *
+	                 (double)(first->lines_demand + first->lines_ownership + first->lines_prefetch),
+	       used = (double)(counts->load_bytes + counts->store_bytes),
+	       wanted = (double)(second->lines_demand + second->lines_ownership + second->prefetch_hits),
+	       flops = (double)sums->work.flops, wide = 4 * (double)sums->work.vector_calculations;
+
+	picture->unused = simulated(brought > 0 ? fmax(0, 1 - used / brought) : 0, "");
+	picture->foreseen = simulated(wanted > 0 ? (double)second->prefetch_hits / wanted : 0, "");
+	picture->remote = simulated(machine->sockets > 1 && counts->memory_reads
+	                                ? (double)counts->memory_reads_remote / (double)counts->memory_reads
+	                                : 0,
+	                            "");
+	picture->narrow = simulated(flops < 0.05 * (double)sums->work.instructions ? 0 : fmax(0, 1 - wide / flops), "");
+}
+
+/* In the engine threads take turns: a line that is fought for moves at each of them. */
+static void fill_false_sharing(const struct fm_results *results, struct fm_picture *picture)
+{
+	uint64_t most = 0;
+
+	if (picture->part.region || picture->part.thread >= 0) {
+		picture->false_sharing = fm_figure_unavailable("shared lines are known for the whole program only");
+		return;
+	}
+	for (unsigned i = 0; i < results->line_count && i < FM_RESULT_LINES_MAX; i++) {
+		const struct fm_line_users *users = &results->line_users[i];
+
+		if (users->false_transfers > users->true_transfers && users->false_transfers > most)
+			most = users->false_transfers;
+	}
+	if (picture->threads < 2 || most < 20)
+		picture->false_sharing = simulated(0, "");
+	else if (!results->turns)
+		picture->false_sharing = fm_figure_unavailable("the threads ran freely: turns were not counted");
+	else
+		picture->false_sharing = simulated(fmin(1, (double)most / (double)results->turns), "");
+}
+
+static void add(struct fm_picture *picture, struct sums *sums, unsigned number, const struct fm_core_counts *counts,
+                const struct fm_timing_counts *timing, const struct fm_work *work)
+{
+	uint64_t *totals = (uint64_t *)&sums->timing;
+	struct fm_picture_thread *thread;
+
+	fm_core_counts_add(&sums->counts, counts);
+	for (size_t k = 0; k < sizeof(*timing) / sizeof(uint64_t); k++)
+		totals[k] += ((const uint64_t *)timing)[k];
+	fm_work_add(&sums->work, work);
+	sums->longest = fmax(sums->longest, (double)timing->cycles);
+	if (picture->thread_count == FM_RESULT_THREADS_MAX)
+		return;
+	thread = &picture->per_thread[picture->thread_count++];
+	*thread = (struct fm_picture_thread){.thread = number,
+	                                     .instructions = work->instructions,
+	                                     .flops = work->flops,
+	                                     .stores = counts->stores,
+	                                     .cycles = (double)timing->cycles};
+}
+
+static void add_threads(struct fm_picture *picture, struct sums *sums, const struct fm_results *results)
 {
 	for (unsigned i = 0; i < results->thread_count; i++) {
 		struct fm_core_counts counts;
 		struct fm_timing_counts timing;
-		uint64_t *sums = (uint64_t *)&picture->timing;
-		struct fm_picture_thread *thread;
 
-		fm_result_thread_counts(results, i, &counts, &timing);
-		fm_core_counts_add(&picture->counts, &counts);
-		for (size_t k = 0; k < sizeof(timing) / sizeof(uint64_t); k++)
-			sums[k] += ((const uint64_t *)&timing)[k];
-		fm_work_add(&picture->work, &results->threads[i].work);
-		if ((double)timing.cycles > *longest)
-			*longest = (double)timing.cycles;
-		if (picture->thread_count == FM_RESULT_THREADS_MAX)
+		if (picture->part.thread >= 0 && picture->part.thread != (int)i)
 			continue;
-		thread = &picture->per_thread[picture->thread_count++];
-		thread->instructions = results->threads[i].work.instructions;
-		thread->flops = results->threads[i].work.flops;
-		thread->stores = counts.stores;
-		thread->cycles = (double)timing.cycles;
+		fm_result_thread_counts(results, i, &counts, &timing);
+		add(picture, sums, i, &counts, &timing, &results->threads[i].work);
 	}
 }
 
-static void count_threads(struct fm_picture *picture)
+static void add_regions(struct fm_picture *picture, struct sums *sums, const struct fm_results *results)
+{
+	for (unsigned i = 0; i < results->region_count && i < FM_RESULT_REGIONS_MAX; i++) {
+		const struct fm_result_region *region = &results->regions[i];
+
+		if (strncmp(region->name, picture->part.region, sizeof(region->name)) ||
+		    (picture->part.thread >= 0 && picture->part.thread != (int)region->thread))
+			continue;
+		picture->instances += region->instances;
+		add(picture, sums, region->thread, &region->counts, &region->timing, &region->work);
+	}
+}
+
+static void count_threads(struct fm_picture *picture, const struct sums *sums)
 {
 	uint64_t most = 0;
 
@@ -171,56 +308,147 @@ static void count_threads(struct fm_picture *picture)
 	for (unsigned i = 0; i < picture->thread_count; i++) {
 		struct fm_picture_thread *thread = &picture->per_thread[i];
 
-		thread->useful = 2 * picture->work.flops > picture->counts.stores ? thread->flops : thread->stores;
+		thread->useful = 2 * sums->work.flops > sums->counts.stores ? thread->flops : thread->stores;
+		picture->threads += (double)thread->instructions > IDLE * (double)most;
 	}
-	for (unsigned i = 0; i < picture->thread_count; i++)
-		picture->threads += (double)picture->per_thread[i].instructions > IDLE * (double)most;
 	if (!picture->threads)
 		picture->threads = 1;
 }
 
-void fm_picture_build(const struct fm_machine_description *machine, const struct fm_machine *profile,
-                      const struct fm_engine_run *run, const struct fm_native *native, struct fm_picture *ret_picture)
+/* Which of the threads that ran the region this one is: both runs make them in the same order. */
+static unsigned ordinal_of(const struct fm_results *results, const struct fm_part *part)
 {
+	unsigned before = 0;
+
+	for (unsigned i = 0; i < results->region_count && i < FM_RESULT_REGIONS_MAX; i++)
+		before += (int)results->regions[i].thread < part->thread && results->regions[i].instances &&
+		          !strncmp(results->regions[i].name, part->region, sizeof(results->regions[i].name));
+	return before;
+}
+
+/* How long the part took natively: a region as long as the thread that was in it longest. */
+static struct fm_figure native_seconds(const struct fm_native *native, const struct fm_results *results,
+                                       const struct fm_part *part)
+{
+	struct fm_figure longest = fm_figure_unavailable("the native run did not note this region");
+	unsigned ordinal = part->region && part->thread >= 0 ? ordinal_of(results, part) : 0;
+
+	if (native->differs)
+		return fm_figure_unavailable("the two runs did not do the same: %.100s", native->difference);
+	if (!part->region)
+		return native->seconds;
+	for (unsigned i = 0; i < native->region_count; i++) {
+		const struct fm_native_region *region = &native->regions[i];
+
+		if (strcmp(region->name, part->region) || (part->thread >= 0 && region->ordinal != ordinal))
+			continue;
+		if (!longest.available || region->seconds.value > longest.value)
+			longest = region->seconds;
+	}
+	return longest;
+}
+
+void fm_picture_build(const struct fm_picture_source *source, const struct fm_part *part,
+                      struct fm_picture *ret_picture)
+{
+	const struct fm_machine_description *machine = source->machine;
+	const struct fm_native *native = source->native;
 	struct fm_picture *picture = ret_picture;
-	double longest = 0, seconds;
+	struct sums sums = {0};
 
 	memset(picture, 0, sizeof(*picture));
-	picture->machine = machine;
-	add_process(picture, run->results, &longest);
-	for (unsigned i = 0; i < run->forked_count; i++)
-		add_process(picture, run->forked[i], &longest);
-	count_threads(picture);
-	fill_cycles(picture);
-	picture->turns = run->results->turns;
-	for (unsigned i = 0; i < run->results->line_count && i < FM_RESULT_LINES_MAX; i++) {
-		const struct fm_line_users *users = &run->results->line_users[i];
-
-		if (users->false_transfers > users->true_transfers &&
-		    users->false_transfers > picture->false_transfers) {
-			picture->false_transfers = users->false_transfers;
-			picture->false_line = run->results->lines[i].line;
-		}
+	picture->machine = machine->name;
+	picture->part = *part;
+	if (part->region) {
+		add_regions(picture, &sums, source->run->results);
+	} else {
+		add_threads(picture, &sums, source->run->results);
+		for (unsigned i = 0; i < source->run->forked_count && part->thread < 0; i++)
+			add_threads(picture, &sums, source->run->forked[i]);
 	}
-	seconds = longest / machine->frequency_ghz * 1e-9;
-	picture->predicted_seconds =
-	    longest > 0 ? fm_figure_make(seconds, seconds, seconds, "s", FM_ORIGIN_simulated, "exact", 1)
-	                : fm_figure_unavailable("there was no core timing");
+	count_threads(picture, &sums);
+	picture->predicted_seconds = sums.longest > 0 ? simulated(sums.longest / machine->frequency_ghz * 1e-9, "s")
+	                                              : fm_figure_unavailable("there was no core timing");
 	if (native)
 		picture->native = *native;
-	picture->seconds = native && native->runs ? native->seconds : picture->predicted_seconds;
+	picture->seconds =
+	    native && native->runs ? native_seconds(native, source->run->results, part) : picture->predicted_seconds;
 	picture->level_count = machine->cache_count + 1;
 	for (unsigned i = 0; i < picture->level_count; i++) {
 		struct fm_picture_level *level = &picture->levels[i];
 
 		snprintf(level->name, sizeof(level->name), "%s",
 		         i < machine->cache_count ? machine->caches[i].name : "memory");
-		fill_level(picture, i, level);
-		level->gbs =
-		    native && native->differs
-		        ? fm_figure_unavailable("the two runs did not do the same: %.100s", native->difference)
-		        : rate(level->read_bytes + level->allocate_bytes + level->write_bytes, &picture->seconds);
-		level->peak_gbs = fm_picture_peak(machine, profile, i, picture->threads);
-		level->utilisation = share_of(&level->gbs, &level->peak_gbs);
+		fill_traffic(machine, &sums.counts, i, level);
+		level->gbs = rate(level->read_bytes.value + level->allocate_bytes.value + level->write_bytes.value,
+		                  &picture->seconds);
+		level->peak_gbs = fm_picture_peak(machine, source->profile, i, picture->threads);
+		level->utilisation = fm_picture_share(&level->gbs, &level->peak_gbs);
 	}
+	if (sums.timing.cycles) {
+		fill_cycles(&sums.timing, picture);
+		fill_waiting(machine, &sums.timing, picture);
+	} else {
+		without_cycles(picture);
+	}
+	fill_signs(machine, &sums, picture);
+	fill_false_sharing(source->run->results, picture);
+}
+
+static uint64_t engine_instances(const struct fm_results *results, const char *name, unsigned *ret_threads)
+{
+	uint64_t instances = 0;
+
+	*ret_threads = 0;
+	for (unsigned i = 0; i < results->region_count && i < FM_RESULT_REGIONS_MAX; i++)
+		if (!strncmp(results->regions[i].name, name, sizeof(results->regions[i].name)) &&
+		    results->regions[i].instances) {
+			instances += results->regions[i].instances;
+			++*ret_threads;
+		}
+	return instances;
+}
+
+static void compare_region(struct fm_native *native, const struct fm_results *results, const char *name)
+{
+	uint64_t own = 0, engine;
+	unsigned threads = 0, engine_threads;
+
+	for (unsigned i = 0; i < native->region_count; i++)
+		if (!strcmp(native->regions[i].name, name)) {
+			own += native->regions[i].instances;
+			threads++;
+		}
+	engine = engine_instances(results, name, &engine_threads);
+	if (native->differs || (own == engine && threads == engine_threads))
+		return;
+	native->differs = true;
+	snprintf(native->difference, sizeof(native->difference),
+	         "region %.60s was passed %llu times by %u thread%s by itself, %llu times by %u in the engine", name,
+	         (unsigned long long)own, threads, threads == 1 ? "" : "s", (unsigned long long)engine, engine_threads);
+}
+
+void fm_native_compare_regions(struct fm_native *native, const struct fm_engine_run *run)
+{
+	const struct fm_results *results = run->results;
+
+	/* forked processes' regions are theirs */
+	if (run->forked_count)
+		return;
+	for (unsigned i = 0; i < native->region_count; i++)
+		if (!i || strcmp(native->regions[i - 1].name, native->regions[i].name) != 0)
+			compare_region(native, results, native->regions[i].name);
+	for (unsigned i = 0; i < results->region_count && i < FM_RESULT_REGIONS_MAX; i++) {
+		char name[FM_RESULT_NAME];
+
+		snprintf(name, sizeof(name), "%.*s", FM_RESULT_NAME - 1, results->regions[i].name);
+		compare_region(native, results, name);
+	}
+}
+
+void fm_native_free(struct fm_native *native)
+{
+	free(native->regions);
+	native->regions = NULL;
+	native->region_count = 0;
 }

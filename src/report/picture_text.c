@@ -1,15 +1,17 @@
 #include "report/picture_text.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
-#include "json/figure.h"
 #include "report/table.h"
 
-static const char *bytes(char *text, size_t size, double value)
+static const char *bytes(char *text, size_t size, const struct fm_figure *figure)
 {
-	return value > 0 ? fm_text_bytes(text, size, value) : "-";
+	if (!figure->available)
+		return "n/a";
+	return figure->value > 0 ? fm_text_bytes(text, size, figure->value) : "-";
 }
 
 static void print_time(const struct fm_picture *picture, const struct fm_stat *stat, FILE *output)
@@ -25,11 +27,15 @@ static void print_time(const struct fm_picture *picture, const struct fm_stat *s
 			fprintf(output, "%.0f %% of its processor time was the kernel's, which is not predicted.\n",
 			        100 * native->kernel_seconds / native->cpu_seconds);
 		fprintf(output, "Counts are simulated on %s; GB/s are these counts over that time.\n",
-		        picture->machine->name);
+		        picture->machine);
 	} else {
-		fprintf(output, "%s on the simulated %s%s\n", stat->program, picture->machine->name,
+		fprintf(output, "%s on the simulated %s%s\n", stat->program, picture->machine,
 		        picture->predicted_seconds.available ? "" : ", without time");
 	}
+	if (picture->part.region)
+		fprintf(output, "Only region %s was counted%s; it took %.3g s.\n", picture->part.region,
+		        stat->options->last_instance ? ", its chosen instances" : "",
+		        picture->seconds.available ? picture->seconds.value : 0);
 	if (native->differs)
 		fprintf(output, "The two did not do the same: %s.\nSo there are no rates.\n", native->difference);
 }
@@ -50,9 +56,9 @@ static void print_levels(const struct fm_picture *picture, FILE *output, unsigne
 		const struct fm_picture_level *level = &picture->levels[i];
 
 		fm_table_cell(table, "%s", level->name);
-		fm_table_cell(table, "%s", bytes(text, sizeof(text), level->read_bytes));
-		fm_table_cell(table, "%s", bytes(text, sizeof(text), level->allocate_bytes));
-		fm_table_cell(table, "%s", bytes(text, sizeof(text), level->write_bytes));
+		fm_table_cell(table, "%s", bytes(text, sizeof(text), &level->read_bytes));
+		fm_table_cell(table, "%s", bytes(text, sizeof(text), &level->allocate_bytes));
+		fm_table_cell(table, "%s", bytes(text, sizeof(text), &level->write_bytes));
 		fm_table_cell(table, level->gbs.available ? "%.3g" : "n/a", level->gbs.value);
 		fm_table_cell(table, level->peak_gbs.available ? "%.3g" : "n/a", level->peak_gbs.value);
 		fm_table_cell(table, level->utilisation.available ? "%.0f %%" : "n/a", 100 * level->utilisation.value);
@@ -62,22 +68,25 @@ static void print_levels(const struct fm_picture *picture, FILE *output, unsigne
 	fm_table_free(table);
 }
 
+static double percent(const struct fm_picture *picture, const struct fm_figure *cycles)
+{
+	return 100 * cycles->value / picture->active.value;
+}
+
 static void print_cycles(const struct fm_picture *picture, FILE *output)
 {
-	double active = picture->active;
-
-	if (!(active > 0))
+	if (!picture->active.available)
 		return;
-	fprintf(
-	    output,
-	    "\nCycles, simulated: %.0f %% productive, %.0f %% bandwidth-bound, %.0f %% latency-bound, %.0f %% other "
-	    "stalls\n",
-	    100 * picture->productive / active, 100 * picture->bandwidth_bound / active,
-	    100 * picture->latency_bound / active, 100 * picture->other_stall / active);
-	if (picture->native.runs && !picture->native.differs && picture->predicted_seconds.available)
+	fprintf(output,
+	        "\nCycles, %s: %.0f %% productive, %.0f %% bandwidth-bound, %.0f %% latency-bound, %.0f %% other "
+	        "stalls\n",
+	        fm_origin_name(picture->active.origin), percent(picture, &picture->productive),
+	        percent(picture, &picture->bandwidth_bound), percent(picture, &picture->latency_bound),
+	        percent(picture, &picture->other_stall));
+	if (picture->native.runs && picture->seconds.available && picture->predicted_seconds.available)
 		fprintf(output, "Predicted from them: %.3g s; measured: %.3g s (%+.0f %%).\n",
-		        picture->predicted_seconds.value, picture->native.seconds.value,
-		        100 * (picture->predicted_seconds.value / picture->native.seconds.value - 1));
+		        picture->predicted_seconds.value, picture->seconds.value,
+		        100 * (picture->predicted_seconds.value / picture->seconds.value - 1));
 }
 
 static void print_patterns(const struct fm_picture *picture, FILE *output, unsigned width, int verbose)
@@ -110,9 +119,123 @@ static void print_patterns(const struct fm_picture *picture, FILE *output, unsig
 		fprintf(output, "%u other patterns are absent (-v lists them).\n", absent);
 }
 
+/* Parts: one line each. */
+
+static struct fm_table *part_table(const struct fm_picture *picture, const char *first, bool region)
+{
+	struct fm_table *table = fm_table_create(region ? "lrrrrrrrrrw" : "lrrrrrrrw");
+
+	fm_table_cell(table, "%s", first);
+	if (region) {
+		fm_table_cell(table, "threads");
+		fm_table_cell(table, "times");
+		fm_table_cell(table, "s");
+	} else {
+		fm_table_cell(table, "useful work");
+	}
+	for (unsigned i = picture->level_count > 3 ? picture->level_count - 3 : 1; i < picture->level_count; i++)
+		fm_table_cell(table, "%s", picture->levels[i].name);
+	fm_table_cell(table, "prod.");
+	fm_table_cell(table, "bandw.");
+	fm_table_cell(table, "latency");
+	fm_table_cell(table, "patterns");
+	return table;
+}
+
+static void part_cells(struct fm_table *table, const struct fm_picture *picture)
+{
+	struct fm_finding findings[FM_FINDINGS_MAX];
+	unsigned count = fm_patterns_find(picture, findings);
+	char names[200] = "";
+	size_t used = 0;
+
+	for (unsigned i = picture->level_count > 3 ? picture->level_count - 3 : 1; i < picture->level_count; i++)
+		fm_table_cell(table, picture->levels[i].utilisation.available ? "%.0f %%" : "n/a",
+		              100 * picture->levels[i].utilisation.value);
+	for (unsigned i = 0; i < 3; i++) {
+		const struct fm_figure *cycles = i == 0   ? &picture->productive
+		                                 : i == 1 ? &picture->bandwidth_bound
+		                                          : &picture->latency_bound;
+
+		fm_table_cell(table, cycles->available && picture->active.value > 0 ? "%.0f %%" : "n/a",
+		              percent(picture, cycles));
+	}
+	for (unsigned i = 0; i < count && used < sizeof(names); i++)
+		if (findings[i].verdict == FM_VERDICT_PRESENT)
+			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
+			                         findings[i].name);
+	fm_table_cell(table, "%s", *names ? names : "-");
+}
+
+enum { ROWS_MAX = 16 };
+
+static void print_threads(const struct fm_picture *picture, const struct fm_picture_source *source, FILE *output,
+                          unsigned width)
+{
+	struct fm_picture *part = picture->threads > 1 ? malloc(sizeof(*part)) : NULL;
+	struct fm_table *table;
+	double useful = 0;
+
+	if (!part)
+		return;
+	table = part_table(picture, "Thread", false);
+	for (unsigned i = 0; i < picture->thread_count; i++)
+		useful += (double)picture->per_thread[i].useful;
+	for (unsigned i = 0; i < source->run->results->thread_count && i < ROWS_MAX; i++) {
+		double own = 0;
+
+		for (unsigned k = 0; k < picture->thread_count; k++)
+			own = picture->per_thread[k].thread == i ? (double)picture->per_thread[k].useful : own;
+		fm_picture_build(source, &(struct fm_part){.region = picture->part.region, .thread = (int)i}, part);
+		fm_table_cell(table, "%u", i);
+		fm_table_cell(table, "%.0f %%", useful > 0 ? 100 * own / useful : 0);
+		part_cells(table, part);
+	}
+	fputc('\n', output);
+	fm_table_print(table, output, 0, width);
+	fm_table_free(table);
+	if (source->run->results->thread_count > ROWS_MAX)
+		fprintf(output, "%u more threads (--json has them).\n", source->run->results->thread_count - ROWS_MAX);
+	free(part);
+}
+
+static void print_regions(const struct fm_picture *picture, const struct fm_picture_source *source, FILE *output,
+                          unsigned width)
+{
+	const struct fm_results *results = source->run->results;
+	struct fm_picture *part = results->region_count ? malloc(sizeof(*part)) : NULL;
+	struct fm_table *table;
+	unsigned rows = 0;
+
+	if (!part)
+		return;
+	table = part_table(picture, "Region", true);
+	for (unsigned i = 0; i < results->region_count && i < FM_RESULT_REGIONS_MAX; i++) {
+		char name[FM_RESULT_NAME];
+
+		if (!fm_region_is_first(results, i) ||
+		    (picture->part.region && strncmp(results->regions[i].name, picture->part.region, FM_RESULT_NAME)) ||
+		    rows++ >= ROWS_MAX)
+			continue;
+		snprintf(name, sizeof(name), "%.*s", FM_RESULT_NAME - 1, results->regions[i].name);
+		fm_picture_build(source, &(struct fm_part){.region = name, .thread = -1}, part);
+		fm_table_cell(table, "%s", name);
+		fm_table_cell(table, "%u", part->threads);
+		fm_table_cell(table, "%llu", (unsigned long long)part->instances);
+		fm_table_cell(table, part->seconds.available ? "%.3g" : "n/a", part->seconds.value);
+		part_cells(table, part);
+	}
+	fputc('\n', output);
+	fm_table_print(table, output, 0, width);
+	fm_table_free(table);
+	if (rows > ROWS_MAX)
+		fprintf(output, "%u more regions (--json has them).\n", rows - ROWS_MAX);
+	free(part);
+}
+
 static void print_where(const struct fm_picture *picture, const struct fm_stat *stat, FILE *output)
 {
-	unsigned last = picture->machine->cache_count - 1, shown = 0;
+	unsigned last = stat->machine->cache_count - 1, shown = 0;
 
 	for (size_t i = 0; i < stat->line_count && shown < 3; i++) {
 		const struct fm_stat_place *line = &stat->lines[i];
@@ -131,9 +254,14 @@ static void print_where(const struct fm_picture *picture, const struct fm_stat *
 		if (!strcmp(fm_sharing_kind(&stat->sharing[i]), "false") && stat->sharing[i].false_transfers >= 20) {
 			const struct fm_stat_sharing *sharing = &stat->sharing[i];
 
-			fprintf(output, "\nFalse sharing of the line at 0x%llx%s%s, %llu transfers for nothing:\n",
+			char often[48] = "";
+
+			if (picture->seconds.available && picture->seconds.value > 0)
+				snprintf(often, sizeof(often), " (%.2g a second at least)",
+				         (double)sharing->false_transfers / picture->seconds.value);
+			fprintf(output, "\nFalse sharing of the line at 0x%llx%s%s, %llu transfers for nothing%s:\n",
 			        (unsigned long long)sharing->line, *sharing->object ? ", in " : "", sharing->object,
-			        (unsigned long long)sharing->false_transfers);
+			        (unsigned long long)sharing->false_transfers, often);
 			for (unsigned k = 0; k < sharing->user_count; k++) {
 				const char *slash = strrchr(sharing->users[k].file, '/');
 
@@ -144,75 +272,14 @@ static void print_where(const struct fm_picture *picture, const struct fm_stat *
 		}
 }
 
-void fm_picture_print(const struct fm_picture *picture, const struct fm_stat *stat, FILE *output, unsigned width,
-                      int verbose)
+void fm_picture_print(const struct fm_picture *picture, const struct fm_picture_source *source,
+                      const struct fm_stat *stat, FILE *output, unsigned width, int verbose)
 {
 	print_time(picture, stat, output);
 	print_levels(picture, output, width);
 	print_cycles(picture, output);
 	print_patterns(picture, output, width, verbose);
+	print_regions(picture, source, output, width);
+	print_threads(picture, source, output, width);
 	print_where(picture, stat, output);
-}
-
-static void set_bytes(json_t *object, const char *name, double value)
-{
-	struct fm_figure figure = fm_figure_make(value, value, value, "B", FM_ORIGIN_simulated, "exact", 1);
-
-	fm_json_set_figure(object, name, &figure);
-}
-
-static void set_cycles(json_t *object, const char *name, double value)
-{
-	struct fm_figure figure = fm_figure_make(value, value, value, "cycles", FM_ORIGIN_simulated, "exact", 1);
-
-	fm_json_set_figure(object, name, &figure);
-}
-
-void fm_picture_to_json(const struct fm_picture *picture, json_t *root)
-{
-	json_t *levels = json_object_get(root, "levels"), *cycles = json_object_get(root, "cycles"),
-	       *array = json_array(), *native;
-	struct fm_finding findings[FM_FINDINGS_MAX];
-	unsigned count = fm_patterns_find(picture, findings);
-
-	for (unsigned i = 0; i < picture->level_count; i++) {
-		const struct fm_picture_level *level = &picture->levels[i];
-		json_t *entry = json_array_get(levels, i);
-
-		if (!entry) {
-			entry = json_pack("{s:s}", "name", level->name);
-			json_array_append_new(levels, entry);
-		}
-		set_bytes(entry, "read_bytes", level->read_bytes);
-		set_bytes(entry, "allocate_bytes", level->allocate_bytes);
-		set_bytes(entry, "write_bytes", level->write_bytes);
-		fm_json_set_figure(entry, "gbs", &level->gbs);
-		fm_json_set_figure(entry, "peak_gbs", &level->peak_gbs);
-		fm_json_set_figure(entry, "utilisation", &level->utilisation);
-	}
-	if (json_is_object(cycles)) {
-		set_cycles(cycles, "memory_bound", picture->memory_bound);
-		set_cycles(cycles, "bandwidth_bound", picture->bandwidth_bound);
-		set_cycles(cycles, "latency_bound", picture->latency_bound);
-		set_cycles(cycles, "other_stall", picture->other_stall);
-	}
-	fm_json_set_figure(root, "elapsed", &picture->seconds);
-	fm_json_set_figure(root, "predicted", &picture->predicted_seconds);
-	native = picture->native.runs ? json_pack("{s:i, s:f, s:i, s:b}", "runs", (int)picture->native.runs,
-	                                          "cpu_seconds", picture->native.cpu_seconds, "exit_status",
-	                                          picture->native.exit_status, "differs", picture->native.differs)
-	                              : json_null();
-	if (picture->native.differs)
-		json_object_set_new(native, "difference", json_string(picture->native.difference));
-	json_object_set_new(root, "native", native);
-	for (unsigned i = 0; i < count; i++) {
-		json_t *entry =
-		    json_pack("{s:s, s:s, s:s, s:f, s:s, s:s}", "name", findings[i].name, "group", findings[i].group,
-		              "verdict", fm_verdict_name(findings[i].verdict), "confidence", findings[i].confidence,
-		              "evidence", findings[i].evidence, "advice", findings[i].advice);
-
-		fm_json_set_figure(entry, "metric", &findings[i].metric);
-		json_array_append_new(array, entry);
-	}
-	json_object_set_new(root, "patterns", array);
 }

@@ -53,7 +53,22 @@ printf 'one\ntwo\n' >"$scratch/input"
 "$tool" stat --no-timing -o /dev/null -- wc -l <"$scratch/input" >"$scratch/counted" 2>/dev/null
 holds [ "$(cat "$scratch/counted")" = 2 ]
 expect 250 'by itself' "$tool" stat --no-timing -- sh -c 'exit 250'
-expect 2 'go with --machine' "$tool" stat --region somewhere -- true
+expect 2 'goes with --machine' "$tool" stat --window 1-2 -- true
+# regions: their own time, levels, cycles and patterns, per thread and together; other paths are found out by them
+phases="$build/tests/program_phases"
+expect 0 '' "$tool" stat --json -o "$scratch/regions.json" -- "$phases"
+holds "$source/tests/cli/schema" "$source/docs/schemas/stat.schema.json" "$scratch/regions.json"
+holds jq -e '[.regions[] | select(.name == "sum")] | length == 3 and (map(.thread) == [1, 2, null])' "$scratch/regions.json" >/dev/null
+holds jq -e '[.regions[] | select(.elapsed.origin == "measured" and (.patterns | length > 10) and .cycles.bandwidth_bound != null)] | length == 9' "$scratch/regions.json" >/dev/null
+holds jq -e '[.threads[] | select((.levels | map(.name)) == ["L1", "L2", "L3", "memory"] and (.patterns | length > 10))] | length == 3' "$scratch/regions.json" >/dev/null
+# 8 MiB streamed four times; the inner regions are in the outer one
+holds jq -e '.regions | map(select(.thread == null)) | map({(.name): (.levels[3].read_bytes.value / 1048576)}) | add | .sum > 30 and .sum < 34 and .small < 1 and .nested >= .sum' "$scratch/regions.json" >/dev/null
+holds jq -e '.regions | map(select(.thread == null)) | map({(.name): .elapsed.value}) | add | .nested >= .sum and .nested >= .small' "$scratch/regions.json" >/dev/null
+PHASES_MORE=1 "$tool" stat --no-timing -o "$scratch/more" -- "$phases" >/dev/null
+holds grep -q 'region small was passed 9 times by 3 threads by itself, 8 times by 2 in the engine' "$scratch/more"
+expect 0 '' "$tool" stat --json --region sum --instances 2-3 -o "$scratch/chosen.json" -- "$phases"
+holds jq -e '.levels[3].read_bytes.value / 1048576 | . > 15 and . < 17' "$scratch/chosen.json" >/dev/null
+holds jq -e '.native.differs | not' "$scratch/chosen.json" >/dev/null
 # a pipe can be read only once: no rates of what was not read
 seq 100000 | "$tool" stat --no-timing -o "$scratch/piped" -- wc -l >"$scratch/counted" 2>/dev/null
 holds [ "$(cat "$scratch/counted")" = 100000 ]

@@ -36,7 +36,8 @@ static struct fm_picture *picture_of(const char *path, const char *argument)
 	if (fm_engine_execute(&options, arguments, &run, &error))
 		fail_msg("%s", error.message);
 	assert_int_equal(run.exit_status, 0);
-	fm_picture_build(&machine, NULL, &run, NULL, picture);
+	fm_picture_build(&(struct fm_picture_source){.machine = &machine, .run = &run}, &(struct fm_part){.thread = -1},
+	                 picture);
 	fm_engine_run_free(&run);
 	return picture;
 }

@@ -72,6 +72,13 @@ void fm_regions_enter_core(struct fm_engine_thread *thread)
 		start_from_here(thread, &thread->open[i]);
 }
 
+/* Of the region that alone is counted, only some instances may be; counted from one, as people do. */
+static bool is_chosen(const char *name, uint64_t instance)
+{
+	return strcmp(name, fm_engine.region_only) != 0 ||
+	       (instance >= fm_engine.first_instance && instance <= fm_engine.last_instance);
+}
+
 void fm_region_begin(struct fm_engine_thread *thread, const char *name)
 {
 	struct fm_result_region *region = find_region(thread, name);
@@ -79,11 +86,8 @@ void fm_region_begin(struct fm_engine_thread *thread, const char *name)
 
 	if (!region || thread->open_count == FM_ENGINE_OPEN_MAX)
 		return;
-	if (!strcmp(name, fm_engine.region_only)) {
-		uint64_t instance = region->instances + 1; /* counted from one, as people do */
-
-		fm_engine_trace(thread, instance >= fm_engine.first_instance && instance <= fm_engine.last_instance);
-	}
+	if (!strcmp(name, fm_engine.region_only))
+		fm_engine_trace(thread, is_chosen(name, region->instances + 1));
 	fm_engine_settle(thread);
 	open = &thread->open[thread->open_count++];
 	open->region = region;
@@ -106,8 +110,10 @@ void fm_region_end(struct fm_engine_thread *thread, const char *name)
 	open = &thread->open[at - 1];
 	open->region->instances++;
 	open->region->depth--;
-	fm_work_add(&open->region->work, &thread->record->work);
-	fm_work_subtract(&open->region->work, &open->work);
+	if (is_chosen(name, open->region->instances)) {
+		fm_work_add(&open->region->work, &thread->record->work);
+		fm_work_subtract(&open->region->work, &open->work);
+	}
 	if (thread->core)
 		spend(thread, open);
 	thread->open_count = at - 1;
