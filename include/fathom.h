@@ -62,7 +62,8 @@ struct fathom_slot_ {
 struct fathom_thread_ {
 	uint32_t process, thread;
 	uint32_t open_count;
-	int32_t files[FATHOM_COUNTERS_MAX_]; /* of its counters, plus one */
+	int32_t files[FATHOM_COUNTERS_MAX_];   /* of its counters, plus one */
+	uint32_t member[FATHOM_COUNTERS_MAX_]; /* of its group; 0 leads it and is read for all */
 	uint64_t ids[FATHOM_COUNTERS_MAX_];
 	uint32_t slots[FATHOM_OPEN_MAX_];
 	struct fathom_reading_ open[FATHOM_OPEN_MAX_]; /* when they began */
@@ -167,6 +168,7 @@ static inline int fathom_is_ours_(const struct fathom_thread_ *self, uint32_t co
 void fathom_read_(const struct fathom_thread_ *self, struct fathom_reading_ *reading);
 __attribute__((weak, noinline)) void fathom_read_(const struct fathom_thread_ *self, struct fathom_reading_ *reading)
 {
+	uint64_t group[3 + FATHOM_COUNTERS_MAX_];
 	uint32_t i;
 #ifdef CLOCK_MONOTONIC
 	struct timespec now;
@@ -179,29 +181,45 @@ __attribute__((weak, noinline)) void fathom_read_(const struct fathom_thread_ *s
 	(void)syscall(SYS_clock_gettime, 1L, now);
 	reading->nanoseconds = (uint64_t)now[0] * 1000000000u + (uint64_t)now[1];
 #endif
-	for (i = 0; i < fathom_markers_->counter_count && i < FATHOM_COUNTERS_MAX_; i++)
-		if (!fathom_is_ours_(self, i) ||
-		    read(self->files[i] - 1, reading->counters[i], sizeof(reading->counters[i])) !=
-		        (ssize_t)sizeof(reading->counters[i]))
-			memset(reading->counters[i], 0, sizeof(reading->counters[i]));
+	for (i = 0; i < fathom_markers_->counter_count && i < FATHOM_COUNTERS_MAX_; i++) {
+		/* how many, ns enabled and running, then a value of each */
+		if (self->files[i] > 0 && !self->member[i]) {
+			memset(group, 0, sizeof(group));
+			if (!fathom_is_ours_(self, i) || read(self->files[i] - 1, group, sizeof(group)) < 0)
+				memset(group, 0, sizeof(group));
+		}
+		reading->counters[i][0] = self->files[i] > 0 ? group[3 + self->member[i]] : 0;
+		reading->counters[i][1] = self->files[i] > 0 ? group[1] : 0;
+		reading->counters[i][2] = self->files[i] > 0 ? group[2] : 0;
+	}
 }
 
-/* A place in the file for this thread, with its counters running. */
+/* A place in the file for this thread, with its counters running: as many in one group as the kernel takes. */
 struct fathom_thread_ *fathom_enter_(void);
 __attribute__((weak, noinline, cold)) struct fathom_thread_ *fathom_enter_(void)
 {
-	uint32_t index = __atomic_fetch_add(&fathom_markers_->thread_count, 1, __ATOMIC_RELAXED), i;
+	uint32_t index = __atomic_fetch_add(&fathom_markers_->thread_count, 1, __ATOMIC_RELAXED), members = 0, i;
 	struct fathom_thread_ *self;
+	long leader = -1, file;
 
 	if (index >= FATHOM_THREADS_MAX_)
 		return NULL;
 	self = &fathom_markers_->threads[index];
 	self->process = (uint32_t)getpid();
 	for (i = 0; i < fathom_markers_->counter_count && i < FATHOM_COUNTERS_MAX_; i++) {
-		self->files[i] =
-		    (int32_t)syscall(SYS_perf_event_open, fathom_markers_->counters[i], 0L, -1L, -1L, 8L) + 1;
-		if (self->files[i])
-			(void)syscall(SYS_ioctl, (long)self->files[i] - 1, 0x80082407L, &self->ids[i]);
+		const void *event = fathom_markers_->counters[i];
+
+		file = leader < 0 ? -1 : syscall(SYS_perf_event_open, event, 0L, -1L, leader, 8L);
+		if (file < 0) {
+			file = syscall(SYS_perf_event_open, event, 0L, -1L, -1L, 8L);
+			if (file < 0)
+				continue;
+			leader = file;
+			members = 0;
+		}
+		self->files[i] = (int32_t)file + 1;
+		self->member[i] = members++;
+		(void)syscall(SYS_ioctl, file, 0x80082407L, &self->ids[i]);
 	}
 	self->thread = (uint32_t)syscall(SYS_gettid);
 	return self;

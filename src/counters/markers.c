@@ -33,7 +33,7 @@ static void add_counter(struct fm_markers *markers, unsigned event)
 	if (markers->events[event].cpu >= 0 || file->counter_count == FATHOM_COUNTERS_MAX_)
 		return;
 	attributes.size = sizeof(attributes);
-	attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_GROUP;
 	probe = fm_call_open(&attributes, 0, -1, -1);
 	if (probe < 0 && (errno == EACCES || errno == EPERM) && !attributes.exclude_user) {
 		attributes.exclude_kernel = attributes.exclude_hv = 1;
@@ -130,10 +130,10 @@ static void take_counts(const struct fm_markers *markers, const struct fathom_sl
 		int counter = markers->counter_of[i];
 
 		if (counter < 0) {
-			marked->counts[i].figure = fm_figure_unavailable(
-			    markers->events[i].cpu >= 0
-			        ? "it is counted for CPUs, not for the thread that runs a region"
-			        : "a region has no counter for it");
+			marked->counts[i].figure =
+			    fm_figure_unavailable(markers->events[i].cpu >= 0
+			                              ? "it is counted for CPUs, not for the thread that runs a region"
+			                              : "a region has no counter for it");
 			continue;
 		}
 		marked->counts[i] = (struct fm_count){.value = slot->spent.counters[counter][0],
@@ -194,9 +194,8 @@ int fm_markers_read(const struct fm_markers *markers, struct fm_marked **ret_mar
 			continue;
 		}
 		marked[kept] = marked[i];
-		marked[kept].ordinal = kept && !strcmp(marked[kept - 1].name, marked[kept].name)
-		                           ? marked[kept - 1].ordinal + 1
-		                           : 0;
+		marked[kept].ordinal =
+		    kept && !strcmp(marked[kept - 1].name, marked[kept].name) ? marked[kept - 1].ordinal + 1 : 0;
 		kept++;
 	}
 	*ret_marked = marked;

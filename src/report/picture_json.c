@@ -114,8 +114,8 @@ static void add_regions(const struct fm_picture_source *source, struct fm_pictur
 		char name[FM_RESULT_NAME];
 
 		snprintf(name, sizeof(name), "%.*s", FM_RESULT_NAME - 1, results->regions[i].name);
-		fm_picture_build(
-		    source, &(struct fm_part){.region = name, .thread = (int)results->regions[i].thread}, part);
+		fm_picture_build(source, &(struct fm_part){.region = name, .thread = (int)results->regions[i].thread},
+		                 part);
 		if (entry)
 			fm_picture_to_json(part, entry);
 	}
@@ -146,19 +146,21 @@ void fm_picture_add_to_document(const struct fm_picture *picture, const struct f
 	add_native(&picture->native, root);
 	if (!part)
 		return;
-	json_array_foreach(threads, index, entry) {
+	json_array_foreach(threads, index, entry)
+	{
 		fm_picture_build(source, &(struct fm_part){.thread = (int)index}, part);
 		fm_picture_to_json(part, entry);
 	}
 	add_regions(source, part, json_object_get(root, "regions"));
-	json_array_foreach(sharing, index, entry) {
+	json_array_foreach(sharing, index, entry)
+	{
 		double transfers = json_number_value(json_object_get(entry, "transfers"));
 		struct fm_figure rate = picture->seconds;
 
 		if (rate.available && rate.low > 0)
-			rate = fm_figure_make(transfers / rate.value, transfers / rate.high, transfers / rate.low,
-			                      "1/s", rate.origin == FM_ORIGIN_measured ? FM_ORIGIN_combined : rate.origin,
-			                      "exact", rate.trials);
+			rate = fm_figure_make(
+			    transfers / rate.value, transfers / rate.high, transfers / rate.low, "1/s",
+			    rate.origin == FM_ORIGIN_measured ? FM_ORIGIN_combined : rate.origin, "exact", rate.trials);
 		fm_json_set_figure(entry, "transfers_per_second", &rate);
 	}
 	free(part);

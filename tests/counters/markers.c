@@ -108,8 +108,11 @@ static void closes_files(void)
 static const struct {
 	const char *name;
 	void (*run)(void);
-} acts[] = {{"threads", in_threads}, {"processes", in_processes},       {"many", too_many},
-            {"deep", too_deep},      {"closes files", closes_files}};
+} acts[] = {{"threads", in_threads},
+            {"processes", in_processes},
+            {"many", too_many},
+            {"deep", too_deep},
+            {"closes files", closes_files}};
 
 /* The tool's side. */
 
@@ -261,9 +264,12 @@ static void strange_files_are_left_alone(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(threads_are_told_apart),           cmocka_unit_test(counters_count_the_region),
-	    cmocka_unit_test(forked_processes_have_their_own),  cmocka_unit_test(what_has_no_room_is_counted),
-	    cmocka_unit_test(files_of_the_program_are_not_read), cmocka_unit_test(strange_files_are_left_alone),
+	    cmocka_unit_test(threads_are_told_apart),
+	    cmocka_unit_test(counters_count_the_region),
+	    cmocka_unit_test(forked_processes_have_their_own),
+	    cmocka_unit_test(what_has_no_room_is_counted),
+	    cmocka_unit_test(files_of_the_program_are_not_read),
+	    cmocka_unit_test(strange_files_are_left_alone),
 	};
 
 	for (size_t i = 0; argc > 1 && i < sizeof(acts) / sizeof(acts[0]); i++)
