@@ -214,13 +214,37 @@ void fm_sysfs_unit(const char *pmu, const char *event, double *ret_scale, char *
 		snprintf(ret_unit, size, "%.*s", (int)size - 1, text);
 }
 
-int fm_sysfs_first_cpu(const char *pmu)
+int fm_sysfs_type(const char *pmu)
 {
 	char text[TEXT];
 
-	if (read_text(pmu, "", "cpumask", text, sizeof(text)) || *text < '0' || *text > '9')
-		return -1;
-	return (int)strtol(text, NULL, 10);
+	return read_text(pmu, "", "type", text, sizeof(text)) ? -1 : (int)strtol(text, NULL, 10);
+}
+
+unsigned fm_sysfs_cpus(const char *pmu, int *ret_cpus, unsigned room)
+{
+	char text[TEXT];
+	unsigned count = 0;
+
+	if (read_text(pmu, "", "cpumask", text, sizeof(text)))
+		return 0;
+	for (char *at = text; *at >= '0' && *at <= '9' && count < room;) {
+		long first = strtol(at, &at, 10), last = first;
+
+		if (*at == '-')
+			last = strtol(at + 1, &at, 10);
+		for (; first <= last && count < room; first++)
+			ret_cpus[count++] = (int)first;
+		at += *at == ',';
+	}
+	return count;
+}
+
+int fm_sysfs_first_cpu(const char *pmu)
+{
+	int cpu;
+
+	return fm_sysfs_cpus(pmu, &cpu, 1) ? cpu : -1;
 }
 
 double fm_sysfs_turn_ms(const char *pmu)

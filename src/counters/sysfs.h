@@ -21,6 +21,12 @@ int fm_sysfs_encode(const char *pmu, const char *terms, struct perf_event_attr *
 /* Scale and unit of a named event; 1 and "" when it has none. */
 void fm_sysfs_unit(const char *pmu, const char *event, double *ret_scale, char *ret_unit, unsigned size);
 
+/* Its number, -1 when it is not there. */
+int fm_sysfs_type(const char *pmu);
+
+/* The CPUs of its mask: one of each socket. Returns how many; 0 when it has no mask. */
+unsigned fm_sysfs_cpus(const char *pmu, int *ret_cpus, unsigned room);
+
 /* The first CPU of the PMU's mask when its events are counted per CPU and not per task, else -1. */
 int fm_sysfs_first_cpu(const char *pmu);
 

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "json/figure.h"
@@ -56,8 +57,70 @@ static json_t *indicator_events(const struct fm_matrix *matrix, const struct fm_
 	return array;
 }
 
+/* What saturates nothing but is wanted all the same: what stores had to read first, instructions by kind. */
+static void add_quantity(const struct fm_validation *validation, json_t *array, const char *name, const char *unit,
+                         const char *quantity)
+{
+	const struct fm_matrix *matrix = validation->matrix;
+	int index = fm_quantity_find(&matrix->quantities, quantity);
+	struct fm_indicator indicator;
+	char formula[320];
+
+	if (index < 0)
+		return;
+	indicator = fm_indicator_best(matrix, validation->judgements, (unsigned)index, false);
+	if (!indicator.count)
+		return;
+	json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:s, s:o, s:i, s:f, s:f}", "name", name, "unit", unit,
+	                                       "scope", "core", "formula",
+	                                       fm_indicator_text(matrix, &indicator, formula, sizeof(formula)),
+	                                       "events", indicator_events(matrix, &indicator), "bytes",
+	                                       strcmp(unit, "transfers") ? 1 : (int)matrix->quantities.line_bytes,
+	                                       "error", indicator.error, "error_max", indicator.worst));
+}
+
+static void add_quantities(const struct fm_validation *validation, json_t *array)
+{
+	const struct fm_quantities *all = &validation->matrix->quantities;
+	char name[64], quantity[48];
+
+	for (unsigned cache = 1; cache < all->cache_count; cache++) {
+		snprintf(name, sizeof(name), "%s allocate", all->caches[cache]);
+		snprintf(quantity, sizeof(quantity), "%s.lines_in_ownership", all->caches[cache - 1]);
+		add_quantity(validation, array, name, "transfers", quantity);
+	}
+	add_quantity(validation, array, "memory allocate", "transfers", "memory.ownership");
+	add_quantity(validation, array, "instructions", "operations", "instructions");
+	add_quantity(validation, array, "stores", "operations", "stores");
+	add_quantity(validation, array, "flops", "operations", "flops");
+	add_quantity(validation, array, "vector calculations", "operations", "vector_calculations");
+}
+
+/* The events that the decomposition of cycles is made of, each by itself. */
+static void add_role(const struct fm_validation *validation, json_t *array, const char *name, const int *events,
+                     unsigned count)
+{
+	json_t *list = json_array();
+	char formula[320] = "";
+	size_t used = 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		if (events[i] < 0 || used >= sizeof(formula))
+			continue;
+		used += (size_t)snprintf(formula + used, sizeof(formula) - used, "%s%s", used ? " + " : "",
+		                         event_name(validation, events[i]));
+		json_array_append_new(
+		    list, json_pack("{s:s, s:f}", "name", event_name(validation, events[i]), "factor", 1.0));
+	}
+	if (used)
+		json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:s, s:O}", "name", name, "unit", "cycles",
+		                                       "scope", "core", "formula", formula, "events", list));
+	json_decref(list);
+}
+
 json_t *fm_metrics_to_json(const struct fm_validation *validation)
 {
+	const struct fm_stalls *stalls = &validation->stalls;
 	json_t *array = json_array();
 	struct fm_cycle_formula formulas[FM_CYCLE_FORMULAS];
 	unsigned cycles = fm_metrics_cycles(validation, formulas);
@@ -71,15 +134,24 @@ json_t *fm_metrics_to_json(const struct fm_validation *validation)
 		snprintf(name, sizeof(name), "%s %s", resource->name, resource->write ? "write" : "read");
 		json_array_append_new(
 		    array,
-		    json_pack("{s:s, s:s, s:s, s:s, s:o, s:i, s:f, s:f, s:f}", "name", name, "unit", "transfers",
+		    json_pack("{s:s, s:s, s:s, s:s, s:o, s:i, s:f, s:f, s:f, s:f}", "name", name, "unit", "transfers",
 		              "scope", resource->socket ? "socket" : "core", "formula",
 		              fm_indicator_text(validation->matrix, &resource->indicator, formula, sizeof(formula)),
 		              "events", indicator_events(validation->matrix, &resource->indicator), "bytes",
-		              (int)resource->transfer_bytes, "error", resource->indicator.error,
-		              "maximal_events_per_second", resource->maximal_events, "maximal_gbs",
-		              resource->bandwidth_gbs));
+		              (int)resource->transfer_bytes, "error", resource->indicator.error, "error_max",
+		              resource->indicator.worst, "maximal_events_per_second", resource->maximal_events,
+		              "maximal_gbs", resource->bandwidth_gbs));
 	}
-	for (unsigned i = 0; i < cycles; i++)
+	add_quantities(validation, array);
+	if (cycles) {
+		add_role(validation, array, "active", &stalls->active, 1);
+		add_role(validation, array, "stall", &stalls->total, 1);
+		add_role(validation, array, "loads pending", &stalls->loads, 1);
+		add_role(validation, array, "stores full", &stalls->stores, 1);
+		add_role(validation, array, "queues full", stalls->queues, stalls->queue_count);
+	}
+	/* the first two stand there already */
+	for (unsigned i = 2; i < cycles; i++)
 		json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:s}", "name", formulas[i].name, "unit",
 		                                       "cycles", "scope", "core", "formula", formulas[i].formula));
 	return array;

@@ -50,12 +50,12 @@ static double typical(const struct fm_matrix *matrix, unsigned quantity, bool so
 }
 
 /* Runs with next to nothing on both sides do not count. */
-static double error_of(const struct fm_matrix *matrix, unsigned quantity, bool socket,
-                       const struct fm_indicator *indicator)
+static void set_error(const struct fm_matrix *matrix, unsigned quantity, bool socket, struct fm_indicator *indicator)
 {
 	double sum = 0, usual = typical(matrix, quantity, socket);
 	unsigned runs = 0;
 
+	indicator->worst = 0;
 	for (unsigned r = 0; r < matrix->run_count; r++) {
 		double truth = truth_of(matrix, quantity, socket, r),
 		       estimate = fm_indicator_estimate(matrix, indicator, r);
@@ -64,9 +64,10 @@ static double error_of(const struct fm_matrix *matrix, unsigned quantity, bool s
 		if (!isfinite(truth) || !isfinite(estimate) || !(larger > 0.02 * usual))
 			continue;
 		sum += fabs(estimate - truth) / larger;
+		indicator->worst = fmax(indicator->worst, fabs(estimate - truth) / larger);
 		runs++;
 	}
-	return runs ? sum / runs : 1;
+	indicator->error = runs ? sum / runs : 1;
 }
 
 struct fm_indicator fm_indicator_fit(const struct fm_matrix *matrix, unsigned quantity, bool socket,
@@ -105,12 +106,12 @@ struct fm_indicator fm_indicator_fit(const struct fm_matrix *matrix, unsigned qu
 	/* what is one but for a little is one */
 	for (unsigned i = 0; i < count; i++)
 		indicator.coefficients[i] = fabs(coefficients[i] - 1) < 0.01 ? 1 : coefficients[i];
-	indicator.error = error_of(matrix, quantity, socket, &indicator);
+	set_error(matrix, quantity, socket, &indicator);
 	/* and a plain sum is better than one with odd factors that does no better */
 	plain = indicator;
 	for (unsigned i = 0; i < count; i++)
 		plain.coefficients[i] = 1;
-	plain.error = error_of(matrix, quantity, socket, &plain);
+	set_error(matrix, quantity, socket, &plain);
 	return plain.error <= indicator.error ? plain : indicator;
 }
 
