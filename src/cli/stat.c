@@ -7,8 +7,10 @@
 #include "base/text.h"
 #include "cli/chosen_machine.h"
 #include "cli/command.h"
+#include "cli/group_file.h"
 #include "cli/native.h"
 #include "cli/stat_events.h"
+#include "cli/stat_levels.h"
 #include "counters/group.h"
 #include "exact/engine.h"
 #include "exact/host.h"
@@ -30,7 +32,12 @@ enum {
 	KEY_TOP,
 	KEY_PER_THREAD,
 	KEY_NO_TIMING,
+	KEY_COUNTERS,
 };
+
+/* Where counts come from; --counters names one. */
+enum counters { COUNTERS_CHOOSE, COUNTERS_PERF, COUNTERS_EXACT, COUNTERS_SIMULATED };
+static const char *const counters_names[] = {"auto", "perf", "exact", "simulated"};
 
 static const struct argp_option options[] = {
     {"event", 'e', "LIST", 0,
@@ -41,10 +48,16 @@ static const struct argp_option options[] = {
      "A performance group in LIKWID's format, a file or FAMILY/NAME of ours: its events are counted, its metrics "
      "computed",
      0},
-    {"pid", 'p', "PID", 0, "With -e: count running processes, until they end, PROGRAM ends, or Ctrl-C", 0},
-    {"all", 'a', NULL, 0, "With -e: count everything on all CPUs", 0},
+    {"counters", KEY_COUNTERS, "NAME", 0,
+     "Where counts come from: perf (this machine's counters), exact (the engine), or with --machine simulated (what "
+     "that "
+     "machine's counters would say); default perf where its counters can tell, else exact",
+     0},
+    {"pid", 'p', "PID", 0, "Count running processes, until they end, PROGRAM ends, or Ctrl-C; needs counters", 0},
+    {"all", 'a', NULL, 0, "Count everything on all CPUs; needs counters", 0},
     {"per-thread", KEY_PER_THREAD, NULL, 0, "With -p: each thread by itself", 0},
-    {"interval", 'I', "MS", 0, "With -e: also every MS milliseconds", 0},
+    {"interval", 'I', "MS", 0, "Also every MS milliseconds: by counters of real time, by the engine of simulated time",
+     0},
     {"repeat", 'r', "N", 0, "Run PROGRAM N times by itself, medians with their intervals; with --machine: not", 0},
     {"machine", KEY_MACHINE, "NAME", 0,
      "The simulated machine: haswell-ep, xeon-e5-2670, icelake-sp, zen3, host (from the machine profile), or a file",
@@ -78,6 +91,7 @@ struct input {
 	const char *group_name;
 	struct fm_group group;
 	char group_events[4096];
+	enum counters counters;
 	bool combined; /* counts from the engine, time from the program by itself */
 	bool no_timing;
 	uint64_t top;
@@ -113,17 +127,24 @@ static int check(const struct input *input, struct fm_error *error)
 	if (!input->program && !request->process && !request->system_wide)
 		return fm_error_set(error, EINVAL,
 		                    "there is no program to run: fathom stat --machine haswell-ep -- ./program");
-	if ((request->process || request->system_wide || request->interval_ms) && !request->events)
-		return fm_error_set(error, EINVAL, "-p, -a and -I go with -e: name the events to count");
+	if (input->counters == COUNTERS_SIMULATED && !input->machine)
+		return fm_error_set(error, EINVAL, "--counters simulated goes with --machine");
+	if (input->counters == COUNTERS_PERF && input->machine)
+		return fm_error_set(error, EINVAL,
+		                    "a simulated machine has no counters of this one: no --counters perf");
+	if (input->counters == COUNTERS_EXACT && (request->process || request->system_wide))
+		return fm_error_set(error, EINVAL, "the exact engine runs a program from its beginning: no -p, -a");
 	if (request->process && request->system_wide)
 		return fm_error_set(error, EINVAL, "-p and -a exclude each other");
 	if (request->per_thread && !request->process)
 		return fm_error_set(error, EINVAL, "--per-thread goes with -p");
 	if (request->repeats > 1 && (!input->program || request->interval_ms || request->per_thread))
 		return fm_error_set(error, EINVAL, "-r repeats a program, without -I and --per-thread");
-	if (input->machine && (request->process || request->system_wide || request->interval_ms || request->repeats))
+	if (input->machine && (request->process || request->system_wide || request->repeats))
 		return fm_error_set(error, EINVAL,
-		                    "a simulated machine runs a program from its beginning, once: no -p, -a, -I, -r");
+		                    "a simulated machine runs a program from its beginning, once: no -p, -a, -r");
+	if (input->machine && request->interval_ms && (request->events || input->counters == COUNTERS_SIMULATED))
+		return fm_error_set(error, EINVAL, "a simulated machine has no time series of events: no -I");
 	if (!input->machine && !request->events && input->engine.window_end)
 		return fm_error_set(error, EINVAL, "the time of a window is not known: --window goes with --machine");
 	if (input->engine.last_instance && !input->engine.region)
@@ -131,26 +152,14 @@ static int check(const struct input *input, struct fm_error *error)
 	return 0;
 }
 
-/* A file, or one of ours beside the machines. */
 static int read_group(struct input *input, struct fm_error *error)
 {
-	char path[4096], folder[4096];
-	int r;
+	char path[4096];
 
-	snprintf(path, sizeof(path), "%s", input->group_name);
-	if (access(path, R_OK) && !fm_description_file("haswell-ep", "machine", folder, sizeof(folder))) {
-		char *slash = strrchr(folder, '/');
-
-		if (slash)
-			snprintf(path, sizeof(path), "%.*s/../groups/%s.txt", (int)(slash - folder), folder,
-			         input->group_name);
-	}
-	r = fm_group_read(path, &input->group, error);
-	if (r) {
-		if (r == -ENOENT)
-			fm_error_set(error, EINVAL,
-			             "there is no group \"%s\": neither a file nor one of ours (groups/)",
-			             input->group_name);
+	if (!fm_group_file(input->group_name, path, sizeof(path)))
+		return fm_error_set(error, EINVAL, "there is no group \"%s\": neither a file nor one of ours (groups/)",
+		                    input->group_name);
+	if (fm_group_read(path, &input->group, error)) {
 		error->code = EINVAL;
 		return -EINVAL;
 	}
@@ -158,6 +167,16 @@ static int read_group(struct input *input, struct fm_error *error)
 	input->request.events = input->group_events;
 	input->request.group = &input->group;
 	return 0;
+}
+
+static int parse_counters(const char *name, enum counters *ret_counters, struct fm_error *error)
+{
+	for (size_t i = 0; i < sizeof(counters_names) / sizeof(counters_names[0]); i++)
+		if (!strcmp(name, counters_names[i])) {
+			*ret_counters = (enum counters)i;
+			return 0;
+		}
+	return fm_error_set(error, EINVAL, "--counters is auto, perf, exact or simulated, not \"%s\"", name);
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -172,6 +191,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case KEY_NO_TIMING:
 		input->no_timing = true;
 		return 0;
+	case KEY_COUNTERS:
+		return parse_counters(argument, &input->counters, &error) ? fm_usage_error(&error) : 0;
 	case 'g':
 		input->group_name = argument;
 		return read_group(input, &error) ? fm_usage_error(&error) : 0;
@@ -310,6 +331,8 @@ static int run_in_engine(const struct input *input, struct fm_native *native, in
 static int print(const struct input *input, const struct fm_stat *stat, const struct fm_picture *picture,
                  const struct fm_picture_source *source)
 {
+	struct fm_exact_parts each = {.source = source, .region = input->engine.region};
+	const struct fm_picture_parts parts = fm_picture_exact_parts(&each);
 	/* what the program printed comes first */
 	FILE *output = fm_common_open(&input->common);
 
@@ -326,15 +349,36 @@ static int print(const struct input *input, const struct fm_stat *stat, const st
 	} else if (input->common.separator) {
 		fm_stat_print_separated(stat, output, input->common.separator);
 	} else if (input->combined && picture && input->common.verbosity < 2) {
-		fm_picture_print(picture, source, stat, output, 100, input->common.verbosity);
+		fm_picture_print(picture, &parts, stat, output, 100, input->common.verbosity);
 	} else {
 		fm_stat_print(stat, output, 100, (unsigned)input->top);
 		if (picture && picture->active.available) {
 			fputc('\n', output);
-			fm_picture_print(picture, source, stat, output, 100, input->common.verbosity);
+			fm_picture_print(picture, &parts, stat, output, 100, input->common.verbosity);
 		}
 	}
 	return fm_common_close(&input->common, output);
+}
+
+/* By this machine's counters, where they can tell. The exit code, or -1 when the engine has to. */
+static int count_levels(const struct input *input)
+{
+	const struct fm_stat_request *request = &input->request;
+	bool only_perf = input->counters == COUNTERS_PERF || request->process || request->system_wide;
+	struct fm_recipe *recipe;
+	struct fm_error error;
+	int code;
+
+	if (input->counters == COUNTERS_EXACT || (input->engine.region && !only_perf))
+		return -1;
+	if (fm_levels_recipe(request->system_wide, &recipe, &error)) {
+		if (error.code == ENOTSUP && !only_perf)
+			return -1;
+		return fm_report_error_of_run(&error);
+	}
+	code = fm_stat_levels(request, recipe);
+	fm_recipe_free(recipe);
+	return code;
 }
 
 static int run(const struct fm_command *command, int argc, char **argv)
@@ -357,6 +401,8 @@ static int run(const struct fm_command *command, int argc, char **argv)
 	input.request.program = input.program;
 	if (!input.machine && input.request.events)
 		return fm_stat_count(&input.request);
+	if (!input.machine && (code = count_levels(&input)) >= 0)
+		return code;
 	if (!input.machine) {
 		input.combined = true;
 		input.machine = "host";
@@ -372,6 +418,8 @@ static int run(const struct fm_command *command, int argc, char **argv)
 	}
 	if (input.request.group && !input.combined && fm_stat_check_group(&input.group, input.machine, &error))
 		return fm_report_error_of_run(&error);
+	/* what counters say of stalls needs cycles */
+	input.engine.timing |= input.counters == COUNTERS_SIMULATED && !input.no_timing;
 	if (input.engine.page_bytes)
 		machine.page_bytes = (unsigned)input.engine.page_bytes;
 	input.engine.machine = &machine;
@@ -404,7 +452,9 @@ static int run(const struct fm_command *command, int argc, char **argv)
 		if (picture)
 			fm_picture_build(&source, &(struct fm_part){.region = input.engine.region, .thread = -1},
 			                 picture);
-		failed = input.request.events ? fm_stat_count_simulated(&input.request, input.machine, &stat)
+		failed = input.counters == COUNTERS_SIMULATED && !input.request.events
+		             ? fm_stat_levels_simulated(&input.request, input.machine, &stat)
+		         : input.request.events ? fm_stat_count_simulated(&input.request, input.machine, &stat)
 		         : print(&input, &stat, picture, &source) ? 125
 		                                                  : 0;
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
-#include "cli/session.h"
+#include "cli/count_session.h"
 #include "json/figure.h"
 #include "report/group_text.h"
 #include "report/table.h"
@@ -17,16 +17,16 @@ struct output {
 	json_t *intervals;
 };
 
-static void report_interval(struct fm_session *session, double at)
+static void report_interval(struct fm_count_session *session, double at)
 {
 	const char *separator = session->request->common->separator;
 	struct output *output = session->context;
 
 	for (unsigned i = 0; i < session->part_count; i++) {
-		const struct fm_session_part *part = &session->parts[i];
+		const struct fm_counted_part *part = &session->parts[i];
 
 		for (unsigned k = 0; k < session->event_count; k++) {
-			struct fm_figure spent = fm_session_spent(session, i, k);
+			struct fm_figure spent = fm_count_session_spent(session, i, k);
 			char text[64];
 
 			if (session->request->common->json) {
@@ -56,7 +56,7 @@ static const char *grouped(char *buffer, size_t size, double value)
 }
 
 /* Marked regions, each thread that ran them by itself. */
-static void print_regions(const struct fm_session *session, FILE *output)
+static void print_regions(const struct fm_count_session *session, FILE *output)
 {
 	struct fm_table *table;
 
@@ -91,7 +91,7 @@ static void print_regions(const struct fm_session *session, FILE *output)
 		        (unsigned long long)session->marked_lost);
 }
 
-static void print_text(const struct fm_session *session, struct output *output)
+static void print_text(const struct fm_count_session *session, struct output *output)
 {
 	const struct fm_stat_request *request = session->request;
 	struct fm_table *table = fm_table_create(session->part_count > 1 ? "rrlll" : "rlll");
@@ -148,7 +148,7 @@ static void print_text(const struct fm_session *session, struct output *output)
 	print_regions(session, output->file);
 }
 
-static void print_separated(const struct fm_session *session, struct output *output)
+static void print_separated(const struct fm_count_session *session, struct output *output)
 {
 	const char *separator = session->request->common->separator;
 
@@ -173,7 +173,7 @@ static void print_separated(const struct fm_session *session, struct output *out
 }
 
 /* Of a session: the first part is the whole. */
-static void session_counts(const struct fm_session *session, double *ret_counts)
+static void session_counts(const struct fm_count_session *session, double *ret_counts)
 {
 	for (unsigned k = 0; k < session->event_count; k++)
 		ret_counts[k] = session->figures[k].available ? session->figures[k].value : NAN;
@@ -187,7 +187,7 @@ static json_t *event_json(const struct fm_event *event, const struct fm_figure *
 	return entry;
 }
 
-static json_t *regions_json(const struct fm_session *session)
+static json_t *regions_json(const struct fm_count_session *session)
 {
 	json_t *regions = json_array();
 
@@ -205,7 +205,7 @@ static json_t *regions_json(const struct fm_session *session)
 	return regions;
 }
 
-static void print_json(const struct fm_session *session, struct output *output)
+static void print_json(const struct fm_count_session *session, struct output *output)
 {
 	const struct fm_stat_request *request = session->request;
 	json_t *root = fm_json_document("stat"), *array = json_array();
@@ -248,7 +248,7 @@ static void print_json(const struct fm_session *session, struct output *output)
 
 int fm_stat_count(const struct fm_stat_request *request)
 {
-	struct fm_session *session = calloc(1, sizeof(*session));
+	struct fm_count_session *session = calloc(1, sizeof(*session));
 	struct output output = {0};
 	struct fm_error error;
 	int count, code;
@@ -258,14 +258,14 @@ int fm_stat_count(const struct fm_stat_request *request)
 	session->request = request;
 	count = fm_events_parse(request->events, session->events, FM_EVENTS_MAX, &error);
 	if (count < 0) {
-		code = fm_session_refuse(session, &error);
-		fm_session_free(session);
+		code = fm_count_session_refuse(session, &error);
+		fm_count_session_free(session);
 		return code;
 	}
 	session->event_count = (unsigned)count;
 	output.file = fm_common_open(request->common);
 	if (!output.file) {
-		fm_session_free(session);
+		fm_count_session_free(session);
 		return 125;
 	}
 	if (request->common->json && request->interval_ms)
@@ -275,8 +275,9 @@ int fm_stat_count(const struct fm_stat_request *request)
 	fflush(NULL);
 	fm_interrupt_install();
 	signal(SIGCHLD, SIG_DFL);
-	if (fm_session_run(session, &error)) {
-		code = error.code == ENOTSUP ? fm_session_refuse(session, &error) : fm_report_error_of_run(&error);
+	if (fm_count_session_run(session, &error)) {
+		code =
+		    error.code == ENOTSUP ? fm_count_session_refuse(session, &error) : fm_report_error_of_run(&error);
 		fm_common_close(request->common, output.file);
 	} else {
 		if (request->common->json)
@@ -294,6 +295,6 @@ int fm_stat_count(const struct fm_stat_request *request)
 		code = fm_common_close(request->common, output.file) ? 125 : session->exit_status;
 	}
 	json_decref(output.intervals);
-	fm_session_free(session);
+	fm_count_session_free(session);
 	return code;
 }

@@ -94,8 +94,10 @@ int fm_stat_count_simulated(const struct fm_stat_request *request, const char *m
 				        figure.available ? "" : figure.why);
 			} else {
 				fprintf(output, "  %20s  %s%s%s%s%s\n",
-				        figure.available ? fm_text_grouped(value, sizeof(value), (uint64_t)(figure.value + 0.5)) : "n/a", name,
-				        i ? "  " : "", thread, figure.available ? "" : "  ",
+				        figure.available
+				            ? fm_text_grouped(value, sizeof(value), (uint64_t)(figure.value + 0.5))
+				            : "n/a",
+				        name, i ? "  " : "", thread, figure.available ? "" : "  ",
 				        figure.available ? "" : figure.why);
 			}
 		}
@@ -112,8 +114,9 @@ int fm_stat_count_simulated(const struct fm_stat_request *request, const char *m
 	if (request->group && !common->json && !common->separator)
 		fm_group_print(request->group, values, seconds, stat->machine->frequency_ghz * 1e9, output);
 	if (common->json && request->group)
-		json_object_set_new(root, "metrics",
-		                    fm_group_to_json(request->group, values, seconds, stat->machine->frequency_ghz * 1e9));
+		json_object_set_new(
+		    root, "metrics",
+		    fm_group_to_json(request->group, values, seconds, stat->machine->frequency_ghz * 1e9));
 	if (common->json) {
 		json_object_set_new(root, "machine",
 		                    json_pack("{s:s, s:s, s:b}", "name", stat->machine->name, "title",

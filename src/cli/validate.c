@@ -317,33 +317,6 @@ static int measure(const struct input *input, const char *profile_path, struct f
 	return r;
 }
 
-/* The profile of the host, or one beside it for a simulated machine. The path is allocated. */
-static int profile_of(const struct input *input, char **ret_path, struct fm_error *error)
-{
-	char *host, *slash;
-	const char *name = input->machine ? strrchr(input->machine, '/') : NULL;
-	int r;
-
-	*ret_path = NULL;
-	if (input->profile) {
-		*ret_path = strdup(input->profile);
-		return *ret_path ? 0 : fm_error_set(error, ENOMEM, "out of memory");
-	}
-	r = fm_profile_default_path(&host, error);
-	if (r)
-		return r;
-	if (!input->machine || !strcmp(input->machine, "host")) {
-		*ret_path = host;
-		return 0;
-	}
-	name = name ? name + 1 : input->machine;
-	slash = strrchr(host, '/');
-	if (asprintf(ret_path, "%.*s/simulated-%s.json", (int)(slash - host), host, name) < 0)
-		*ret_path = NULL;
-	free(host);
-	return *ret_path ? 0 : fm_error_set(error, ENOMEM, "out of memory");
-}
-
 /* A file of the user's, never through a symbolic link. */
 static int write_file(const char *path, const struct fm_matrix *matrix, const struct fm_validation *validation)
 {
@@ -442,7 +415,9 @@ static int run(const struct fm_command *command, int argc, char **argv)
 	if (fm_isa_read_mask(&error))
 		return fm_report_error(&error);
 	/* without a home there is nothing to save in, which is no reason to judge nothing */
-	if (profile_of(&input, &path, &error) && error.code == ENOMEM)
+	if ((input.profile ? !(path = strdup(input.profile)) && fm_error_set(&error, ENOMEM, "out of memory")
+	                   : fm_chosen_profile_path(input.machine, &path, &error)) &&
+	    error.code == ENOMEM)
 		return fm_report_error(&error);
 	fm_interrupt_install();
 	fm_progress_begin(&progress, input.common.verbosity < 0);

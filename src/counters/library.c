@@ -51,6 +51,22 @@ int fm_library_resolve(const char *name, struct fm_event *event, struct fm_error
 	return 0;
 }
 
+bool fm_library_has_pmu(const char *name)
+{
+	pfm_pmu_t number;
+
+	if (!ready())
+		return false;
+	pfm_for_all_pmus(number)
+	{
+		pfm_pmu_info_t pmu = {.size = sizeof(pmu)};
+
+		if (pfm_get_pmu_info(number, &pmu) == PFM_SUCCESS && pmu.is_present && !strcmp(pmu.name, name))
+			return true;
+	}
+	return false;
+}
+
 /* The event alone, or each of its parts when it has such. */
 static bool each_part(const pfm_pmu_info_t *pmu, const pfm_event_info_t *found,
                       bool (*callback)(const struct fm_library_event *event, void *context), void *context)
@@ -113,6 +129,12 @@ int fm_library_resolve(const char *name, struct fm_event *event, struct fm_error
 {
 	(void)name, (void)event, (void)error;
 	return -ENOENT;
+}
+
+bool fm_library_has_pmu(const char *pmu)
+{
+	(void)pmu;
+	return false;
 }
 
 void fm_library_each(const char *only, bool (*callback)(const struct fm_library_event *event, void *context),

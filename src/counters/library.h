@@ -16,6 +16,9 @@ struct fm_library_event {
 /* -ENOENT when it does not know the name. */
 int fm_library_resolve(const char *name, struct fm_event *event, struct fm_error *error);
 
+/* Is that PMU the one of this machine? */
+bool fm_library_has_pmu(const char *pmu);
+
 /* Every event of the PMUs of this machine, or of the PMU given; a callback that returns false ends it. */
 void fm_library_each(const char *pmu, bool (*callback)(const struct fm_library_event *event, void *context),
                      void *context);

@@ -36,10 +36,10 @@ static struct fm_figure combine(const struct fm_figure *a, const struct fm_figur
 
 	if (!a->available || !b->available)
 		return *a;
-	return fm_figure_make(
-	    value, value - hypot(a->value - a->low, sign > 0 ? b->value - b->low : b->high - b->value),
-	    value + hypot(a->high - a->value, sign > 0 ? b->high - b->value : b->value - b->low), a->unit, a->origin,
-	    a->backend, a->trials);
+	return fm_figure_make(value,
+	                      value - hypot(a->value - a->low, sign > 0 ? b->value - b->low : b->high - b->value),
+	                      value + hypot(a->high - a->value, sign > 0 ? b->high - b->value : b->value - b->low),
+	                      a->unit, a->origin, a->backend, a->trials);
 }
 
 static struct fm_figure rate(const struct fm_figure *bytes, const struct fm_figure *seconds)
@@ -97,14 +97,15 @@ static void name_levels(const struct fm_counted *counted, struct fm_picture *pic
 {
 	static const char *const usual[] = {"L1", "L2", "L3", "memory"};
 
-	picture->level_count = counted->machine                                     ? counted->machine->cache_count + 1
+	picture->level_count = counted->machine                                    ? counted->machine->cache_count + 1
 	                       : counted->profile && counted->profile->level_count ? counted->profile->level_count
-	                                                                            : 4;
+	                                                                           : 4;
 	if (picture->level_count > FM_PICTURE_LEVELS)
 		picture->level_count = FM_PICTURE_LEVELS;
 	for (unsigned i = 0; i < picture->level_count; i++)
 		snprintf(picture->levels[i].name, sizeof(picture->levels[i].name), "%s",
-		         counted->machine ? i < counted->machine->cache_count ? counted->machine->caches[i].name : "memory"
+		         counted->machine
+		             ? i < counted->machine->cache_count ? counted->machine->caches[i].name : "memory"
 		         : counted->profile && counted->profile->level_count ? counted->profile->levels[i].name
 		                                                             : usual[i]);
 }
@@ -123,9 +124,9 @@ static double latency_of(const struct fm_counted *counted, const struct fm_pictu
 
 static double gigahertz(const struct fm_counted *counted)
 {
-	return counted->machine                                                     ? counted->machine->frequency_ghz
+	return counted->machine                                                ? counted->machine->frequency_ghz
 	       : counted->profile && counted->profile->frequency_ghz.available ? counted->profile->frequency_ghz.value
-	                                                                            : 0;
+	                                                                       : 0;
 }
 
 /* The cycles that moving what was moved takes at least, at the level where it takes longest. */
@@ -159,14 +160,17 @@ static void fill_cycles(const struct fm_counted *counted, struct fm_picture *pic
 	                 stores = value_of(counted, FM_RECIPE_stores_full, NULL, "cycles"),
 	                 queues = value_of(counted, FM_RECIPE_queues_full, NULL, "cycles"),
 	                 lines = picture->level_count > 1 ? picture->levels[1].read_bytes : active;
-	struct fm_stall_events events = {.active = active.value, .no_execute = stall.value, .load_pending = loads.value};
+	struct fm_stall_events events = {
+	    .active = active.value, .no_execute = stall.value, .load_pending = loads.value};
 	struct fm_decomposition parts;
 
 	picture->active = active;
 	picture->stall = stall;
 	if (!active.available || !stall.available || !loads.available) {
 		picture->productive = picture->memory_bound = picture->bandwidth_bound = picture->latency_bound =
-		    picture->other_stall = !active.available ? active : !stall.available ? stall : loads;
+		    picture->other_stall = !active.available  ? active
+		                           : !stall.available ? stall
+		                                              : loads;
 		return;
 	}
 	events.stores_full = stores.available ? stores.value : 0;
@@ -191,7 +195,8 @@ static void divide_latency(const struct fm_counted *counted, struct fm_picture *
 
 	for (unsigned i = 1; i < picture->level_count; i++) {
 		const struct fm_figure *here = &picture->levels[i].read_bytes,
-		                       *below = i + 1 < picture->level_count ? &picture->levels[i + 1].read_bytes : NULL;
+		                       *below =
+		                           i + 1 < picture->level_count ? &picture->levels[i + 1].read_bytes : NULL;
 		double served = here->available ? here->value - (below && below->available ? below->value : 0) : 0;
 
 		weights[i] = fmax(served, 0) * latency_of(counted, picture, i);
@@ -207,8 +212,8 @@ static void divide_latency(const struct fm_counted *counted, struct fm_picture *
 			    fm_figure_make(total * own, total * own / (2 - own), total * 2 * own / (1 + own), "",
 			                   FM_ORIGIN_modelled, picture->latency_bound.backend, 1);
 		else if (i)
-			picture->levels[i].latency_share = fm_figure_make(
-			    total / 2, 0, total, "", FM_ORIGIN_modelled, picture->latency_bound.backend, 1);
+			picture->levels[i].latency_share = fm_figure_make(total / 2, 0, total, "", FM_ORIGIN_modelled,
+			                                                  picture->latency_bound.backend, 1);
 	}
 }
 
@@ -240,7 +245,8 @@ static void fill_signs(const struct fm_counted *counted, struct fm_picture *pict
 	                 instructions = value_of(counted, FM_RECIPE_instructions, NULL, "instructions"),
 	                 flops = value_of(counted, FM_RECIPE_flops, NULL, "operations"),
 	                 wide = value_of(counted, FM_RECIPE_vector_calculations, NULL, "instructions");
-	struct fm_figure exact = fm_figure_unavailable("counters do not tell; the exact engine does (--counters exact)");
+	struct fm_figure exact =
+	    fm_figure_unavailable("counters do not tell; the exact engine does (--counters exact)");
 
 	picture->unused = picture->foreseen = picture->false_sharing = exact;
 	/* of a socket's controllers, reads include those of other sockets */
@@ -306,8 +312,8 @@ void fm_picture_add_thread(struct fm_picture *picture, const struct fm_recipe *r
 		return;
 	for (unsigned i = 0; i < 4; i++) {
 		const struct fm_recipe_item *item = fm_recipe_find(recipe, wanted[i], NULL);
-		struct fm_figure figure = item ? fm_recipe_value(recipe, item, counts, NAN, NAN, "")
-		                               : fm_figure_unavailable("%s", "");
+		struct fm_figure figure =
+		    item ? fm_recipe_value(recipe, item, counts, NAN, NAN, "") : fm_figure_unavailable("%s", "");
 
 		values[i] = figure.available ? fmax(figure.value, 0) : 0;
 	}
@@ -326,7 +332,7 @@ void fm_picture_add_thread(struct fm_picture *picture, const struct fm_recipe *r
 			stores += (double)picture->per_thread[i].stores;
 		}
 		for (unsigned i = 0; i < picture->thread_count; i++)
-			picture->per_thread[i].useful = 2 * flops > stores ? picture->per_thread[i].flops
-			                                                   : picture->per_thread[i].stores;
+			picture->per_thread[i].useful =
+			    2 * flops > stores ? picture->per_thread[i].flops : picture->per_thread[i].stores;
 	}
 }

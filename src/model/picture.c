@@ -77,14 +77,6 @@ struct fm_figure fm_picture_share(const struct fm_figure *part, const struct fm_
 	                      "", part->origin, part->backend, part->trials);
 }
 
-/* What the part did, before it is put into words. */
-struct sums {
-	struct fm_core_counts counts;
-	struct fm_timing_counts timing;
-	struct fm_work work;
-	double longest; /* cycles of the thread that took most */
-};
-
 static struct fm_figure simulated(double value, const char *unit)
 {
 	return fm_figure_make(value, value, value, unit, FM_ORIGIN_simulated, "exact", 1);
@@ -207,7 +199,7 @@ static void without_cycles(struct fm_picture *picture)
 /* How much of the lines that came into the first cache was used: bytes accessed over bytes brought; reuse makes it more
    than one. Of the lines that were wanted from below the second, those that a prefetcher had brought. Arithmetic: a
    program that hardly computes is not composed badly. */
-static void fill_signs(const struct fm_machine_description *machine, const struct sums *sums,
+static void fill_signs(const struct fm_machine_description *machine, const struct fm_part_sums *sums,
                        struct fm_picture *picture)
 {
 	const struct fm_core_counts *counts = &sums->counts;
@@ -251,54 +243,28 @@ static void fill_false_sharing(const struct fm_results *results, struct fm_pictu
 		picture->false_sharing = simulated(fmin(1, (double)most / (double)results->turns), "");
 }
 
-static void add(struct fm_picture *picture, struct sums *sums, unsigned number, const struct fm_core_counts *counts,
-                const struct fm_timing_counts *timing, const struct fm_work *work)
-{
-	uint64_t *totals = (uint64_t *)&sums->timing;
-	struct fm_picture_thread *thread;
+struct building {
+	struct fm_picture *picture;
+	struct fm_part_sums sums;
+};
 
-	fm_core_counts_add(&sums->counts, counts);
-	for (size_t k = 0; k < sizeof(*timing) / sizeof(uint64_t); k++)
-		totals[k] += ((const uint64_t *)timing)[k];
-	fm_work_add(&sums->work, work);
-	sums->longest = fmax(sums->longest, (double)timing->cycles);
+static void add(void *context, const struct fm_part_entry *entry)
+{
+	struct building *building = context;
+	struct fm_picture *picture = building->picture;
+
+	fm_part_add(&building->sums, entry);
 	if (picture->thread_count == FM_RESULT_THREADS_MAX)
 		return;
-	thread = &picture->per_thread[picture->thread_count++];
-	*thread = (struct fm_picture_thread){.thread = number,
-	                                     .instructions = work->instructions,
-	                                     .flops = work->flops,
-	                                     .stores = counts->stores,
-	                                     .cycles = (double)timing->cycles};
+	picture->per_thread[picture->thread_count++] =
+	    (struct fm_picture_thread){.thread = entry->thread,
+	                               .instructions = entry->work->instructions,
+	                               .flops = entry->work->flops,
+	                               .stores = entry->counts.stores,
+	                               .cycles = (double)entry->timing.cycles};
 }
 
-static void add_threads(struct fm_picture *picture, struct sums *sums, const struct fm_results *results)
-{
-	for (unsigned i = 0; i < results->thread_count; i++) {
-		struct fm_core_counts counts;
-		struct fm_timing_counts timing;
-
-		if (picture->part.thread >= 0 && picture->part.thread != (int)i)
-			continue;
-		fm_result_thread_counts(results, i, &counts, &timing);
-		add(picture, sums, i, &counts, &timing, &results->threads[i].work);
-	}
-}
-
-static void add_regions(struct fm_picture *picture, struct sums *sums, const struct fm_results *results)
-{
-	for (unsigned i = 0; i < results->region_count && i < FM_RESULT_REGIONS_MAX; i++) {
-		const struct fm_result_region *region = &results->regions[i];
-
-		if (strncmp(region->name, picture->part.region, sizeof(region->name)) ||
-		    (picture->part.thread >= 0 && picture->part.thread != (int)region->thread))
-			continue;
-		picture->instances += region->instances;
-		add(picture, sums, region->thread, &region->counts, &region->timing, &region->work);
-	}
-}
-
-static void count_threads(struct fm_picture *picture, const struct sums *sums)
+static void count_threads(struct fm_picture *picture, const struct fm_part_sums *sums)
 {
 	uint64_t most = 0;
 
@@ -354,21 +320,17 @@ void fm_picture_build(const struct fm_picture_source *source, const struct fm_pa
 	const struct fm_machine_description *machine = source->machine;
 	const struct fm_native *native = source->native;
 	struct fm_picture *picture = ret_picture;
-	struct sums sums = {0};
+	struct building building = {.picture = picture};
+	const struct fm_part_sums *sums = &building.sums;
 
 	memset(picture, 0, sizeof(*picture));
 	picture->machine = machine->name;
 	picture->part = *part;
-	if (part->region) {
-		add_regions(picture, &sums, source->run->results);
-	} else {
-		add_threads(picture, &sums, source->run->results);
-		for (unsigned i = 0; i < source->run->forked_count && part->thread < 0; i++)
-			add_threads(picture, &sums, source->run->forked[i]);
-	}
-	count_threads(picture, &sums);
-	picture->predicted_seconds = sums.longest > 0 ? simulated(sums.longest / machine->frequency_ghz * 1e-9, "s")
-	                                              : fm_figure_unavailable("there was no core timing");
+	fm_part_each(source->run, part, add, &building);
+	picture->instances = sums->instances;
+	count_threads(picture, sums);
+	picture->predicted_seconds = sums->longest > 0 ? simulated(sums->longest / machine->frequency_ghz * 1e-9, "s")
+	                                               : fm_figure_unavailable("there was no core timing");
 	if (native)
 		picture->native = *native;
 	picture->seconds =
@@ -379,19 +341,19 @@ void fm_picture_build(const struct fm_picture_source *source, const struct fm_pa
 
 		snprintf(level->name, sizeof(level->name), "%s",
 		         i < machine->cache_count ? machine->caches[i].name : "memory");
-		fill_traffic(machine, &sums.counts, i, level);
+		fill_traffic(machine, &sums->counts, i, level);
 		level->gbs = rate(level->read_bytes.value + level->allocate_bytes.value + level->write_bytes.value,
 		                  &picture->seconds);
 		level->peak_gbs = fm_picture_peak(machine, source->profile, i, picture->threads);
 		level->utilisation = fm_picture_share(&level->gbs, &level->peak_gbs);
 	}
-	if (sums.timing.cycles) {
-		fill_cycles(&sums.timing, picture);
-		fill_waiting(machine, &sums.timing, picture);
+	if (sums->timing.cycles) {
+		fill_cycles(&sums->timing, picture);
+		fill_waiting(machine, &sums->timing, picture);
 	} else {
 		without_cycles(picture);
 	}
-	fill_signs(machine, &sums, picture);
+	fill_signs(machine, sums, picture);
 	fill_false_sharing(source->run->results, picture);
 }
 

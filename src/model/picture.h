@@ -7,6 +7,7 @@
 #include "base/figure.h"
 #include "exact/engine.h"
 #include "machine/machine.h"
+#include "model/part.h"
 
 /* A marked region as one thread ran it in native runs. */
 struct fm_native_region {
@@ -57,12 +58,6 @@ struct fm_picture_thread {
 };
 
 enum { FM_PICTURE_LEVELS = FM_SIMULATED_CACHES_MAX + 1 };
-
-/* What of the program is meant. */
-struct fm_part {
-	const char *region; /* NULL: everything */
-	int thread;         /* -1: all */
-};
 
 struct fm_picture {
 	const char *machine; /* its name */

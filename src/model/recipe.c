@@ -107,9 +107,8 @@ static int read_vendor(struct fm_recipe *recipe, const char *path, struct fm_rec
 			return fm_error_set(error, EBADMSG, "%s: \"%s\" is no formula", path,
 			                    group->metrics[i].formula);
 		for (unsigned k = 0; k < group->event_count; k++)
-			item->socket |=
-			    mentioned.events[k] &&
-			    (strstr(group->events[k].name, "UNC_") || !strncmp(group->events[k].name, "uncore_", 7));
+			item->socket |= mentioned.events[k] && (strstr(group->events[k].name, "UNC_") ||
+			                                        !strncmp(group->events[k].name, "uncore_", 7));
 		++*count;
 	}
 	return r;
@@ -135,7 +134,8 @@ static bool write_formula(struct fm_group *group, const json_t *events, double b
 	size_t index, used = 0;
 	json_t *entry;
 
-	json_array_foreach(events, index, entry) {
+	json_array_foreach(events, index, entry)
+	{
 		const char *name = json_string_value(json_object_get(entry, "name"));
 		const json_t *factor = json_object_get(entry, "factor");
 		int counter = name && strlen(name) < sizeof(group->events[0].name) ? counter_for(group, name) : -1;
@@ -155,7 +155,8 @@ static void read_validated(struct fm_recipe *recipe, const json_t *metrics, stru
 	size_t index;
 	json_t *entry;
 
-	json_array_foreach(metrics, index, entry) {
+	json_array_foreach(metrics, index, entry)
+	{
 		const char *name = json_string_value(json_object_get(entry, "name")),
 		           *scope = json_string_value(json_object_get(entry, "scope"));
 		const json_t *bytes = json_object_get(entry, "bytes"), *error = json_object_get(entry, "error_max");
@@ -170,10 +171,9 @@ static void read_validated(struct fm_recipe *recipe, const json_t *metrics, stru
 		item->error = json_is_number(error) ? fabs(json_number_value(error)) : NAN;
 		item->peak_gbs = json_number_value(json_object_get(entry, "maximal_gbs"));
 		item->metric = group->metric_count;
-		if (!parse_name(name, item) ||
-		    !write_formula(group, json_object_get(entry, "events"),
-		                   json_is_number(bytes) ? json_number_value(bytes) : 1, metric->formula,
-		                   sizeof(metric->formula)))
+		if (!parse_name(name, item) || !write_formula(group, json_object_get(entry, "events"),
+		                                              json_is_number(bytes) ? json_number_value(bytes) : 1,
+		                                              metric->formula, sizeof(metric->formula)))
 			continue;
 		snprintf(metric->name, sizeof(metric->name), "%s", name);
 		group->metric_count++;
@@ -332,15 +332,14 @@ const char *fm_recipe_describe(const struct fm_recipe *recipe, const struct fm_r
 	const struct fm_group *group = &recipe->groups[item->validated];
 	const char *at = group->metrics[item->metric].formula;
 	size_t used = item->validated
-	                  ? (size_t)snprintf(text, size, isfinite(item->error) ? "validated, at most %.2g %% off: "
-	                                                    : "validated: ",
+	                  ? (size_t)snprintf(text, size,
+	                                     isfinite(item->error) ? "validated, at most %.2g %% off: " : "validated: ",
 	                                     100 * item->error)
 	                  : (size_t)snprintf(text, size, "the vendor's formula: ");
 
 	/* counters by the names of their events */
 	while (*at && used < size) {
-		size_t length =
-		    strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
+		size_t length = strspn(at, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.");
 		const char *name = NULL;
 
 		for (unsigned i = 0; i < group->event_count; i++)

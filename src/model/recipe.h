@@ -56,7 +56,8 @@ const struct fm_recipe_item *fm_recipe_find(const struct fm_recipe *recipe, enum
                                             const char *level);
 
 /* From the counts of the events, in their order. The interval holds what the counts' intervals make of it, and how far
-   off a validated formula was at worst. `seconds` and `hertz` are for formulas that want them, NAN when they are not known. */
+   off a validated formula was at worst. `seconds` and `hertz` are for formulas that want them, NAN when they are not
+   known. */
 struct fm_figure fm_recipe_value(const struct fm_recipe *recipe, const struct fm_recipe_item *item,
                                  const struct fm_figure *counts, double seconds, double hertz, const char *unit);
 

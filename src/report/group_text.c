@@ -4,8 +4,7 @@
 
 #include "report/table.h"
 
-void fm_group_print(const struct fm_group *group, const double *counts, double seconds, double frequency,
-                          FILE *output)
+void fm_group_print(const struct fm_group *group, const double *counts, double seconds, double frequency, FILE *output)
 {
 	struct fm_table *table = fm_table_create("rll");
 

@@ -4,14 +4,6 @@
 #include "json/figure.h"
 #include "report/picture_text.h"
 
-bool fm_region_is_first(const struct fm_results *results, unsigned region)
-{
-	for (unsigned i = 0; i < region; i++)
-		if (!strncmp(results->regions[i].name, results->regions[region].name, FM_RESULT_NAME))
-			return false;
-	return true;
-}
-
 static json_t *member(json_t *object, const char *name, json_t *(*make)(void))
 {
 	json_t *found = json_object_get(object, name);
@@ -105,9 +97,20 @@ static void add_native(const struct fm_native *native, json_t *root)
 	json_object_set_new(root, "native", object);
 }
 
+static json_t *region_entry(const struct fm_picture *part)
+{
+	json_t *entry = json_pack("{s:s, s:n, s:i, s:I}", "name", part->part.region, "thread", "threads",
+	                          (int)part->threads, "instances", (json_int_t)part->instances);
+
+	fm_picture_to_json(part, entry);
+	return entry;
+}
+
 static void add_regions(const struct fm_picture_source *source, struct fm_picture *part, json_t *regions)
 {
 	const struct fm_results *results = source->run->results;
+	struct fm_exact_parts all = {.source = source};
+	struct fm_picture_parts parts = fm_picture_exact_parts(&all);
 
 	for (unsigned i = 0; i < results->region_count && i < FM_RESULT_REGIONS_MAX; i++) {
 		json_t *entry = json_array_get(regions, i);
@@ -119,21 +122,9 @@ static void add_regions(const struct fm_picture_source *source, struct fm_pictur
 		if (entry)
 			fm_picture_to_json(part, entry);
 	}
-	for (unsigned i = 0; i < results->region_count && i < FM_RESULT_REGIONS_MAX; i++) {
-		char name[FM_RESULT_NAME];
-		json_t *entry;
-
-		if (!fm_region_is_first(results, i))
-			continue;
-		snprintf(name, sizeof(name), "%.*s", FM_RESULT_NAME - 1, results->regions[i].name);
-		fm_picture_build(source, &(struct fm_part){.region = name, .thread = -1}, part);
-		if (part->thread_count < 2)
-			continue;
-		entry = json_pack("{s:s, s:n, s:i, s:I}", "name", name, "thread", "threads", (int)part->thread_count,
-		                  "instances", (json_int_t)part->instances);
-		fm_picture_to_json(part, entry);
-		json_array_append_new(regions, entry);
-	}
+	for (unsigned i = 0; parts.region(parts.context, i, part); i++)
+		if (part->thread_count > 1)
+			json_array_append_new(regions, region_entry(part));
 }
 
 void fm_picture_add_to_document(const struct fm_picture *picture, const struct fm_picture_source *source, json_t *root)
@@ -163,5 +154,23 @@ void fm_picture_add_to_document(const struct fm_picture *picture, const struct f
 			    rate.origin == FM_ORIGIN_measured ? FM_ORIGIN_combined : rate.origin, "exact", rate.trials);
 		fm_json_set_figure(entry, "transfers_per_second", &rate);
 	}
+	free(part);
+}
+
+void fm_picture_add_parts(const struct fm_picture_parts *parts, json_t *root)
+{
+	struct fm_picture *part = malloc(sizeof(*part));
+	json_t *threads = json_array(), *regions = json_array();
+
+	for (unsigned i = 0; part && parts->thread(parts->context, i, part); i++) {
+		json_t *entry = json_pack("{s:i}", "thread", part->part.thread);
+
+		fm_picture_to_json(part, entry);
+		json_array_append_new(threads, entry);
+	}
+	for (unsigned i = 0; part && parts->region(parts->context, i, part); i++)
+		json_array_append_new(regions, region_entry(part));
+	json_object_set_new(root, "threads", threads);
+	json_object_set_new(root, "regions", regions);
 	free(part);
 }

@@ -169,64 +169,64 @@ static void part_cells(struct fm_table *table, const struct fm_picture *picture)
 
 enum { ROWS_MAX = 16 };
 
-static void print_threads(const struct fm_picture *picture, const struct fm_picture_source *source, FILE *output,
+static void print_threads(const struct fm_picture *picture, const struct fm_picture_parts *parts, FILE *output,
                           unsigned width)
 {
 	struct fm_picture *part = picture->threads > 1 ? malloc(sizeof(*part)) : NULL;
 	struct fm_table *table;
 	double useful = 0;
+	unsigned rows = 0;
 
 	if (!part)
 		return;
 	table = part_table(picture, "Thread", false);
 	for (unsigned i = 0; i < picture->thread_count; i++)
 		useful += (double)picture->per_thread[i].useful;
-	for (unsigned i = 0; i < source->run->results->thread_count && i < ROWS_MAX; i++) {
+	for (; parts->thread(parts->context, rows, part); rows++) {
 		double own = 0;
 
+		if (rows >= ROWS_MAX)
+			continue;
 		for (unsigned k = 0; k < picture->thread_count; k++)
-			own = picture->per_thread[k].thread == i ? (double)picture->per_thread[k].useful : own;
-		fm_picture_build(source, &(struct fm_part){.region = picture->part.region, .thread = (int)i}, part);
-		fm_table_cell(table, "%u", i);
-		fm_table_cell(table, "%.0f %%", useful > 0 ? 100 * own / useful : 0);
+			if ((int)picture->per_thread[k].thread == part->part.thread)
+				own = (double)picture->per_thread[k].useful;
+		fm_table_cell(table, "%d", part->part.thread);
+		fm_table_cell(table, useful > 0 ? "%.0f %%" : "n/a", 100 * own / useful);
 		part_cells(table, part);
 	}
-	fputc('\n', output);
-	fm_table_print(table, output, 0, width);
+	if (rows) {
+		fputc('\n', output);
+		fm_table_print(table, output, 0, width);
+	}
 	fm_table_free(table);
-	if (source->run->results->thread_count > ROWS_MAX)
-		fprintf(output, "%u more threads (--json has them).\n", source->run->results->thread_count - ROWS_MAX);
+	if (rows > ROWS_MAX)
+		fprintf(output, "%u more threads (--json has them).\n", rows - ROWS_MAX);
 	free(part);
 }
 
-static void print_regions(const struct fm_picture *picture, const struct fm_picture_source *source, FILE *output,
+static void print_regions(const struct fm_picture *picture, const struct fm_picture_parts *parts, FILE *output,
                           unsigned width)
 {
-	const struct fm_results *results = source->run->results;
-	struct fm_picture *part = results->region_count ? malloc(sizeof(*part)) : NULL;
+	struct fm_picture *part = malloc(sizeof(*part));
 	struct fm_table *table;
 	unsigned rows = 0;
 
 	if (!part)
 		return;
 	table = part_table(picture, "Region", true);
-	for (unsigned i = 0; i < results->region_count && i < FM_RESULT_REGIONS_MAX; i++) {
-		char name[FM_RESULT_NAME];
-
-		if (!fm_region_is_first(results, i) ||
-		    (picture->part.region && strncmp(results->regions[i].name, picture->part.region, FM_RESULT_NAME)) ||
-		    rows++ >= ROWS_MAX)
+	for (; parts->region(parts->context, rows, part); rows++) {
+		if (rows >= ROWS_MAX)
 			continue;
-		snprintf(name, sizeof(name), "%.*s", FM_RESULT_NAME - 1, results->regions[i].name);
-		fm_picture_build(source, &(struct fm_part){.region = name, .thread = -1}, part);
-		fm_table_cell(table, "%s", name);
+		fm_table_cell(table, "%s", part->part.region);
 		fm_table_cell(table, "%u", part->threads);
 		fm_table_cell(table, "%llu", (unsigned long long)part->instances);
 		fm_table_cell(table, part->seconds.available ? "%.3g" : "n/a", part->seconds.value);
 		part_cells(table, part);
 	}
-	fputc('\n', output);
-	fm_table_print(table, output, 0, width);
+	if (rows) {
+		fputc('\n', output);
+		fm_table_print(table, output, 0, width);
+	}
 	fm_table_free(table);
 	if (rows > ROWS_MAX)
 		fprintf(output, "%u more regions (--json has them).\n", rows - ROWS_MAX);
@@ -272,14 +272,68 @@ static void print_where(const struct fm_picture *picture, const struct fm_stat *
 		}
 }
 
-void fm_picture_print(const struct fm_picture *picture, const struct fm_picture_source *source,
-                      const struct fm_stat *stat, FILE *output, unsigned width, int verbose)
+static void print_tables(const struct fm_picture *picture, const struct fm_picture_parts *parts, FILE *output,
+                         unsigned width, int verbose)
 {
-	print_time(picture, stat, output);
 	print_levels(picture, output, width);
 	print_cycles(picture, output);
 	print_patterns(picture, output, width, verbose);
-	print_regions(picture, source, output, width);
-	print_threads(picture, source, output, width);
+	print_regions(picture, parts, output, width);
+	print_threads(picture, parts, output, width);
+}
+
+void fm_picture_print(const struct fm_picture *picture, const struct fm_picture_parts *parts,
+                      const struct fm_stat *stat, FILE *output, unsigned width, int verbose)
+{
+	print_time(picture, stat, output);
+	print_tables(picture, parts, output, width, verbose);
 	print_where(picture, stat, output);
+}
+
+void fm_picture_print_counted(const struct fm_picture *picture, const struct fm_picture_parts *parts, const char *what,
+                              FILE *output, unsigned width, int verbose)
+{
+	struct fm_table *table = fm_table_create("lw");
+	unsigned sources = 0;
+
+	fprintf(output, "\n%s: %.4g s", what, picture->seconds.value);
+	if (picture->seconds.trials > 1)
+		fprintf(output, " (%u runs, %.4g … %.4g)", picture->seconds.trials, picture->seconds.low,
+		        picture->seconds.high);
+	fprintf(output, ", counted by the counters of %s.\n", picture->machine);
+	print_tables(picture, parts, output, width, verbose);
+	fm_table_cell(table, "Level");
+	fm_table_cell(table, "is told by");
+	for (unsigned i = 0; i < picture->level_count; i++)
+		if (*picture->levels[i].source) {
+			fm_table_cell(table, "%s", picture->levels[i].name);
+			fm_table_cell(table, "%s", picture->levels[i].source);
+			sources++;
+		}
+	if (sources) {
+		fputc('\n', output);
+		fm_table_print(table, output, 0, width);
+	}
+	fm_table_free(table);
+}
+
+void fm_picture_print_moment(const struct fm_picture *picture, double at, FILE *output)
+{
+	fprintf(output, "%10.3f s", at);
+	for (unsigned i = 1; i < picture->level_count; i++) {
+		const struct fm_picture_level *level = &picture->levels[i];
+
+		if (!level->gbs.available)
+			fprintf(output, "  %s n/a", level->name);
+		else if (level->utilisation.available)
+			fprintf(output, "  %s %.3g GB/s %.0f %%", level->name, level->gbs.value,
+			        100 * level->utilisation.value);
+		else
+			fprintf(output, "  %s %.3g GB/s", level->name, level->gbs.value);
+	}
+	if (picture->productive.available && picture->active.value > 0)
+		fprintf(output, "  %.0f %% productive, %.0f %% bandwidth, %.0f %% latency",
+		        percent(picture, &picture->productive), percent(picture, &picture->bandwidth_bound),
+		        percent(picture, &picture->latency_bound));
+	fputc('\n', output);
 }

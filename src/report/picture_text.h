@@ -8,9 +8,31 @@
 #include "patterns/patterns.h"
 #include "report/stat_text.h"
 
-/* The picture is of everything; the source gives those of threads and regions. */
-void fm_picture_print(const struct fm_picture *picture, const struct fm_picture_source *source,
+/* Pictures of parts, one after the other; false after the last. */
+struct fm_picture_parts {
+	void *context;
+	bool (*thread)(void *context, unsigned index, struct fm_picture *ret_picture);
+	bool (*region)(void *context, unsigned index, struct fm_picture *ret_picture); /* all its threads together */
+};
+
+/* By the exact engine. The picture is of everything. */
+void fm_picture_print(const struct fm_picture *picture, const struct fm_picture_parts *parts,
                       const struct fm_stat *stat, FILE *output, unsigned width, int verbose);
+
+/* By counters: with what each level is told by. `what` is the program, or what else was counted. */
+void fm_picture_print_counted(const struct fm_picture *picture, const struct fm_picture_parts *parts, const char *what,
+                              FILE *output, unsigned width, int verbose);
+
+/* One line of a time series. */
+void fm_picture_print_moment(const struct fm_picture *picture, double at, FILE *output);
+
+/* Parts of a run of the exact engine. */
+struct fm_exact_parts {
+	const struct fm_picture_source *source;
+	const char *region; /* only this one; NULL: all */
+	char name[FM_RESULT_NAME];
+};
+struct fm_picture_parts fm_picture_exact_parts(struct fm_exact_parts *parts);
 
 /* Adds elapsed, predicted and patterns to an object, and traffic to its levels and cycles, which are made when there
    are none. */
@@ -20,7 +42,7 @@ void fm_picture_to_json(const struct fm_picture *picture, json_t *object);
    threads ran gets one more entry for all of them, whose thread is null. */
 void fm_picture_add_to_document(const struct fm_picture *picture, const struct fm_picture_source *source, json_t *root);
 
-/* Is it the first entry of its name? */
-bool fm_region_is_first(const struct fm_results *results, unsigned region);
+/* threads[] and regions[] of a document whose parts are counted. */
+void fm_picture_add_parts(const struct fm_picture_parts *parts, json_t *root);
 
 #endif

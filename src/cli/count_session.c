@@ -1,4 +1,4 @@
-#include "cli/session.h"
+#include "cli/count_session.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -17,7 +17,7 @@
 
 enum { THREADS_MAX = 4096 };
 
-int fm_session_refuse(const struct fm_session *session, const struct fm_error *error)
+int fm_count_session_refuse(const struct fm_count_session *session, const struct fm_error *error)
 {
 	bool hardware = !session->event_count; /* a PMU that is not here has no event yet */
 
@@ -107,17 +107,18 @@ static int release(struct child *child, const char *name, struct fm_error *error
 
 /* Parts */
 
-static int add_part(struct fm_session *session, pid_t thread, const struct fm_target *target, struct fm_error *error)
+static int add_part(struct fm_count_session *session, pid_t thread, const struct fm_target *target,
+                    struct fm_error *error)
 {
-	struct fm_session_part *larger = realloc(session->parts, (session->part_count + 1) * sizeof(*larger));
-	struct fm_session_part *part;
+	struct fm_counted_part *larger = realloc(session->parts, (session->part_count + 1) * sizeof(*larger));
+	struct fm_counted_part *part;
 	int status;
 
 	if (!larger)
 		return fm_error_set(error, ENOMEM, "out of memory");
 	session->parts = larger;
 	part = &larger[session->part_count];
-	*part = (struct fm_session_part){.thread = thread};
+	*part = (struct fm_counted_part){.thread = thread};
 	part->counts = calloc(session->event_count, sizeof(*part->counts));
 	part->before = calloc(session->event_count, sizeof(*part->before));
 	status = part->counts && part->before
@@ -132,7 +133,7 @@ static int add_part(struct fm_session *session, pid_t thread, const struct fm_ta
 	return 0;
 }
 
-static void free_parts(struct fm_session *session)
+static void free_parts(struct fm_count_session *session)
 {
 	for (unsigned i = 0; i < session->part_count; i++) {
 		fm_counting_close(session->parts[i].counting);
@@ -145,7 +146,7 @@ static void free_parts(struct fm_session *session)
 }
 
 /* The threads a process has now; those it makes later are inherited. */
-static int add_process(struct fm_session *session, long process, struct fm_error *error)
+static int add_process(struct fm_count_session *session, long process, struct fm_error *error)
 {
 	char path[64];
 	DIR *folder;
@@ -175,7 +176,7 @@ static int add_process(struct fm_session *session, long process, struct fm_error
 	return status;
 }
 
-static int add_processes(struct fm_session *session, struct fm_error *error)
+static int add_processes(struct fm_count_session *session, struct fm_error *error)
 {
 	for (const char *at = session->request->process; *at;) {
 		char *end;
@@ -193,7 +194,7 @@ static int add_processes(struct fm_session *session, struct fm_error *error)
 	return session->part_count ? 0 : fm_error_set(error, EINVAL, "-p names no process that is there");
 }
 
-static void read_parts(struct fm_session *session)
+static void read_parts(struct fm_count_session *session)
 {
 	for (unsigned i = 0; i < session->part_count; i++)
 		fm_counting_read(session->parts[i].counting, session->parts[i].counts);
@@ -213,7 +214,7 @@ static bool any_alive(const char *processes)
 }
 
 /* Wait for the child, or for an interruption when there is none; report intervals on the way. */
-static void wait_for_end(struct fm_session *session, pid_t process, uint64_t begin, double *ret_seconds)
+static void wait_for_end(struct fm_count_session *session, pid_t process, uint64_t begin, double *ret_seconds)
 {
 	uint64_t interval = session->request->interval_ms, next = interval;
 	int status = 0;
@@ -245,7 +246,7 @@ static void wait_for_end(struct fm_session *session, pid_t process, uint64_t beg
 
 /* Running */
 
-static int count_run(struct fm_session *session, const struct fm_markers *markers, double *ret_seconds,
+static int count_run(struct fm_count_session *session, const struct fm_markers *markers, double *ret_seconds,
                      struct fm_error *error)
 {
 	const struct fm_stat_request *request = session->request;
@@ -293,7 +294,7 @@ static int count_run(struct fm_session *session, const struct fm_markers *marker
 }
 
 /* With regions, when it is a program of our own. */
-static int run_once(struct fm_session *session, double *ret_seconds, struct fm_error *error)
+static int run_once(struct fm_count_session *session, double *ret_seconds, struct fm_error *error)
 {
 	struct fm_markers *markers = NULL;
 	struct fm_error ignored;
@@ -306,15 +307,15 @@ static int run_once(struct fm_session *session, double *ret_seconds, struct fm_e
 	fm_marked_free(session->marked, session->marked_count);
 	session->marked = NULL;
 	session->marked_count = 0;
-	if (markers && !status && fm_markers_read(markers, &session->marked, &session->marked_count,
-	                                          &session->marked_lost, &ignored))
+	if (markers && !status &&
+	    fm_markers_read(markers, &session->marked, &session->marked_count, &session->marked_lost, &ignored))
 		session->marked_count = 0;
 	fm_markers_free(markers);
 	return status;
 }
 
 /* Several runs: the median and its interval. An event that was not counted in one of them was not counted. */
-int fm_session_run(struct fm_session *session, struct fm_error *error)
+int fm_count_session_run(struct fm_count_session *session, struct fm_error *error)
 {
 	unsigned runs = session->request->repeats ? (unsigned)session->request->repeats : 1;
 	struct fm_sample samples[FM_EVENTS_MAX] = {{0}}, times = {0};
@@ -352,17 +353,17 @@ int fm_session_run(struct fm_session *session, struct fm_error *error)
 		}
 	if (times.count < 2 || fm_statistics_median(times.values, times.count, &location))
 		location = (struct fm_location){.value = seconds, .low = seconds, .high = seconds};
-	session->elapsed = fm_figure_make(location.value, location.low, location.high, "s", FM_ORIGIN_measured, "native",
-	                                  times.count);
+	session->elapsed =
+	    fm_figure_make(location.value, location.low, location.high, "s", FM_ORIGIN_measured, "native", times.count);
 	fm_sample_free(&times);
 	for (unsigned k = 0; k < FM_EVENTS_MAX; k++)
 		fm_sample_free(&samples[k]);
 	return status;
 }
 
-struct fm_figure fm_session_spent(struct fm_session *session, unsigned part, unsigned event)
+struct fm_figure fm_count_session_spent(struct fm_count_session *session, unsigned part, unsigned event)
 {
-	struct fm_session_part *which = &session->parts[part];
+	struct fm_counted_part *which = &session->parts[part];
 	struct fm_count spent;
 
 	fm_count_difference(&session->events[event], &which->counts[event], &which->before[event], &spent);
@@ -370,7 +371,7 @@ struct fm_figure fm_session_spent(struct fm_session *session, unsigned part, uns
 	return spent.figure;
 }
 
-void fm_session_free(struct fm_session *session)
+void fm_count_session_free(struct fm_count_session *session)
 {
 	free_parts(session);
 	free(session->figures);

@@ -1,0 +1,174 @@
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "cli/chosen_machine.h"
+#include "cli/group_file.h"
+#include "cli/stat_levels.h"
+#include "exact/simulated.h"
+#include "json/figure.h"
+#include "model/counted.h"
+#include "report/picture_text.h"
+
+struct simulated {
+	const struct fm_recipe *recipe;
+	const struct fm_simulated_events *events;
+	const struct fm_stat *stat;
+	struct fm_figure counts[FM_EVENTS_MAX];
+	char name[FM_RESULT_NAME];
+};
+
+static bool is_simulated(void *context, const char *name)
+{
+	struct fm_error ignored;
+	unsigned index;
+
+	return !fm_simulated_find(context, name, &index, &ignored);
+}
+
+static void count_part(struct simulated *simulated, const struct fm_part *part, struct fm_part_sums *ret_sums)
+{
+	const struct fm_results *results = simulated->stat->run->results;
+	struct fm_truth truth = {.work = &ret_sums->work, .counts = &ret_sums->counts, .timing = &ret_sums->timing};
+
+	fm_part_sum(simulated->stat->run, part, ret_sums);
+	for (unsigned i = 0; i < results->thread_count; i++)
+		truth.smt |= results->threads[i].shares_core != 0;
+	for (unsigned i = 0; i < simulated->recipe->event_count; i++) {
+		struct fm_error ignored;
+		unsigned index;
+
+		simulated->counts[i] =
+		    fm_simulated_find(simulated->events, simulated->recipe->events[i], &index, &ignored)
+		        ? fm_figure_unavailable("the simulated machine does not have it")
+		        : fm_simulated_value(simulated->events, index, &truth);
+	}
+}
+
+static void build_simulated(struct simulated *simulated, const struct fm_part *part, struct fm_picture *ret_picture)
+{
+	struct fm_part_sums sums;
+	double seconds;
+
+	count_part(simulated, part, &sums);
+	seconds = sums.longest / simulated->stat->machine->frequency_ghz * 1e-9;
+	fm_picture_from_counts(
+	    &(struct fm_counted){.recipe = simulated->recipe,
+	                         .machine = simulated->stat->machine,
+	                         .counts = simulated->counts,
+	                         .seconds = seconds > 0 ? fm_figure_make(seconds, seconds, seconds, "s",
+	                                                                 FM_ORIGIN_simulated, "simulated", 1)
+	                                                : fm_figure_unavailable("there was no core timing"),
+	                         .threads = sums.threads ? sums.threads : 1,
+	                         .part = *part,
+	                         .instances = sums.instances},
+	    ret_picture);
+}
+
+static bool simulated_thread(void *context, unsigned index, struct fm_picture *ret_picture)
+{
+	struct simulated *simulated = context;
+
+	if (index >= simulated->stat->run->results->thread_count)
+		return false;
+	build_simulated(simulated, &(struct fm_part){.thread = (int)index}, ret_picture);
+	return true;
+}
+
+static bool simulated_region(void *context, unsigned index, struct fm_picture *ret_picture)
+{
+	struct simulated *simulated = context;
+
+	if (!fm_part_region_name(simulated->stat->run->results, index, simulated->name))
+		return false;
+	build_simulated(simulated, &(struct fm_part){.region = simulated->name, .thread = -1}, ret_picture);
+	return true;
+}
+
+static int print_simulated(const struct fm_stat_request *request, struct simulated *simulated,
+                           struct fm_picture *picture)
+{
+	const struct fm_picture_parts parts = {
+	    .context = simulated, .thread = simulated_thread, .region = simulated_region};
+	FILE *output = fm_common_open(request->common);
+	char program[300];
+
+	if (!output)
+		return 125;
+	build_simulated(simulated, &(struct fm_part){.thread = -1}, picture);
+	if (request->common->json) {
+		json_t *root = fm_stat_to_json(simulated->stat, 0), *events = json_array();
+
+		/* the engine's own account of levels and cycles is not what counters say */
+		json_object_del(root, "levels");
+		json_object_del(root, "cycles");
+		json_object_del(root, "cycles_why");
+		for (unsigned i = 0; i < simulated->recipe->event_count; i++) {
+			json_t *entry = json_pack("{s:s, s:s}", "name", simulated->recipe->events[i], "pmu",
+			                          simulated->stat->machine->name);
+
+			fm_json_set_figure(entry, "count", &simulated->counts[i]);
+			json_array_append_new(events, entry);
+		}
+		json_object_set_new(root, "events", events);
+		fm_picture_to_json(picture, root);
+		fm_picture_add_parts(&parts, root);
+		json_dumpf(root, output, JSON_INDENT(1));
+		fputc('\n', output);
+		json_decref(root);
+	} else {
+		for (unsigned i = 0; i < simulated->stat->run->results->thread_count; i++) {
+			struct fm_part part = {.thread = (int)i};
+			struct fm_part_sums sums;
+
+			count_part(simulated, &part, &sums);
+			fm_picture_add_thread(picture, simulated->recipe, simulated->counts, i);
+		}
+		snprintf(program, sizeof(program), "%.200s on the simulated %.60s", simulated->stat->program,
+		         simulated->stat->machine->name);
+		fm_picture_print_counted(picture, &parts, program, output, 100, request->common->verbosity);
+	}
+	return fm_common_close(request->common, output) ? 125 : 0;
+}
+
+int fm_stat_levels_simulated(const struct fm_stat_request *request, const char *machine, const struct fm_stat *stat)
+{
+	struct simulated *simulated = calloc(1, sizeof(*simulated));
+	struct fm_picture *picture = malloc(sizeof(*picture));
+	struct fm_simulated_events *events = NULL;
+	struct fm_recipe *recipe = NULL;
+	char *profile = NULL, vendor[4096];
+	json_t *metrics = NULL;
+	struct fm_error error = {0};
+	int code = 125;
+
+	if (!simulated || !picture || fm_simulated_load(machine, &events, &error) ||
+	    fm_chosen_profile_path(machine, &profile, &error)) {
+		code = error.code ? fm_report_error_of_run(&error) : 125;
+		goto out;
+	}
+	metrics = fm_levels_metrics(profile);
+	if (fm_recipe_create(
+	        &(struct fm_recipe_wishes){
+	            .metrics = metrics,
+	            .vendor_file = fm_vendor_file(stat->machine->name, vendor, sizeof(vendor)) ? vendor : NULL,
+	            .exists = is_simulated,
+	            .context = events},
+	        &recipe, &error)) {
+		code = fm_report_error_of_run(&error);
+		goto out;
+	}
+	simulated->recipe = recipe;
+	simulated->events = events;
+	simulated->stat = stat;
+	code = print_simulated(request, simulated, picture);
+out:
+	fm_recipe_free(recipe);
+	json_decref(metrics);
+	free(profile);
+	if (events)
+		fm_simulated_free(events);
+	free(picture);
+	free(simulated);
+	return code;
+}

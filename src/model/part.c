@@ -1,0 +1,90 @@
+#include "model/part.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef void (*visitor)(void *context, const struct fm_part_entry *entry);
+
+static void each_thread(const struct fm_results *results, int only, visitor visit, void *context)
+{
+	for (unsigned i = 0; i < results->thread_count && i < FM_RESULT_THREADS_MAX; i++) {
+		struct fm_part_entry entry = {.thread = i, .work = &results->threads[i].work};
+
+		if (only >= 0 && only != (int)i)
+			continue;
+		fm_result_thread_counts(results, i, &entry.counts, &entry.timing);
+		visit(context, &entry);
+	}
+}
+
+static void each_region(const struct fm_results *results, const struct fm_part *part, visitor visit, void *context)
+{
+	for (unsigned i = 0; i < results->region_count && i < FM_RESULT_REGIONS_MAX; i++) {
+		const struct fm_result_region *region = &results->regions[i];
+		struct fm_part_entry entry = {.thread = region->thread,
+		                              .instances = region->instances,
+		                              .counts = region->counts,
+		                              .timing = region->timing,
+		                              .work = &region->work};
+
+		if (!strncmp(region->name, part->region, FM_RESULT_NAME) &&
+		    (part->thread < 0 || part->thread == (int)region->thread))
+			visit(context, &entry);
+	}
+}
+
+void fm_part_each(const struct fm_engine_run *run, const struct fm_part *part, visitor visit, void *context)
+{
+	if (part->region) {
+		each_region(run->results, part, visit, context);
+		return;
+	}
+	each_thread(run->results, part->thread, visit, context);
+	for (unsigned i = 0; i < run->forked_count && part->thread < 0; i++)
+		each_thread(run->forked[i], -1, visit, context);
+}
+
+void fm_part_add(struct fm_part_sums *sums, const struct fm_part_entry *entry)
+{
+	uint64_t *totals = (uint64_t *)&sums->timing;
+
+	fm_core_counts_add(&sums->counts, &entry->counts);
+	for (size_t i = 0; i < sizeof(entry->timing) / sizeof(uint64_t); i++)
+		totals[i] += ((const uint64_t *)&entry->timing)[i];
+	fm_work_add(&sums->work, entry->work);
+	sums->instances += entry->instances;
+	sums->threads++;
+	if ((double)entry->timing.cycles > sums->longest)
+		sums->longest = (double)entry->timing.cycles;
+}
+
+static void add(void *context, const struct fm_part_entry *entry)
+{
+	fm_part_add(context, entry);
+}
+
+void fm_part_sum(const struct fm_engine_run *run, const struct fm_part *part, struct fm_part_sums *ret_sums)
+{
+	memset(ret_sums, 0, sizeof(*ret_sums));
+	fm_part_each(run, part, add, ret_sums);
+}
+
+static bool is_first(const struct fm_results *results, unsigned region)
+{
+	for (unsigned i = 0; i < region; i++)
+		if (!strncmp(results->regions[i].name, results->regions[region].name, FM_RESULT_NAME))
+			return false;
+	return true;
+}
+
+bool fm_part_region_name(const struct fm_results *results, unsigned index, char *ret_name)
+{
+	for (unsigned i = 0; i < results->region_count && i < FM_RESULT_REGIONS_MAX; i++) {
+		if (!is_first(results, i) || index--)
+			continue;
+		/* the file is shared with a process that is none of ours: end its texts ourselves */
+		snprintf(ret_name, FM_RESULT_NAME, "%.*s", FM_RESULT_NAME - 1, results->regions[i].name);
+		return true;
+	}
+	return false;
+}
