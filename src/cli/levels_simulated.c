@@ -26,43 +26,10 @@ static bool is_simulated(void *context, const char *name)
 	return !fm_simulated_find(context, name, &index, &ignored);
 }
 
-static void count_part(struct simulated *simulated, const struct fm_part *part, struct fm_part_sums *ret_sums)
+static void build(struct simulated *simulated, const struct fm_part *part, struct fm_picture *ret_picture)
 {
-	const struct fm_results *results = simulated->stat->run->results;
-	struct fm_truth truth = {.work = &ret_sums->work, .counts = &ret_sums->counts, .timing = &ret_sums->timing};
-
-	fm_part_sum(simulated->stat->run, part, ret_sums);
-	for (unsigned i = 0; i < results->thread_count; i++)
-		truth.smt |= results->threads[i].shares_core != 0;
-	for (unsigned i = 0; i < simulated->recipe->event_count; i++) {
-		struct fm_error ignored;
-		unsigned index;
-
-		simulated->counts[i] =
-		    fm_simulated_find(simulated->events, simulated->recipe->events[i], &index, &ignored)
-		        ? fm_figure_unavailable("the simulated machine does not have it")
-		        : fm_simulated_value(simulated->events, index, &truth);
-	}
-}
-
-static void build_simulated(struct simulated *simulated, const struct fm_part *part, struct fm_picture *ret_picture)
-{
-	struct fm_part_sums sums;
-	double seconds;
-
-	count_part(simulated, part, &sums);
-	seconds = sums.longest / simulated->stat->machine->frequency_ghz * 1e-9;
-	fm_picture_from_counts(
-	    &(struct fm_counted){.recipe = simulated->recipe,
-	                         .machine = simulated->stat->machine,
-	                         .counts = simulated->counts,
-	                         .seconds = seconds > 0 ? fm_figure_make(seconds, seconds, seconds, "s",
-	                                                                 FM_ORIGIN_simulated, "simulated", 1)
-	                                                : fm_figure_unavailable("there was no core timing"),
-	                         .threads = sums.threads ? sums.threads : 1,
-	                         .part = *part,
-	                         .instances = sums.instances},
-	    ret_picture);
+	fm_picture_from_simulated(simulated->recipe, simulated->events, simulated->stat->machine, simulated->stat->run,
+	                          part, simulated->counts, ret_picture);
 }
 
 static bool simulated_thread(void *context, unsigned index, struct fm_picture *ret_picture)
@@ -71,7 +38,7 @@ static bool simulated_thread(void *context, unsigned index, struct fm_picture *r
 
 	if (index >= simulated->stat->run->results->thread_count)
 		return false;
-	build_simulated(simulated, &(struct fm_part){.thread = (int)index}, ret_picture);
+	build(simulated, &(struct fm_part){.thread = (int)index}, ret_picture);
 	return true;
 }
 
@@ -81,7 +48,7 @@ static bool simulated_region(void *context, unsigned index, struct fm_picture *r
 
 	if (!fm_part_region_name(simulated->stat->run->results, index, simulated->name))
 		return false;
-	build_simulated(simulated, &(struct fm_part){.region = simulated->name, .thread = -1}, ret_picture);
+	build(simulated, &(struct fm_part){.region = simulated->name, .thread = -1}, ret_picture);
 	return true;
 }
 
@@ -95,7 +62,7 @@ static int print_simulated(const struct fm_stat_request *request, struct simulat
 
 	if (!output)
 		return 125;
-	build_simulated(simulated, &(struct fm_part){.thread = -1}, picture);
+	build(simulated, &(struct fm_part){.thread = -1}, picture);
 	if (request->common->json) {
 		json_t *root = fm_stat_to_json(simulated->stat, 0), *events = json_array();
 
@@ -117,13 +84,6 @@ static int print_simulated(const struct fm_stat_request *request, struct simulat
 		fputc('\n', output);
 		json_decref(root);
 	} else {
-		for (unsigned i = 0; i < simulated->stat->run->results->thread_count; i++) {
-			struct fm_part part = {.thread = (int)i};
-			struct fm_part_sums sums;
-
-			count_part(simulated, &part, &sums);
-			fm_picture_add_thread(picture, simulated->recipe, simulated->counts, i);
-		}
 		snprintf(program, sizeof(program), "%.200s on the simulated %.60s", simulated->stat->program,
 		         simulated->stat->machine->name);
 		fm_picture_print_counted(picture, &parts, program, output, 100, request->common->verbosity);

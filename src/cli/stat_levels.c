@@ -279,9 +279,7 @@ static void report_interval(struct fm_count_session *session, double at)
 
 static const char *what(const struct fm_stat_request *request)
 {
-	return request->program       ? request->program[0]
-	       : request->system_wide ? "the whole machine"
-	                              : request->process;
+	return request->program ? request->program[0] : request->system_wide ? "the whole machine" : request->process;
 }
 
 static void print_json(const struct levels *levels, const struct fm_picture *picture,
@@ -298,8 +296,7 @@ static void print_json(const struct levels *levels, const struct fm_picture *pic
 	                    session->request->program ? json_string(session->request->program[0]) : json_null());
 	json_object_set_new(root, "exit_status", json_integer(session->exit_status));
 	for (unsigned k = 0; k < session->event_count; k++) {
-		json_t *entry =
-		    json_pack("{s:s, s:s}", "name", session->events[k].name, "pmu", session->events[k].pmu);
+		json_t *entry = json_pack("{s:s, s:s}", "name", session->events[k].name, "pmu", session->events[k].pmu);
 
 		fm_json_set_figure(entry, "count", &session->figures[k]);
 		json_array_append_new(events, entry);
@@ -384,7 +381,8 @@ int fm_stat_levels(const struct fm_stat_request *request, const struct fm_recipe
 	fm_interrupt_install();
 	signal(SIGCHLD, SIG_DFL);
 	if (fm_count_session_run(session, &error)) {
-		code = error.code == ENOTSUP ? fm_count_session_refuse(session, &error) : fm_report_error_of_run(&error);
+		code =
+		    error.code == ENOTSUP ? fm_count_session_refuse(session, &error) : fm_report_error_of_run(&error);
 		fm_common_close(request->common, levels.output);
 	} else {
 		conclude(&levels, picture);

@@ -368,11 +368,34 @@ static int unknown(const char *name, struct fm_error *error)
 	return status;
 }
 
+const char *fm_event_alias(const char *name)
+{
+	static const struct {
+		const char *name, *kernel;
+	} aliases[] = {
+#define ALIAS(name, kernel) {name, kernel},
+#include "counters/aliases.def"
+#undef ALIAS
+	};
+
+	for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++)
+		if (!strcasecmp(aliases[i].name, name))
+			return aliases[i].kernel;
+	return NULL;
+}
+
+static int resolve_alias(const char *name, struct fm_event *event, struct fm_error *error)
+{
+	const char *kernel = fm_event_alias(name);
+
+	return kernel ? resolve_generic(kernel, event, error) : -ENOENT;
+}
+
 int fm_event_resolve(const char *name, struct fm_event *ret_event, struct fm_error *error)
 {
 	static int (*const ways[])(const char *, struct fm_event *, struct fm_error *) = {
 	    resolve_breakpoint, resolve_terms,      resolve_raw,        resolve_generic,
-	    resolve_named,      resolve_tracepoint, fm_library_resolve,
+	    resolve_named,      resolve_tracepoint, fm_library_resolve, resolve_alias,
 	};
 
 	if (!*name || strlen(name) >= FM_EVENT_NAME)

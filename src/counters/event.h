@@ -29,6 +29,9 @@ struct fm_event {
 /* One event. Unknown names: -EINVAL with the nearest that are known; PMUs that are not here: -ENOTSUP. */
 int fm_event_resolve(const char *name, struct fm_event *ret_event, struct fm_error *error);
 
+/* What the kernel calls an event that vendors have another name for (aliases.def); NULL when there is none. */
+const char *fm_event_alias(const char *name);
+
 /* A list as -e takes it: "a,b,{c,d}", with groups in braces. Returns how many, or a negative error. */
 int fm_events_parse(const char *list, struct fm_event *ret_events, unsigned room, struct fm_error *error);
 

@@ -53,12 +53,13 @@ static struct fm_figure rate(const struct fm_figure *bytes, const struct fm_figu
 }
 
 /* What the level was measured to achieve; where the machine has no profile, what validation saw. */
-static struct fm_figure peak_of(const struct fm_counted *counted, unsigned index, const char *name)
+static struct fm_figure peak_of(const struct fm_counted *counted, unsigned index, const struct fm_picture_level *level)
 {
+	const char *name = level->name;
 	const struct fm_recipe_item *item = fm_recipe_find(counted->recipe, FM_RECIPE_read, name);
 
 	if (counted->machine)
-		return fm_picture_peak(counted->machine, NULL, index, counted->threads);
+		return fm_picture_peak(counted->machine, NULL, level, index, counted->threads);
 	if (counted->profile && counted->profile->bandwidth_count)
 		return fm_picture_measured_peak(counted->profile, name, counted->threads);
 	if (!item || !(item->peak_gbs > 0))
@@ -82,8 +83,12 @@ static void fill_level(const struct fm_counted *counted, unsigned index, struct 
 	if (!brought.available)
 		moved = level->write_bytes;
 	level->gbs = rate(&moved, &counted->seconds);
-	level->peak_gbs = peak_of(counted, index, level->name);
+	level->peak_gbs = peak_of(counted, index, level);
 	level->utilisation = fm_picture_share(&level->gbs, &level->peak_gbs);
+	/* of the first cache accesses are counted, of the most there can be; how wide they are is not */
+	if (!index)
+		level->read_bytes = level->allocate_bytes = level->write_bytes = level->gbs = level->peak_gbs =
+		    fm_figure_unavailable("accesses are counted, not their bytes");
 	if (named)
 		fm_recipe_describe(counted->recipe, named, level->source, sizeof(level->source));
 	if (named && named->socket) {
@@ -230,7 +235,8 @@ static void divide_bandwidth(struct fm_picture *picture)
 		struct fm_picture_level *level = &picture->levels[i];
 		double share = i == busiest ? picture->bandwidth_bound.value / fmax(picture->active.value, 1) : 0;
 
-		level->bandwidth_share = !picture->bandwidth_bound.available || !busiest
+		level->bandwidth_share = !level->utilisation.available ? level->utilisation
+		                         : !picture->bandwidth_bound.available || !busiest
 		                             ? fm_figure_unavailable("waiting for bandwidth was not counted")
 		                             : fm_figure_make(share, share, share, "", FM_ORIGIN_modelled,
 		                                              picture->bandwidth_bound.backend, 1);
@@ -300,6 +306,77 @@ void fm_picture_from_counts(const struct fm_counted *counted, struct fm_picture 
 	fill_signs(counted, picture);
 }
 
+static void count_simulated(const struct fm_recipe *recipe, const struct fm_simulated_events *events,
+                            const struct fm_results *results, const struct fm_part_sums *sums,
+                            struct fm_figure *ret_counts)
+{
+	struct fm_truth truth = {
+	    .work = &sums->work, .counts = &sums->counts, .timing = sums->timing.cycles ? &sums->timing : NULL};
+
+	for (unsigned i = 0; i < results->thread_count; i++)
+		truth.smt |= results->threads[i].shares_core != 0;
+	for (unsigned i = 0; i < recipe->event_count; i++) {
+		struct fm_error ignored;
+		unsigned index;
+
+		ret_counts[i] = fm_simulated_find(events, recipe->events[i], &index, &ignored)
+		                    ? fm_figure_unavailable("the simulated machine does not have it")
+		                    : fm_simulated_value(events, index, &truth);
+	}
+}
+
+void fm_picture_from_simulated(const struct fm_recipe *recipe, const struct fm_simulated_events *events,
+                               const struct fm_machine_description *machine, const struct fm_engine_run *run,
+                               const struct fm_part *part, struct fm_figure *counts, struct fm_picture *ret_picture)
+{
+	struct fm_part_sums sums;
+	double seconds;
+
+	fm_part_sum(run, part, &sums);
+	count_simulated(recipe, events, run->results, &sums, counts);
+	seconds = sums.longest / machine->frequency_ghz * 1e-9;
+	fm_picture_from_counts(&(struct fm_counted){.recipe = recipe,
+	                                            .machine = machine,
+	                                            .counts = counts,
+	                                            .seconds = seconds > 0
+	                                                           ? fm_figure_make(seconds, seconds, seconds, "s",
+	                                                                            FM_ORIGIN_simulated, "simulated", 1)
+	                                                           : fm_figure_unavailable("there was no core timing"),
+	                                            .threads = sums.threads ? sums.threads : 1,
+	                                            .part = *part,
+	                                            .instances = sums.instances},
+	                       ret_picture);
+	if (part->thread >= 0)
+		return;
+	for (unsigned i = 0; i < run->results->thread_count; i++) {
+		const struct fm_part own = {.region = part->region, .thread = (int)i};
+		struct fm_figure thread[FM_EVENTS_MAX];
+
+		fm_part_sum(run, &own, &sums);
+		if (!sums.threads)
+			continue;
+		count_simulated(recipe, events, run->results, &sums, thread);
+		fm_picture_add_thread(ret_picture, recipe, thread, i);
+	}
+}
+
+/* Arithmetic where there is such, else stores; where only wide arithmetic is counted and there is none, nobody knows.
+ */
+static void judge_work(struct fm_picture *picture, bool all_arithmetic)
+{
+	double flops = 0, stores = 0;
+
+	for (unsigned i = 0; i < picture->thread_count; i++) {
+		flops += (double)picture->per_thread[i].flops;
+		stores += (double)picture->per_thread[i].stores;
+	}
+	for (unsigned i = 0; i < picture->thread_count; i++) {
+		struct fm_picture_thread *thread = &picture->per_thread[i];
+
+		thread->useful = 2 * flops > stores ? thread->flops : all_arithmetic ? thread->stores : 0;
+	}
+}
+
 void fm_picture_add_thread(struct fm_picture *picture, const struct fm_recipe *recipe, const struct fm_figure *counts,
                            unsigned thread)
 {
@@ -324,15 +401,5 @@ void fm_picture_add_thread(struct fm_picture *picture, const struct fm_recipe *r
 	                                    .instructions = (uint64_t)values[0],
 	                                    .flops = (uint64_t)values[1],
 	                                    .stores = (uint64_t)values[2]};
-	{
-		double flops = 0, stores = 0;
-
-		for (unsigned i = 0; i < picture->thread_count; i++) {
-			flops += (double)picture->per_thread[i].flops;
-			stores += (double)picture->per_thread[i].stores;
-		}
-		for (unsigned i = 0; i < picture->thread_count; i++)
-			picture->per_thread[i].useful =
-			    2 * flops > stores ? picture->per_thread[i].flops : picture->per_thread[i].stores;
-	}
+	judge_work(picture, fm_recipe_find(recipe, FM_RECIPE_flops, NULL) != NULL);
 }

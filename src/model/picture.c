@@ -40,7 +40,9 @@ struct fm_figure fm_picture_measured_peak(const struct fm_machine *profile, cons
 	return best;
 }
 
-static struct fm_figure described_peak(const struct fm_machine_description *machine, unsigned level, unsigned threads)
+/* `written` is the share of writes in what is moved: a line written takes another time than one read. */
+static struct fm_figure described_peak(const struct fm_machine_description *machine, unsigned level, unsigned threads,
+                                       double written)
 {
 	double gbs = 0, one;
 
@@ -54,17 +56,22 @@ static struct fm_figure described_peak(const struct fm_machine_description *mach
 		gbs = threads * machine->line_bytes * machine->frequency_ghz * 100 / machine->caches[level].interval;
 	} else {
 		one = machine->memory_core_gbs > 0 ? machine->memory_core_gbs : machine->memory_gbs;
-		gbs = fmin(threads * one, machine->memory_gbs * (threads > machine->cores ? machine->sockets : 1));
+		gbs = fmin(threads * one, machine->memory_gbs * (threads > machine->cores ? machine->sockets : 1)) /
+		      fmax(0.01, 1 - written + written * machine->memory_write_percent / 100.0);
 	}
 	return fm_figure_make(gbs, gbs, gbs, "GB/s", FM_ORIGIN_modelled, machine->name, 1);
 }
 
 struct fm_figure fm_picture_peak(const struct fm_machine_description *machine, const struct fm_machine *profile,
-                                 unsigned level, unsigned threads)
+                                 const struct fm_picture_level *moved, unsigned level, unsigned threads)
 {
 	const char *name = level < machine->cache_count ? machine->caches[level].name : "memory";
+	double read = (moved->read_bytes.available ? moved->read_bytes.value : 0) +
+	              (moved->allocate_bytes.available ? moved->allocate_bytes.value : 0),
+	       written = moved->write_bytes.available ? moved->write_bytes.value : 0;
 
-	return profile ? fm_picture_measured_peak(profile, name, threads) : described_peak(machine, level, threads);
+	return profile ? fm_picture_measured_peak(profile, name, threads)
+	               : described_peak(machine, level, threads, written > 0 ? written / (read + written) : 0);
 }
 
 struct fm_figure fm_picture_share(const struct fm_figure *part, const struct fm_figure *whole)
@@ -344,7 +351,7 @@ void fm_picture_build(const struct fm_picture_source *source, const struct fm_pa
 		fill_traffic(machine, &sums->counts, i, level);
 		level->gbs = rate(level->read_bytes.value + level->allocate_bytes.value + level->write_bytes.value,
 		                  &picture->seconds);
-		level->peak_gbs = fm_picture_peak(machine, source->profile, i, picture->threads);
+		level->peak_gbs = fm_picture_peak(machine, source->profile, level, i, picture->threads);
 		level->utilisation = fm_picture_share(&level->gbs, &level->peak_gbs);
 	}
 	if (sums->timing.cycles) {

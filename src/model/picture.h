@@ -83,9 +83,10 @@ struct fm_picture {
 	struct fm_native native; /* runs is 0 when there was none */
 };
 
-/* GB/s a level can give to so many threads: as measured, or as the description has it. */
+/* GB/s a level can give to so many threads: as measured, or as the description has it for such a mixture of reads and
+   writes as was moved. */
 struct fm_figure fm_picture_peak(const struct fm_machine_description *machine, const struct fm_machine *profile,
-                                 unsigned level, unsigned threads);
+                                 const struct fm_picture_level *moved, unsigned level, unsigned threads);
 
 /* … as measured on this machine. */
 struct fm_figure fm_picture_measured_peak(const struct fm_machine *profile, const char *level, unsigned threads);

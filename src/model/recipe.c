@@ -183,10 +183,17 @@ static void read_validated(struct fm_recipe *recipe, const json_t *metrics, stru
 
 /* Choosing */
 
-/* What was validated is known to hold, unless it was far off somewhere; what a core counts is the program's own. */
-static unsigned rank(const struct fm_recipe_item *item, bool whole_machine)
+/* What was validated is known to hold. Of two such the one that counts the program alone, unless it was far off
+   somewhere and the other was not nearly so far; of equals the first. */
+static bool is_better(const struct fm_recipe_item *a, const struct fm_recipe_item *b, bool whole_machine)
 {
-	return 4 * !item->validated + 2 * (item->error > RELIABLE) + (item->socket != whole_machine);
+	if (a->validated != b->validated)
+		return a->validated;
+	if (fmax(a->error, b->error) > RELIABLE && (a->error < b->error / 2 || b->error < a->error / 2))
+		return a->error < b->error;
+	if (a->socket != b->socket)
+		return a->socket == whole_machine;
+	return a < b;
 }
 
 static unsigned event_number(struct fm_recipe *recipe, const char *name)
@@ -225,16 +232,11 @@ int fm_recipe_create(const struct fm_recipe_wishes *wishes, struct fm_recipe **r
 	for (unsigned i = 0; !r && i < count; i++) {
 		bool best = can_be_counted(recipe, &candidates[i], wishes);
 
-		/* of equals the first */
 		for (unsigned k = 0; k < count && best; k++)
-			if (k != i && candidates[k].quantity == candidates[i].quantity &&
-			    !strcmp(candidates[k].level, candidates[i].level) &&
-			    can_be_counted(recipe, &candidates[k], wishes)) {
-				unsigned other = rank(&candidates[k], wishes->whole_machine),
-				         own = rank(&candidates[i], wishes->whole_machine);
-
-				best = other > own || (other == own && k > i);
-			}
+			best = k == i || candidates[k].quantity != candidates[i].quantity ||
+			       strcmp(candidates[k].level, candidates[i].level) != 0 ||
+			       !can_be_counted(recipe, &candidates[k], wishes) ||
+			       is_better(&candidates[i], &candidates[k], wishes->whole_machine);
 		if (best)
 			take(recipe, &candidates[i]);
 	}

@@ -60,7 +60,8 @@ static struct fm_figure imbalance(const struct fm_picture *picture, unsigned lev
 	for (unsigned i = 0; i < picture->thread_count; i++)
 		team += (double)picture->per_thread[i].useful > NO_WORK * most ||
 		        (double)picture->per_thread[i].instructions > BUSY * busiest;
-	return sum > 0 ? simulated(most / sum * team) : fm_figure_unavailable("no thread stored or computed");
+	return sum > 0 ? simulated(most / sum * team)
+	               : fm_figure_unavailable("no useful work was counted: neither arithmetic nor stores");
 }
 
 static struct fm_figure false_sharing(const struct fm_picture *picture, unsigned level)

@@ -57,26 +57,28 @@ static json_t *indicator_events(const struct fm_matrix *matrix, const struct fm_
 	return array;
 }
 
-/* What saturates nothing but is wanted all the same: what stores had to read first, instructions by kind. */
+/* What saturates nothing but is wanted all the same: what stores had to read first, instructions by kind. Only by an
+   event that counts it and nothing else: among the runs there are too few kinds of stores to try sums on. */
 static void add_quantity(const struct fm_validation *validation, json_t *array, const char *name, const char *unit,
                          const char *quantity)
 {
 	const struct fm_matrix *matrix = validation->matrix;
 	int index = fm_quantity_find(&matrix->quantities, quantity);
-	struct fm_indicator indicator;
-	char formula[320];
 
-	if (index < 0)
-		return;
-	indicator = fm_indicator_best(matrix, validation->judgements, (unsigned)index, false);
-	if (!indicator.count)
-		return;
-	json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:s, s:o, s:i, s:f, s:f}", "name", name, "unit", unit,
-	                                       "scope", "core", "formula",
-	                                       fm_indicator_text(matrix, &indicator, formula, sizeof(formula)),
-	                                       "events", indicator_events(matrix, &indicator), "bytes",
-	                                       strcmp(unit, "transfers") ? 1 : (int)matrix->quantities.line_bytes,
-	                                       "error", indicator.error, "error_max", indicator.worst));
+	for (unsigned i = 0; i < matrix->event_count && index >= 0; i++) {
+		const struct fm_judgement *judgement = &validation->judgements[i];
+		struct fm_indicator indicator;
+
+		if (judgement->quantity != index || judgement->class != FM_CLASS_exact)
+			continue;
+		indicator = fm_indicator_fit(matrix, (unsigned)index, judgement->socket, &i, 1);
+		json_array_append_new(
+		    array, json_pack("{s:s, s:s, s:s, s:s, s:o, s:i, s:f, s:f}", "name", name, "unit", unit, "scope",
+		                     judgement->socket ? "socket" : "core", "formula", matrix->events[i].name, "events",
+		                     indicator_events(matrix, &indicator), "bytes",
+		                     strcmp(unit, "transfers") ? 1 : (int)matrix->quantities.line_bytes, "error",
+		                     indicator.error, "error_max", indicator.worst));
+	}
 }
 
 static void add_quantities(const struct fm_validation *validation, json_t *array)

@@ -64,7 +64,9 @@ static void set_error(const struct fm_matrix *matrix, unsigned quantity, bool so
 		if (!isfinite(truth) || !isfinite(estimate) || !(larger > 0.02 * usual))
 			continue;
 		sum += fabs(estimate - truth) / larger;
-		indicator->worst = fmax(indicator->worst, fabs(estimate - truth) / larger);
+		/* where there is much of it: little is soon off by much */
+		if (larger > 0.2 * usual)
+			indicator->worst = fmax(indicator->worst, fabs(estimate - truth) / larger);
 		runs++;
 	}
 	indicator->error = runs ? sum / runs : 1;

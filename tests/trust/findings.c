@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "trust/metrics.h"
-#include "trust/simulate.h"
 #include "trust/tables.h"
+#include "trust/validated.h"
 
 static struct fm_machine_description machine;
 static struct fm_matrix *matrix;
@@ -17,26 +17,8 @@ static struct fm_validation *validation;
 
 static int set_up(void **state)
 {
-	const struct fm_plan_options options = {
-	    .isas = 1u << FM_ISA_scalar | 1u << FM_ISA_sse | 1u << FM_ISA_avx2, .unit = 1024, .triangle = 1024};
-	const struct fm_simulate_options simulate = {.repeats = 10, .seed = 1};
-	const struct fm_validation_options judge = {0};
-	struct fm_simulated_events *events = NULL;
-	struct fm_plan *plan = NULL;
-	struct fm_error error;
-
 	(void)state;
-	if (fm_description_read(MACHINES "/haswell-ep.machine", &machine, &error) ||
-	    fm_plan_scale_machine(&machine, 8, &error) || fm_plan_build(&machine, &options, &plan, &error) ||
-	    fm_simulated_load(MACHINES "/haswell-ep.machine", &events, &error) ||
-	    fm_simulate_matrix(&machine, plan, events, &simulate, &matrix, &error) ||
-	    fm_validation_create(matrix, &judge, &validation, &error)) {
-		print_error("%s\n", error.message);
-		return -1;
-	}
-	fm_simulated_free(events);
-	fm_plan_free(plan);
-	return 0;
+	return validate_haswell(&machine, &matrix, &validation);
 }
 
 static int tear_down(void **state)

@@ -1,6 +1,6 @@
 /* Two threads that pass through regions of different character: "sum" streams, "small" stays in the first cache,
-   "nested" holds both. With PHASES_MORE in the environment the program passes once more through a region when it runs
-   by itself: another path than in the engine. */
+   "divide" waits for its divisions, "nested" holds them all. With PHASES_MORE in the environment the program passes
+   once more through a region when it runs by itself: another path than in the engine. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,6 +27,10 @@ static void *work(void *argument)
 		for (long i = 0; i < 500L * SMALL; i++)
 			sum += data[begin + i % SMALL];
 		fathom_region_end("small");
+		fathom_region_begin("divide");
+		for (long i = 0; i < 20L * SMALL; i++)
+			sum = data[begin + i % SMALL] / (sum + 1);
+		fathom_region_end("divide");
 		fathom_region_end("nested");
 	}
 	sums[thread][0] = sum;
