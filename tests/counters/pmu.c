@@ -15,9 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../include/fathom.h"
 #include "counters/counting.h"
 #include "counters/direct.h"
 #include "counters/listing.h"
+#include "counters/markers.h"
 #include "counters/sysfs.h"
 
 static unsigned checks, failures;
@@ -225,8 +227,64 @@ static void direct_reads(void)
 	fm_direct_close(&direct);
 }
 
+static void *mark(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < 3; i++) {
+		fathom_region_begin("outer");
+		work(100000);
+		fathom_region_begin("inner");
+		work(50000);
+		fathom_region_end("inner");
+		fathom_region_end("outer");
+	}
+	return NULL;
+}
+
+/* Marked regions with hardware counters of their own thread, in one group. */
+static void regions(void)
+{
+	struct fm_event events[FM_EVENTS_MAX];
+	struct fm_markers *markers;
+	struct fm_marked *marked;
+	struct fm_error error = {0};
+	int number = fm_events_parse("instructions:u,cycles:u", events, FM_EVENTS_MAX, &error), status = 0;
+	unsigned count = 0;
+	uint64_t lost = 0;
+	pid_t child;
+
+	if (number != 2 || fm_markers_create(events, 2, &markers, &error)) {
+		check(false, "markers: %s", error.message);
+		return;
+	}
+	child = fork();
+	if (!child) {
+		pthread_t other;
+
+		fm_markers_announce(markers);
+		pthread_create(&other, NULL, mark, NULL);
+		mark(NULL);
+		pthread_join(other, NULL);
+		_exit(0);
+	}
+	waitpid(child, &status, 0);
+	fm_markers_read(markers, &marked, &count, &lost, &error);
+	check(count == 4 && !lost && !status, "two regions in two threads: %u", count);
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t truth = strcmp(marked[i].name, "inner") ? 900000 : 300000, seen = marked[i].counts[0].value;
+
+		check(seen >= truth && seen < truth + 6000, "%s, thread %u: %llu instructions of %llu", marked[i].name,
+		      marked[i].ordinal, (unsigned long long)seen, (unsigned long long)truth);
+		check(marked[i].counts[1].value > 0 && marked[i].counts[1].enabled == marked[i].counts[0].enabled,
+		      "counted in one group: %llu cycles", (unsigned long long)marked[i].counts[1].value);
+	}
+	fm_marked_free(marked, count);
+	fm_markers_free(markers);
+}
+
 int main(void)
 {
+	mkdir("/tmp", 0755);
 	mkdir("/proc", 0755);
 	mkdir("/sys", 0755);
 	mount("proc", "/proc", "proc", 0, NULL);
@@ -238,6 +296,7 @@ int main(void)
 	names();
 	refusals();
 	direct_reads();
+	regions();
 	printf("RESULT %u checks, %u failed\n", checks, failures);
 	fflush(stdout);
 	sync();

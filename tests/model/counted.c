@@ -99,8 +99,8 @@ static enum fm_verdict verdict_of(const struct fm_picture *picture, const char *
 	return FM_VERDICT_INCONCLUSIVE;
 }
 
-/* Levels within 2 %, parts of the cycles within 10 points, and no pattern judged the other way round. Of regions, latency
-   may be told too much of. */
+/* Levels within 2 %, parts of the cycles within 10 points, and no pattern judged the other way round. Of regions,
+   latency may be told too much of. */
 static void compare(const struct fm_engine_run *run, const struct fm_part *part)
 {
 	static const char *const patterns[] = {"bandwidth:L2", "bandwidth:L3", "bandwidth:memory",
@@ -235,7 +235,11 @@ static void intervals_are_carried_on(void **state)
 static void odd_profiles_are_survived(void **state)
 {
 	static const char *const texts[] = {
-	    "[]", "{}", "[1, null, \"x\"]", "[{\"name\": 5}]", "[{\"name\": \"L2 read\"}]",
+	    "[]",
+	    "{}",
+	    "[1, null, \"x\"]",
+	    "[{\"name\": 5}]",
+	    "[{\"name\": \"L2 read\"}]",
 	    "[{\"name\": \"L2 read\", \"events\": [{\"name\": \"E\", \"factor\": \"x\"}]}]",
 	    "[{\"name\": \"read\", \"events\": [{\"name\": \"E\", \"factor\": 1}]}]",
 	    "[{\"name\": \"a level with a very long name read\", \"events\": [{\"name\": \"E\", \"factor\": 1}]}]"};
@@ -255,7 +259,8 @@ static void odd_profiles_are_survived(void **state)
 		json_t *metrics = json_array(), *list = json_array();
 
 		for (int i = 0; i < 100; i++)
-			json_array_append_new(list, json_pack("{s:o, s:f}", "name", json_sprintf("E%d", i), "factor", 1.0));
+			json_array_append_new(list,
+			                      json_pack("{s:o, s:f}", "name", json_sprintf("E%d", i), "factor", 1.0));
 		json_array_append_new(metrics, json_pack("{s:s, s:o}", "name", "L2 read", "events", list));
 		assert_int_equal(fm_recipe_create(&(struct fm_recipe_wishes){.metrics = metrics}, &recipe, &error),
 		                 -ENOTSUP);
