@@ -16,6 +16,7 @@
 #include "exact/host.h"
 #include "machine/machine.h"
 #include "report/picture_text.h"
+#include "report/series_text.h"
 #include "report/stat_text.h"
 
 enum {
@@ -147,6 +148,8 @@ static int check(const struct input *input, struct fm_error *error)
 		return fm_error_set(error, EINVAL, "a simulated machine has no time series of events: no -I");
 	if (!input->machine && !request->events && input->engine.window_end)
 		return fm_error_set(error, EINVAL, "the time of a window is not known: --window goes with --machine");
+	if (request->interval_ms && (input->no_timing || input->engine.free_running) && !request->events)
+		return fm_error_set(error, EINVAL, "-I needs simulated time: no --no-timing, no --free-running");
 	if (input->engine.last_instance && !input->engine.region)
 		return fm_error_set(error, EINVAL, "--instances goes with --region");
 	return 0;
@@ -333,6 +336,9 @@ static int print(const struct input *input, const struct fm_stat *stat, const st
 {
 	struct fm_exact_parts each = {.source = source, .region = input->engine.region};
 	const struct fm_picture_parts parts = fm_picture_exact_parts(&each);
+	/* moments are of simulated time */
+	struct fm_picture_source alone = {.machine = source->machine, .profile = source->profile, .run = source->run};
+	const struct fm_series_source series = fm_series_exact(&alone);
 	/* what the program printed comes first */
 	FILE *output = fm_common_open(&input->common);
 
@@ -343,6 +349,8 @@ static int print(const struct input *input, const struct fm_stat *stat, const st
 
 		if (root && picture)
 			fm_picture_add_to_document(picture, source, root);
+		if (root && input->engine.interval)
+			json_object_set_new(root, "intervals", fm_series_to_json(&series));
 		if (root && !json_dumpf(root, output, JSON_INDENT(1)))
 			fputc('\n', output);
 		json_decref(root);
@@ -357,6 +365,8 @@ static int print(const struct input *input, const struct fm_stat *stat, const st
 			fm_picture_print(picture, &parts, stat, output, 100, input->common.verbosity);
 		}
 	}
+	if (input->engine.interval && !input->common.json && !input->common.separator)
+		fm_series_print(&series, output, 100);
 	return fm_common_close(&input->common, output);
 }
 
@@ -420,6 +430,10 @@ static int run(const struct fm_command *command, int argc, char **argv)
 		return fm_report_error_of_run(&error);
 	/* what counters say of stalls needs cycles */
 	input.engine.timing |= input.counters == COUNTERS_SIMULATED && !input.no_timing;
+	if (input.request.interval_ms) {
+		input.engine.timing = true;
+		input.engine.interval = (uint64_t)((double)input.request.interval_ms * machine.frequency_ghz * 1e6);
+	}
 	if (input.engine.page_bytes)
 		machine.page_bytes = (unsigned)input.engine.page_bytes;
 	input.engine.machine = &machine;

@@ -171,22 +171,26 @@ static void add_boxes(const struct levels *levels, const struct fm_figure *figur
 	}
 }
 
-static void build(struct levels *levels, const struct fm_figure *figures, const struct fm_figure *seconds,
-                  const struct fm_part *part, uint64_t instances, struct fm_picture *ret_picture)
+/* Processor time over time: so many threads ran at once, most of the time. */
+static unsigned threads_of(const struct levels *levels, const struct fm_figure *figures,
+                           const struct fm_figure *seconds)
 {
-	const struct fm_stat_request *request = levels->session->request;
-	unsigned cpus = (unsigned)sysconf(_SC_NPROCESSORS_ONLN), threads = request->system_wide ? cpus : 1;
+	if (levels->session->request->system_wide)
+		return (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
+	if (levels->clock >= 0 && figures[levels->clock].available && seconds->available && seconds->value > 0)
+		return (unsigned)fmax(1, ceil(figures[levels->clock].value * 1e-9 / seconds->value - 0.25));
+	return 1;
+}
 
-	/* processor time over time: so many ran at once, most of the time */
-	if (!request->system_wide && levels->clock >= 0 && figures[levels->clock].available && seconds->available &&
-	    seconds->value > 0)
-		threads = (unsigned)ceil(figures[levels->clock].value * 1e-9 / seconds->value - 0.25);
+static void build(struct levels *levels, const struct fm_figure *figures, const struct fm_figure *seconds,
+                  unsigned threads, const struct fm_part *part, uint64_t instances, struct fm_picture *ret_picture)
+{
 	add_boxes(levels, figures, levels->counts);
 	fm_picture_from_counts(&(struct fm_counted){.recipe = levels->recipe,
 	                                            .profile = levels->profile,
 	                                            .counts = levels->counts,
 	                                            .seconds = *seconds,
-	                                            .threads = threads ? threads : 1,
+	                                            .threads = threads,
 	                                            .part = *part,
 	                                            .instances = instances},
 	                       ret_picture);
@@ -201,7 +205,7 @@ static bool thread_part(void *context, unsigned index, struct fm_picture *ret_pi
 
 	if (index >= session->part_count || !session->parts[index].thread)
 		return false;
-	build(levels, &session->figures[(size_t)index * session->event_count], &session->elapsed,
+	build(levels, &session->figures[(size_t)index * session->event_count], &session->elapsed, 1,
 	      &(struct fm_part){.thread = session->parts[index].thread}, 0, ret_picture);
 	return true;
 }
@@ -241,8 +245,8 @@ static bool region_part(void *context, unsigned index, struct fm_picture *ret_pi
 	}
 	seconds = fm_figure_make(longest, longest, longest, "s", FM_ORIGIN_measured, "native", 1);
 	snprintf(levels->name, sizeof(levels->name), "%s", session->marked[first].name);
-	build(levels, figures, &seconds, &(struct fm_part){.region = levels->name, .thread = -1}, instances,
-	      ret_picture);
+	build(levels, figures, &seconds, last - first, &(struct fm_part){.region = levels->name, .thread = -1},
+	      instances, ret_picture);
 	return true;
 }
 
@@ -261,7 +265,8 @@ static void report_interval(struct fm_count_session *session, double at)
 	for (unsigned k = 0; k < session->event_count; k++)
 		figures[k] = fm_count_session_spent(session, 0, k);
 	seconds = fm_figure_make(spent, spent, spent, "s", FM_ORIGIN_measured, "native", 1);
-	build(levels, figures, &seconds, &(struct fm_part){.thread = -1}, 0, picture);
+	build(levels, figures, &seconds, threads_of(levels, figures, &seconds), &(struct fm_part){.thread = -1}, 0,
+	      picture);
 	if (levels->intervals) {
 		json_t *entry = json_pack("{s:f}", "seconds", at);
 
@@ -337,7 +342,8 @@ static void conclude(struct levels *levels, struct fm_picture *picture)
 	struct fm_figure figures[FM_EVENTS_MAX];
 
 	sum_parts(session, figures);
-	build(levels, figures, &session->elapsed, &(struct fm_part){.thread = -1}, 0, picture);
+	build(levels, figures, &session->elapsed, threads_of(levels, figures, &session->elapsed),
+	      &(struct fm_part){.thread = -1}, 0, picture);
 	for (unsigned i = 0; i < session->part_count && session->parts[i].thread; i++) {
 		add_boxes(levels, &session->figures[(size_t)i * session->event_count], levels->counts);
 		fm_picture_add_thread(picture, levels->recipe, levels->counts, (unsigned)session->parts[i].thread);

@@ -124,6 +124,9 @@ static int plugin_arguments(char *text, size_t size, const struct fm_engine_opti
 		used += (size_t)snprintf(text + used, size - used, ",window=%llu-%llu",
 		                         (unsigned long long)options->window_begin,
 		                         (unsigned long long)options->window_end);
+	if (options->interval && options->timing)
+		used +=
+		    (size_t)snprintf(text + used, size - used, ",interval=%llu", (unsigned long long)options->interval);
 	return used < size ? 0 : fm_error_set(error, ENAMETOOLONG, "the paths are too long for QEMU");
 }
 

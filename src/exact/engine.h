@@ -20,6 +20,7 @@ struct fm_engine_options {
 	const char *region;  /* count only inside */
 	uint64_t first_instance, last_instance;
 	uint64_t window_begin, window_end; /* instructions of each thread */
+	uint64_t interval;                 /* note moments every so many cycles; with timing only. 0: none */
 };
 
 struct fm_engine_run {

@@ -19,10 +19,11 @@ enum {
 	FM_RESULT_SITES_MAX = 1 << 18,
 	FM_RESULT_OBJECTS_MAX = 1 << 14,
 	FM_RESULT_LINES_MAX = 256,
+	FM_RESULT_MOMENTS_MAX = 1024,
 	FM_RESULT_NAME = 96,
 };
 
-#define FM_RESULT_MAGIC 0x3474617865746146ull
+#define FM_RESULT_MAGIC 0x3574617865746146ull
 
 /* One thread of the program, in the order in which they began. */
 struct fm_result_thread {
@@ -48,6 +49,14 @@ struct fm_result_region {
 	uint32_t depth; /* open begins not yet ended */
 	uint64_t instances;
 	struct fm_work work;
+	struct fm_core_counts counts;
+	struct fm_timing_counts timing;
+};
+
+/* All cores together, from the beginning until then. */
+struct fm_result_moment {
+	uint64_t cycle;   /* of the thread furthest behind */
+	uint64_t running; /* threads that had something to do */
 	struct fm_core_counts counts;
 	struct fm_timing_counts timing;
 };
@@ -123,6 +132,8 @@ struct fm_results {
 	uint32_t core_count;
 	struct fm_simulated_core cores[FM_SIMULATED_CORES_MAX];
 	struct fm_timing_counts timings[FM_SIMULATED_CORES_MAX];
+	uint32_t moment_count;
+	struct fm_result_moment moments[FM_RESULT_MOMENTS_MAX];
 	struct fm_result_object objects[FM_RESULT_OBJECTS_MAX];
 	_Alignas(64) struct fm_result_site sites[FM_RESULT_SITES_MAX];
 	struct fm_result_place places[FM_RESULT_SITES_MAX];

@@ -321,6 +321,32 @@ static struct fm_figure native_seconds(const struct fm_native *native, const str
 	return longest;
 }
 
+/* Levels, cycles and signs, once it is known what was done, by how many threads, in what time. */
+static void fill(const struct fm_picture_source *source, const struct fm_part_sums *sums, struct fm_picture *picture)
+{
+	const struct fm_machine_description *machine = source->machine;
+
+	picture->level_count = machine->cache_count + 1;
+	for (unsigned i = 0; i < picture->level_count; i++) {
+		struct fm_picture_level *level = &picture->levels[i];
+
+		snprintf(level->name, sizeof(level->name), "%s",
+		         i < machine->cache_count ? machine->caches[i].name : "memory");
+		fill_traffic(machine, &sums->counts, i, level);
+		level->gbs = rate(level->read_bytes.value + level->allocate_bytes.value + level->write_bytes.value,
+		                  &picture->seconds);
+		level->peak_gbs = fm_picture_peak(machine, source->profile, level, i, picture->threads);
+		level->utilisation = fm_picture_share(&level->gbs, &level->peak_gbs);
+	}
+	if (sums->timing.cycles) {
+		fill_cycles(&sums->timing, picture);
+		fill_waiting(machine, &sums->timing, picture);
+	} else {
+		without_cycles(picture);
+	}
+	fill_signs(machine, sums, picture);
+}
+
 void fm_picture_build(const struct fm_picture_source *source, const struct fm_part *part,
                       struct fm_picture *ret_picture)
 {
@@ -342,26 +368,52 @@ void fm_picture_build(const struct fm_picture_source *source, const struct fm_pa
 		picture->native = *native;
 	picture->seconds =
 	    native && native->runs ? native_seconds(native, source->run->results, part) : picture->predicted_seconds;
-	picture->level_count = machine->cache_count + 1;
-	for (unsigned i = 0; i < picture->level_count; i++) {
-		struct fm_picture_level *level = &picture->levels[i];
-
-		snprintf(level->name, sizeof(level->name), "%s",
-		         i < machine->cache_count ? machine->caches[i].name : "memory");
-		fill_traffic(machine, &sums->counts, i, level);
-		level->gbs = rate(level->read_bytes.value + level->allocate_bytes.value + level->write_bytes.value,
-		                  &picture->seconds);
-		level->peak_gbs = fm_picture_peak(machine, source->profile, level, i, picture->threads);
-		level->utilisation = fm_picture_share(&level->gbs, &level->peak_gbs);
-	}
-	if (sums->timing.cycles) {
-		fill_cycles(&sums->timing, picture);
-		fill_waiting(machine, &sums->timing, picture);
-	} else {
-		without_cycles(picture);
-	}
-	fill_signs(machine, sums, picture);
+	fill(source, sums, picture);
 	fill_false_sharing(source->run->results, picture);
+}
+
+static void subtract(uint64_t *target, const uint64_t *other, size_t bytes)
+{
+	for (size_t i = 0; i < bytes / sizeof(uint64_t); i++)
+		target[i] = target[i] > other[i] ? target[i] - other[i] : 0;
+}
+
+bool fm_picture_moment(const struct fm_picture_source *source, unsigned index, struct fm_picture *ret_picture,
+                       double *ret_at)
+{
+	const struct fm_results *results = source->run->results;
+	unsigned count = results->moment_count < FM_RESULT_MOMENTS_MAX ? results->moment_count : FM_RESULT_MOMENTS_MAX;
+	const struct fm_result_moment *before = index ? &results->moments[index - 1] : NULL;
+	double hertz = source->machine->frequency_ghz * 1e9, cycles;
+	struct fm_part_sums sums;
+
+	if (!count || index > count)
+		return false;
+	fm_part_sum(source->run, &(struct fm_part){.thread = -1}, &sums);
+	cycles = sums.longest;
+	memset(ret_picture, 0, sizeof(*ret_picture));
+	ret_picture->machine = source->machine->name;
+	ret_picture->part.thread = -1;
+	ret_picture->threads = 1;
+	if (index < count) {
+		sums.counts = results->moments[index].counts;
+		sums.timing = results->moments[index].timing;
+		cycles = (double)results->moments[index].cycle;
+		if (results->moments[index].running > 1)
+			ret_picture->threads = (unsigned)results->moments[index].running;
+	}
+	*ret_at = cycles / hertz;
+	if (before) {
+		subtract((uint64_t *)&sums.counts, (const uint64_t *)&before->counts, sizeof(sums.counts));
+		subtract((uint64_t *)&sums.timing, (const uint64_t *)&before->timing, sizeof(sums.timing));
+		cycles -= (double)before->cycle;
+	}
+	if (!(cycles > 0))
+		return false;
+	ret_picture->seconds = simulated(cycles / hertz, "s");
+	ret_picture->predicted_seconds = ret_picture->seconds;
+	fill(source, &sums, ret_picture);
+	return true;
 }
 
 static uint64_t engine_instances(const struct fm_results *results, const char *name, unsigned *ret_threads)

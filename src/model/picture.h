@@ -104,6 +104,11 @@ struct fm_picture_source {
 void fm_picture_build(const struct fm_picture_source *source, const struct fm_part *part,
                       struct fm_picture *ret_picture);
 
+/* What happened between one moment and the next (struct fm_result_moment), at the end of which simulated time is
+   `ret_at` seconds; after the last, until the end. false when there is no more. */
+bool fm_picture_moment(const struct fm_picture_source *source, unsigned index, struct fm_picture *ret_picture,
+                       double *ret_at);
+
 /* Did the two runs pass through the same regions as often? Sets `differs` and says how. */
 void fm_native_compare_regions(struct fm_native *native, const struct fm_engine_run *run);
 void fm_native_free(struct fm_native *native);

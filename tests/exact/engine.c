@@ -457,6 +457,46 @@ static void timing_sees_the_program(void **state)
 	fm_engine_run_free(&result);
 }
 
+/* Moments are sums from the beginning, in order of time, the same in every run; when there are too many, every second
+   one stays, and the differences still add up to everything. */
+static void moments_add_up(void **state)
+{
+	const struct fm_engine_options options = {
+	    .machine = &machine, .cores = "0-23", .timing = true, .interval = 2000};
+	struct fm_engine_run first = run_with(&options, "phases", NULL), second = run_with(&options, "phases", NULL);
+	const struct fm_results *results = first.results;
+	uint64_t total = 0;
+
+	(void)state;
+	assert_int_equal(first.exit_status, 0);
+	print_message("%u moments\n", results->moment_count);
+	assert_true(results->moment_count >= FM_RESULT_MOMENTS_MAX / 2);
+	assert_true(results->moment_count <= FM_RESULT_MOMENTS_MAX);
+	assert_int_equal(results->moment_count, second.results->moment_count);
+	for (unsigned i = 0; i < results->moment_count; i++) {
+		const struct fm_result_moment *moment = &results->moments[i];
+
+		assert_memory_equal(moment, &second.results->moments[i], sizeof(*moment));
+		if (i) {
+			/* later by about as much each time: thinned out evenly */
+			assert_true(moment->cycle > moment[-1].cycle);
+			assert_true(moment->counts.loads >= moment[-1].counts.loads);
+			assert_true(moment->timing.cycles >= moment[-1].timing.cycles);
+		}
+	}
+	for (unsigned i = 0; i < results->thread_count; i++) {
+		struct fm_core_counts counts;
+		struct fm_timing_counts timing;
+
+		fm_result_thread_counts(results, i, &counts, &timing);
+		total += counts.loads;
+	}
+	assert_true(results->moments[results->moment_count - 1].counts.loads <= total);
+	assert_true(results->moments[results->moment_count - 1].counts.loads > total - total / 100);
+	fm_engine_run_free(&first);
+	fm_engine_run_free(&second);
+}
+
 static void what_cannot_run_is_explained(void **state)
 {
 	const struct fm_engine_options options = {.machine = &machine, .cores = "0"};
@@ -492,6 +532,7 @@ int main(void)
 	    cmocka_unit_test(only_what_was_asked_for),
 	    cmocka_unit_test(sharing_is_true_or_false),
 	    cmocka_unit_test(timing_sees_the_program),
+	    cmocka_unit_test(moments_add_up),
 	    cmocka_unit_test(what_cannot_run_is_explained),
 	};
 	struct fm_error error;

@@ -24,6 +24,7 @@
 #include "exact/plugin/places.h"
 #include "exact/plugin/queue.h"
 #include "exact/plugin/regions.h"
+#include "exact/plugin/series.h"
 #include "exact/plugin/state.h"
 #include "exact/plugin/turns.h"
 
@@ -342,6 +343,7 @@ static void after_fork_in_child(void)
 	memset(fm_engine.live, 0, sizeof(fm_engine.live));
 	fm_turns_reset();
 	fm_objects_after_fork();
+	fm_series_begin(0); /* the first process's */
 	fm_queue_after_fork();
 	fm_self = NULL;
 	fm_tracing_core = NULL;
@@ -439,6 +441,8 @@ __attribute__((visibility("default"))) int qemu_plugin_install(qemu_plugin_id_t 
 			fm_engine.timing = *value == '1';
 		else if (!strcmp(argv[i], "region"))
 			snprintf(fm_engine.region_only, sizeof(fm_engine.region_only), "%s", value);
+		else if (!strcmp(argv[i], "interval"))
+			fm_series_begin(strtoull(value, NULL, 10));
 		else if (!strcmp(argv[i], "instances"))
 			sscanf(value, "%lu-%lu", &fm_engine.first_instance, &fm_engine.last_instance);
 		else if (!strcmp(argv[i], "window"))

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "exact/plugin/accesses.h"
+#include "exact/plugin/series.h"
 #include "exact/plugin/state.h"
 
 /* QEMU sometimes wants all threads to stop at once. A thread that sleeps here cannot, so when the one whose turn it is
@@ -44,6 +45,15 @@ static struct fm_engine_thread *furthest_behind(const struct fm_engine_thread *b
 	return best;
 }
 
+static unsigned count_running(void)
+{
+	unsigned running = 0;
+
+	for (const struct fm_engine_thread *thread = turns.first; thread; thread = thread->next)
+		running += !thread->blocked;
+	return running;
+}
+
 /* Give the turn to whoever is due. */
 static void pass_on(void)
 {
@@ -55,8 +65,12 @@ static void pass_on(void)
 	if (!next)
 		return;
 	turns.last = next;
+	if (fm_thread_clock(next) >= fm_series_next())
+		fm_series_note(fm_thread_clock(next), count_running(), turns.first);
 	after = furthest_behind(next);
 	next->limit = after ? fm_thread_clock(after) + fm_engine.skew : UINT64_MAX;
+	if (next->limit > fm_series_next())
+		next->limit = fm_series_next();
 	pthread_cond_signal(&next->wake);
 }
 

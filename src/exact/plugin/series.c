@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "exact/plugin/series.h"
+
+#include <string.h>
+
+#include "exact/plugin/state.h"
+
+static struct {
+	uint64_t interval, next;
+} series = {.next = UINT64_MAX};
+
+void fm_series_begin(uint64_t interval)
+{
+	series.interval = interval;
+	series.next = interval ? interval : UINT64_MAX;
+}
+
+uint64_t fm_series_next(void)
+{
+	return series.next;
+}
+
+static void add_timing(struct fm_timing_counts *target, const struct fm_timing_counts *other)
+{
+	for (size_t i = 0; i < sizeof(*target) / sizeof(uint64_t); i++)
+		((uint64_t *)target)[i] += ((const uint64_t *)other)[i];
+}
+
+/* No room: every second moment is enough from now on. They are sums from the beginning, so nothing is lost with one. */
+static void thin_out(struct fm_results *results)
+{
+	for (unsigned i = 0; i < FM_RESULT_MOMENTS_MAX / 2; i++)
+		results->moments[i] = results->moments[2 * i + 1];
+	results->moment_count = FM_RESULT_MOMENTS_MAX / 2;
+	series.interval *= 2;
+}
+
+void fm_series_note(uint64_t now, unsigned running, const struct fm_engine_thread *first)
+{
+	struct fm_results *results = fm_engine.results;
+	struct fm_result_moment *moment;
+
+	for (const struct fm_engine_thread *thread = first; thread; thread = thread->next)
+		if (thread->timing && thread->core)
+			results->timings[thread->core->index] = *fm_core_timing_counts(thread->timing);
+	if (results->moment_count == FM_RESULT_MOMENTS_MAX)
+		thin_out(results);
+	moment = &results->moments[results->moment_count];
+	memset(moment, 0, sizeof(*moment));
+	moment->cycle = now;
+	moment->running = running;
+	for (unsigned i = 0; i < results->core_count; i++) {
+		fm_core_counts_add(&moment->counts, &results->cores[i].counts);
+		add_timing(&moment->timing, &results->timings[i]);
+	}
+	results->moment_count++;
+	series.next = now + series.interval;
+}
