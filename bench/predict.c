@@ -1,5 +1,6 @@
 /* The time of kernels and examples predicted from exact counts and the machine profile alone, beside the time they
-   take. Usage: bench_predict PROGRAMS EXAMPLES: the folders. Needs a profile ('fathom machine'). */
+   take. Usage: bench_predict KERNEL EXAMPLES: fathom-kernel, and the folder of the examples. Needs a profile ('fathom
+   machine'). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,7 +115,7 @@ int main(int argc, char **argv)
 
 	if (argc < 3 || fm_profile_default_path(&path, &error) || fm_profile_load(path, &profile, &error) ||
 	    fm_description_from_profile(profile, &machine, &error)) {
-		fprintf(stderr, "%s\n", argc < 3 ? "bench_predict PROGRAMS EXAMPLES" : error.message);
+		fprintf(stderr, "%s\n", argc < 3 ? "bench_predict KERNEL EXAMPLES" : error.message);
 		return 1;
 	}
 	sizes[0] = machine.caches[0].bytes / 2;
@@ -122,7 +123,7 @@ int main(int argc, char **argv)
 	sizes[2] = 4 * machine.caches[machine.cache_count - 1].bytes;
 	if (sizes[2] < 64 << 20)
 		sizes[2] = 64 << 20;
-	snprintf(program, sizeof(program), "%s/program_timed", argv[1]);
+	snprintf(program, sizeof(program), "%s", argv[1]);
 	snprintf(isa, sizeof(isa), "%d", fm_isa_available(FM_ISA_avx2) ? FM_ISA_avx2 : FM_ISA_sse);
 	printf("Time in ns, measured (median of %d) and predicted from exact counts and the profile of %s\n", TRIALS,
 	       profile->taken);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "cli/check.h"
 #include "cli/command.h"
 #include "machine/machine.h"
 #include "report/machine_text.h"
@@ -18,6 +19,7 @@ enum {
 	KEY_PROFILE,
 	KEY_SEED,
 	KEY_TOLERATE,
+	KEY_CHECK,
 };
 
 static const struct argp_option options[] = {
@@ -25,6 +27,10 @@ static const struct argp_option options[] = {
     {"full", KEY_FULL, NULL, 0, "Every kernel, width and thread count, as long as it takes", 0},
     {"budget", KEY_BUDGET, "TIME", 0, "Stop measuring after TIME (30s, 5min) and keep what there is", 0},
     {"cpus", 'C', "LIST", 0, "Measure on these CPUs (0-3,8); one-core figures come from the first", 0},
+    {"check", KEY_CHECK, NULL, 0,
+     "Also check the exact engine with kernels that run by themselves and in it, some 10 seconds; without --quick and "
+     "--budget that is done anyway",
+     0},
     {"show", KEY_SHOW, NULL, 0, "Print the saved profile instead of measuring", 0},
     {"profile", KEY_PROFILE, "FILE", 0, "Save to (with --show: read from) FILE instead of the usual place", 0},
     {"tolerate", KEY_TOLERATE, "PCT", 0, "Accept a profile with up to PCT % disturbed trials (default 50)", 0},
@@ -40,7 +46,7 @@ static const struct argp_option options[] = {
 struct input {
 	struct fm_common common;
 	struct fm_characterise_options characterise;
-	bool quick, full, show, cpus;
+	bool quick, full, show, cpus, check;
 	const char *profile;
 };
 
@@ -53,6 +59,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	switch (key) {
 	case KEY_QUICK:
 		input->quick = true;
+		return 0;
+	case KEY_CHECK:
+		input->check = true;
 		return 0;
 	case KEY_FULL:
 		input->full = true;
@@ -150,6 +159,24 @@ static int show(const struct input *input, const char *path)
 	return code;
 }
 
+/* The engine against the machine; a profile without that is one all the same. */
+static void check(const struct input *input, struct fm_machine *machine)
+{
+	struct fm_check_options wishes = {.quick = input->quick, .interrupted = &fm_interrupted};
+	struct fm_progress progress;
+	struct fm_error error;
+
+	if (!input->check && (input->quick || input->characterise.budget_seconds > 0))
+		return;
+	fm_progress_begin(&progress, input->common.verbosity < 0);
+	wishes.progress = fm_progress_update;
+	wishes.progress_context = &progress;
+	wishes.report = input->common.verbosity > 0 ? stderr : NULL;
+	if (fm_check_combination(machine, &wishes, &error) && (input->check || input->common.verbosity > 0))
+		fprintf(stderr, "fathom: the exact engine was not checked: %s\n", error.message);
+	fm_progress_end(&progress);
+}
+
 static int measure(struct input *input, const char *path)
 {
 	struct fm_progress progress;
@@ -175,6 +202,7 @@ static int measure(struct input *input, const char *path)
 			fprintf(stderr, "fathom: the previous profile, %s, is kept\n", path);
 		return code;
 	}
+	check(input, machine);
 	status = fm_profile_save(path, machine, &error);
 	code = print(input, machine);
 	if (status)

@@ -298,7 +298,7 @@ int fm_native_run(char *const *argv, const struct fm_native_options *options, st
 	input = look_at_input();
 	while (runs < options->most && runs < RUNS_MAX && (runs < options->least || total < options->seconds) &&
 	       !fm_interrupted) {
-		int output = runs ? measured_file() : -1, status = 0, r;
+		int output = runs || options->silent ? measured_file() : -1, status = 0, r;
 		struct fm_markers *markers = NULL;
 
 		/* without it there is no time of regions; the rest is as good */

@@ -9,6 +9,7 @@ struct fm_native_options {
 	double seconds;       /* after these no further one is begun, beyond the least */
 	const char *region;   /* of this one only these instances are timed; NULL: all of all */
 	uint64_t first_instance, last_instance;
+	bool silent; /* also the first run's output is only measured */
 };
 
 /* The first run has our output, the others write into a file that is only measured (ret_output_bytes, -1 when there was

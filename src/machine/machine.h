@@ -25,6 +25,14 @@ struct fm_level {
 	uint64_t measured_bytes; /* the data-set size the latencies were measured at */
 };
 
+/* How far off simulated counts and the times predicted from them are, by kernels that ran on this machine. Relative
+   errors; cases is 0 when nobody has checked. */
+struct fm_combination {
+	unsigned cases;
+	double count_median, count_most; /* of the bytes moved, against what the kernels declare; most: nine tenths */
+	double time_median, time_most;   /* of the time, against the measured one */
+};
+
 struct fm_machine {
 	char taken[32]; /* when, UTC */
 	enum fm_effort effort;
@@ -49,6 +57,7 @@ struct fm_machine {
 	struct fm_figure transfers_why;
 	struct fm_numa_pair *numa;
 	unsigned numa_count;
+	struct fm_combination combination;
 };
 
 struct fm_characterise_options {

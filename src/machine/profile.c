@@ -149,6 +149,13 @@ json_t *fm_machine_to_json(const struct fm_machine *machine)
 		json_array_append_new(array, pair);
 	}
 	set_list(root, "core_to_core", array, machine->transfers_why.why);
+	if (machine->combination.cases)
+		json_object_set_new(root, "combination",
+		                    json_pack("{s:i, s:f, s:f, s:f, s:f}", "cases", (int)machine->combination.cases,
+		                              "count_error_median", machine->combination.count_median,
+		                              "count_error_nine_tenths", machine->combination.count_most,
+		                              "time_error_median", machine->combination.time_median,
+		                              "time_error_nine_tenths", machine->combination.time_most));
 	array = json_array();
 	for (unsigned i = 0; i < machine->numa_count; i++) {
 		const struct fm_numa_pair *pair = &machine->numa[i];
@@ -346,6 +353,23 @@ static int pairs_from_json(const json_t *root, struct fm_machine *machine)
 	return 0;
 }
 
+static void get_combination(const json_t *object, struct fm_combination *ret)
+{
+	static const char *const names[] = {"count_error_median", "count_error_nine_tenths", "time_error_median",
+	                                    "time_error_nine_tenths"};
+	double *values[] = {&ret->count_median, &ret->count_most, &ret->time_median, &ret->time_most};
+	json_int_t cases = json_integer_value(json_object_get(object, "cases"));
+
+	for (unsigned i = 0; i < 4; i++) {
+		const json_t *value = json_object_get(object, names[i]);
+
+		if (!json_is_number(value) || !(json_number_value(value) >= 0) || cases < 1 || cases > 10000)
+			return;
+		*values[i] = json_number_value(value);
+	}
+	ret->cases = (unsigned)cases;
+}
+
 int fm_machine_from_json(const json_t *root, struct fm_machine **ret_machine, struct fm_error *error)
 {
 	const char *verb = json_string_value(json_object_get(root, "verb"));
@@ -383,6 +407,7 @@ int fm_machine_from_json(const json_t *root, struct fm_machine **ret_machine, st
 		    (struct fm_loaded_point){.traffic_gbs = fm_json_get_figure(json_array_get(array, i), "traffic_gbs"),
 		                             .latency_ns = fm_json_get_figure(json_array_get(array, i), "latency_ns")};
 	text(root, "loaded_latency_why", machine->loaded_why.why, sizeof(machine->loaded_why.why));
+	get_combination(json_object_get(root, "combination"), &machine->combination);
 	text(root, "core_to_core_why", machine->transfers_why.why, sizeof(machine->transfers_why.why));
 	*ret_machine = machine;
 	return 0;

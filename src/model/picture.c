@@ -117,14 +117,17 @@ static void fill_traffic(const struct fm_machine_description *machine, const str
 	ret->write_bytes = simulated(written, "B");
 }
 
-/* Bytes over time: simulated counts over measured time are combined, over simulated time simulated. */
-static struct fm_figure rate(double bytes, const struct fm_figure *seconds)
+/* Bytes over time: simulated counts over measured time are combined, over simulated time simulated. `off` is how far
+   the counts may be off, as kernels on this machine showed. */
+static struct fm_figure rate(double bytes, const struct fm_figure *seconds, double off)
 {
+	double gb = bytes * 1e-9;
+
 	if (!seconds->available)
 		return *seconds;
 	if (!(seconds->low > 0))
 		return fm_figure_unavailable("there is no time to divide by");
-	return fm_figure_make(bytes / seconds->value * 1e-9, bytes / seconds->high * 1e-9, bytes / seconds->low * 1e-9,
+	return fm_figure_make(gb / seconds->value, gb / seconds->high * fmax(0, 1 - off), gb / seconds->low * (1 + off),
 	                      "GB/s", seconds->origin == FM_ORIGIN_measured ? FM_ORIGIN_combined : FM_ORIGIN_simulated,
 	                      "exact", seconds->trials);
 }
@@ -334,7 +337,7 @@ static void fill(const struct fm_picture_source *source, const struct fm_part_su
 		         i < machine->cache_count ? machine->caches[i].name : "memory");
 		fill_traffic(machine, &sums->counts, i, level);
 		level->gbs = rate(level->read_bytes.value + level->allocate_bytes.value + level->write_bytes.value,
-		                  &picture->seconds);
+		                  &picture->seconds, source->profile ? source->profile->combination.count_most : 0);
 		level->peak_gbs = fm_picture_peak(machine, source->profile, level, i, picture->threads);
 		level->utilisation = fm_picture_share(&level->gbs, &level->peak_gbs);
 	}
@@ -366,6 +369,8 @@ void fm_picture_build(const struct fm_picture_source *source, const struct fm_pa
 	                                               : fm_figure_unavailable("there was no core timing");
 	if (native)
 		picture->native = *native;
+	if (source->profile)
+		picture->combination = source->profile->combination;
 	picture->seconds =
 	    native && native->runs ? native_seconds(native, source->run->results, part) : picture->predicted_seconds;
 	fill(source, sums, picture);

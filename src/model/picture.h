@@ -80,7 +80,8 @@ struct fm_picture {
 	struct fm_figure false_sharing; /* of the turns between threads, those that moved one line for nothing */
 	struct fm_picture_thread per_thread[FM_RESULT_THREADS_MAX];
 	unsigned thread_count;
-	struct fm_native native; /* runs is 0 when there was none */
+	struct fm_combination combination; /* how far off counts and predictions are on this machine */
+	struct fm_native native;           /* runs is 0 when there was none */
 };
 
 /* GB/s a level can give to so many threads: as measured, or as the description has it for such a mixture of reads and

@@ -106,6 +106,22 @@ static json_t *region_entry(const struct fm_picture *part)
 	return entry;
 }
 
+/* How far off counts and predicted times are, by kernels on this machine. */
+static void add_combination(const struct fm_combination *combination, json_t *root)
+{
+	if (!combination->cases) {
+		json_object_set_new(root, "combination", json_null());
+		json_object_set_new(root, "combination_why",
+		                    json_string("'fathom machine --check' has not checked it"));
+		return;
+	}
+	json_object_set_new(root, "combination",
+	                    json_pack("{s:i, s:f, s:f, s:f, s:f}", "cases", (int)combination->cases,
+	                              "count_error_median", combination->count_median, "count_error_nine_tenths",
+	                              combination->count_most, "time_error_median", combination->time_median,
+	                              "time_error_nine_tenths", combination->time_most));
+}
+
 static void add_regions(const struct fm_picture_source *source, struct fm_picture *part, json_t *regions)
 {
 	const struct fm_results *results = source->run->results;
@@ -135,6 +151,7 @@ void fm_picture_add_to_document(const struct fm_picture *picture, const struct f
 
 	fm_picture_to_json(picture, root);
 	add_native(&picture->native, root);
+	add_combination(&picture->combination, root);
 	if (!part)
 		return;
 	json_array_foreach(threads, index, entry)

@@ -17,6 +17,7 @@ static const char *bytes(char *text, size_t size, const struct fm_figure *figure
 static void print_time(const struct fm_picture *picture, const struct fm_stat *stat, FILE *output)
 {
 	const struct fm_native *native = &picture->native;
+	const struct fm_combination *combination = &picture->combination;
 
 	if (native->runs) {
 		fprintf(output, "%s took %.3g s by itself (%u run%s, %.3g … %.3g).\n", stat->program,
@@ -28,6 +29,15 @@ static void print_time(const struct fm_picture *picture, const struct fm_stat *s
 			        100 * native->kernel_seconds / native->cpu_seconds);
 		fprintf(output, "Counts are simulated on %s; GB/s are these counts over that time.\n",
 		        picture->machine);
+		if (combination->cases)
+			fprintf(
+			    output,
+			    "Kernels on this machine (%u cases): such counts are off by %.1f %% (nine tenths within "
+			    "%.1f %%),\npredicted times by %.0f %% (nine tenths within %.0f %%).\n",
+			    combination->cases, 100 * combination->count_median, 100 * combination->count_most,
+			    100 * combination->time_median, 100 * combination->time_most);
+		else
+			fprintf(output, "How far off they are was not checked: 'fathom machine --check' does that.\n");
 	} else {
 		fprintf(output, "%s on the simulated %s%s\n", stat->program, picture->machine,
 		        picture->predicted_seconds.available ? "" : ", without time");

@@ -50,8 +50,8 @@ static void gather(const struct fm_series_source *source, struct strips *strips)
 	struct fm_picture *picture = malloc(sizeof(*picture));
 
 	strips->at = calloc(MOMENTS_MAX, sizeof(*strips->at));
-	for (unsigned i = 0; picture && strips->at && i < MOMENTS_MAX &&
-	                     source->moment(source->context, i, picture, &strips->at[i]);
+	for (unsigned i = 0;
+	     picture && strips->at && i < MOMENTS_MAX && source->moment(source->context, i, picture, &strips->at[i]);
 	     i++) {
 		unsigned row = 0;
 

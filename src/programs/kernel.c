@@ -1,12 +1,13 @@
-/* One kernel of the library, timed by itself and marked as a region: timed KERNEL ISA BYTES PASSES, or timed chase 0
-   BYTES STEPS. Prints the nanoseconds of the region. */
+/* One kernel of the library as a program, timed by itself and marked as a region: fathom-kernel KERNEL ISA BYTES
+   PASSES, or fathom-kernel chase 0 BYTES STEPS. Prints the nanoseconds of the region "work". `fathom machine --check`
+   runs it by itself and in the exact engine. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 
-#include "fathom.h"
+#include "../include/fathom.h"
 #include "kernels/kernel.h"
 
 enum { LARGE = 2 << 20 };
@@ -19,26 +20,18 @@ static unsigned long now(void)
 	return (unsigned long)time.tv_sec * 1000000000u + (unsigned long)time.tv_nsec;
 }
 
-static void link_chain(char *memory, size_t bytes)
+/* Every line points to another, all in one cycle: a linear congruential generator of full period over a power of two.
+   It is written in the order of addresses, which is quick also where every store is simulated. Returns how many lines.
+ */
+static size_t link_chain(char *memory, size_t bytes)
 {
-	size_t lines = bytes / 64;
-	unsigned *order = malloc(lines * sizeof(*order));
-	unsigned long state = 1;
+	size_t lines = 1;
 
+	while (2 * lines <= bytes / 64)
+		lines *= 2;
 	for (size_t i = 0; i < lines; i++)
-		order[i] = (unsigned)i;
-	for (size_t i = lines; i > 1; i--) {
-		size_t j;
-		unsigned swap = order[i - 1];
-
-		state = state * 6364136223846793005ul + 1442695040888963407ul;
-		j = (state >> 33) % i;
-		order[i - 1] = order[j];
-		order[j] = swap;
-	}
-	for (size_t i = 0; i < lines; i++)
-		*(void **)(memory + 64ul * order[i]) = memory + 64ul * order[(i + 1) % lines];
-	free(order);
+		*(void **)(memory + 64 * i) = memory + 64 * ((i * 2862933555777941757ul + 3037000493ul) % lines);
+	return lines;
 }
 
 int main(int argc, char **argv)
@@ -59,7 +52,9 @@ int main(int argc, char **argv)
 		return 1;
 	memory += LARGE - (size_t)memory % LARGE;
 	madvise(memory, bytes, MADV_HUGEPAGE);
-	memset(memory, 1, bytes);
+	/* pages there without stores of ours, where the kernel can do that */
+	if (madvise(memory, bytes, 23 /* MADV_POPULATE_WRITE */))
+		memset(memory, 1, bytes);
 	kernel = fm_stream_kernel_find(argv[1]);
 	if (kernel) {
 		size_t stream = bytes / kernel->streams / FM_BLOCK_BYTES * FM_BLOCK_BYTES;
@@ -72,9 +67,8 @@ int main(int argc, char **argv)
 		arguments.passes = count;
 	} else {
 		function = fm_kernel_chase;
-		link_chain(memory, bytes);
+		arguments.count = link_chain(memory, bytes) / 16 * 16;
 		arguments.chain[0] = memory;
-		arguments.count = bytes / 64 / 16 * 16;
 		if (bytes < 4 << 20)
 			function(&arguments);
 		arguments.count = count / 16 * 16;
