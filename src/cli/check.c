@@ -65,11 +65,10 @@ static int check_one(const char *program, const struct checked *checked, const s
 {
 	const struct fm_native_options wishes = {.least = 3, .most = 7, .seconds = 0.3, .silent = true};
 	const struct fm_part part = {.region = "work", .thread = -1};
-	struct fm_engine_options engine = {
-	    .machine = machine, .cores = "0", .timing = true, .page_bytes = LARGE_PAGE};
+	struct fm_engine_options engine = {.machine = machine, .cores = "0", .timing = true, .page_bytes = LARGE_PAGE};
 	char isa[8], bytes[32], passes[32],
-	    *arguments[] = {(char *)program, (char *)(checked->kernel ? checked->kernel->name : "chase"), isa, bytes,
-	                    passes, NULL};
+	    *arguments[] = {
+	        (char *)program, (char *)(checked->kernel ? checked->kernel->name : "chase"), isa, bytes, passes, NULL};
 	struct fm_picture *picture = malloc(sizeof(*picture));
 	const struct fm_picture_level *level;
 	struct fm_native native = {0};
@@ -97,11 +96,11 @@ static int check_one(const char *program, const struct checked *checked, const s
 		              (checked->kernel ? level->write_bytes.value : 0)) /
 		                 declared_bytes(checked) -
 		             1;
-		*ret_time = picture->seconds.available
-		                ? picture->predicted_seconds.value / picture->seconds.value - 1
-		                : NAN;
+		*ret_time =
+		    picture->seconds.available ? picture->predicted_seconds.value / picture->seconds.value - 1 : NAN;
 		if (options->report)
-			fprintf(options->report, "  %-13s %-7s bytes %+6.1f %%   time %9.3g s, predicted %9.3g s, %+6.1f %%\n",
+			fprintf(options->report,
+			        "  %-13s %-7s bytes %+6.1f %%   time %9.3g s, predicted %9.3g s, %+6.1f %%\n",
 			        arguments[1], level->name, 100 * *ret_count, picture->seconds.value,
 			        picture->predicted_seconds.value, 100 * *ret_time);
 		fm_engine_run_free(&run);
@@ -118,12 +117,13 @@ static unsigned plan(const struct fm_machine_description *machine, bool quick, s
 	unsigned count = 0, streams = quick ? 1 : sizeof(kernels) / sizeof(kernels[0]);
 
 	for (unsigned i = quick; i < 3; i++) {
-		uint64_t bytes = levels[i] < machine->cache_count
-		                     ? machine->caches[levels[i]].bytes / 2
-		                     : 3 * machine->caches[machine->cache_count - 1].bytes;
+		uint64_t bytes = levels[i] < machine->cache_count ? machine->caches[levels[i]].bytes / 2
+		                                                  : 3 * machine->caches[machine->cache_count - 1].bytes;
 
 		if (i == 2 && bytes < 64 << 20)
-			bytes = 64 << 20; /* real caches keep more than the oldest lines, and may be larger than they seem */
+			bytes =
+			    64
+			    << 20; /* real caches keep more than the oldest lines, and may be larger than they seem */
 		if (i == 1 && machine->cache_count < 3)
 			continue;
 		for (unsigned k = 0; k < streams && count < CASES_MAX; k++)

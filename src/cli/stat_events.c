@@ -76,9 +76,14 @@ static void print_regions(const struct fm_count_session *session, FILE *output)
 			char value[48];
 
 			fm_table_cell(table, "%s", k ? "" : marked->name);
-			fm_table_cell(table, k ? "" : "%u", marked->ordinal);
-			fm_table_cell(table, k ? "" : "%llu", (unsigned long long)marked->instances);
-			fm_table_cell(table, k ? "" : "%.6f", marked->seconds);
+			if (k) {
+				for (unsigned empty = 0; empty < 3; empty++)
+					fm_table_cell(table, "%s", "");
+			} else {
+				fm_table_cell(table, "%u", marked->ordinal);
+				fm_table_cell(table, "%llu", (unsigned long long)marked->instances);
+				fm_table_cell(table, "%.6f", marked->seconds);
+			}
 			fm_table_cell(table, "%s",
 			              figure->available ? grouped(value, sizeof(value), figure->value) : "n/a");
 			fm_table_cell(table, "%s", session->events[k].name);

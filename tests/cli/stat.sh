@@ -77,6 +77,9 @@ holds grep -q 'there are no rates' "$scratch/piped"
 printf '#!/bin/sh\nif [ -e "%s/once" ]; then echo much more than before; else echo; fi\n[ -e "%s/twice" ] && touch "%s/once"\ntouch "%s/twice"\n' "$scratch" "$scratch" "$scratch" "$scratch" >"$scratch/changing"
 chmod +x "$scratch/changing"
 expect 0 'did not do the same' "$tool" stat --no-timing -r 2 -- "$scratch/changing"
+# threads that wait for each other: seen in the native run only
+"$tool" stat --no-timing --json -o "$scratch/waiting.json" -- "$build/tests/program_troubles" waiting >/dev/null
+holds jq -e '.patterns | map(select(.name == "synchronisation"))[0] | .verdict == "present" and .metric.origin == "measured"' "$scratch/waiting.json" >/dev/null
 # a program marked for LIKWID
 cat >"$scratch/likwid.c" <<'END'
 #include <likwid-marker.h>

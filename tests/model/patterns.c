@@ -25,21 +25,28 @@ static int set_up(void **state)
 	return 0;
 }
 
-static struct fm_picture *picture_of(const char *path, const char *argument)
+/* The picture of a region, or of everything (NULL), on these simulated cores. */
+static struct fm_picture *picture_with(char *const *arguments, const char *region, const char *cores)
 {
-	const struct fm_engine_options options = {.machine = &machine, .cores = "0-23", .timing = true};
+	const struct fm_engine_options options = {.machine = &machine, .cores = cores, .timing = true};
 	struct fm_picture *picture = calloc(1, sizeof(*picture));
-	char *arguments[] = {(char *)path, (char *)argument, NULL};
 	struct fm_engine_run run;
 	struct fm_error error;
 
 	if (fm_engine_execute(&options, arguments, &run, &error))
 		fail_msg("%s", error.message);
 	assert_int_equal(run.exit_status, 0);
-	fm_picture_build(&(struct fm_picture_source){.machine = &machine, .run = &run}, &(struct fm_part){.thread = -1},
-	                 picture);
+	fm_picture_build(&(struct fm_picture_source){.machine = &machine, .run = &run},
+	                 &(struct fm_part){.region = region, .thread = -1}, picture);
 	fm_engine_run_free(&run);
 	return picture;
+}
+
+static struct fm_picture *picture_of(const char *path, const char *argument)
+{
+	char *arguments[] = {(char *)path, (char *)argument, NULL};
+
+	return picture_with(arguments, NULL, "0-23");
 }
 
 static enum fm_verdict verdict_of(const struct fm_picture *picture, const char *name)
@@ -57,16 +64,19 @@ static enum fm_verdict verdict_of(const struct fm_picture *picture, const char *
 	return FM_VERDICT_INCONCLUSIVE;
 }
 
-static void expect(const char *path, const char *argument, const char *const *present, const char *const *absent)
+static void expect_of(struct fm_picture *picture, const char *const *present, const char *const *absent)
 {
-	struct fm_picture *picture = picture_of(path, argument);
-
-	print_message("%s %s\n", strrchr(path, '/') + 1, argument ? argument : "");
 	for (; *present; present++)
 		assert_int_equal(verdict_of(picture, *present), FM_VERDICT_PRESENT);
 	for (; *absent; absent++)
 		assert_int_equal(verdict_of(picture, *absent), FM_VERDICT_ABSENT);
 	free(picture);
+}
+
+static void expect(const char *path, const char *argument, const char *const *present, const char *const *absent)
+{
+	print_message("%s %s\n", strrchr(path, '/') + 1, argument ? argument : "");
+	expect_of(picture_of(path, argument), present, absent);
 }
 
 #define LIST(...)                               \
@@ -172,6 +182,89 @@ static void handed_over_lines_are_counted(void **state)
 	}
 }
 
+/* A kernel with its data in one level is bound by the bandwidth of that, a chase by its latency, and by no other. */
+static void levels_are_told_apart(void **state)
+{
+	static const struct {
+		char *kernel, *isa, *bytes, *count;
+		const char *present;
+	} cases[] = {
+	    {"load", "2", "131072", "100", "bandwidth:L2"},     {"load", "2", "2097152", "6", "bandwidth:L3"},
+	    {"load", "2", "16777216", "1", "bandwidth:memory"}, {"chase", "0", "131072", "20000", "latency:L2"},
+	    {"chase", "0", "2097152", "40000", "latency:L3"},   {"chase", "0", "33554432", "30000", "latency:memory"}};
+	static const char *const all[] = {"bandwidth:L2", "bandwidth:L3", "bandwidth:memory",
+	                                  "latency:L2",   "latency:L3",   "latency:memory"};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *arguments[] = {KERNEL, cases[i].kernel, cases[i].isa, cases[i].bytes, cases[i].count, NULL};
+		struct fm_picture *picture = picture_with(arguments, "work", "0");
+
+		print_message("%s, %s bytes\n", cases[i].kernel, cases[i].bytes);
+		for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++) {
+			enum fm_verdict verdict = verdict_of(picture, all[k]);
+
+			if (!strcmp(all[k], cases[i].present))
+				assert_int_equal(verdict, FM_VERDICT_PRESENT);
+			else
+				assert_int_not_equal(verdict, FM_VERDICT_PRESENT);
+		}
+		free(picture);
+	}
+}
+
+static void strides_waste_lines(void **state)
+{
+	char *arguments[] = {PROGRAMS "troubles", "strided", NULL};
+
+	(void)state;
+	expect_of(picture_with(arguments, "work", "0"), LIST("strided"),
+	          LIST("erratic", "tlb", "numa", "latency:memory", "imbalance"));
+}
+
+static void pages_cost_translation(void **state)
+{
+	char *arguments[] = {PROGRAMS "troubles", "tlb", NULL};
+
+	(void)state;
+	expect_of(picture_with(arguments, "work", "0"), LIST("tlb"), LIST("bandwidth:L2", "bandwidth:memory", "numa"));
+}
+
+/* The same program with both threads on one socket, and on two. */
+static void memory_is_far_away(void **state)
+{
+	char *arguments[] = {PROGRAMS "troubles", "numa", NULL};
+
+	(void)state;
+	expect_of(picture_with(arguments, "work", "0+12"), LIST("numa"), LIST("tlb", "erratic"));
+	expect_of(picture_with(arguments, "work", "0+1"), LIST(), LIST("numa", "tlb", "erratic"));
+}
+
+/* Processor time against time, for as many threads as there are processors. */
+static void waiting_is_told_from_working(void **state)
+{
+	static const struct {
+		unsigned threads, cpus;
+		double seconds, cpu_seconds;
+		enum fm_verdict verdict;
+	} cases[] = {{2, 2, 1, 0.6, FM_VERDICT_PRESENT},           {2, 2, 1, 1.95, FM_VERDICT_ABSENT},
+	             {4, 2, 1, 1.95, FM_VERDICT_ABSENT},           {4, 8, 1, 1.95, FM_VERDICT_PRESENT},
+	             {2, 2, 1, 1.6, FM_VERDICT_INCONCLUSIVE},      {1, 2, 1, 0.1, FM_VERDICT_ABSENT},
+	             {2, 2, 0.005, 0.001, FM_VERDICT_INCONCLUSIVE}};
+	struct fm_picture *picture = picture_of(EXAMPLES "sharing", "padded");
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		picture->threads = cases[i].threads;
+		picture->native =
+		    (struct fm_native){.runs = 3, .cpus = cases[i].cpus, .cpu_seconds = cases[i].cpu_seconds};
+		picture->native.seconds = fm_figure_make(cases[i].seconds, cases[i].seconds, cases[i].seconds, "s",
+		                                         FM_ORIGIN_measured, "native", 3);
+		assert_int_equal(verdict_of(picture, "synchronisation"), cases[i].verdict);
+	}
+	free(picture);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -181,6 +274,11 @@ int main(void)
 	    cmocka_unit_test(false_sharing_is_found_and_gone),
 	    cmocka_unit_test(spinning_is_no_work),
 	    cmocka_unit_test(handed_over_lines_are_counted),
+	    cmocka_unit_test(levels_are_told_apart),
+	    cmocka_unit_test(strides_waste_lines),
+	    cmocka_unit_test(pages_cost_translation),
+	    cmocka_unit_test(memory_is_far_away),
+	    cmocka_unit_test(waiting_is_told_from_working),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);
