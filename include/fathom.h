@@ -207,10 +207,12 @@ __attribute__((weak, noinline, cold)) struct fathom_thread_ *fathom_enter_(void)
 	self = &fathom_markers_->threads[index];
 	self->process = (uint32_t)getpid();
 	for (i = 0; i < fathom_markers_->counter_count && i < FATHOM_COUNTERS_MAX_; i++) {
-		const void *event = fathom_markers_->counters[i];
+		uint64_t event[17];
 
+		memcpy(event, fathom_markers_->counters[i], sizeof(event));
 		file = leader < 0 ? -1 : syscall(SYS_perf_event_open, event, 0L, -1L, leader, 8L);
 		if (file < 0) {
+			event[5] |= 1; /* disabled: one that joins a group that runs already may not run with it */
 			file = syscall(SYS_perf_event_open, event, 0L, -1L, -1L, 8L);
 			if (file < 0)
 				continue;
@@ -221,6 +223,9 @@ __attribute__((weak, noinline, cold)) struct fathom_thread_ *fathom_enter_(void)
 		self->member[i] = members++;
 		(void)syscall(SYS_ioctl, file, 0x80082407L, &self->ids[i]);
 	}
+	for (i = 0; i < FATHOM_COUNTERS_MAX_; i++)
+		if (self->files[i] > 0 && !self->member[i])
+			(void)syscall(SYS_ioctl, (long)self->files[i] - 1, 0x2400L /* PERF_EVENT_IOC_ENABLE */, 1L);
 	self->thread = (uint32_t)syscall(SYS_gettid);
 	return self;
 }

@@ -52,11 +52,26 @@ static bool simulated_region(void *context, unsigned index, struct fm_picture *r
 	return true;
 }
 
+static bool simulated_region_thread(void *context, unsigned index, struct fm_picture *ret_picture)
+{
+	struct simulated *simulated = context;
+	const struct fm_results *results = simulated->stat->run->results;
+
+	if (index >= results->region_count || index >= FM_RESULT_REGIONS_MAX)
+		return false;
+	snprintf(simulated->name, sizeof(simulated->name), "%.*s", FM_RESULT_NAME - 1, results->regions[index].name);
+	build(simulated, &(struct fm_part){.region = simulated->name, .thread = (int)results->regions[index].thread},
+	      ret_picture);
+	return true;
+}
+
 static int print_simulated(const struct fm_stat_request *request, struct simulated *simulated,
                            struct fm_picture *picture)
 {
-	const struct fm_picture_parts parts = {
-	    .context = simulated, .thread = simulated_thread, .region = simulated_region};
+	const struct fm_picture_parts parts = {.context = simulated,
+	                                       .thread = simulated_thread,
+	                                       .region = simulated_region,
+	                                       .region_thread = simulated_region_thread};
 	FILE *output = fm_common_open(request->common);
 	char program[300];
 

@@ -210,6 +210,26 @@ static bool thread_part(void *context, unsigned index, struct fm_picture *ret_pi
 	return true;
 }
 
+/* One region as one thread ran it; threads are numbered in the order in which they were made. */
+static bool region_thread_part(void *context, unsigned index, struct fm_picture *ret_picture)
+{
+	struct levels *levels = context;
+	const struct fm_count_session *session = levels->session;
+	struct fm_figure figures[FM_EVENTS_MAX], seconds;
+	const struct fm_marked *marked;
+
+	if (index >= session->marked_count)
+		return false;
+	marked = &session->marked[index];
+	for (unsigned k = 0; k < session->event_count; k++)
+		figures[k] = marked->counts[k].figure;
+	seconds =
+	    fm_figure_make(marked->seconds, marked->seconds, marked->seconds, "s", FM_ORIGIN_measured, "native", 1);
+	build(levels, figures, &seconds, 1, &(struct fm_part){.region = marked->name, .thread = (int)marked->ordinal},
+	      marked->instances, ret_picture);
+	return true;
+}
+
 /* Sum over the threads that ran it; its time is that of the longest. */
 static bool region_part(void *context, unsigned index, struct fm_picture *ret_picture)
 {
@@ -338,7 +358,8 @@ static void sum_parts(const struct fm_count_session *session, struct fm_figure *
 static void conclude(struct levels *levels, struct fm_picture *picture)
 {
 	const struct fm_count_session *session = levels->session;
-	const struct fm_picture_parts parts = {.context = levels, .thread = thread_part, .region = region_part};
+	const struct fm_picture_parts parts = {
+	    .context = levels, .thread = thread_part, .region = region_part, .region_thread = region_thread_part};
 	struct fm_figure figures[FM_EVENTS_MAX];
 
 	sum_parts(session, figures);

@@ -99,7 +99,8 @@ static void add_native(const struct fm_native *native, json_t *root)
 
 static json_t *region_entry(const struct fm_picture *part)
 {
-	json_t *entry = json_pack("{s:s, s:n, s:i, s:I}", "name", part->part.region, "thread", "threads",
+	json_t *entry = json_pack("{s:s, s:o, s:i, s:I}", "name", part->part.region, "thread",
+	                          part->part.thread < 0 ? json_null() : json_integer(part->part.thread), "threads",
 	                          (int)part->threads, "instances", (json_int_t)part->instances);
 
 	fm_picture_to_json(part, entry);
@@ -185,6 +186,8 @@ void fm_picture_add_parts(const struct fm_picture_parts *parts, json_t *root)
 		fm_picture_to_json(part, entry);
 		json_array_append_new(threads, entry);
 	}
+	for (unsigned i = 0; part && parts->region_thread && parts->region_thread(parts->context, i, part); i++)
+		json_array_append_new(regions, region_entry(part));
 	for (unsigned i = 0; part && parts->region(parts->context, i, part); i++)
 		json_array_append_new(regions, region_entry(part));
 	json_object_set_new(root, "threads", threads);

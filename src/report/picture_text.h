@@ -13,6 +13,8 @@ struct fm_picture_parts {
 	void *context;
 	bool (*thread)(void *context, unsigned index, struct fm_picture *ret_picture);
 	bool (*region)(void *context, unsigned index, struct fm_picture *ret_picture); /* all its threads together */
+	/* each region as each of its threads ran it; NULL: not known */
+	bool (*region_thread)(void *context, unsigned index, struct fm_picture *ret_picture);
 };
 
 /* By the exact engine. The picture is of everything. */
@@ -42,7 +44,8 @@ void fm_picture_to_json(const struct fm_picture *picture, json_t *object);
    threads ran gets one more entry for all of them, whose thread is null. */
 void fm_picture_add_to_document(const struct fm_picture *picture, const struct fm_picture_source *source, json_t *root);
 
-/* threads[] and regions[] of a document whose parts are counted. */
+/* threads[] and regions[] of a document whose parts are counted; regions first by thread, then all together with null
+   for the thread. */
 void fm_picture_add_parts(const struct fm_picture_parts *parts, json_t *root);
 
 #endif
