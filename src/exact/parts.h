@@ -1,4 +1,4 @@
-/* What the quick path of the hierarchy leaves to the general one: the steps of a miss. */
+/* What the parts of the hierarchy need of each other: the quick path of the general one, both of the prefetchers. */
 #ifndef FATHOM_EXACT_PARTS_H
 #define FATHOM_EXACT_PARTS_H
 
@@ -12,6 +12,19 @@ bool fm_hierarchy_is_remote(const struct fm_hierarchy *hierarchy, const struct f
 /* A mask of cores, by number modulo FM_PAGE_CORES, that touched the page and may be others than this one. */
 uint64_t fm_hierarchy_touched_by_others(struct fm_hierarchy *hierarchy, const struct fm_simulated_core *core,
                                         uint64_t line);
+
+/* First touch decides where a page lives. */
+void fm_hierarchy_touch_page(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t page);
+
+static inline unsigned fm_hierarchy_last_cache(const struct fm_hierarchy *hierarchy)
+{
+	return hierarchy->description.cache_count - 1;
+}
+
+static inline bool fm_hierarchy_has_shared(const struct fm_hierarchy *hierarchy)
+{
+	return hierarchy->private_caches < hierarchy->description.cache_count;
+}
 
 /* Find the page in the translation buffers and count. */
 void fm_hierarchy_translate(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t page);

@@ -33,16 +33,7 @@ static struct fm_count count_one(const char *name, void (*work)(void), bool inhe
 }
 
 /* what else faults meanwhile; a sanitizer has pages of its own for those of the program */
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifdef SANITIZED
-enum { PAGES = 1000, EXTRA = 250 };
-#else
-enum { PAGES = 1000, EXTRA = 20 };
-#endif
+enum { PAGES = 1000, EXTRA = SANITIZED ? 250 : 20 };
 
 static void touch_pages(void)
 {

@@ -10,6 +10,15 @@
 
 #include <cmocka.h>
 
+/* A sanitizer has pages and time of its own beside the program's. */
+#define SANITIZED 0
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#undef SANITIZED
+#define SANITIZED 1
+#endif
+#endif
+
 #define assert_near(actual, expected, tolerance)                                                                  \
 	do {                                                                                                      \
 		double actual_ = (actual), expected_ = (expected);                                                \
