@@ -94,7 +94,7 @@ static int print_simulated(const struct fm_stat_request *request, struct simulat
 		}
 		json_object_set_new(root, "events", events);
 		fm_picture_to_json(picture, root);
-		fm_picture_add_parts(&parts, root);
+		fm_picture_add_parts(picture, &parts, root);
 		json_dumpf(root, output, JSON_INDENT(1));
 		fputc('\n', output);
 		json_decref(root);

@@ -150,6 +150,8 @@ static int check(const struct input *input, struct fm_error *error)
 		return fm_error_set(error, EINVAL, "the time of a window is not known: --window goes with --machine");
 	if (request->interval_ms && (input->no_timing || input->engine.free_running) && !request->events)
 		return fm_error_set(error, EINVAL, "-I needs simulated time: no --no-timing, no --free-running");
+	if (input->engine.region && (request->process || request->system_wide || input->counters == COUNTERS_PERF))
+		return fm_error_set(error, EINVAL, "--region is for the engine: by counters all regions are listed");
 	if (input->engine.last_instance && !input->engine.region)
 		return fm_error_set(error, EINVAL, "--instances goes with --region");
 	return 0;
@@ -348,7 +350,7 @@ static int print(const struct input *input, const struct fm_stat *stat, const st
 		json_t *root = fm_stat_to_json(stat, (unsigned)input->top);
 
 		if (root && picture)
-			fm_picture_add_to_document(picture, source, root);
+			fm_picture_add_to_document(picture, source, stat, root);
 		if (root && input->engine.interval)
 			json_object_set_new(root, "intervals", fm_series_to_json(&series));
 		if (root && !json_dumpf(root, output, JSON_INDENT(1)))
@@ -379,7 +381,7 @@ static int count_levels(const struct input *input)
 	struct fm_error error;
 	int code;
 
-	if (input->counters == COUNTERS_EXACT || (input->engine.region && !only_perf))
+	if (input->counters == COUNTERS_EXACT || input->engine.region)
 		return -1;
 	if (fm_levels_recipe(request->system_wide, &recipe, &error)) {
 		if (error.code == ENOTSUP && !only_perf)
@@ -487,26 +489,35 @@ static int run(const struct fm_command *command, int argc, char **argv)
 
 const struct fm_command fm_verb_stat = {
     .name = "stat",
-    .summary = "count what a program does to the memory hierarchy, exactly, on a simulated machine",
+    .summary = "what a program does to the memory hierarchy: levels, utilisation, cycles, patterns",
     .arguments = "[--] [PROGRAM [ARGUMENT...]]",
     .description =
-        "Run an unmodified program in the exact engine and count every load and store on a simulated machine: hits, "
-        "misses and "
-        "lines of every cache, memory traffic, lines that move between cores, per thread, region, function and source "
-        "line. No "
-        "hardware counters are needed. The figures are those of the simulated machine and are labelled so.\n\n"
-        "With -e, named events instead: counted by the kernel and the hardware of this machine, or, with --machine, "
-        "what the "
-        "counters of the simulated one would say.\n\n"
-        "Threads run one at a time in the order of simulated time, so that the same program gives the same counts "
-        "again.",
+        "For each level of the hierarchy: what was moved, how fast, and how much of what this machine was measured to "
+        "achieve that is; what the cycles were spent on; patterns of trouble, each present, absent or inconclusive, "
+        "with "
+        "evidence, place and what to try. For the program, its threads, and its regions (fathom.h).\n\n"
+        "Where there are hardware counters that tell, they are used, by formulas that 'fathom validate' found to hold, "
+        "or "
+        "the vendor's, and the report says which. Where there are none, the program runs by itself for its time and in "
+        "the "
+        "exact engine for its counts: every load and store, on a simulated machine made from the profile ('fathom "
+        "machine').\n\n"
+        "With --machine everything is simulated: exact counts of that machine, per thread, region, function, source "
+        "line "
+        "and variable, and labelled so. Threads run one at a time in the order of simulated time, so that the same "
+        "program "
+        "gives the same counts again.\n\n"
+        "With -e, named events: counted by the kernel and the hardware of this machine, or, with --machine, what the "
+        "counters of the simulated one would say.",
     .examples = "Examples:\n"
-                "  fathom stat --machine haswell-ep -- ./program\n"
-                "  fathom stat --machine host --timing -- ./program      cycles and stalls too\n"
-                "  fathom stat -e task-clock,page-faults -r 5 -- ./program      counted by the kernel\n"
-                "  fathom stat -e cycles,instructions -I 1000 -p 4711          a running process, every second\n"
-                "  fathom stat --machine haswell-ep -e L2_TRANS:L1D_WB -- ./program\n"
-                "  fathom stat --machine zen3 --region sweep --instances 3-5 -- ./program\n\n"
+                "  fathom stat -- ./program                                    levels, cycles, patterns\n"
+                "  fathom stat -I 10 -- ./program                              and how they change over time\n"
+                "  fathom stat --region sweep --instances 3-5 -- ./program     a part of it\n"
+                "  fathom stat -p 4711 -I 1000                                 a running process; needs counters\n"
+                "  fathom stat --machine haswell-ep -- ./program               exact counts of another machine\n"
+                "  fathom stat --machine haswell-ep --counters simulated -- ./program   what its counters would say\n"
+                "  fathom stat -e task-clock,page-faults -r 5 -- ./program     events by name\n"
+                "  fathom stat -g haswell-ep/L2 -- ./program                   a performance group\n\n"
                 "Exit status: that of the program (128+n for a signal); 124 cannot be measured here, 125 failed, 126 "
                 "and 127 the program "
                 "cannot be run or is not there, 2 wrong usage.",

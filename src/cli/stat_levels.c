@@ -328,7 +328,7 @@ static void print_json(const struct levels *levels, const struct fm_picture *pic
 	}
 	json_object_set_new(root, "events", events);
 	fm_picture_to_json(picture, root);
-	fm_picture_add_parts(parts, root);
+	fm_picture_add_parts(picture, parts, root);
 	if (levels->intervals)
 		json_object_set(root, "intervals", levels->intervals);
 	json_dumpf(root, levels->output, JSON_INDENT(1));

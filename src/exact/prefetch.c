@@ -33,8 +33,9 @@ static void prefetch_line(struct fm_hierarchy *hierarchy, struct fm_simulated_co
 	if (fm_array_peek(core->arrays[level], line) || held_by_others(hierarchy, core, line))
 		return;
 	if (core->on_prefetch) {
-		unsigned served =
-		    fm_hierarchy_has_shared(hierarchy) && fm_array_peek(core->arrays[last], line) ? last : FM_SERVED_MEMORY;
+		unsigned served = fm_hierarchy_has_shared(hierarchy) && fm_array_peek(core->arrays[last], line)
+		                      ? last
+		                      : FM_SERVED_MEMORY;
 
 		if (served == FM_SERVED_MEMORY && fm_hierarchy_is_remote(hierarchy, core, line))
 			served = FM_SERVED_REMOTE;
@@ -243,4 +244,3 @@ void fm_hierarchy_ask_next(struct fm_hierarchy *hierarchy, struct fm_simulated_c
 	                            ((*below & FM_LINE_STATE) == FM_LINE_SHARED ? FM_LINE_SHARED : FM_LINE_EXCLUSIVE) |
 	                                FM_LINE_PREFETCHED);
 }
-

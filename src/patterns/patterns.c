@@ -9,10 +9,11 @@ static const struct {
 	const char *name, *group;
 	enum fm_metric metric;
 	double present, absent;
+	enum fm_place place;
 	const char *advice;
 } patterns[] = {
-#define PATTERN(name, group, metric, present, absent, advice) \
-	{name, #group, FM_METRIC_##metric, present, absent, advice},
+#define PATTERN(name, group, metric, present, absent, place, advice) \
+	{name, #group, FM_METRIC_##metric, present, absent, FM_PLACE_##place, advice},
 #include "patterns/patterns.def"
 #undef PATTERN
 };
@@ -103,6 +104,8 @@ unsigned fm_patterns_find(const struct fm_picture *picture, struct fm_finding *r
 			         picture->levels[level].name);
 			finding->group = patterns[i].group;
 			finding->advice = patterns[i].advice;
+			finding->place = patterns[i].place;
+			finding->level = level;
 			judge(&metric, patterns[i].present, patterns[i].absent, finding);
 			say(picture, patterns[i].metric, level, finding);
 		}

@@ -13,6 +13,9 @@ enum fm_metric {
 
 enum fm_verdict { FM_VERDICT_ABSENT, FM_VERDICT_INCONCLUSIVE, FM_VERDICT_PRESENT };
 
+/* Where to look for it: see patterns.def. */
+enum fm_place { FM_PLACE_nowhere, FM_PLACE_level, FM_PLACE_memory, FM_PLACE_sharing, FM_PLACE_balance };
+
 enum { FM_FINDINGS_MAX = 32 };
 
 struct fm_finding {
@@ -23,6 +26,8 @@ struct fm_finding {
 	struct fm_figure metric;
 	char evidence[240];
 	const char *advice;
+	enum fm_place place;
+	unsigned level; /* of the picture, for patterns that have one */
 };
 
 const char *fm_verdict_name(enum fm_verdict verdict);

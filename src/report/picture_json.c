@@ -3,6 +3,7 @@
 
 #include "json/figure.h"
 #include "report/picture_text.h"
+#include "report/where.h"
 
 static json_t *member(json_t *object, const char *name, json_t *(*make)(void))
 {
@@ -144,8 +145,42 @@ static void add_regions(const struct fm_picture_source *source, struct fm_pictur
 			json_array_append_new(regions, region_entry(part));
 }
 
-void fm_picture_add_to_document(const struct fm_picture *picture, const struct fm_picture_source *source, json_t *root)
+/* threads, regions and lines of each pattern that is present. */
+static void add_where(const struct fm_picture *picture, const struct fm_picture_parts *parts,
+                      const struct fm_stat *stat, json_t *root)
 {
+	struct fm_finding findings[FM_FINDINGS_MAX];
+	unsigned count = fm_patterns_find(picture, findings);
+	struct fm_where *where = calloc(FM_FINDINGS_MAX, sizeof(*where));
+	json_t *patterns = json_object_get(root, "patterns");
+
+	if (where)
+		fm_where_find(picture, findings, count, parts, stat, where);
+	for (unsigned i = 0; where && i < count; i++) {
+		json_t *entry = json_array_get(patterns, i), *threads = json_array(), *regions = json_array(),
+		       *lines = json_array();
+
+		for (unsigned k = 0; k < where[i].thread_count; k++)
+			json_array_append_new(threads, json_integer(where[i].threads[k]));
+		for (unsigned k = 0; k < where[i].region_count; k++)
+			json_array_append_new(regions, json_string(where[i].regions[k]));
+		for (unsigned k = 0; k < where[i].line_count; k++)
+			json_array_append_new(lines,
+			                      json_pack("{s:s, s:i, s:s, s:f}", "file", where[i].lines[k].file, "line",
+			                                where[i].lines[k].line, "function", where[i].lines[k].function,
+			                                "share", where[i].lines[k].share));
+		json_object_set_new(entry, "threads", threads);
+		json_object_set_new(entry, "regions", regions);
+		json_object_set_new(entry, "lines", lines);
+	}
+	free(where);
+}
+
+void fm_picture_add_to_document(const struct fm_picture *picture, const struct fm_picture_source *source,
+                                const struct fm_stat *stat, json_t *root)
+{
+	struct fm_exact_parts each = {.source = source, .region = picture->part.region};
+	const struct fm_picture_parts parts = fm_picture_exact_parts(&each);
 	struct fm_picture *part = malloc(sizeof(*part));
 	json_t *threads = json_object_get(root, "threads"), *sharing = json_object_get(root, "sharing"), *entry;
 	size_t index;
@@ -153,6 +188,7 @@ void fm_picture_add_to_document(const struct fm_picture *picture, const struct f
 	fm_picture_to_json(picture, root);
 	add_native(&picture->native, root);
 	add_combination(&picture->combination, root);
+	add_where(picture, &parts, stat, root);
 	if (!part)
 		return;
 	json_array_foreach(threads, index, entry)
@@ -175,7 +211,7 @@ void fm_picture_add_to_document(const struct fm_picture *picture, const struct f
 	free(part);
 }
 
-void fm_picture_add_parts(const struct fm_picture_parts *parts, json_t *root)
+void fm_picture_add_parts(const struct fm_picture *picture, const struct fm_picture_parts *parts, json_t *root)
 {
 	struct fm_picture *part = malloc(sizeof(*part));
 	json_t *threads = json_array(), *regions = json_array();
@@ -192,5 +228,6 @@ void fm_picture_add_parts(const struct fm_picture_parts *parts, json_t *root)
 		json_array_append_new(regions, region_entry(part));
 	json_object_set_new(root, "threads", threads);
 	json_object_set_new(root, "regions", regions);
+	add_where(picture, parts, NULL, root);
 	free(part);
 }

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "report/table.h"
+#include "report/where.h"
 
 static const char *bytes(char *text, size_t size, const struct fm_figure *figure)
 {
@@ -99,11 +100,16 @@ static void print_cycles(const struct fm_picture *picture, FILE *output)
 		        100 * (picture->predicted_seconds.value / picture->seconds.value - 1));
 }
 
-static void print_patterns(const struct fm_picture *picture, FILE *output, unsigned width, int verbose)
+static void print_patterns(const struct fm_picture *picture, const struct fm_picture_parts *parts,
+                           const struct fm_stat *stat, FILE *output, unsigned width, int verbose)
 {
 	struct fm_finding findings[FM_FINDINGS_MAX];
 	unsigned count = fm_patterns_find(picture, findings), absent = 0;
+	struct fm_where *where = calloc(FM_FINDINGS_MAX, sizeof(*where));
 	struct fm_table *table = fm_table_create("llw");
+
+	if (where)
+		fm_where_find(picture, findings, count, parts, stat, where);
 
 	fm_table_cell(table, "Pattern");
 	fm_table_cell(table, "verdict");
@@ -117,6 +123,13 @@ static void print_patterns(const struct fm_picture *picture, FILE *output, unsig
 		fm_table_cell(table, "%s", fm_verdict_name(findings[i].verdict));
 		fm_table_cell(table, "%s", findings[i].evidence);
 		if (findings[i].verdict == FM_VERDICT_PRESENT) {
+			char text[600];
+
+			if (where && *fm_where_text(&where[i], text, sizeof(text))) {
+				fm_table_cell(table, "%s", "");
+				fm_table_cell(table, "where");
+				fm_table_cell(table, "%s", text);
+			}
 			fm_table_cell(table, "%s", "");
 			fm_table_cell(table, "try");
 			fm_table_cell(table, "%s", findings[i].advice);
@@ -125,6 +138,7 @@ static void print_patterns(const struct fm_picture *picture, FILE *output, unsig
 	fputc('\n', output);
 	fm_table_print(table, output, 0, width);
 	fm_table_free(table);
+	free(where);
 	if (absent)
 		fprintf(output, "%u other patterns are absent (-v lists them).\n", absent);
 }
@@ -282,12 +296,12 @@ static void print_where(const struct fm_picture *picture, const struct fm_stat *
 		}
 }
 
-static void print_tables(const struct fm_picture *picture, const struct fm_picture_parts *parts, FILE *output,
-                         unsigned width, int verbose)
+static void print_tables(const struct fm_picture *picture, const struct fm_picture_parts *parts,
+                         const struct fm_stat *stat, FILE *output, unsigned width, int verbose)
 {
 	print_levels(picture, output, width);
 	print_cycles(picture, output);
-	print_patterns(picture, output, width, verbose);
+	print_patterns(picture, parts, stat, output, width, verbose);
 	print_regions(picture, parts, output, width);
 	print_threads(picture, parts, output, width);
 }
@@ -296,7 +310,7 @@ void fm_picture_print(const struct fm_picture *picture, const struct fm_picture_
                       const struct fm_stat *stat, FILE *output, unsigned width, int verbose)
 {
 	print_time(picture, stat, output);
-	print_tables(picture, parts, output, width, verbose);
+	print_tables(picture, parts, stat, output, width, verbose);
 	print_where(picture, stat, output);
 }
 
@@ -311,7 +325,7 @@ void fm_picture_print_counted(const struct fm_picture *picture, const struct fm_
 		fprintf(output, " (%u runs, %.4g … %.4g)", picture->seconds.trials, picture->seconds.low,
 		        picture->seconds.high);
 	fprintf(output, ", counted by the counters of %s.\n", picture->machine);
-	print_tables(picture, parts, output, width, verbose);
+	print_tables(picture, parts, NULL, output, width, verbose);
 	fm_table_cell(table, "Level");
 	fm_table_cell(table, "is told by");
 	for (unsigned i = 0; i < picture->level_count; i++)

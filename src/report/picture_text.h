@@ -42,10 +42,11 @@ void fm_picture_to_json(const struct fm_picture *picture, json_t *object);
 
 /* The same for a whole document of stat, with `native`, and for each of its threads and regions. A region that several
    threads ran gets one more entry for all of them, whose thread is null. */
-void fm_picture_add_to_document(const struct fm_picture *picture, const struct fm_picture_source *source, json_t *root);
+void fm_picture_add_to_document(const struct fm_picture *picture, const struct fm_picture_source *source,
+                                const struct fm_stat *stat, json_t *root);
 
 /* threads[] and regions[] of a document whose parts are counted; regions first by thread, then all together with null
    for the thread. */
-void fm_picture_add_parts(const struct fm_picture_parts *parts, json_t *root);
+void fm_picture_add_parts(const struct fm_picture *picture, const struct fm_picture_parts *parts, json_t *root);
 
 #endif

@@ -77,6 +77,11 @@ holds grep -q 'there are no rates' "$scratch/piped"
 printf '#!/bin/sh\nif [ -e "%s/once" ]; then echo much more than before; else echo; fi\n[ -e "%s/twice" ] && touch "%s/once"\ntouch "%s/twice"\n' "$scratch" "$scratch" "$scratch" "$scratch" >"$scratch/changing"
 chmod +x "$scratch/changing"
 expect 0 'did not do the same' "$tool" stat --no-timing -r 2 -- "$scratch/changing"
+# whom a pattern concerns: the lines that miss, the thread with most to do
+expect 0 '' "$tool" stat --json -o "$scratch/where.json" -- "$build/examples/chase"
+holds jq -e '.patterns | map(select(.name == "latency:memory"))[0] | .verdict == "present" and (.lines[0].file == "chase.c") and .lines[0].share > 0.3' "$scratch/where.json" >/dev/null
+expect 0 'where +thread 0$' "$tool" stat --machine haswell-ep --timing -- "$build/tests/program_triangle"
+expect 2 'for the engine' "$tool" stat --region x -p $$
 # threads that wait for each other: seen in the native run only
 "$tool" stat --no-timing --json -o "$scratch/waiting.json" -- "$build/tests/program_troubles" waiting >/dev/null
 holds jq -e '.patterns | map(select(.name == "synchronisation"))[0] | .verdict == "present" and .metric.origin == "measured"' "$scratch/waiting.json" >/dev/null
