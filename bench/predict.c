@@ -78,13 +78,8 @@ static double predicted_ns(char *const *argv, bool whole)
 	} else {
 		for (unsigned i = 0; !whole && i < run.results->region_count; i++)
 			cycles += (double)run.results->regions[i].timing.cycles;
-		for (unsigned i = 0; whole && i < run.results->thread_count; i++) {
-			struct fm_core_counts counts;
-			struct fm_timing_counts timing;
-
-			fm_result_thread_counts(run.results, i, &counts, &timing);
-			cycles = fmax(cycles, (double)timing.cycles);
-		}
+		for (unsigned i = 0; whole && i < run.results->thread_count; i++)
+			cycles = fmax(cycles, (double)run.results->threads[i].clock);
 		fm_engine_run_free(&run);
 	}
 	fflush(stdout);

@@ -102,14 +102,12 @@ int fm_stat_count_simulated(const struct fm_stat_request *request, const char *m
 			}
 		}
 	}
-	/* the longest thread's cycles are the time */
+	/* the time is that of the thread that ended last */
 	for (unsigned i = 0; i < stat->run->results->thread_count; i++) {
-		struct fm_core_counts counts;
-		struct fm_timing_counts timing;
+		double end = (double)stat->run->results->threads[i].clock / stat->machine->frequency_ghz * 1e-9;
 
-		fm_result_thread_counts(stat->run->results, i, &counts, &timing);
-		if (timing.cycles && !((double)timing.cycles / stat->machine->frequency_ghz * 1e-9 < seconds))
-			seconds = (double)timing.cycles / stat->machine->frequency_ghz * 1e-9;
+		if (end > 0 && !(end < seconds))
+			seconds = end;
 	}
 	if (request->group && !common->json && !common->separator)
 		fm_group_print(request->group, values, seconds, stat->machine->frequency_ghz * 1e9, output);

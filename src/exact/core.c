@@ -724,6 +724,20 @@ void fm_core_drain(struct fm_core_timing *timing)
 	}
 }
 
+void fm_core_skip(struct fm_core_timing *timing, uint64_t until)
+{
+	if (until <= timing->retire_cycle)
+		return;
+	fm_core_drain(timing);
+	if (until <= timing->accounted)
+		return;
+	/* what was marked for cycles to come is not to be found there */
+	memset(timing->ring, 0, RING_CYCLES * sizeof(*timing->ring));
+	memset(timing->marked, 0, sizeof(timing->marked));
+	timing->accounted = timing->issue_cycle = timing->retire_cycle = until;
+	timing->issued = timing->retired = 0;
+}
+
 uint64_t fm_core_now(const struct fm_core_timing *timing)
 {
 	return timing->retire_cycle;

@@ -63,6 +63,9 @@ void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction 
 /* Account for all cycles up to the retirement of what was fed. The counts so far; they may be read at any time, but
    without this they lag behind. */
 void fm_core_drain(struct fm_core_timing *timing);
+
+/* Nothing is executed until that cycle: what comes next begins then, and the cycles between are nobody's. */
+void fm_core_skip(struct fm_core_timing *timing, uint64_t until);
 const struct fm_timing_counts *fm_core_timing_counts(const struct fm_core_timing *timing);
 
 /* The cycle in which the last instruction fed will have retired. */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "exact/numbers.h"
 #include "exact/program.h"
 
 enum { PATH_LENGTH = FM_PROGRAM_PATH };
@@ -306,34 +307,19 @@ void fm_engine_run_free(struct fm_engine_run *run)
 	memset(run, 0, sizeof(*run));
 }
 
-static void subtract(void *target, const void *after, const void *before, size_t bytes)
-{
-	uint64_t *a = target;
-	const uint64_t *b = after, *c = before;
-
-	for (size_t i = 0; i < bytes / sizeof(uint64_t); i++)
-		a[i] = b[i] - c[i];
-}
-
-static void add(void *target, const void *other, size_t bytes)
-{
-	uint64_t *a = target;
-	const uint64_t *b = other;
-
-	for (size_t i = 0; i < bytes / sizeof(uint64_t); i++)
-		a[i] += b[i];
-}
-
 void fm_result_thread_counts(const struct fm_results *results, unsigned index, struct fm_core_counts *ret_counts,
                              struct fm_timing_counts *ret_timing)
 {
 	const struct fm_result_thread *thread = &results->threads[index];
 	unsigned core = thread->core < FM_SIMULATED_CORES_MAX ? thread->core : 0;
 
-	subtract(ret_counts, thread->ended ? &thread->at_end : &results->cores[core].counts, &thread->at_begin,
-	         sizeof(*ret_counts));
-	subtract(ret_timing, thread->ended ? &thread->timing_at_end : &results->timings[core], &thread->timing_at_begin,
-	         sizeof(*ret_timing));
-	add(ret_counts, &thread->before_moves, sizeof(*ret_counts));
-	add(ret_timing, &thread->timing_before_moves, sizeof(*ret_timing));
+	*ret_counts = thread->before_moves;
+	*ret_timing = thread->timing_before_moves;
+	if (thread->away && !thread->ended)
+		return;
+	fm_numbers_add(ret_counts, thread->ended ? &thread->at_end : &results->cores[core].counts, sizeof(*ret_counts));
+	fm_numbers_add(ret_timing, thread->ended ? &thread->timing_at_end : &results->timings[core],
+	               sizeof(*ret_timing));
+	fm_numbers_subtract(ret_counts, &thread->at_begin, sizeof(*ret_counts));
+	fm_numbers_subtract(ret_timing, &thread->timing_at_begin, sizeof(*ret_timing));
 }

@@ -23,7 +23,7 @@ enum {
 	FM_RESULT_NAME = 96,
 };
 
-#define FM_RESULT_MAGIC 0x3574617865746146ull
+#define FM_RESULT_MAGIC 0x3674617865746146ull
 
 /* One thread of the program, in the order in which they began. */
 struct fm_result_thread {
@@ -31,6 +31,8 @@ struct fm_result_thread {
 	uint32_t core;
 	uint32_t shares_core; /* another live thread had it too */
 	uint32_t ended;
+	uint32_t away;  /* it does not have the turn: what its core counts is another's */
+	uint64_t clock; /* with timing: the cycle of simulated time that it has reached */
 	struct fm_work work;
 	struct fm_core_counts at_begin; /* of its core; the difference is the thread's */
 	struct fm_core_counts at_end;
@@ -48,6 +50,7 @@ struct fm_result_region {
 	uint32_t thread;
 	uint32_t depth; /* open begins not yet ended */
 	uint64_t instances;
+	uint64_t elapsed; /* with timing: cycles of simulated time, waiting included */
 	struct fm_work work;
 	struct fm_core_counts counts;
 	struct fm_timing_counts timing;

@@ -3,12 +3,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "exact/numbers.h"
+
 typedef void (*visitor)(void *context, const struct fm_part_entry *entry);
 
 static void each_thread(const struct fm_results *results, int only, visitor visit, void *context)
 {
 	for (unsigned i = 0; i < results->thread_count && i < FM_RESULT_THREADS_MAX; i++) {
-		struct fm_part_entry entry = {.thread = i, .work = &results->threads[i].work};
+		struct fm_part_entry entry = {
+		    .thread = i, .work = &results->threads[i].work, .elapsed = results->threads[i].clock};
 
 		if (only >= 0 && only != (int)i)
 			continue;
@@ -23,6 +26,7 @@ static void each_region(const struct fm_results *results, const struct fm_part *
 		const struct fm_result_region *region = &results->regions[i];
 		struct fm_part_entry entry = {.thread = region->thread,
 		                              .instances = region->instances,
+		                              .elapsed = region->elapsed,
 		                              .counts = region->counts,
 		                              .timing = region->timing,
 		                              .work = &region->work};
@@ -46,16 +50,13 @@ void fm_part_each(const struct fm_engine_run *run, const struct fm_part *part, v
 
 void fm_part_add(struct fm_part_sums *sums, const struct fm_part_entry *entry)
 {
-	uint64_t *totals = (uint64_t *)&sums->timing;
-
 	fm_core_counts_add(&sums->counts, &entry->counts);
-	for (size_t i = 0; i < sizeof(entry->timing) / sizeof(uint64_t); i++)
-		totals[i] += ((const uint64_t *)&entry->timing)[i];
+	fm_numbers_add(&sums->timing, &entry->timing, sizeof(sums->timing));
 	fm_work_add(&sums->work, entry->work);
 	sums->instances += entry->instances;
 	sums->threads++;
-	if ((double)entry->timing.cycles > sums->longest)
-		sums->longest = (double)entry->timing.cycles;
+	if ((double)entry->elapsed > sums->longest)
+		sums->longest = (double)entry->elapsed;
 }
 
 static void add(void *context, const struct fm_part_entry *entry)

@@ -13,6 +13,7 @@ struct fm_part {
 struct fm_part_entry {
 	unsigned thread;
 	uint64_t instances; /* of the region */
+	uint64_t elapsed;   /* cycles of simulated time: until its end, or of the region; waiting included */
 	struct fm_core_counts counts;
 	struct fm_timing_counts timing;
 	const struct fm_work *work;
@@ -28,7 +29,7 @@ struct fm_part_sums {
 	struct fm_work work;
 	uint64_t instances;
 	unsigned threads;
-	double longest; /* cycles of the thread that took most */
+	double longest; /* simulated time of the thread that took longest, in cycles */
 };
 
 void fm_part_add(struct fm_part_sums *sums, const struct fm_part_entry *entry);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exact/numbers.h"
+
 /* A thread that did less than this share of what the busiest did was not there to work. */
 #define IDLE 0.001
 
@@ -377,12 +379,6 @@ void fm_picture_build(const struct fm_picture_source *source, const struct fm_pa
 	fill_false_sharing(source->run->results, picture);
 }
 
-static void subtract(uint64_t *target, const uint64_t *other, size_t bytes)
-{
-	for (size_t i = 0; i < bytes / sizeof(uint64_t); i++)
-		target[i] = target[i] > other[i] ? target[i] - other[i] : 0;
-}
-
 bool fm_picture_moment(const struct fm_picture_source *source, unsigned index, struct fm_picture *ret_picture,
                        double *ret_at)
 {
@@ -394,8 +390,15 @@ bool fm_picture_moment(const struct fm_picture_source *source, unsigned index, s
 
 	if (!count || index > count)
 		return false;
-	fm_part_sum(source->run, &(struct fm_part){.thread = -1}, &sums);
+	/* moments are of the first process, and of its cores */
+	fm_part_sum(&(struct fm_engine_run){.results = results}, &(struct fm_part){.thread = -1}, &sums);
 	cycles = sums.longest;
+	memset(&sums.counts, 0, sizeof(sums.counts));
+	memset(&sums.timing, 0, sizeof(sums.timing));
+	for (unsigned i = 0; i < results->core_count && i < FM_SIMULATED_CORES_MAX; i++) {
+		fm_core_counts_add(&sums.counts, &results->cores[i].counts);
+		fm_numbers_add(&sums.timing, &results->timings[i], sizeof(sums.timing));
+	}
 	memset(ret_picture, 0, sizeof(*ret_picture));
 	ret_picture->machine = source->machine->name;
 	ret_picture->part.thread = -1;
@@ -409,8 +412,8 @@ bool fm_picture_moment(const struct fm_picture_source *source, unsigned index, s
 	}
 	*ret_at = cycles / hertz;
 	if (before) {
-		subtract((uint64_t *)&sums.counts, (const uint64_t *)&before->counts, sizeof(sums.counts));
-		subtract((uint64_t *)&sums.timing, (const uint64_t *)&before->timing, sizeof(sums.timing));
+		fm_numbers_subtract(&sums.counts, &before->counts, sizeof(sums.counts));
+		fm_numbers_subtract(&sums.timing, &before->timing, sizeof(sums.timing));
 		cycles -= (double)before->cycle;
 	}
 	if (!(cycles > 0))

@@ -3,17 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "exact/numbers.h"
 #include "report/stat_text.h"
 #include "symbols/symbols.h"
-
-static void add_timing(struct fm_timing_counts *target, const struct fm_timing_counts *other)
-{
-	uint64_t *a = (uint64_t *)target;
-	const uint64_t *b = (const uint64_t *)other;
-
-	for (size_t i = 0; i < sizeof(*target) / sizeof(*a); i++)
-		a[i] += b[i];
-}
 
 void fm_stat_add_process(struct fm_stat *stat, const struct fm_results *results)
 {
@@ -23,7 +15,7 @@ void fm_stat_add_process(struct fm_stat *stat, const struct fm_results *results)
 
 		fm_result_thread_counts(results, i, &counts, &timing);
 		fm_core_counts_add(&stat->total, &counts);
-		add_timing(&stat->timing, &timing);
+		fm_numbers_add(&stat->timing, &timing, sizeof(timing));
 		fm_work_add(&stat->work, &results->threads[i].work);
 	}
 }

@@ -159,12 +159,18 @@ const char *fm_where_text(const struct fm_where *where, char *text, size_t size)
 
 	*text = '\0';
 	for (unsigned i = 0; i < where->thread_count; i++) {
-		snprintf(item, sizeof(item), i ? "%d" : where->thread_count > 1 ? "threads %d" : "thread %d",
+		snprintf(item, sizeof(item),
+		         i                         ? "%d"
+		         : where->thread_count > 1 ? "threads %d"
+		                                   : "thread %d",
 		         where->threads[i]);
 		used = add_text(text, size, used, i ? ", " : "; ", item);
 	}
 	for (unsigned i = 0; i < where->region_count; i++) {
-		snprintf(item, sizeof(item), i ? "%s" : where->region_count > 1 ? "regions %s" : "region %s",
+		snprintf(item, sizeof(item),
+		         i                         ? "%s"
+		         : where->region_count > 1 ? "regions %s"
+		                                   : "region %s",
 		         where->regions[i]);
 		used = add_text(text, size, used, i ? ", " : "; ", item);
 	}

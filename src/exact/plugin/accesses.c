@@ -40,8 +40,10 @@ void fm_engine_trace(struct fm_engine_thread *thread, bool tracing)
 
 static void publish_timing(struct fm_engine_thread *thread)
 {
-	if (thread->timing)
-		fm_engine.results->timings[thread->core->index] = *fm_core_timing_counts(thread->timing);
+	if (!thread->timing)
+		return;
+	fm_engine.results->timings[thread->core->index] = *fm_core_timing_counts(thread->timing);
+	thread->record->clock = thread->clock;
 }
 
 /* Accesses */

@@ -2,6 +2,7 @@
    SPDX-License-Identifier: GPL-2.0-or-later
 
    It is loaded into QEMU: it never ends its host; when something is missing it says one line and does nothing. */
+#include "exact/numbers.h"
 #include "exact/plugin/qemu.h"
 
 #include <errno.h>
@@ -68,36 +69,56 @@ static void use_timing(struct fm_engine_thread *thread)
 	thread->record->timing_at_begin = fm_engine.results->timings[core];
 }
 
-static void add_numbers(void *target, const void *after, const void *before, size_t bytes)
+/* A core may be several threads': what it counts is the one's that has the turn. */
+void fm_engine_away(struct fm_engine_thread *thread)
 {
-	uint64_t *a = target;
-	const uint64_t *b = after, *c = before;
+	struct fm_result_thread *record = thread->record;
 
-	for (size_t i = 0; i < bytes / sizeof(*a); i++)
-		a[i] += b[i] - c[i];
+	if (!thread->core || record->away)
+		return;
+	if (thread->timing)
+		fm_engine.results->timings[thread->core->index] = *fm_core_timing_counts(thread->timing);
+	fm_regions_leave_core(thread);
+	fm_numbers_add(&record->before_moves, &thread->core->counts, sizeof(record->at_begin));
+	fm_numbers_subtract(&record->before_moves, &record->at_begin, sizeof(record->at_begin));
+	fm_numbers_add(&record->timing_before_moves, &fm_engine.results->timings[thread->core->index],
+	               sizeof(record->timing_at_begin));
+	fm_numbers_subtract(&record->timing_before_moves, &record->timing_at_begin, sizeof(record->timing_at_begin));
+	record->away = 1;
+}
+
+void fm_engine_back(struct fm_engine_thread *thread)
+{
+	struct fm_result_thread *record = thread->record;
+
+	if (!thread->core || !record->away)
+		return;
+	record->at_begin = thread->core->counts;
+	record->timing_at_begin = fm_engine.results->timings[thread->core->index];
+	record->away = 0;
+	fm_regions_enter_core(thread);
 }
 
 void fm_engine_move(struct fm_engine_thread *thread, unsigned core)
 {
 	struct fm_result_thread *record = thread->record;
 	struct fm_simulated_core *next = fm_hierarchy_core(fm_engine.hierarchy, core);
+	bool was_away = record->away;
 
 	if (!next || !thread->core || next == thread->core)
 		return;
-	fm_engine_drain(thread);
-	fm_regions_leave_core(thread);
-	add_numbers(&record->before_moves, &thread->core->counts, &record->at_begin, sizeof(record->at_begin));
-	add_numbers(&record->timing_before_moves, &fm_engine.results->timings[thread->core->index],
-	            &record->timing_at_begin, sizeof(record->timing_at_begin));
+	if (!was_away)
+		fm_engine_drain(thread);
+	fm_engine_away(thread);
 	fm_engine.core_users[thread->core->index]--;
 	fm_engine.core_users[core]++;
 	thread->core = thread->side.core = next;
 	record->core = core;
 	record->moves++;
-	record->at_begin = next->counts;
 	if (thread->timing)
 		use_timing(thread);
-	fm_regions_enter_core(thread);
+	if (!was_away)
+		fm_engine_back(thread);
 }
 
 struct fm_engine_thread *fm_engine_thread_begin(void)

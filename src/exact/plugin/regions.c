@@ -4,27 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "exact/numbers.h"
 #include "exact/plugin/accesses.h"
 #include "exact/plugin/state.h"
-
-static void subtract_counts(struct fm_core_counts *target, const struct fm_core_counts *other)
-{
-	uint64_t *a = (uint64_t *)target;
-	const uint64_t *b = (const uint64_t *)other;
-
-	for (size_t i = 0; i < sizeof(*target) / sizeof(*a); i++)
-		a[i] -= b[i];
-}
-
-static void add_timing(struct fm_timing_counts *target, const struct fm_timing_counts *after,
-                       const struct fm_timing_counts *before)
-{
-	uint64_t *a = (uint64_t *)target;
-	const uint64_t *b = (const uint64_t *)after, *c = (const uint64_t *)before;
-
-	for (size_t i = 0; i < sizeof(*target) / sizeof(*a); i++)
-		a[i] += b[i] - c[i];
-}
 
 static struct fm_result_region *find_region(struct fm_engine_thread *thread, const char *name)
 {
@@ -47,11 +29,12 @@ static struct fm_result_region *find_region(struct fm_engine_thread *thread, con
 
 static void spend(struct fm_engine_thread *thread, struct fm_engine_open *open)
 {
-	struct fm_core_counts spent = thread->core->counts;
+	struct fm_result_region *region = open->region;
 
-	subtract_counts(&spent, &open->counts);
-	fm_core_counts_add(&open->region->counts, &spent);
-	add_timing(&open->region->timing, &fm_engine.results->timings[thread->core->index], &open->timing);
+	fm_numbers_add(&region->counts, &thread->core->counts, sizeof(region->counts));
+	fm_numbers_subtract(&region->counts, &open->counts, sizeof(region->counts));
+	fm_numbers_add(&region->timing, &fm_engine.results->timings[thread->core->index], sizeof(region->timing));
+	fm_numbers_subtract(&region->timing, &open->timing, sizeof(region->timing));
 }
 
 static void start_from_here(const struct fm_engine_thread *thread, struct fm_engine_open *open)
@@ -92,6 +75,7 @@ void fm_region_begin(struct fm_engine_thread *thread, const char *name)
 	open = &thread->open[thread->open_count++];
 	open->region = region;
 	open->work = thread->record->work;
+	open->clock = thread->clock;
 	if (thread->core)
 		start_from_here(thread, open);
 	region->depth++;
@@ -111,6 +95,7 @@ void fm_region_end(struct fm_engine_thread *thread, const char *name)
 	open->region->instances++;
 	open->region->depth--;
 	if (is_chosen(name, open->region->instances)) {
+		open->region->elapsed += thread->clock - open->clock;
 		fm_work_add(&open->region->work, &thread->record->work);
 		fm_work_subtract(&open->region->work, &open->work);
 	}

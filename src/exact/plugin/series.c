@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "exact/numbers.h"
 #include "exact/plugin/state.h"
 
 static struct {
@@ -18,12 +19,6 @@ void fm_series_begin(uint64_t interval)
 uint64_t fm_series_next(void)
 {
 	return series.next;
-}
-
-static void add_timing(struct fm_timing_counts *target, const struct fm_timing_counts *other)
-{
-	for (size_t i = 0; i < sizeof(*target) / sizeof(uint64_t); i++)
-		((uint64_t *)target)[i] += ((const uint64_t *)other)[i];
 }
 
 /* No room: every second moment is enough from now on. They are sums from the beginning, so nothing is lost with one. */
@@ -51,7 +46,7 @@ void fm_series_note(uint64_t now, unsigned running, const struct fm_engine_threa
 	moment->running = running;
 	for (unsigned i = 0; i < results->core_count; i++) {
 		fm_core_counts_add(&moment->counts, &results->cores[i].counts);
-		add_timing(&moment->timing, &results->timings[i]);
+		fm_numbers_add(&moment->timing, &results->timings[i], sizeof(moment->timing));
 	}
 	results->moment_count++;
 	series.next = now + series.interval;

@@ -22,6 +22,7 @@ struct fm_engine_open {
 	struct fm_work work;
 	struct fm_core_counts counts;
 	struct fm_timing_counts timing;
+	uint64_t clock;
 };
 
 struct fm_engine_access {
@@ -99,6 +100,10 @@ struct fm_engine_thread *fm_engine_thread_begin(void);
 /* The thread goes on on another core. With the engine's mutex held; the thread does not run. */
 void fm_engine_move(struct fm_engine_thread *thread, unsigned core);
 
+/* It has the turn no more; it has it again. */
+void fm_engine_away(struct fm_engine_thread *thread);
+void fm_engine_back(struct fm_engine_thread *thread);
+
 /* How far a thread is. Others may ask. */
 static inline uint64_t fm_thread_clock(const struct fm_engine_thread *thread)
 {
@@ -108,9 +113,12 @@ static inline uint64_t fm_thread_clock(const struct fm_engine_thread *thread)
 	       *(const volatile uint64_t *)&thread->side.delay;
 }
 
+/* Time went on without it. With timing its core does nothing meanwhile, unless it is another thread's too. */
 static inline void fm_thread_set_clock(struct fm_engine_thread *thread, uint64_t clock)
 {
-	thread->clock = clock;
+	if (thread->timing && fm_engine.core_users[thread->core->index] == 1)
+		fm_core_skip(thread->timing, clock);
+	thread->clock = thread->timing ? fm_core_now(thread->timing) : clock;
 	thread->side.delay = clock - thread->record->work.instructions;
 }
 

@@ -19,6 +19,7 @@ static struct {
 	struct fm_engine_thread *holder;
 	struct fm_engine_thread *last; /* that had the turn, perhaps gone */
 	uint64_t newest_clock;         /* of the last thread that made another */
+	uint64_t left_clock;           /* of the last thread that left */
 	unsigned arrivals;             /* threads that joined or came back from waiting */
 	unsigned seen;                 /* of them, before the call under way */
 } turns;
@@ -29,6 +30,7 @@ void fm_turns_reset(void)
 	pthread_cond_init(&turns.arrived, NULL);
 	turns.first = turns.holder = NULL;
 	turns.last = NULL;
+	turns.left_clock = 0;
 	turns.arrivals = turns.seen = 0;
 }
 
@@ -65,6 +67,10 @@ static void pass_on(void)
 	if (!next)
 		return;
 	turns.last = next;
+	/* what their core counts from now on is this one's */
+	for (struct fm_engine_thread *other = turns.first; other; other = other->next)
+		if (other != next && other->core == next->core)
+			fm_engine_away(other);
 	if (fm_thread_clock(next) >= fm_series_next())
 		fm_series_note(fm_thread_clock(next), count_running(), turns.first);
 	after = furthest_behind(next);
@@ -103,6 +109,7 @@ static void wait_for_turn(struct fm_engine_thread *thread)
 static void wait_and_look(struct fm_engine_thread *thread)
 {
 	wait_for_turn(thread);
+	fm_engine_back(thread);
 	fm_engine_trace(thread, thread->tracing);
 }
 
@@ -133,6 +140,8 @@ void fm_turns_leave(struct fm_engine_thread *thread)
 	if (!fm_engine.deterministic)
 		return;
 	pthread_mutex_lock(&turns.mutex);
+	if (fm_thread_clock(thread) > turns.left_clock)
+		turns.left_clock = fm_thread_clock(thread);
 	for (struct fm_engine_thread **place = &turns.first; *place; place = &(*place)->next)
 		if (*place == thread) {
 			*place = thread->next;
@@ -170,6 +179,7 @@ void fm_turns_block(struct fm_engine_thread *thread)
 void fm_turns_unblock(struct fm_engine_thread *thread)
 {
 	struct fm_engine_thread *behind;
+	uint64_t now;
 
 	if (!fm_engine.deterministic)
 		return;
@@ -177,10 +187,11 @@ void fm_turns_unblock(struct fm_engine_thread *thread)
 	thread->blocked = false;
 	turns.arrivals++;
 	pthread_cond_broadcast(&turns.arrived);
-	/* time went on without it */
+	/* time went on without it; when there is nobody left, until the last one's end */
 	behind = furthest_behind(thread);
-	if (behind && fm_thread_clock(behind) > fm_thread_clock(thread))
-		fm_thread_set_clock(thread, fm_thread_clock(behind));
+	now = behind ? fm_thread_clock(behind) : turns.first == thread && !thread->next ? turns.left_clock : 0;
+	if (now > fm_thread_clock(thread))
+		fm_thread_set_clock(thread, now);
 	if (!turns.holder)
 		pass_on();
 	else if (turns.holder != thread)
