@@ -10,6 +10,7 @@
 #ifndef FATHOM_H
 #define FATHOM_H
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -47,6 +48,7 @@ enum {
 
 struct fathom_reading_ {
 	uint64_t nanoseconds;
+	uint64_t read;                              /* a bit for each counter that could be read */
 	uint64_t counters[FATHOM_COUNTERS_MAX_][3]; /* value, and ns for which it was enabled and running */
 };
 
@@ -54,7 +56,7 @@ struct fathom_reading_ {
 struct fathom_slot_ {
 	char name[FATHOM_NAME_MAX_];
 	uint32_t thread; /* number in the file, plus one; 0 while the slot is not there yet */
-	uint32_t unused;
+	uint32_t unread; /* a bit for each counter that could not be read in some instance */
 	uint64_t instances;
 	struct fathom_reading_ spent;
 };
@@ -62,6 +64,7 @@ struct fathom_slot_ {
 struct fathom_thread_ {
 	uint32_t process, thread;
 	uint32_t open_count;
+	uint32_t too_deep;                     /* begins beyond the room, whose ends are still to come */
 	int32_t files[FATHOM_COUNTERS_MAX_];   /* of its counters, plus one */
 	uint32_t member[FATHOM_COUNTERS_MAX_]; /* of its group; 0 leads it and is read for all */
 	uint64_t ids[FATHOM_COUNTERS_MAX_];
@@ -74,6 +77,7 @@ struct fathom_markers_ {
 	uint32_t counter_count;
 	uint32_t slot_count, thread_count; /* may be larger than there is room: the rest was lost */
 	uint32_t lost;                     /* begins for which there was no room */
+	uint32_t files, files_max;         /* of counters, open at the same time; a program needs its own */
 	/* of this region only the instances from first to last are summed up, counted from one in each thread */
 	char chosen[FATHOM_NAME_MAX_];
 	uint64_t first, last;
@@ -88,9 +92,9 @@ extern int fathom_listening_;
 __attribute__((weak)) int fathom_listening_;
 extern struct fathom_markers_ *fathom_markers_;
 __attribute__((weak)) struct fathom_markers_ *fathom_markers_;
-/* one while this process is the one that was asked; the kernel makes it zero in a forked one */
-extern volatile int *fathom_same_process_;
-__attribute__((weak)) volatile int *fathom_same_process_;
+/* the number of this process; the kernel makes it zero in a forked one */
+extern volatile int *fathom_process_;
+__attribute__((weak)) volatile int *fathom_process_;
 
 /* The file that the environment names, if it is what it should be. */
 struct fathom_markers_ *fathom_map_(const char *path);
@@ -123,12 +127,13 @@ __attribute__((weak, noinline, cold)) struct fathom_markers_ *fathom_map_(const 
 	if (markers->magic != FATHOM_MARKERS_MAGIC_ || page == MAP_FAILED ||
 	    syscall(SYS_madvise, page, 4096L, 18L /* MADV_WIPEONFORK */))
 		return NULL;
-	fathom_same_process_ = (volatile int *)page;
-	*fathom_same_process_ = 1;
+	fathom_process_ = (volatile int *)page;
+	*fathom_process_ = (int)getpid();
 	return markers;
 }
 
-/* One thread asks, the others wait for its answer; in a signal handler they go without. */
+/* One thread asks, the others wait for its answer, two seconds at most: it might be the one a signal handler
+ * interrupted. */
 int fathom_ask_(void);
 __attribute__((weak, noinline, cold)) int fathom_ask_(void)
 {
@@ -137,8 +142,10 @@ __attribute__((weak, noinline, cold)) int fathom_ask_(void)
 
 	if (!__atomic_compare_exchange_n(&fathom_listening_, &expected, FATHOM_ASKING_, 0, __ATOMIC_ACQ_REL,
 	                                 __ATOMIC_ACQUIRE)) {
-		for (patience = 100000; expected == FATHOM_ASKING_ && patience; patience--) {
-			(void)syscall(SYS_sched_yield);
+		for (patience = 20000; expected == FATHOM_ASKING_ && patience; patience--) {
+			long pause[2] = {0, 100000};
+
+			(void)syscall(SYS_nanosleep, pause, NULL);
 			expected = __atomic_load_n(&fathom_listening_, __ATOMIC_ACQUIRE);
 		}
 		return expected == FATHOM_ASKING_ ? 1 : expected;
@@ -169,7 +176,7 @@ void fathom_read_(const struct fathom_thread_ *self, struct fathom_reading_ *rea
 __attribute__((weak, noinline)) void fathom_read_(const struct fathom_thread_ *self, struct fathom_reading_ *reading)
 {
 	uint64_t group[3 + FATHOM_COUNTERS_MAX_];
-	uint32_t i;
+	uint32_t there = 0, i;
 #ifdef CLOCK_MONOTONIC
 	struct timespec now;
 
@@ -181,16 +188,46 @@ __attribute__((weak, noinline)) void fathom_read_(const struct fathom_thread_ *s
 	(void)syscall(SYS_clock_gettime, 1L, now);
 	reading->nanoseconds = (uint64_t)now[0] * 1000000000u + (uint64_t)now[1];
 #endif
+	reading->read = 0;
 	for (i = 0; i < fathom_markers_->counter_count && i < FATHOM_COUNTERS_MAX_; i++) {
 		/* how many, ns enabled and running, then a value of each */
 		if (self->files[i] > 0 && !self->member[i]) {
 			memset(group, 0, sizeof(group));
-			if (!fathom_is_ours_(self, i) || read(self->files[i] - 1, group, sizeof(group)) < 0)
-				memset(group, 0, sizeof(group));
+			there = fathom_is_ours_(self, i) && read(self->files[i] - 1, group, sizeof(group)) > 0;
 		}
-		reading->counters[i][0] = self->files[i] > 0 ? group[3 + self->member[i]] : 0;
-		reading->counters[i][1] = self->files[i] > 0 ? group[1] : 0;
-		reading->counters[i][2] = self->files[i] > 0 ? group[2] : 0;
+		if (self->files[i] <= 0 || !there)
+			continue;
+		reading->read |= (uint64_t)1 << i;
+		reading->counters[i][0] = group[3 + self->member[i]];
+		reading->counters[i][1] = group[1];
+		reading->counters[i][2] = group[2];
+	}
+}
+
+/* Counters of this process's threads that have ended are nobody's any more. */
+void fathom_close_ended_(void);
+__attribute__((weak, noinline, cold)) void fathom_close_ended_(void)
+{
+	uint32_t count = __atomic_load_n(&fathom_markers_->thread_count, __ATOMIC_RELAXED), i, k;
+	long process = (long)getpid();
+
+	for (i = 0; i < count && i < FATHOM_THREADS_MAX_ && fathom_markers_->counter_count; i++) {
+		struct fathom_thread_ *ended = &fathom_markers_->threads[i];
+
+		if ((long)ended->process != process || !ended->thread ||
+		    !syscall(SYS_tgkill, process, (long)ended->thread, 0L))
+			continue;
+		for (k = 0; k < FATHOM_COUNTERS_MAX_; k++) {
+			int32_t file = __atomic_load_n(&ended->files[k], __ATOMIC_RELAXED);
+
+			/* by one of us only, and only if it is still what it was */
+			if (file <= 0 || !fathom_is_ours_(ended, k) ||
+			    !__atomic_compare_exchange_n(&ended->files[k], &file, 0, 0, __ATOMIC_ACQ_REL,
+			                                 __ATOMIC_RELAXED))
+				continue;
+			close(file - 1);
+			__atomic_fetch_sub(&fathom_markers_->files, 1, __ATOMIC_RELAXED);
+		}
 	}
 }
 
@@ -198,24 +235,33 @@ __attribute__((weak, noinline)) void fathom_read_(const struct fathom_thread_ *s
 struct fathom_thread_ *fathom_enter_(void);
 __attribute__((weak, noinline, cold)) struct fathom_thread_ *fathom_enter_(void)
 {
-	uint32_t index = __atomic_fetch_add(&fathom_markers_->thread_count, 1, __ATOMIC_RELAXED), members = 0, i;
+	uint32_t index = __atomic_load_n(&fathom_markers_->thread_count, __ATOMIC_RELAXED), members = 0, i;
 	struct fathom_thread_ *self;
 	long leader = -1, file;
 
+	if (index < FATHOM_THREADS_MAX_)
+		index = __atomic_fetch_add(&fathom_markers_->thread_count, 1, __ATOMIC_RELAXED);
 	if (index >= FATHOM_THREADS_MAX_)
 		return NULL;
+	fathom_close_ended_();
 	self = &fathom_markers_->threads[index];
 	self->process = (uint32_t)getpid();
 	for (i = 0; i < fathom_markers_->counter_count && i < FATHOM_COUNTERS_MAX_; i++) {
 		uint64_t event[17];
 
+		if (__atomic_fetch_add(&fathom_markers_->files, 1, __ATOMIC_RELAXED) >= fathom_markers_->files_max) {
+			__atomic_fetch_sub(&fathom_markers_->files, 1, __ATOMIC_RELAXED);
+			break;
+		}
 		memcpy(event, fathom_markers_->counters[i], sizeof(event));
 		file = leader < 0 ? -1 : syscall(SYS_perf_event_open, event, 0L, -1L, leader, 8L);
 		if (file < 0) {
 			event[5] |= 1; /* disabled: one that joins a group that runs already may not run with it */
 			file = syscall(SYS_perf_event_open, event, 0L, -1L, -1L, 8L);
-			if (file < 0)
+			if (file < 0) {
+				__atomic_fetch_sub(&fathom_markers_->files, 1, __ATOMIC_RELAXED);
 				continue;
+			}
 			leader = file;
 			members = 0;
 		}
@@ -241,6 +287,8 @@ __attribute__((weak, noinline)) struct fathom_slot_ *fathom_slot_of_(uint32_t th
 		if (fathom_markers_->slots[i].thread == thread + 1 &&
 		    !strncmp(fathom_markers_->slots[i].name, name, FATHOM_NAME_MAX_ - 1))
 			return &fathom_markers_->slots[i];
+	if (count >= FATHOM_SLOTS_MAX_)
+		return NULL;
 	i = __atomic_fetch_add(&fathom_markers_->slot_count, 1, __ATOMIC_ACQ_REL);
 	if (i >= FATHOM_SLOTS_MAX_)
 		return NULL;
@@ -255,15 +303,18 @@ void fathom_note_(long what, const char *name);
 __attribute__((weak, noinline)) void fathom_note_(long what, const char *name)
 {
 	static __thread struct fathom_thread_ *self;
-	struct fathom_reading_ now;
+	static __thread int process; /* whose it is, and whether there was room */
+	struct fathom_reading_ now, begun;
 	struct fathom_slot_ *slot;
 	uint32_t at, i, k;
 
-	if (!*fathom_same_process_) {
-		*fathom_same_process_ = 1;
-		self = NULL;
+	if (!*fathom_process_)
+		*fathom_process_ = (int)getpid();
+	if (process != *fathom_process_) {
+		process = *fathom_process_;
+		self = fathom_enter_();
 	}
-	if (!self && !(self = fathom_enter_())) {
+	if (!self) {
 		if (what == FATHOM_MARKER_BEGIN)
 			__atomic_fetch_add(&fathom_markers_->lost, 1, __ATOMIC_RELAXED);
 		return;
@@ -271,6 +322,7 @@ __attribute__((weak, noinline)) void fathom_note_(long what, const char *name)
 	if (what == FATHOM_MARKER_BEGIN) {
 		slot = fathom_slot_of_((uint32_t)(self - fathom_markers_->threads), name);
 		if (!slot || self->open_count >= FATHOM_OPEN_MAX_) {
+			self->too_deep += slot != NULL;
 			__atomic_fetch_add(&fathom_markers_->lost, 1, __ATOMIC_RELAXED);
 			return;
 		}
@@ -279,36 +331,46 @@ __attribute__((weak, noinline)) void fathom_note_(long what, const char *name)
 		fathom_read_(self, &self->open[at]);
 		return;
 	}
+	if (self->too_deep) {
+		self->too_deep--;
+		return;
+	}
 	fathom_read_(self, &now);
-	for (at = self->open_count; at > 0; at--) {
+	for (at = self->open_count <= FATHOM_OPEN_MAX_ ? self->open_count : 0; at > 0; at--) {
+		if (self->slots[at - 1] >= FATHOM_SLOTS_MAX_)
+			continue;
 		slot = &fathom_markers_->slots[self->slots[at - 1]];
 		if (strncmp(slot->name, name, FATHOM_NAME_MAX_ - 1))
 			continue;
 		slot->instances++;
+		begun = self->open[at - 1]; /* before a signal handler's region may take its place */
 		self->open_count = at - 1;
 		if (fathom_markers_->last && !strncmp(name, fathom_markers_->chosen, FATHOM_NAME_MAX_ - 1) &&
 		    (slot->instances < fathom_markers_->first || slot->instances > fathom_markers_->last))
 			return;
-		slot->spent.nanoseconds += now.nanoseconds - self->open[at - 1].nanoseconds;
+		slot->spent.nanoseconds += now.nanoseconds - begun.nanoseconds;
+		slot->unread |= (uint32_t) ~(now.read & begun.read);
 		for (i = 0; i < fathom_markers_->counter_count && i < FATHOM_COUNTERS_MAX_; i++)
-			for (k = 0; k < 3; k++)
-				slot->spent.counters[i][k] += now.counters[i][k] - self->open[at - 1].counters[i][k];
+			for (k = 0; k < 3 && (now.read & begun.read) >> i & 1; k++)
+				slot->spent.counters[i][k] += now.counters[i][k] - begun.counters[i][k];
 		return;
 	}
 }
 
 static inline void fathom_mark_(long what, const char *name)
 {
-	int listening = __atomic_load_n(&fathom_listening_, __ATOMIC_ACQUIRE);
+	int listening = __atomic_load_n(&fathom_listening_, __ATOMIC_ACQUIRE), problem;
 
 	if (__builtin_expect(listening == 1, 1))
 		return;
+	problem = errno;
 	if (listening == 0 || listening == FATHOM_ASKING_)
 		listening = fathom_ask_();
 	if (listening == 2)
 		(void)syscall(FATHOM_MARKER_CALL, what, name, (long)strlen(name));
 	else if (listening == 3)
 		fathom_note_(what, name);
+	errno = problem;
 }
 
 /* Regions nest. Names are compared by their text; begin and end of one instance are called by one thread. */

@@ -124,8 +124,8 @@ static void be_program(char *const *argv, int output, int report, const struct f
 }
 
 /* One run. A negative error when the program could not be begun. */
-static int run_once(char *const *argv, int output, const struct fm_markers *markers, double *ret_seconds,
-                    double *ret_cpu, double *ret_kernel, int *ret_status, bool *ret_signalled)
+static int run_once(char *const *argv, int output, const struct fm_markers *markers, pid_t *ret_process,
+                    double *ret_seconds, double *ret_cpu, double *ret_kernel, int *ret_status, bool *ret_signalled)
 {
 	uint64_t begin;
 	struct rusage usage;
@@ -152,6 +152,7 @@ static int run_once(char *const *argv, int output, const struct fm_markers *mark
 	close(report[0]);
 	while (wait4(child, &status, 0, &usage) < 0 && errno == EINTR)
 		;
+	*ret_process = child;
 	*ret_seconds = (double)(fm_clock_now() - begin) * 1e-9;
 	*ret_cpu = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
 	           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
@@ -228,19 +229,23 @@ static int add_region(struct gathered *gathered, const struct fm_marked *marked)
 }
 
 /* One run's regions. A program that does not pass through them as often as before does not do the same. */
-static void gather(struct gathered *gathered, const struct fm_markers *markers, unsigned run, struct fm_native *native)
+static void gather(struct gathered *gathered, const struct fm_markers *markers, pid_t process, unsigned run,
+                   struct fm_native *native)
 {
 	struct fm_marked *marked;
 	struct fm_error error;
-	uint64_t lost, instances = 0;
+	uint64_t lost;
 	unsigned count;
 
 	if (!markers || fm_markers_read(markers, &marked, &count, &lost, &error))
 		return;
 	for (unsigned i = 0; i < count; i++) {
-		int at = find_region(gathered, &marked[i]);
+		int at;
 
-		instances += marked[i].instances;
+		/* what forked processes do is theirs, here and in the engine */
+		if (marked[i].process != process)
+			continue;
+		at = find_region(gathered, &marked[i]);
 		if (at < 0 && !run)
 			at = add_region(gathered, &marked[i]);
 		if (at < 0 || gathered->regions[at].instances != marked[i].instances) {
@@ -251,13 +256,7 @@ static void gather(struct gathered *gathered, const struct fm_markers *markers, 
 		}
 		gathered->seconds[at][run] = marked[i].seconds;
 	}
-	if (lost) {
-		native->differs = true;
-		snprintf(native->difference, sizeof(native->difference),
-		         "%llu instances of regions had no room: too many threads, regions, or too deep",
-		         (unsigned long long)lost);
-	}
-	native->marker_instances = instances;
+	native->regions_lost += lost;
 	fm_marked_free(marked, count);
 }
 
@@ -300,26 +299,30 @@ int fm_native_run(char *const *argv, const struct fm_native_options *options, st
 	       !fm_interrupted) {
 		int output = runs || options->silent ? measured_file() : -1, status = 0, r;
 		struct fm_markers *markers = NULL;
+		pid_t process = 0;
 
 		/* without it there is no time of regions; the rest is as good */
 		if (fm_markers_create(NULL, 0, &markers, error))
 			markers = NULL;
 		if (markers && options->region && options->last_instance)
 			fm_markers_choose(markers, options->region, options->first_instance, options->last_instance);
-		r = run_once(argv, output, markers, &seconds[runs], &cpu[runs], &kernel[runs], &status,
+		r = run_once(argv, output, markers, &process, &seconds[runs], &cpu[runs], &kernel[runs], &status,
 		             &ret_native->signalled);
 		if (output >= 0) {
 			*ret_output_bytes = lseek(output, 0, SEEK_END);
 			close(output);
 		}
 		if (!r)
-			gather(&gathered, markers, runs, ret_native);
+			gather(&gathered, markers, process, runs, ret_native);
 		fm_markers_free(markers);
 		/* what is there and is no program cannot be run either */
-		if (r)
+		if (r) {
+			settle_regions(&gathered, runs, ret_native);
+			fm_native_free(ret_native);
 			return fm_error_set(error, r == -ENOEXEC ? EACCES : -r,
 			                    r == -ENOENT ? "%s: no such program" : "%s cannot be run: %s", argv[0],
 			                    strerror(-r));
+		}
 		if (runs && status != ret_native->exit_status) {
 			ret_native->differs = true;
 			snprintf(ret_native->difference, sizeof(ret_native->difference),

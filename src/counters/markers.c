@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "../include/fathom.h"
@@ -78,6 +79,7 @@ int fm_markers_create(const struct fm_event *events, unsigned count, struct fm_m
                       struct fm_error *error)
 {
 	struct fm_markers *markers = count <= FM_EVENTS_MAX ? calloc(1, sizeof(*markers)) : NULL;
+	struct rlimit files;
 	int status;
 
 	if (!markers)
@@ -94,6 +96,8 @@ int fm_markers_create(const struct fm_event *events, unsigned count, struct fm_m
 	markers->count = count;
 	for (unsigned i = 0; i < count; i++)
 		add_counter(markers, i);
+	/* a quarter of what the program may open is ours */
+	markers->file->files_max = getrlimit(RLIMIT_NOFILE, &files) ? 64 : (uint32_t)(files.rlim_cur / 4);
 	markers->file->magic = FATHOM_MARKERS_MAGIC_;
 	*ret_markers = markers;
 	return 0;
@@ -129,6 +133,11 @@ static void take_counts(const struct fm_markers *markers, const struct fathom_sl
 	for (unsigned i = 0; i < markers->count; i++) {
 		int counter = markers->counter_of[i];
 
+		if (counter >= 0 && slot->unread >> counter & 1) {
+			marked->counts[i].figure = fm_figure_unavailable(
+			    "its counter was not there in every instance: too many files, or the program closed it");
+			continue;
+		}
 		if (counter < 0) {
 			marked->counts[i].figure =
 			    fm_figure_unavailable(markers->events[i].cpu >= 0
@@ -153,8 +162,10 @@ static void merge(struct fm_marked *into, struct fm_marked *from, const struct f
 		into->counts[i].value += from->counts[i].value;
 		into->counts[i].enabled += from->counts[i].enabled;
 		into->counts[i].running += from->counts[i].running;
-		if (markers->counter_of[i] >= 0)
+		if (markers->counter_of[i] >= 0 && into->counts[i].figure.available && from->counts[i].figure.available)
 			fm_count_conclude(&markers->events[i], &into->counts[i]);
+		else if (into->counts[i].figure.available)
+			into->counts[i].figure = from->counts[i].figure;
 	}
 	free(from->counts);
 }

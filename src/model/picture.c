@@ -315,6 +315,9 @@ static struct fm_figure native_seconds(const struct fm_native *native, const str
 		return fm_figure_unavailable("the two runs did not do the same: %.100s", native->difference);
 	if (!part->region)
 		return native->seconds;
+	if (native->regions_lost)
+		return fm_figure_unavailable("%llu instances of regions had no room: too many, or too deep",
+		                             (unsigned long long)native->regions_lost);
 	for (unsigned i = 0; i < native->region_count; i++) {
 		const struct fm_native_region *region = &native->regions[i];
 
@@ -461,8 +464,7 @@ void fm_native_compare_regions(struct fm_native *native, const struct fm_engine_
 {
 	const struct fm_results *results = run->results;
 
-	/* forked processes' regions are theirs */
-	if (run->forked_count)
+	if (native->regions_lost)
 		return;
 	for (unsigned i = 0; i < native->region_count; i++)
 		if (!i || strcmp(native->regions[i - 1].name, native->regions[i].name) != 0)

@@ -30,7 +30,7 @@ struct fm_native {
 	char difference[200];
 	struct fm_native_region *regions; /* by name, then by ordinal */
 	unsigned region_count;
-	uint64_t marker_instances; /* of all regions of one run */
+	uint64_t regions_lost; /* instances for which there was no room; then regions have no time */
 };
 
 struct fm_picture_level {

@@ -2,6 +2,7 @@
    happens when there is too much of it. The program is this one. */
 #include "unit/check.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -105,6 +106,66 @@ static void closes_files(void)
 		_exit(2);
 }
 
+/* … and one that does so while it is in a region. */
+static void closes_in_region(void)
+{
+	fathom_region_begin("half");
+	for (int i = 3; i < 64; i++)
+		close(i);
+	fathom_region_end("half");
+}
+
+/* In a forked process another thread marks first; the parent's open region is none of theirs. */
+static void *mark_once(void *argument)
+{
+	fathom_region_begin("child");
+	fathom_region_end("child");
+	return argument;
+}
+
+static void forks_in_region(void)
+{
+	int status;
+
+	fathom_region_begin("parent");
+	if (!fork()) {
+		pthread_t thread;
+
+		pthread_create(&thread, NULL, mark_once, NULL);
+		pthread_join(thread, NULL);
+		fathom_region_end("parent");
+		mark_once(NULL);
+		_exit(0);
+	}
+	wait(&status);
+	fathom_region_end("parent");
+}
+
+/* Threads that come and go, many more than there are files for; the program's own files must still open. */
+static void many_threads(void)
+{
+	for (int i = 0; i < 100; i++) {
+		pthread_t thread;
+		int file;
+
+		pthread_create(&thread, NULL, mark_once, NULL);
+		pthread_join(thread, NULL);
+		file = open("/dev/null", O_RDONLY);
+		if (file < 0 || file > 60)
+			_exit(3);
+		close(file);
+	}
+}
+
+/* What errno was before a marker it is after it. */
+static void keeps_errno(void)
+{
+	errno = ERANGE;
+	mark_once(NULL);
+	if (errno != ERANGE)
+		_exit(4);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -112,7 +173,11 @@ static const struct {
             {"processes", in_processes},
             {"many", too_many},
             {"deep", too_deep},
-            {"closes files", closes_files}};
+            {"closes files", closes_files},
+            {"closes in region", closes_in_region},
+            {"forks in region", forks_in_region},
+            {"many threads", many_threads},
+            {"keeps errno", keeps_errno}};
 
 /* The tool's side. */
 
@@ -226,7 +291,46 @@ static void files_of_the_program_are_not_read(void **state)
 
 	(void)state;
 	assert_int_equal(marked[0].instances, 6);
+	/* half of them were not counted: then there is no count */
+	assert_false(marked[0].counts[0].figure.available);
 	fm_marked_free(marked, count);
+	marked = run("closes in region", "page-faults,task-clock", &count, &lost);
+	assert_int_equal(marked[0].instances, 1);
+	assert_true(marked[0].seconds > 0);
+	assert_false(marked[0].counts[0].figure.available || marked[0].counts[1].figure.available);
+	fm_marked_free(marked, count);
+}
+
+static void processes_do_not_mix(void **state)
+{
+	unsigned count;
+	uint64_t lost;
+	struct fm_marked *marked = run("forks in region", NULL, &count, &lost);
+
+	(void)state;
+	/* two threads of the child, one of the parent, which alone began its region */
+	assert_int_equal(count, 3);
+	assert_string_equal(marked[2].name, "parent");
+	assert_int_equal(marked[2].instances, 1);
+	assert_true(marked[0].process == marked[1].process && marked[0].process != marked[2].process);
+	fm_marked_free(marked, count);
+}
+
+static void the_program_keeps_its_files(void **state)
+{
+	unsigned count;
+	uint64_t lost;
+	struct fm_marked *marked = run("many threads", "page-faults,task-clock,context-switches", &count, &lost);
+	unsigned counted = 0;
+
+	(void)state;
+	assert_int_equal(count, 100);
+	for (unsigned i = 0; i < count; i++)
+		counted += marked[i].counts[1].figure.available;
+	print_message("%u of 100 threads counted\n", counted);
+	assert_int_equal(counted, 100);
+	fm_marked_free(marked, count);
+	fm_marked_free(run("keeps errno", "page-faults", &count, &lost), 1);
 }
 
 /* A name in the environment that is no file of ours: a link, another size, another content. */
@@ -269,6 +373,8 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(forked_processes_have_their_own),
 	    cmocka_unit_test(what_has_no_room_is_counted),
 	    cmocka_unit_test(files_of_the_program_are_not_read),
+	    cmocka_unit_test(processes_do_not_mix),
+	    cmocka_unit_test(the_program_keeps_its_files),
 	    cmocka_unit_test(strange_files_are_left_alone),
 	};
 
