@@ -244,6 +244,7 @@ static void print_json(const struct fm_count_session *session, struct output *ou
 		                    fm_group_to_json(request->group, counts, session->elapsed.value, NAN));
 	}
 	json_object_set_new(root, "regions", regions_json(session));
+	json_object_set_new(root, "regions_lost", json_integer((json_int_t)session->marked_lost));
 	if (output->intervals)
 		json_object_set(root, "intervals", output->intervals);
 	json_dumpf(root, output->file, JSON_INDENT(1));

@@ -135,8 +135,9 @@ static int choose_events(struct levels *levels, struct fm_error *error)
 		levels->first[i] = session->event_count;
 		levels->boxes[i] = fm_event_boxes(&event, session->events + session->event_count,
 		                                  FM_EVENTS_MAX - 1 - session->event_count);
-		if (!levels->boxes[i])
-			return fm_error_set(error, ENOTSUP, "these are more events than can be counted at once");
+		if (levels->boxes[i] > FM_EVENTS_MAX - 1 - session->event_count)
+			return fm_error_set(error, ENOTSUP, "%s has %u boxes: more than can be counted at once",
+			                    levels->recipe->events[i], levels->boxes[i]);
 		session->event_count += levels->boxes[i];
 	}
 	levels->clock = fm_event_resolve("task-clock", &session->events[session->event_count], error)
@@ -307,7 +308,7 @@ static const char *what(const struct fm_stat_request *request)
 	return request->program ? request->program[0] : request->system_wide ? "the whole machine" : request->process;
 }
 
-static void print_json(const struct levels *levels, const struct fm_picture *picture,
+static void print_json(const struct levels *levels, const struct fm_picture *picture, const struct fm_figure *figures,
                        const struct fm_picture_parts *parts)
 {
 	const struct fm_count_session *session = levels->session;
@@ -323,12 +324,13 @@ static void print_json(const struct levels *levels, const struct fm_picture *pic
 	for (unsigned k = 0; k < session->event_count; k++) {
 		json_t *entry = json_pack("{s:s, s:s}", "name", session->events[k].name, "pmu", session->events[k].pmu);
 
-		fm_json_set_figure(entry, "count", &session->figures[k]);
+		fm_json_set_figure(entry, "count", &figures[k]);
 		json_array_append_new(events, entry);
 	}
 	json_object_set_new(root, "events", events);
 	fm_picture_to_json(picture, root);
 	fm_picture_add_parts(picture, parts, root);
+	json_object_set_new(root, "regions_lost", json_integer((json_int_t)session->marked_lost));
 	if (levels->intervals)
 		json_object_set(root, "intervals", levels->intervals);
 	json_dumpf(root, levels->output, JSON_INDENT(1));
@@ -343,6 +345,9 @@ static void sum_parts(const struct fm_count_session *session, struct fm_figure *
 		for (unsigned i = 0; i < session->part_count; i++) {
 			const struct fm_figure *own = &session->figures[(size_t)i * session->event_count + k];
 
+			/* what a socket counts is the same whoever asks */
+			if (i && session->events[k].cpu >= 0)
+				continue;
 			if (!i) {
 				ret_figures[k] = *own;
 			} else if (own->available && ret_figures[k].available) {
@@ -370,10 +375,13 @@ static void conclude(struct levels *levels, struct fm_picture *picture)
 		fm_picture_add_thread(picture, levels->recipe, levels->counts, (unsigned)session->parts[i].thread);
 	}
 	if (session->request->common->json)
-		print_json(levels, picture, &parts);
+		print_json(levels, picture, figures, &parts);
 	else
 		fm_picture_print_counted(picture, &parts, what(session->request), levels->output, 100,
 		                         session->request->common->verbosity);
+	if (session->marked_lost && !session->request->common->json)
+		fprintf(levels->output, "%llu instances of regions had no room and are missing.\n",
+		        (unsigned long long)session->marked_lost);
 }
 
 int fm_stat_levels(const struct fm_stat_request *request, const struct fm_recipe *recipe)

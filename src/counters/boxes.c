@@ -44,15 +44,17 @@ static bool add_box(const char *pmu, void *context)
 	if (!stem_of(pmu, stem, sizeof(stem)) || strcmp(stem, search->stem) != 0)
 		return true;
 	count = fm_sysfs_cpus(pmu, cpus, 64);
-	for (unsigned i = 0; i < count && search->count < search->room; i++) {
+	for (unsigned i = 0; i < count; i++) {
 		struct fm_event *box = &search->found[search->count++];
 
+		if (search->count > search->room)
+			continue;
 		*box = *search->event;
 		box->attributes.type = (unsigned)fm_sysfs_type(pmu);
 		box->cpu = cpus[i];
 		snprintf(box->pmu, sizeof(box->pmu), "%s", pmu);
 	}
-	return search->count < search->room;
+	return true;
 }
 
 unsigned fm_event_boxes(const struct fm_event *event, struct fm_event *ret_events, unsigned room)

@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 
-enum { FM_EVENT_NAME = 192, FM_EVENTS_MAX = 64 };
+enum { FM_EVENT_NAME = 192, FM_EVENTS_MAX = 256 };
 
 struct fm_event {
 	char name[FM_EVENT_NAME]; /* as asked for */

@@ -73,13 +73,21 @@ static void fill_level(const struct fm_counted *counted, unsigned index, struct 
 	const struct fm_recipe_item *read = fm_recipe_find(counted->recipe, FM_RECIPE_read, level->name),
 	                            *write = fm_recipe_find(counted->recipe, FM_RECIPE_write, level->name),
 	                            *named = read ? read : write;
-	struct fm_figure brought = value_of(counted, FM_RECIPE_read, level->name, "B"), moved;
+	struct fm_figure brought = value_of(counted, FM_RECIPE_read, level->name, "B"), remote, moved;
 
+	/* what a core reads from its own memory and from others' are counted apart; the controllers serve both */
+	if (read && !read->socket && !strcmp(level->name, "memory")) {
+		remote = value_of(counted, FM_RECIPE_read, "remote memory", "B");
+		brought = combine(&brought, &remote, 1);
+	}
 	level->allocate_bytes = value_of(counted, FM_RECIPE_allocate, level->name, "B");
 	level->write_bytes = value_of(counted, FM_RECIPE_write, level->name, "B");
 	/* what was brought is for loads and stores alike; where they can be told apart, they are */
 	level->read_bytes = at_least_nothing(combine(&brought, &level->allocate_bytes, -1));
 	moved = combine(&brought, &level->write_bytes, 1);
+	/* of a level without an event for it, as much may have been written back as was brought */
+	if (index && brought.available && !level->write_bytes.available)
+		moved.high *= 2;
 	if (!brought.available)
 		moved = level->write_bytes;
 	level->gbs = rate(&moved, &counted->seconds);
@@ -149,97 +157,138 @@ static double least_cycles(const struct fm_counted *counted, const struct fm_pic
 	return most;
 }
 
-static struct fm_figure cycles_like(const struct fm_figure *model, double value)
+enum { ACTIVE, STALL, LOADS, STORES, QUEUES, INPUTS };
+
+/* The decomposition with each event as counted; one of them, perhaps, at an end of its interval. */
+static struct fm_decomposition decompose(const struct fm_figure *inputs, int moved, bool up, double least,
+                                         double lookups)
 {
-	/* a decomposition is a model of what the events say */
-	return fm_figure_make(value, value, value, "cycles",
-	                      model->origin == FM_ORIGIN_simulated ? FM_ORIGIN_simulated : FM_ORIGIN_modelled,
-	                      model->backend, model->trials);
+	double values[INPUTS];
+	struct fm_decomposition parts;
+
+	for (int i = 0; i < INPUTS; i++)
+		values[i] = !inputs[i].available ? 0
+		            : i != moved         ? inputs[i].value
+		            : up                 ? inputs[i].high
+		                                 : inputs[i].low;
+	fm_decompose_corrected(&(struct fm_stall_events){.active = values[ACTIVE],
+	                                                 .no_execute = values[STALL],
+	                                                 .load_pending = values[LOADS],
+	                                                 .stores_full = values[STORES],
+	                                                 .fill_full = values[QUEUES],
+	                                                 .lines = 1,
+	                                                 .line_cycles = least,
+	                                                 .lookups = lookups},
+	                       &parts);
+	return parts;
 }
 
 static void fill_cycles(const struct fm_counted *counted, struct fm_picture *picture)
 {
-	struct fm_figure active = value_of(counted, FM_RECIPE_active, NULL, "cycles"),
-	                 stall = value_of(counted, FM_RECIPE_stall, NULL, "cycles"),
-	                 loads = value_of(counted, FM_RECIPE_loads_pending, NULL, "cycles"),
-	                 stores = value_of(counted, FM_RECIPE_stores_full, NULL, "cycles"),
-	                 queues = value_of(counted, FM_RECIPE_queues_full, NULL, "cycles"),
-	                 lines = picture->level_count > 1 ? picture->levels[1].read_bytes : active;
-	struct fm_stall_events events = {
-	    .active = active.value, .no_execute = stall.value, .load_pending = loads.value};
-	struct fm_decomposition parts;
+	static const enum fm_recipe_quantity wanted[INPUTS] = {
+	    FM_RECIPE_active, FM_RECIPE_stall, FM_RECIPE_loads_pending, FM_RECIPE_stores_full, FM_RECIPE_queues_full};
+	struct fm_figure *outputs[] = {&picture->productive, &picture->memory_bound, &picture->bandwidth_bound,
+	                               &picture->latency_bound, &picture->other_stall};
+	struct fm_figure inputs[INPUTS],
+	    lines = picture->level_count > 1 ? picture->levels[1].read_bytes : fm_figure_unavailable("%s", "");
+	double least = least_cycles(counted, picture),
+	       lookups = lines.available ? lines.value / 64 * latency_of(counted, picture, 0) : 0;
+	double below[5] = {0}, above[5] = {0}, values[5];
+	int missing = -1;
 
-	picture->active = active;
-	picture->stall = stall;
-	if (!active.available || !stall.available || !loads.available) {
-		picture->productive = picture->memory_bound = picture->bandwidth_bound = picture->latency_bound =
-		    picture->other_stall = !active.available  ? active
-		                           : !stall.available ? stall
-		                                              : loads;
+	for (int i = 0; i < INPUTS; i++)
+		inputs[i] = value_of(counted, wanted[i], NULL, "cycles");
+	picture->active = inputs[ACTIVE];
+	picture->stall = inputs[STALL];
+	for (int i = LOADS; i >= ACTIVE; i--)
+		missing = inputs[i].available ? missing : i;
+	if (missing >= 0) {
+		for (int k = 0; k < 5; k++)
+			*outputs[k] = inputs[missing];
 		return;
 	}
-	events.stores_full = stores.available ? stores.value : 0;
-	events.fill_full = queues.available ? queues.value : 0;
-	events.lines = 1;
-	events.line_cycles = least_cycles(counted, picture);
-	events.lookups = lines.available ? lines.value / 64 * latency_of(counted, picture, 0) : 0;
-	fm_decompose_corrected(&events, &parts);
-	picture->productive = cycles_like(&active, parts.productive);
-	picture->memory_bound = cycles_like(&active, parts.memory_bound);
-	picture->bandwidth_bound = cycles_like(&active, parts.bandwidth_bound);
-	picture->latency_bound = cycles_like(&active, parts.latency_bound);
-	picture->other_stall = cycles_like(&active, parts.other_stall);
+	for (int i = -1; i < INPUTS; i++)
+		for (int up = 0; up < 2; up++) {
+			const struct fm_decomposition parts = decompose(inputs, i, up, least, lookups);
+			const double own[] = {parts.productive, parts.memory_bound, parts.bandwidth_bound,
+			                      parts.latency_bound, parts.other_stall};
+
+			for (int k = 0; k < 5; k++) {
+				double off = i < 0 ? 0 : own[k] - values[k];
+
+				if (i < 0)
+					values[k] = own[k];
+				*(off > 0 ? &above[k] : &below[k]) += off * off;
+			}
+		}
+	/* a decomposition is a model of what the events say */
+	for (int k = 0; k < 5; k++)
+		*outputs[k] = fm_figure_make(
+		    values[k], fmax(0, values[k] - sqrt(below[k])), values[k] + sqrt(above[k]), "cycles",
+		    inputs[ACTIVE].origin == FM_ORIGIN_simulated ? FM_ORIGIN_simulated : FM_ORIGIN_modelled,
+		    inputs[ACTIVE].backend, inputs[ACTIVE].trials);
 }
 
 /* Counters tell how long was waited, not for which level. Lines that a level served, each for its latency, divide it; a
-   factor of two in these either way is what the interval allows for. */
+   factor of two in these either way is what the interval allows for. Where it is not known what a level served, it may
+   be all of it, and the others' shares may be nothing. */
 static void divide_latency(const struct fm_counted *counted, struct fm_picture *picture)
 {
-	double weights[FM_PICTURE_LEVELS] = {0}, sum = 0,
-	       total = picture->latency_bound.value / fmax(picture->active.value, 1);
+	double weights[FM_PICTURE_LEVELS] = {0}, sum = 0;
+	struct fm_figure total = fm_picture_share(&picture->latency_bound, &picture->active);
+	bool known[FM_PICTURE_LEVELS] = {false}, all = true;
 
 	for (unsigned i = 1; i < picture->level_count; i++) {
 		const struct fm_figure *here = &picture->levels[i].read_bytes,
 		                       *below =
 		                           i + 1 < picture->level_count ? &picture->levels[i + 1].read_bytes : NULL;
-		double served = here->available ? here->value - (below && below->available ? below->value : 0) : 0;
 
-		weights[i] = fmax(served, 0) * latency_of(counted, picture, i);
+		known[i] = here->available && (!below || below->available);
+		all &= known[i];
+		if (known[i])
+			weights[i] =
+			    fmax(here->value - (below ? below->value : 0), 0) * latency_of(counted, picture, i);
 		sum += weights[i];
 	}
 	for (unsigned i = 0; i < picture->level_count; i++) {
 		double own = sum > 0 ? weights[i] / sum : 0;
 
-		if (!picture->latency_bound.available)
-			picture->levels[i].latency_share = picture->latency_bound;
-		else if (sum > 0)
+		if (!total.available || !i)
+			picture->levels[i].latency_share = total;
+		else if (!known[i] || !(sum > 0))
 			picture->levels[i].latency_share =
-			    fm_figure_make(total * own, total * own / (2 - own), total * 2 * own / (1 + own), "",
-			                   FM_ORIGIN_modelled, picture->latency_bound.backend, 1);
-		else if (i)
-			picture->levels[i].latency_share = fm_figure_make(total / 2, 0, total, "", FM_ORIGIN_modelled,
-			                                                  picture->latency_bound.backend, 1);
+			    fm_figure_make(total.value / 2, 0, total.high, "", FM_ORIGIN_modelled, total.backend, 1);
+		else
+			picture->levels[i].latency_share =
+			    fm_figure_make(total.value * own, all ? total.low * own / (2 - own) : 0,
+			                   total.high * 2 * own / (1 + own), "", FM_ORIGIN_modelled, total.backend, 1);
 	}
 }
 
-/* Waiting for bandwidth is for the level that is used most of what it can do. */
+/* Waiting for bandwidth is for the level that is used most of what it can do; when one of them is not known, perhaps
+   for that. */
 static void divide_bandwidth(struct fm_picture *picture)
 {
+	struct fm_figure total = fm_picture_share(&picture->bandwidth_bound, &picture->active);
 	unsigned busiest = 0;
+	bool all = true;
 
-	for (unsigned i = 1; i < picture->level_count; i++)
-		if (picture->levels[i].utilisation.available &&
-		    (!busiest || picture->levels[i].utilisation.value > picture->levels[busiest].utilisation.value))
+	for (unsigned i = 1; i < picture->level_count; i++) {
+		const struct fm_figure *used = &picture->levels[i].utilisation;
+
+		all &= used->available;
+		if (used->available && (!busiest || used->value > picture->levels[busiest].utilisation.value))
 			busiest = i;
+	}
 	for (unsigned i = 0; i < picture->level_count; i++) {
 		struct fm_picture_level *level = &picture->levels[i];
-		double share = i == busiest ? picture->bandwidth_bound.value / fmax(picture->active.value, 1) : 0;
+		bool own = i == busiest;
 
-		level->bandwidth_share = !level->utilisation.available ? level->utilisation
-		                         : !picture->bandwidth_bound.available || !busiest
-		                             ? fm_figure_unavailable("waiting for bandwidth was not counted")
-		                             : fm_figure_make(share, share, share, "", FM_ORIGIN_modelled,
-		                                              picture->bandwidth_bound.backend, 1);
+		level->bandwidth_share =
+		    !level->utilisation.available || !total.available || !busiest
+		        ? fm_figure_unavailable("how much of it was used, or waited for it, was not counted")
+		        : fm_figure_make(own ? total.value : 0, own && all ? total.low : 0, own ? total.high : 0, "",
+		                         FM_ORIGIN_modelled, total.backend, 1);
 	}
 }
 
@@ -255,10 +304,11 @@ static void fill_signs(const struct fm_counted *counted, struct fm_picture *pict
 	    fm_figure_unavailable("counters do not tell; the exact engine does (--counters exact)");
 
 	picture->unused = picture->foreseen = picture->false_sharing = exact;
-	/* of a socket's controllers, reads include those of other sockets */
+	/* the controllers' reads are all of them, a core's only the local ones */
 	picture->remote = remote;
 	if (local.available && remote.available) {
-		struct fm_figure all = combine(&local, &remote, 1);
+		const struct fm_recipe_item *memory = fm_recipe_find(counted->recipe, FM_RECIPE_read, "memory");
+		struct fm_figure all = memory->socket ? local : combine(&local, &remote, 1);
 
 		picture->remote = fm_picture_share(&remote, all.value > 0 ? &all : &local);
 		if (!(all.value > 0))

@@ -183,16 +183,20 @@ static void read_validated(struct fm_recipe *recipe, const json_t *metrics, stru
 
 /* Choosing */
 
-/* What was validated is known to hold. Of two such the one that counts the program alone, unless it was far off
-   somewhere and the other was not nearly so far; of equals the first. */
+/* What was validated is known to hold, then what was never far off, then what counts the program alone, then what is
+   nearest; of equals the first. */
 static bool is_better(const struct fm_recipe_item *a, const struct fm_recipe_item *b, bool whole_machine)
 {
+	bool a_far = a->error > RELIABLE, b_far = b->error > RELIABLE;
+
 	if (a->validated != b->validated)
 		return a->validated;
-	if (fmax(a->error, b->error) > RELIABLE && (a->error < b->error / 2 || b->error < a->error / 2))
-		return a->error < b->error;
+	if (a_far != b_far)
+		return b_far;
 	if (a->socket != b->socket)
 		return a->socket == whole_machine;
+	if (a->error < b->error || b->error < a->error)
+		return a->error < b->error;
 	return a < b;
 }
 
@@ -323,9 +327,11 @@ struct fm_figure fm_recipe_value(const struct fm_recipe *recipe, const struct fm
 			else
 				below += (moved - value) * (moved - value);
 		}
-	off = isfinite(item->error) ? item->error * fabs(value) : 0;
-	return fm_figure_make(value, value - sqrt(below + off * off), value + sqrt(above + off * off), unit,
-	                      origin->origin, origin->backend, origin->trials);
+	/* the error is a share of the larger of estimate and truth */
+	off = isfinite(item->error) ? fmin(item->error, 0.99) : 0;
+	return fm_figure_make(value, value - hypot(sqrt(below), off * fabs(value)),
+	                      value + hypot(sqrt(above), off / (1 - off) * fabs(value)), unit, origin->origin,
+	                      origin->backend, origin->trials);
 }
 
 const char *fm_recipe_describe(const struct fm_recipe *recipe, const struct fm_recipe_item *item, char *text,
@@ -334,9 +340,9 @@ const char *fm_recipe_describe(const struct fm_recipe *recipe, const struct fm_r
 	const struct fm_group *group = &recipe->groups[item->validated];
 	const char *at = group->metrics[item->metric].formula;
 	size_t used = item->validated
-	                  ? (size_t)snprintf(text, size,
-	                                     isfinite(item->error) ? "validated, at most %.2g %% off: " : "validated: ",
-	                                     100 * item->error)
+	                  ? (size_t)snprintf(
+	                        text, size,
+	                        isfinite(item->error) ? "validated within %.2g %%: " : "validated: ", 100 * item->error)
 	                  : (size_t)snprintf(text, size, "the vendor's formula: ");
 
 	/* counters by the names of their events */

@@ -24,7 +24,7 @@ struct fm_recipe_item {
 	char level[16]; /* "" when it has none */
 	bool socket;    /* counts what all cores of the socket do, whosoever's program that is */
 	bool validated;
-	double error;    /* of a validated one, in the run where it was worst; relative */
+	double error;    /* of a validated one, in the run where it was worst among those with much of it; relative */
 	double peak_gbs; /* at which it was seen to saturate; 0: not known */
 	unsigned metric; /* of the group it came from */
 };
@@ -61,7 +61,7 @@ const struct fm_recipe_item *fm_recipe_find(const struct fm_recipe *recipe, enum
 struct fm_figure fm_recipe_value(const struct fm_recipe *recipe, const struct fm_recipe_item *item,
                                  const struct fm_figure *counts, double seconds, double hertz, const char *unit);
 
-/* "validated, at most 0.1 % off: L1D:REPLACEMENT * 64". Returns text. */
+/* "validated within 0.1 %: L1D:REPLACEMENT * 64". Returns text. */
 const char *fm_recipe_describe(const struct fm_recipe *recipe, const struct fm_recipe_item *item, char *text,
                                size_t size);
 

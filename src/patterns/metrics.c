@@ -35,15 +35,12 @@ static struct fm_figure like(const struct fm_figure *model, double value)
 	return fm_figure_make(value, value, value, "", model->origin, model->backend, model->trials);
 }
 
-static struct fm_figure simulated(double value)
-{
-	return fm_figure_make(value, value, value, "", FM_ORIGIN_simulated, "exact", 1);
-}
-
 /* A thread that neither did useful work nor was busy took no part: main, which waits for the others, is none of the
    team. One that spins is busy, and its share is missing. */
 static struct fm_figure imbalance(const struct fm_picture *picture, unsigned level)
 {
+	/* threads were counted by what counted the rest */
+	const struct fm_figure *origin = picture->active.available ? &picture->active : &picture->levels[1].read_bytes;
 	double most = 0, busiest = 0, sum = 0;
 	unsigned team = 0;
 
@@ -51,7 +48,7 @@ static struct fm_figure imbalance(const struct fm_picture *picture, unsigned lev
 	if (!picture->thread_count)
 		return fm_figure_unavailable("what each thread did is not known");
 	if (picture->threads < 2)
-		return simulated(1);
+		return like(origin, 1);
 	for (unsigned i = 0; i < picture->thread_count; i++) {
 		most = fmax(most, (double)picture->per_thread[i].useful);
 		busiest = fmax(busiest, (double)picture->per_thread[i].instructions);
@@ -60,7 +57,7 @@ static struct fm_figure imbalance(const struct fm_picture *picture, unsigned lev
 	for (unsigned i = 0; i < picture->thread_count; i++)
 		team += (double)picture->per_thread[i].useful > NO_WORK * most ||
 		        (double)picture->per_thread[i].instructions > BUSY * busiest;
-	return sum > 0 ? simulated(most / sum * team)
+	return sum > 0 ? like(origin, most / sum * team)
 	               : fm_figure_unavailable("no useful work was counted: neither arithmetic nor stores");
 }
 
@@ -110,7 +107,7 @@ static struct fm_figure waiting_share(const struct fm_picture *picture, unsigned
 	if (picture->part.region || picture->part.thread >= 0)
 		return fm_figure_unavailable("processor time is known for the whole program only");
 	if (picture->threads < 2)
-		return simulated(0);
+		return fm_figure_make(0, 0, 0, "", FM_ORIGIN_measured, "native", native->runs);
 	if (native->seconds.value < SHORT)
 		return fm_figure_unavailable("it ran too briefly: most of its time was its beginning and end");
 	waited = fmax(0, 1 - native->cpu_seconds / (native->seconds.value * running));

@@ -86,6 +86,17 @@ void fm_picture_to_json(const struct fm_picture *picture, json_t *object)
 	json_object_set_new(object, "patterns", patterns_to_json(picture));
 }
 
+/* Of a run in which only one region was counted, the others say nothing. */
+static void keep_region(json_t *regions, const char *name)
+{
+	for (size_t i = json_array_size(regions); i-- > 0;) {
+		const char *own = json_string_value(json_object_get(json_array_get(regions, i), "name"));
+
+		if (!own || strcmp(own, name) != 0)
+			json_array_remove(regions, i);
+	}
+}
+
 static void add_native(const struct fm_native *native, json_t *root)
 {
 	json_t *object = json_null();
@@ -193,10 +204,12 @@ void fm_picture_add_to_document(const struct fm_picture *picture, const struct f
 		return;
 	json_array_foreach(threads, index, entry)
 	{
-		fm_picture_build(source, &(struct fm_part){.thread = (int)index}, part);
+		fm_picture_build(source, &(struct fm_part){.region = picture->part.region, .thread = (int)index}, part);
 		fm_picture_to_json(part, entry);
 	}
 	add_regions(source, part, json_object_get(root, "regions"));
+	if (picture->part.region)
+		keep_region(json_object_get(root, "regions"), picture->part.region);
 	json_array_foreach(sharing, index, entry)
 	{
 		double transfers = json_number_value(json_object_get(entry, "transfers"));

@@ -31,12 +31,13 @@ static void print_time(const struct fm_picture *picture, const struct fm_stat *s
 		fprintf(output, "Counts are simulated on %s; GB/s are these counts over that time.\n",
 		        picture->machine);
 		if (combination->cases)
-			fprintf(
-			    output,
-			    "Kernels on this machine (%u cases): such counts are off by %.1f %% (nine tenths within "
-			    "%.1f %%),\npredicted times by %.0f %% (nine tenths within %.0f %%).\n",
-			    combination->cases, 100 * combination->count_median, 100 * combination->count_most,
-			    100 * combination->time_median, 100 * combination->time_most);
+			fprintf(output,
+			        "Checked with kernels (%u cases): counts are off what these declare by %.1f %% (nine "
+			        "tenths\n"
+			        "within %.1f %%), predicted times off measured ones by %.0f %% (nine tenths within "
+			        "%.0f %%).\n",
+			        combination->cases, 100 * combination->count_median, 100 * combination->count_most,
+			        100 * combination->time_median, 100 * combination->time_most);
 		else
 			fprintf(output, "How far off they are was not checked: 'fathom machine --check' does that.\n");
 	} else {
@@ -86,12 +87,12 @@ static double percent(const struct fm_picture *picture, const struct fm_figure *
 
 static void print_cycles(const struct fm_picture *picture, FILE *output)
 {
-	if (!picture->active.available)
+	if (!picture->productive.available || !(picture->active.value > 0))
 		return;
 	fprintf(output,
 	        "\nCycles, %s: %.0f %% productive, %.0f %% bandwidth-bound, %.0f %% latency-bound, %.0f %% other "
 	        "stalls\n",
-	        fm_origin_name(picture->active.origin), percent(picture, &picture->productive),
+	        fm_origin_name(picture->productive.origin), percent(picture, &picture->productive),
 	        percent(picture, &picture->bandwidth_bound), percent(picture, &picture->latency_bound),
 	        percent(picture, &picture->other_stall));
 	if (picture->native.runs && picture->seconds.available && picture->predicted_seconds.available)

@@ -12,7 +12,7 @@ struct fm_indicator {
 	double coefficients[FM_INDICATOR_EVENTS_MAX];
 	unsigned count; /* 0: there is none */
 	double error;   /* mean over the runs of the difference relative to the larger of estimate and truth, 0 … 1 */
-	double worst;   /* of any run */
+	double worst;   /* the same of the worst run, among those with much of the quantity */
 };
 
 struct fm_resource {

@@ -12,7 +12,7 @@ jq ".metrics = [$(metric 'memory read' core page-faults 4096), $(metric 'L3 read
 	"$source/tests/cli/example-profile.json" >"$profile"
 # a program: 8 MiB touched first are 2048 faults
 expect 0 'counted by the counters of this machine' "$tool" stat -- "$phases"
-holds grep -q 'memory *validated, at most 1 % off: (4096)\*page-faults' "$scratch/out"
+holds grep -q 'memory *validated within 1 %: (4096)\*page-faults' "$scratch/out"
 holds awk '{ gsub(/[\200-\277]/, ""); if (length > 120) exit 1 }' "$scratch/out"
 expect 0 '' "$tool" stat --json -o "$scratch/counted.json" -- "$phases"
 holds "$source/tests/cli/schema" "$source/docs/schemas/stat.schema.json" "$scratch/counted.json"
