@@ -306,7 +306,7 @@ __attribute__((weak, noinline)) void fathom_note_(long what, const char *name)
 	static __thread int process; /* whose it is, and whether there was room */
 	struct fathom_reading_ now, begun;
 	struct fathom_slot_ *slot;
-	uint32_t at, i, k;
+	uint32_t at, i, k, inside;
 
 	if (!*fathom_process_)
 		*fathom_process_ = (int)getpid();
@@ -343,8 +343,14 @@ __attribute__((weak, noinline)) void fathom_note_(long what, const char *name)
 		if (strncmp(slot->name, name, FATHOM_NAME_MAX_ - 1))
 			continue;
 		slot->instances++;
+		/* a region inside itself is in it already: the outermost counts */
+		for (i = 0; i + 1 < at && self->slots[i] != self->slots[at - 1]; i++)
+			;
+		inside = i + 1 < at;
 		begun = self->open[at - 1]; /* before a signal handler's region may take its place */
 		self->open_count = at - 1;
+		if (inside)
+			return;
 		if (fathom_markers_->last && !strncmp(name, fathom_markers_->chosen, FATHOM_NAME_MAX_ - 1) &&
 		    (slot->instances < fathom_markers_->first || slot->instances > fathom_markers_->last))
 			return;
@@ -357,20 +363,45 @@ __attribute__((weak, noinline)) void fathom_note_(long what, const char *name)
 	}
 }
 
-static inline void fathom_mark_(long what, const char *name)
+/* The call that an engine sees. Without the C library: the fewer loads and stores of its own, the better. */
+static inline void fathom_call_(long what, const char *name, long length)
 {
-	int listening = __atomic_load_n(&fathom_listening_, __ATOMIC_ACQUIRE), problem;
+#if defined(__x86_64__)
+	long number = FATHOM_MARKER_CALL;
 
-	if (__builtin_expect(listening == 1, 1))
-		return;
-	problem = errno;
+	__asm__ volatile("syscall" : "+a"(number) : "D"(what), "S"(name), "d"(length) : "rcx", "r11", "memory");
+#else
+	int problem = errno;
+
+	(void)syscall(FATHOM_MARKER_CALL, what, name, length);
+	errno = problem;
+#endif
+}
+
+void fathom_note_and_keep_(long what, const char *name);
+__attribute__((weak, noinline)) void fathom_note_and_keep_(long what, const char *name)
+{
+	int problem = errno, listening = fathom_listening_;
+
 	if (listening == 0 || listening == FATHOM_ASKING_)
 		listening = fathom_ask_();
 	if (listening == 2)
-		(void)syscall(FATHOM_MARKER_CALL, what, name, (long)strlen(name));
+		fathom_call_(what, name, (long)strlen(name));
 	else if (listening == 3)
 		fathom_note_(what, name);
 	errno = problem;
+}
+
+static inline void fathom_mark_(long what, const char *name)
+{
+	int listening = __atomic_load_n(&fathom_listening_, __ATOMIC_ACQUIRE);
+
+	if (__builtin_expect(listening == 1, 1) || !name)
+		return;
+	if (listening == 2)
+		fathom_call_(what, name, (long)strlen(name));
+	else
+		fathom_note_and_keep_(what, name);
 }
 
 /* Regions nest. Names are compared by their text; begin and end of one instance are called by one thread. */

@@ -11,11 +11,12 @@
 #include "base/suggest.h"
 
 volatile bool fm_interrupted;
+volatile bool fm_told_to_end;
 
 static void on_interrupt(int number)
 {
-	(void)number;
 	fm_interrupted = true;
+	fm_told_to_end = number == SIGTERM;
 }
 
 void fm_interrupt_install(void)

@@ -226,6 +226,8 @@ static void wait_for_end(struct fm_count_session *session, pid_t process, uint64
 
 		if (process && (ended == process || (ended < 0 && errno != EINTR)))
 			break;
+		if (process && ended < 0 && fm_told_to_end)
+			kill(process, SIGTERM);
 		if (!process && fm_interrupted)
 			break;
 		if (!process && session->request->process && !any_alive(session->request->process))

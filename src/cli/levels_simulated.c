@@ -46,7 +46,7 @@ static bool simulated_region(void *context, unsigned index, struct fm_picture *r
 {
 	struct simulated *simulated = context;
 
-	if (!fm_part_region_name(simulated->stat->run->results, index, simulated->name))
+	if (!fm_part_region_name(simulated->stat->run, index, simulated->name))
 		return false;
 	build(simulated, &(struct fm_part){.region = simulated->name, .thread = -1}, ret_picture);
 	return true;
@@ -119,6 +119,8 @@ int fm_stat_levels_simulated(const struct fm_stat_request *request, const char *
 
 	if (!simulated || !picture || fm_simulated_load(machine, &events, &error) ||
 	    fm_chosen_profile_path(machine, &profile, &error)) {
+		if (error.code == ENOENT)
+			error.code = ENOTSUP;
 		code = error.code ? fm_report_error_of_run(&error) : 125;
 		goto out;
 	}

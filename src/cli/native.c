@@ -124,8 +124,8 @@ static void be_program(char *const *argv, int output, int report, const struct f
 }
 
 /* One run. A negative error when the program could not be begun. */
-static int run_once(char *const *argv, int output, const struct fm_markers *markers, pid_t *ret_process,
-                    double *ret_seconds, double *ret_cpu, double *ret_kernel, int *ret_status, bool *ret_signalled)
+static int run_once(char *const *argv, int output, const struct fm_markers *markers, double *ret_seconds,
+                    double *ret_cpu, double *ret_kernel, int *ret_status, bool *ret_signalled)
 {
 	uint64_t begin;
 	struct rusage usage;
@@ -151,8 +151,8 @@ static int run_once(char *const *argv, int output, const struct fm_markers *mark
 		problem = 0;
 	close(report[0]);
 	while (wait4(child, &status, 0, &usage) < 0 && errno == EINTR)
-		;
-	*ret_process = child;
+		if (fm_told_to_end)
+			kill(child, SIGTERM);
 	*ret_seconds = (double)(fm_clock_now() - begin) * 1e-9;
 	*ret_cpu = (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
 	           (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
@@ -229,8 +229,7 @@ static int add_region(struct gathered *gathered, const struct fm_marked *marked)
 }
 
 /* One run's regions. A program that does not pass through them as often as before does not do the same. */
-static void gather(struct gathered *gathered, const struct fm_markers *markers, pid_t process, unsigned run,
-                   struct fm_native *native)
+static void gather(struct gathered *gathered, const struct fm_markers *markers, unsigned run, struct fm_native *native)
 {
 	struct fm_marked *marked;
 	struct fm_error error;
@@ -242,9 +241,6 @@ static void gather(struct gathered *gathered, const struct fm_markers *markers, 
 	for (unsigned i = 0; i < count; i++) {
 		int at;
 
-		/* what forked processes do is theirs, here and in the engine */
-		if (marked[i].process != process)
-			continue;
 		at = find_region(gathered, &marked[i]);
 		if (at < 0 && !run)
 			at = add_region(gathered, &marked[i]);
@@ -299,21 +295,20 @@ int fm_native_run(char *const *argv, const struct fm_native_options *options, st
 	       !fm_interrupted) {
 		int output = runs || options->silent ? measured_file() : -1, status = 0, r;
 		struct fm_markers *markers = NULL;
-		pid_t process = 0;
 
 		/* without it there is no time of regions; the rest is as good */
 		if (fm_markers_create(NULL, 0, &markers, error))
 			markers = NULL;
 		if (markers && options->region && options->last_instance)
 			fm_markers_choose(markers, options->region, options->first_instance, options->last_instance);
-		r = run_once(argv, output, markers, &process, &seconds[runs], &cpu[runs], &kernel[runs], &status,
+		r = run_once(argv, output, markers, &seconds[runs], &cpu[runs], &kernel[runs], &status,
 		             &ret_native->signalled);
 		if (output >= 0) {
 			*ret_output_bytes = lseek(output, 0, SEEK_END);
 			close(output);
 		}
 		if (!r)
-			gather(&gathered, markers, process, runs, ret_native);
+			gather(&gathered, markers, runs, ret_native);
 		fm_markers_free(markers);
 		/* what is there and is no program cannot be run either */
 		if (r) {

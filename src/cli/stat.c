@@ -120,6 +120,20 @@ wrong:
 	return fm_error_set(error, EINVAL, "%s takes a range such as 3-7, not \"%s\"", what, text);
 }
 
+static unsigned long largest_number(const char *list)
+{
+	unsigned long largest = 0;
+
+	while (*list) {
+		char *end;
+		unsigned long number = strtoul(list, &end, 10);
+
+		largest = number > largest ? number : largest;
+		list = end + (*end != '\0');
+	}
+	return largest;
+}
+
 /* Do the options go together? */
 static int check(const struct input *input, struct fm_error *error)
 {
@@ -150,6 +164,8 @@ static int check(const struct input *input, struct fm_error *error)
 		return fm_error_set(error, EINVAL, "the time of a window is not known: --window goes with --machine");
 	if (request->interval_ms && (input->no_timing || input->engine.free_running) && !request->events)
 		return fm_error_set(error, EINVAL, "-I needs simulated time: no --no-timing, no --free-running");
+	if (input->engine.region && request->events && !input->machine)
+		return fm_error_set(error, EINVAL, "--region is for the engine: with -e all regions are listed");
 	if (input->engine.region && (request->process || request->system_wide || input->counters == COUNTERS_PERF))
 		return fm_error_set(error, EINVAL, "--region is for the engine: by counters all regions are listed");
 	if (input->engine.last_instance && !input->engine.region)
@@ -435,6 +451,12 @@ static int run(const struct fm_command *command, int argc, char **argv)
 	if (input.request.interval_ms) {
 		input.engine.timing = true;
 		input.engine.interval = (uint64_t)((double)input.request.interval_ms * machine.frequency_ghz * 1e6);
+	}
+	if (input.engine.cores && largest_number(input.engine.cores) >= machine.sockets * machine.cores) {
+		fm_error_set(&error, EINVAL, "--cores %s: %s has cores 0 to %u", input.engine.cores, machine.name,
+		             machine.sockets * machine.cores - 1);
+		fm_machine_free(profile);
+		return fm_report_error_of_run(&error);
 	}
 	if (input.engine.page_bytes)
 		machine.page_bytes = (unsigned)input.engine.page_bytes;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../include/fathom.h"
+#include "base/printable.h"
 #include "counters/calls.h"
 
 struct fm_markers {
@@ -182,6 +183,7 @@ int fm_markers_read(const struct fm_markers *markers, struct fm_marked **ret_mar
 		return fm_error_set(error, ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < slots; i++) {
 		const struct fathom_slot_ *slot = &file->slots[i];
+		char raw[FATHOM_NAME_MAX_];
 
 		if (!slot->thread || slot->thread > FATHOM_THREADS_MAX_ || !slot->instances)
 			continue;
@@ -190,7 +192,8 @@ int fm_markers_read(const struct fm_markers *markers, struct fm_marked **ret_mar
 			fm_marked_free(marked, count);
 			return fm_error_set(error, ENOMEM, "out of memory");
 		}
-		snprintf(marked[count].name, sizeof(marked[count].name), "%.*s", FATHOM_NAME_MAX_ - 1, slot->name);
+		snprintf(raw, sizeof(raw), "%.*s", FATHOM_NAME_MAX_ - 1, slot->name);
+		fm_printable_copy(marked[count].name, sizeof(marked[count].name), raw);
 		marked[count].process = (pid_t)file->threads[slot->thread - 1].process;
 		marked[count].thread = (pid_t)file->threads[slot->thread - 1].thread;
 		marked[count].instances = slot->instances;

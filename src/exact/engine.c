@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -73,18 +75,32 @@ static int find_plugin(char *ret_path, struct fm_error *error)
 
 /* Running */
 
+/* Is there room for all of it? The file is sparse, and a program must not end because a folder is full. */
+static bool has_room(const char *folder)
+{
+	struct statvfs room;
+
+	return !access(folder, W_OK) && !statvfs(folder, &room) &&
+	       (uint64_t)room.f_bavail * room.f_frsize > sizeof(struct fm_results) + (1 << 20);
+}
+
 static int create_results(char *path, struct fm_error *error)
 {
-	const char *folder = getenv("TMPDIR");
+	/* memory rather than a disk that would have to write all of it */
+	const char *folders[] = {getenv("TMPDIR"), "/dev/shm", "/tmp", "/var/tmp"}, *folder = NULL;
 	int file;
 
-	/* memory rather than a disk that would have to write all of it */
-	if (!folder || !*folder)
-		folder = access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm";
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]) && !folder; i++)
+		if (folders[i] && *folders[i] && has_room(folders[i]))
+			folder = folders[i];
+	if (!folder)
+		return fm_error_set(error, ENOSPC, "there is no room for %zu MiB of counts in %s: set TMPDIR",
+		                    sizeof(struct fm_results) >> 20,
+		                    folders[0] && *folders[0] ? folders[0] : "/dev/shm, /tmp or /var/tmp");
 	snprintf(path, PATH_LENGTH, "%s/fathom-exact-XXXXXX", folder);
 	file = mkstemp(path);
 	if (file < 0)
-		return fm_error_set(error, errno, "cannot make a file in %s: %s", folder, strerror(errno));
+		return fm_error_set(error, EIO, "cannot make a file in %s: %s", folder, strerror(errno));
 	/* sparse: what is not used takes no room */
 	if (ftruncate(file, sizeof(struct fm_results))) {
 		int code = errno;
@@ -131,9 +147,19 @@ static int plugin_arguments(char *text, size_t size, const struct fm_engine_opti
 	return used < size ? 0 : fm_error_set(error, ENAMETOOLONG, "the paths are too long for QEMU");
 }
 
+/* Who is asked to end, asks the program; what it did until then is wanted all the same. */
+static volatile pid_t running;
+
+static void pass_signal(int number)
+{
+	if (running > 0)
+		kill(running, number);
+}
+
 static int run_child(char *const *arguments, struct fm_engine_run *run, struct fm_error *error)
 {
-	struct sigaction ignore = {.sa_handler = SIG_IGN}, before_int, before_quit;
+	struct sigaction ignore = {.sa_handler = SIG_IGN}, pass = {.sa_handler = pass_signal, .sa_flags = SA_RESTART},
+	                 before_int, before_quit, before_term;
 	uint64_t begin = fm_clock_now();
 	int status = 0, failure[2], code = 0;
 	pid_t child;
@@ -143,10 +169,14 @@ static int run_child(char *const *arguments, struct fm_engine_run *run, struct f
 	/* Ctrl-C is for the program; what it did until then is wanted all the same */
 	sigaction(SIGINT, &ignore, &before_int);
 	sigaction(SIGQUIT, &ignore, &before_quit);
+	sigaction(SIGTERM, &pass, &before_term);
 	child = fork();
+	running = child;
 	if (!child) {
 		sigaction(SIGINT, &before_int, NULL);
 		sigaction(SIGQUIT, &before_quit, NULL);
+		signal(SIGTERM, SIG_DFL);
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody would collect what it counts */
 		signal(SIGPIPE, SIG_DFL);
 		setenv("FATHOM_ENGINE", "exact", 1);
 		execvp(arguments[0], arguments);
@@ -167,6 +197,8 @@ static int run_child(char *const *arguments, struct fm_engine_run *run, struct f
 	close(failure[0]);
 	sigaction(SIGINT, &before_int, NULL);
 	sigaction(SIGQUIT, &before_quit, NULL);
+	sigaction(SIGTERM, &before_term, NULL);
+	running = 0;
 	if (code == ENOENT)
 		return fm_error_set(
 		    error, ENOTSUP,

@@ -23,7 +23,7 @@ enum {
 	FM_RESULT_NAME = 96,
 };
 
-#define FM_RESULT_MAGIC 0x3674617865746146ull
+#define FM_RESULT_MAGIC 0x3774617865746146ull
 
 /* One thread of the program, in the order in which they began. */
 struct fm_result_thread {
@@ -50,6 +50,7 @@ struct fm_result_region {
 	uint32_t thread;
 	uint32_t depth; /* open begins not yet ended */
 	uint64_t instances;
+	uint64_t counted; /* of these, those that were chosen */
 	uint64_t elapsed; /* with timing: cycles of simulated time, waiting included */
 	struct fm_work work;
 	struct fm_core_counts counts;

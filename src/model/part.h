@@ -17,9 +17,10 @@ struct fm_part_entry {
 	struct fm_core_counts counts;
 	struct fm_timing_counts timing;
 	const struct fm_work *work;
+	bool forked; /* a thread of a forked process */
 };
 
-/* Threads of forked processes are parts of everything only. */
+/* Threads and regions of forked processes are parts of everything, and of regions as a whole. */
 void fm_part_each(const struct fm_engine_run *run, const struct fm_part *part,
                   void (*visit)(void *context, const struct fm_part_entry *entry), void *context);
 
@@ -37,6 +38,6 @@ void fm_part_sum(const struct fm_engine_run *run, const struct fm_part *part, st
 
 /* The name of the index-th region, in the order in which they were first entered; false after the last. `ret_name` has
    room for FM_RESULT_NAME. */
-bool fm_part_region_name(const struct fm_results *results, unsigned index, char *ret_name);
+bool fm_part_region_name(const struct fm_engine_run *run, unsigned index, char *ret_name);
 
 #endif

@@ -266,7 +266,8 @@ static void add(void *context, const struct fm_part_entry *entry)
 	struct fm_picture *picture = building->picture;
 
 	fm_part_add(&building->sums, entry);
-	if (picture->thread_count == FM_RESULT_THREADS_MAX)
+	/* a forked process is none of the team */
+	if (picture->thread_count == FM_RESULT_THREADS_MAX || entry->forked)
 		return;
 	picture->per_thread[picture->thread_count++] =
 	    (struct fm_picture_thread){.thread = entry->thread,
@@ -427,21 +428,25 @@ bool fm_picture_moment(const struct fm_picture_source *source, unsigned index, s
 	return true;
 }
 
-static uint64_t engine_instances(const struct fm_results *results, const char *name, unsigned *ret_threads)
+static uint64_t engine_instances(const struct fm_engine_run *run, const char *name, unsigned *ret_threads)
 {
 	uint64_t instances = 0;
 
 	*ret_threads = 0;
-	for (unsigned i = 0; i < results->region_count && i < FM_RESULT_REGIONS_MAX; i++)
-		if (!strncmp(results->regions[i].name, name, sizeof(results->regions[i].name)) &&
-		    results->regions[i].instances) {
-			instances += results->regions[i].instances;
-			++*ret_threads;
-		}
+	for (unsigned p = 0; p <= run->forked_count; p++) {
+		const struct fm_results *results = p ? run->forked[p - 1] : run->results;
+
+		for (unsigned i = 0; i < results->region_count && i < FM_RESULT_REGIONS_MAX; i++)
+			if (!strncmp(results->regions[i].name, name, sizeof(results->regions[i].name)) &&
+			    results->regions[i].instances) {
+				instances += results->regions[i].instances;
+				++*ret_threads;
+			}
+	}
 	return instances;
 }
 
-static void compare_region(struct fm_native *native, const struct fm_results *results, const char *name)
+static void compare_region(struct fm_native *native, const struct fm_engine_run *run, const char *name)
 {
 	uint64_t own = 0, engine;
 	unsigned threads = 0, engine_threads;
@@ -451,7 +456,7 @@ static void compare_region(struct fm_native *native, const struct fm_results *re
 			own += native->regions[i].instances;
 			threads++;
 		}
-	engine = engine_instances(results, name, &engine_threads);
+	engine = engine_instances(run, name, &engine_threads);
 	if (native->differs || (own == engine && threads == engine_threads))
 		return;
 	native->differs = true;
@@ -462,19 +467,15 @@ static void compare_region(struct fm_native *native, const struct fm_results *re
 
 void fm_native_compare_regions(struct fm_native *native, const struct fm_engine_run *run)
 {
-	const struct fm_results *results = run->results;
+	char name[FM_RESULT_NAME];
 
 	if (native->regions_lost)
 		return;
 	for (unsigned i = 0; i < native->region_count; i++)
 		if (!i || strcmp(native->regions[i - 1].name, native->regions[i].name) != 0)
-			compare_region(native, results, native->regions[i].name);
-	for (unsigned i = 0; i < results->region_count && i < FM_RESULT_REGIONS_MAX; i++) {
-		char name[FM_RESULT_NAME];
-
-		snprintf(name, sizeof(name), "%.*s", FM_RESULT_NAME - 1, results->regions[i].name);
-		compare_region(native, results, name);
-	}
+			compare_region(native, run, native->regions[i].name);
+	for (unsigned i = 0; fm_part_region_name(run, i, name); i++)
+		compare_region(native, run, name);
 }
 
 void fm_native_free(struct fm_native *native)

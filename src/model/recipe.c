@@ -140,7 +140,7 @@ static bool write_formula(struct fm_group *group, const json_t *events, double b
 		const json_t *factor = json_object_get(entry, "factor");
 		int counter = name && strlen(name) < sizeof(group->events[0].name) ? counter_for(group, name) : -1;
 
-		if (counter < 0 || !json_is_number(factor) || !isfinite(json_number_value(factor)) || used >= size)
+		if (counter < 0 || !json_is_number(factor) || !(fabs(json_number_value(factor)) < 1e9) || used >= size)
 			return false;
 		used += (size_t)snprintf(text + used, size - used, "%s(%.9g)*E%d", index ? "+" : "",
 		                         bytes * json_number_value(factor), counter);
@@ -168,12 +168,14 @@ static void read_validated(struct fm_recipe *recipe, const json_t *metrics, stru
 		memset(item, 0, sizeof(*item));
 		item->validated = true;
 		item->socket = scope && !strcmp(scope, "socket");
-		item->error = json_is_number(error) ? fabs(json_number_value(error)) : NAN;
+		item->error = json_is_number(error) ? json_number_value(error) : NAN;
 		item->peak_gbs = json_number_value(json_object_get(entry, "maximal_gbs"));
 		item->metric = group->metric_count;
-		if (!parse_name(name, item) || !write_formula(group, json_object_get(entry, "events"),
-		                                              json_is_number(bytes) ? json_number_value(bytes) : 1,
-		                                              metric->formula, sizeof(metric->formula)))
+		if ((json_is_number(bytes) && !(json_number_value(bytes) > 0 && json_number_value(bytes) < 1e6)) ||
+		    item->error < 0 || item->error > 1 || !parse_name(name, item) ||
+		    !write_formula(group, json_object_get(entry, "events"),
+		                   json_is_number(bytes) ? json_number_value(bytes) : 1, metric->formula,
+		                   sizeof(metric->formula)))
 			continue;
 		snprintf(metric->name, sizeof(metric->name), "%s", name);
 		group->metric_count++;
@@ -316,6 +318,8 @@ struct fm_figure fm_recipe_value(const struct fm_recipe *recipe, const struct fm
 	}
 	if (!origin || evaluate(&evaluation, -1, false, &value, &error) || !isfinite(value))
 		return fm_figure_unavailable("its formula has no value");
+	if (value < 0)
+		return fm_figure_unavailable("its formula gives less than nothing");
 	for (unsigned i = 0; i < group->event_count; i++)
 		for (int up = 0; up < 2 && mentioned.events[i]; up++) {
 			double moved;
@@ -329,7 +333,7 @@ struct fm_figure fm_recipe_value(const struct fm_recipe *recipe, const struct fm
 		}
 	/* the error is a share of the larger of estimate and truth */
 	off = isfinite(item->error) ? fmin(item->error, 0.99) : 0;
-	return fm_figure_make(value, value - hypot(sqrt(below), off * fabs(value)),
+	return fm_figure_make(value, fmax(0, value - hypot(sqrt(below), off * fabs(value))),
 	                      value + hypot(sqrt(above), off / (1 - off) * fabs(value)), unit, origin->origin,
 	                      origin->backend, origin->trials);
 }

@@ -14,7 +14,7 @@ static bool region_part(void *context, unsigned index, struct fm_picture *ret_pi
 {
 	struct fm_exact_parts *parts = context;
 
-	if (parts->region ? index > 0 : !fm_part_region_name(parts->source->run->results, index, parts->name))
+	if (parts->region ? index > 0 : !fm_part_region_name(parts->source->run, index, parts->name))
 		return false;
 	fm_picture_build(parts->source,
 	                 &(struct fm_part){.region = parts->region ? parts->region : parts->name, .thread = -1},

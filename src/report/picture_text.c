@@ -44,12 +44,11 @@ static void print_time(const struct fm_picture *picture, const struct fm_stat *s
 		fprintf(output, "%s on the simulated %s%s\n", stat->program, picture->machine,
 		        picture->predicted_seconds.available ? "" : ", without time");
 	}
-	if (picture->part.region)
+	if (picture->part.region && picture->instances && picture->seconds.available)
 		fprintf(output, "Only region %s was counted%s; it took %.3g s.\n", picture->part.region,
-		        stat->options->last_instance ? ", its chosen instances" : "",
-		        picture->seconds.available ? picture->seconds.value : 0);
+		        stat->options->last_instance ? ", its chosen instances" : "", picture->seconds.value);
 	if (native->differs)
-		fprintf(output, "The two did not do the same: %s.\nSo there are no rates.\n", native->difference);
+		fprintf(output, "The two did not do the same, so there are no rates:\n%s.\n", native->difference);
 }
 
 static void print_levels(const struct fm_picture *picture, FILE *output, unsigned width)
@@ -78,6 +77,13 @@ static void print_levels(const struct fm_picture *picture, FILE *output, unsigne
 	fputc('\n', output);
 	fm_table_print(table, output, 0, width);
 	fm_table_free(table);
+	for (unsigned i = 0; i < picture->level_count; i++)
+		if (picture->levels[i].utilisation.available && picture->levels[i].utilisation.low > 1.05)
+			fprintf(
+			    output,
+			    "%s: more than was ever measured here. Counts and time are not of the same thing, or the\n"
+			    "program moves data in a way that no kernel of 'fathom machine' does.\n",
+			    picture->levels[i].name);
 }
 
 static double percent(const struct fm_picture *picture, const struct fm_figure *cycles)
@@ -242,7 +248,7 @@ static void print_regions(const struct fm_picture *picture, const struct fm_pict
 	for (; parts->region(parts->context, rows, part); rows++) {
 		if (rows >= ROWS_MAX)
 			continue;
-		fm_table_cell(table, "%s", part->part.region);
+		fm_table_cell(table, "%.24s", part->part.region);
 		fm_table_cell(table, "%u", part->threads);
 		fm_table_cell(table, "%llu", (unsigned long long)part->instances);
 		fm_table_cell(table, part->seconds.available ? "%.3g" : "n/a", part->seconds.value);
@@ -270,7 +276,7 @@ static void print_where(const struct fm_picture *picture, const struct fm_stat *
 			break;
 		if (!shown++)
 			fprintf(output, "\nMost of it comes from\n");
-		fprintf(output, "  %s%s%s:%d (%s): %llu accesses, %llu miss the last cache\n",
+		fprintf(output, "  %s%s%s:%d (%.24s): %llu accesses, %llu miss the last cache\n",
 		        *line->file ? "" : line->module, *line->file ? (slash ? slash + 1 : line->file) : " ", "",
 		        line->line, line->function, (unsigned long long)(line->loads + line->stores),
 		        (unsigned long long)line->misses[last]);
@@ -311,6 +317,10 @@ void fm_picture_print(const struct fm_picture *picture, const struct fm_picture_
                       const struct fm_stat *stat, FILE *output, unsigned width, int verbose)
 {
 	print_time(picture, stat, output);
+	if (picture->part.region && !picture->instances) {
+		fprintf(output, "Nothing was counted: no such instance of the region happened.\n");
+		return;
+	}
 	print_tables(picture, parts, stat, output, width, verbose);
 	print_where(picture, stat, output);
 }

@@ -9,7 +9,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export XDG_DATA_HOME="$scratch/data"
 
-fail() { failures=$((failures + 1)); echo "FAILED: $*"; }
+fail() { failures=$((failures + 1)); echo "FAILED: $*" >&2; }
 
 # expect STATUS PATTERN COMMAND...: exit status, and a pattern that standard output or error must match
 expect() {

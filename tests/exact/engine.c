@@ -377,6 +377,15 @@ static void regions_nest(void **state)
 	/* and a few by the marker itself, which looks for the end of its name */
 	assert_true(splits->counts.splits >= 100 && splits->counts.splits < 110);
 	assert_int_equal(region(&result, "never ended")->instances, 0);
+	/* three times a hundred, each once */
+	assert_int_equal(region(&result, "recursion")->instances, 3);
+	assert_true(region(&result, "recursion")->counts.loads >= 300 &&
+	            region(&result, "recursion")->counts.loads < 400);
+	assert_non_null(region(&result, "odd???"));
+	/* a forked process has its own */
+	assert_null(region(&result, "forked"));
+	assert_int_equal(result.forked_count, 1);
+	assert_string_equal(result.forked[0]->regions[0].name, "forked");
 	fm_engine_run_free(&result);
 }
 

@@ -159,7 +159,7 @@ static void counters_tell_what_the_engine_knows(void **state)
 		print_message("%s\n", strrchr(programs[i], '/') + 1);
 		execute(programs[i], &run);
 		compare(&run, &(struct fm_part){.thread = -1});
-		for (unsigned k = 0; fm_part_region_name(run.results, k, name); k++) {
+		for (unsigned k = 0; fm_part_region_name(&run, k, name); k++) {
 			print_message(" region %s\n", name);
 			compare(&run, &(struct fm_part){.region = name, .thread = -1});
 		}

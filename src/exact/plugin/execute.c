@@ -98,6 +98,9 @@ void fm_execute_follow(uint64_t path, uint64_t arguments, uint64_t environment)
 	size_t count, variable_count;
 	ssize_t length = readlink("/proc/self/exe", emulator, sizeof(emulator) - 1);
 
+	/* to the kernel that is QEMU */
+	if (program && (!strcmp(program, "/proc/self/exe") || !strcmp(program, "/proc/thread-self/exe")))
+		program = strdup(fm_engine.results->program);
 	if (!program || length <= 0 || !*options || !dladdr(fm_execute_follow, &ourselves) ||
 	    stat(program, &information) || !S_ISREG(information.st_mode) || access(program, X_OK) ||
 	    fm_program_inspect(program, &how, &error))

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/printable.h"
 #include "exact/numbers.h"
 #include "exact/plugin/accesses.h"
 #include "exact/plugin/state.h"
@@ -43,10 +44,20 @@ static void start_from_here(const struct fm_engine_thread *thread, struct fm_eng
 	open->timing = fm_engine.results->timings[thread->core->index];
 }
 
+/* A region inside itself is in it already: the outermost counts. */
+static bool is_outermost(const struct fm_engine_thread *thread, unsigned at)
+{
+	for (unsigned i = 0; i < at; i++)
+		if (thread->open[i].region == thread->open[at].region)
+			return false;
+	return true;
+}
+
 void fm_regions_leave_core(struct fm_engine_thread *thread)
 {
 	for (unsigned i = 0; i < thread->open_count; i++)
-		spend(thread, &thread->open[i]);
+		if (is_outermost(thread, i))
+			spend(thread, &thread->open[i]);
 }
 
 void fm_regions_enter_core(struct fm_engine_thread *thread)
@@ -62,11 +73,14 @@ static bool is_chosen(const char *name, uint64_t instance)
 	       (instance >= fm_engine.first_instance && instance <= fm_engine.last_instance);
 }
 
-void fm_region_begin(struct fm_engine_thread *thread, const char *name)
+void fm_region_begin(struct fm_engine_thread *thread, const char *given)
 {
-	struct fm_result_region *region = find_region(thread, name);
+	char name[FM_RESULT_NAME];
+	struct fm_result_region *region;
 	struct fm_engine_open *open;
 
+	fm_printable_copy(name, sizeof(name), given);
+	region = find_region(thread, name);
 	if (!region || thread->open_count == FM_ENGINE_OPEN_MAX)
 		return;
 	if (!strcmp(name, fm_engine.region_only))
@@ -81,11 +95,14 @@ void fm_region_begin(struct fm_engine_thread *thread, const char *name)
 	region->depth++;
 }
 
-void fm_region_end(struct fm_engine_thread *thread, const char *name)
+void fm_region_end(struct fm_engine_thread *thread, const char *given)
 {
 	unsigned at = thread->open_count;
 	struct fm_engine_open *open;
+	char name[FM_RESULT_NAME];
+	bool outermost;
 
+	fm_printable_copy(name, sizeof(name), given);
 	while (at > 0 && strcmp(thread->open[at - 1].region->name, name))
 		at--;
 	if (!at)
@@ -94,12 +111,14 @@ void fm_region_end(struct fm_engine_thread *thread, const char *name)
 	open = &thread->open[at - 1];
 	open->region->instances++;
 	open->region->depth--;
-	if (is_chosen(name, open->region->instances)) {
+	outermost = is_outermost(thread, at - 1);
+	open->region->counted += is_chosen(name, open->region->instances);
+	if (outermost && is_chosen(name, open->region->instances)) {
 		open->region->elapsed += thread->clock - open->clock;
 		fm_work_add(&open->region->work, &thread->record->work);
 		fm_work_subtract(&open->region->work, &open->work);
 	}
-	if (thread->core)
+	if (thread->core && outermost)
 		spend(thread, open);
 	thread->open_count = at - 1;
 	if (!strcmp(name, fm_engine.region_only))

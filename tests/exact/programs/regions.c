@@ -1,6 +1,7 @@
 /* Regions nested, repeated, unbalanced, and gathers, repeated strings, splits inside them. */
 #include <immintrin.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "fathom.h"
 
@@ -16,9 +17,41 @@ __attribute__((target("avx2"))) static void gather(void)
 	__asm__ volatile("" : : "x"(values));
 }
 
+/* A region inside itself. */
+static void descend(int levels)
+{
+	fathom_region_begin("recursion");
+	for (int i = 0; i < 100; i++)
+		(void)numbers[i % 64];
+	if (levels > 1)
+		descend(levels - 1);
+	fathom_region_end("recursion");
+}
+
+/* Regions of a forked process, of a name that no terminal should see, and of none. */
+static void odd_ones(void)
+{
+	int status;
+
+	fathom_region_begin("odd\n\033\xff");
+	fathom_region_end("odd\n\033\xff");
+	fathom_region_begin(NULL);
+	fathom_region_end(NULL);
+	if (!fork()) {
+		fathom_region_begin("forked");
+		for (int i = 0; i < 64; i++)
+			(void)numbers[i];
+		fathom_region_end("forked");
+		_exit(0);
+	}
+	wait(&status);
+}
+
 int main(void)
 {
 	fathom_region_end("never begun");
+	descend(3);
+	odd_ones();
 	for (int i = 0; i < 10; i++) {
 		fathom_region_begin("outer");
 		for (int j = 0; j < 64; j++)
