@@ -8,16 +8,18 @@
 /* How many bytes the character at `text` has; 0 when it is none. */
 static inline size_t fm_printable_length(const unsigned char *text)
 {
-	size_t length = *text < 0x80 ? 1 : *text >= 0xc2 && *text < 0xe0 ? 2 : *text >= 0xe0 && *text < 0xf0 ? 3
-	                                                                    : *text >= 0xf0 && *text < 0xf5 ? 4
-	                                                                                                    : 0;
+	size_t length = *text < 0x80                    ? 1
+	                : *text >= 0xc2 && *text < 0xe0 ? 2
+	                : *text >= 0xe0 && *text < 0xf0 ? 3
+	                : *text >= 0xf0 && *text < 0xf5 ? 4
+	                                                : 0;
 
 	for (size_t i = 1; i < length; i++)
 		if ((text[i] & 0xc0) != 0x80)
 			return 0;
 	/* overlong ones, halves of pairs, beyond the last */
-	if ((*text == 0xe0 && text[1] < 0xa0) || (*text == 0xed && text[1] > 0x9f) || (*text == 0xf0 && text[1] < 0x90) ||
-	    (*text == 0xf4 && text[1] > 0x8f))
+	if ((*text == 0xe0 && text[1] < 0xa0) || (*text == 0xed && text[1] > 0x9f) ||
+	    (*text == 0xf0 && text[1] < 0x90) || (*text == 0xf4 && text[1] > 0x8f))
 		return 0;
 	return length;
 }

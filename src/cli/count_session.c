@@ -292,6 +292,9 @@ static int count_run(struct fm_count_session *session, const struct fm_markers *
 	for (unsigned i = 0; i < session->part_count; i++)
 		fm_counting_stop(session->parts[i].counting);
 	read_parts(session);
+	/* what is left of the last interval */
+	if (request->interval_ms && session->on_interval)
+		session->on_interval(session, *ret_seconds);
 	return 0;
 }
 

@@ -70,15 +70,19 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void execute(const char *path, struct fm_engine_run *ret_run)
+static void execute_with(char *const *arguments, const char *cores, struct fm_engine_run *ret_run)
 {
-	const struct fm_engine_options options = {.machine = &machine, .cores = "0-23", .timing = true};
-	char *arguments[] = {(char *)path, NULL};
+	const struct fm_engine_options options = {.machine = &machine, .cores = cores, .timing = true};
 	struct fm_error error;
 
 	if (fm_engine_execute(&options, arguments, ret_run, &error))
 		fail_msg("%s", error.message);
 	assert_int_equal(ret_run->exit_status, 0);
+}
+
+static void execute(const char *path, struct fm_engine_run *ret_run)
+{
+	execute_with((char *[]){(char *)path, NULL}, "0-23", ret_run);
 }
 
 static double share(const struct fm_picture *picture, const struct fm_figure *cycles)
@@ -121,6 +125,8 @@ static void compare(const struct fm_engine_run *run, const struct fm_part *part)
 			continue;
 		assert_true(told->gbs.available);
 		assert_near(told->gbs.value, known->gbs.value, 0.02 * known->gbs.value + 0.01);
+		/* and the interval holds it */
+		assert_true(told->gbs.low <= known->gbs.value * 1.0001 && told->gbs.high >= known->gbs.value * 0.9999);
 		assert_near(told->utilisation.value, known->utilisation.value, 0.02);
 	}
 	print_message("  bandwidth %.0f, counted %.0f; latency %.0f, counted %.0f; productive %.0f, counted %.0f %%\n",
@@ -164,6 +170,80 @@ static void counters_tell_what_the_engine_knows(void **state)
 			compare(&run, &(struct fm_part){.region = name, .thread = -1});
 		}
 		fm_engine_run_free(&run);
+	}
+}
+
+/* Only sockets count memory: then nothing is said of a region's waiting for it, nor laid at another level's door. */
+static void what_is_not_known_stays_open(void **state)
+{
+	static const char *const verdicts[] = {"latency:L3", "latency:memory", "bandwidth:memory"};
+	char *arguments[] = {KERNEL, "chase", "0", "33554432", "30000", NULL};
+	struct fm_picture *picture = malloc(sizeof(*picture));
+	struct fm_figure counts[FM_EVENTS_MAX];
+	struct fm_engine_run run;
+
+	(void)state;
+	execute_with(arguments, "0", &run);
+	fm_picture_from_simulated(validated, events, &machine, &run, &(struct fm_part){.region = "work", .thread = -1},
+	                          counts, picture);
+	assert_true(share(picture, &picture->latency_bound) > 80);
+	for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++)
+		assert_int_equal(verdict_of(picture, verdicts[i]), FM_VERDICT_INCONCLUSIVE);
+	fm_engine_run_free(&run);
+	free(picture);
+}
+
+/* A thread that reads the other socket's memory: of all reads, not of these and the local ones. */
+static void remote_reads_are_a_share_of_all(void **state)
+{
+	char *arguments[] = {PROGRAMS "troubles", "numa", NULL};
+	const struct fm_part part = {.thread = -1};
+	struct fm_picture *truth = malloc(sizeof(*truth)), *counted = malloc(sizeof(*counted));
+	struct fm_figure counts[FM_EVENTS_MAX];
+	struct fm_engine_run run;
+
+	(void)state;
+	execute_with(arguments, "0+12", &run);
+	fm_picture_build(&(struct fm_picture_source){.machine = &machine, .run = &run}, &part, truth);
+	fm_picture_from_simulated(validated, events, &machine, &run, &part, counts, counted);
+	print_message("remote: %.3f, counted %.3f [%.3f, %.3f]\n", truth->remote.value, counted->remote.value,
+	              counted->remote.low, counted->remote.high);
+	assert_true(truth->remote.value > 0.5);
+	/* a core's event for it is off by 70 % where nobody prefetches, and says so */
+	assert_true(counted->remote.low <= truth->remote.value && truth->remote.value <= counted->remote.high);
+	assert_near(counted->remote.value, truth->remote.value, 0.1);
+	fm_engine_run_free(&run);
+	free(truth);
+	free(counted);
+}
+
+/* Three formulas of which each is better than another in some way: one is chosen, whatever their order. */
+static void one_formula_wins(void **state)
+{
+	static const struct {
+		const char *event, *scope;
+		double error;
+	} rivals[] = {{"CORE_FAR", "core", 0.12}, {"SOCKET", "socket", 0.05}, {"CORE_NEAR", "core", 0.09}};
+
+	(void)state;
+	for (unsigned first = 0; first < 3; first++) {
+		json_t *metrics = json_array();
+		struct fm_recipe *recipe;
+		struct fm_error error;
+
+		for (unsigned i = 0; i < 3; i++) {
+			unsigned k = (first + i) % 3;
+
+			json_array_append_new(metrics,
+			                      json_pack("{s:s, s:s, s:f, s:[{s:s, s:f}]}", "name", "memory read",
+			                                "scope", rivals[k].scope, "error_max", rivals[k].error,
+			                                "events", "name", rivals[k].event, "factor", 1.0));
+		}
+		assert_int_equal(fm_recipe_create(&(struct fm_recipe_wishes){.metrics = metrics}, &recipe, &error), 0);
+		assert_int_equal(recipe->item_count, 1);
+		assert_string_equal(recipe->events[0], "CORE_NEAR");
+		fm_recipe_free(recipe);
+		json_decref(metrics);
 	}
 }
 
@@ -307,9 +387,15 @@ static void vendors_events_exist(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(counters_tell_what_the_engine_knows), cmocka_unit_test(the_source_is_named),
-	    cmocka_unit_test(what_was_validated_is_better),        cmocka_unit_test(intervals_are_carried_on),
-	    cmocka_unit_test(odd_profiles_are_survived),           cmocka_unit_test(vendors_events_exist),
+	    cmocka_unit_test(counters_tell_what_the_engine_knows),
+	    cmocka_unit_test(the_source_is_named),
+	    cmocka_unit_test(what_is_not_known_stays_open),
+	    cmocka_unit_test(remote_reads_are_a_share_of_all),
+	    cmocka_unit_test(one_formula_wins),
+	    cmocka_unit_test(what_was_validated_is_better),
+	    cmocka_unit_test(intervals_are_carried_on),
+	    cmocka_unit_test(odd_profiles_are_survived),
+	    cmocka_unit_test(vendors_events_exist),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

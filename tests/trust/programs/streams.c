@@ -14,6 +14,9 @@ int main(int argc, char **argv)
 {
 	char *memory = mmap(NULL, ROOM + LARGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
+	/* the first marker asks who listens */
+	fathom_region_begin("first");
+	fathom_region_end("first");
 	if (memory == MAP_FAILED)
 		return 1;
 	memory += LARGE - (size_t)memory % LARGE;
