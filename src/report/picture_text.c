@@ -288,9 +288,9 @@ static void print_where(const struct fm_picture *picture, const struct fm_stat *
 			char often[48] = "";
 
 			if (picture->seconds.available && picture->seconds.value > 0)
-				snprintf(often, sizeof(often), " (%.2g a second at least)",
+				snprintf(often, sizeof(often), ", %.2g a second at least",
 				         (double)sharing->false_transfers / picture->seconds.value);
-			fprintf(output, "\nFalse sharing of the line at 0x%llx%s%s, %llu transfers for nothing%s:\n",
+			fprintf(output, "\nFalse sharing of the line at 0x%llx%s%s:\n  %llu transfers for nothing%s\n",
 			        (unsigned long long)sharing->line, *sharing->object ? ", in " : "", sharing->object,
 			        (unsigned long long)sharing->false_transfers, often);
 			for (unsigned k = 0; k < sharing->user_count; k++) {

@@ -86,7 +86,7 @@ void fm_series_print(const struct fm_series_source *source, FILE *output, unsign
 {
 	static const char *const steps[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 	struct strips strips = {0};
-	unsigned columns = width > 50 && width - 40 < COLUMNS_MAX ? width - 40 : 60;
+	unsigned columns = width > 60 && width - 44 < COLUMNS_MAX ? width - 44 : 56;
 
 	gather(source, &strips);
 	if (strips.moments > 1) {
