@@ -71,12 +71,11 @@ static void print_cycles(const struct fm_timing_counts *timing, FILE *output)
 		if (timing->stalls[i] > timing->cycles / 1000)
 			fprintf(output, "  %5.1f %%  %s\n", 100 * (double)timing->stalls[i] / cycles,
 			        fm_stall_words((enum fm_stall)i));
-	fprintf(
-	    output,
-	    "  a first-level miss outstanding in %.1f %%, fill buffers full in %.1f %%, super queue full in %.1f %%, "
-	    "store buffer full in %.1f %%\n",
-	    100 * (double)timing->miss_pending / cycles, 100 * (double)timing->fill_buffers_full / cycles,
-	    100 * (double)timing->super_queue_full / cycles, 100 * (double)timing->store_buffer_full / cycles);
+	fprintf(output,
+	        "  a first-level miss outstanding in %.1f %%, fill buffers full in %.1f %%,\n"
+	        "  super queue full in %.1f %%, store buffer full in %.1f %%\n",
+	        100 * (double)timing->miss_pending / cycles, 100 * (double)timing->fill_buffers_full / cycles,
+	        100 * (double)timing->super_queue_full / cycles, 100 * (double)timing->store_buffer_full / cycles);
 }
 
 static void count_row(struct fm_table *table, const struct fm_stat *stat, const struct fm_work *work,
@@ -87,11 +86,8 @@ static void count_row(struct fm_table *table, const struct fm_stat *stat, const 
 	number_cell(table, counts->stores);
 	for (unsigned i = 0; i < stat->machine->cache_count; i++)
 		number_cell(table, counts->caches[i].load_misses + counts->caches[i].store_misses);
-	number_cell(table, counts->transfers_modified + counts->transfers_clean);
-	if (timing->cycles)
-		number_cell(table, timing->cycles);
-	else
-		fm_table_cell(table, "%s", "");
+	/* there is room for one of them */
+	number_cell(table, stat->timing.cycles ? timing->cycles : counts->transfers_modified + counts->transfers_clean);
 }
 
 static struct fm_table *count_table(const struct fm_stat *stat, const char *first, const char *second)
@@ -99,8 +95,8 @@ static struct fm_table *count_table(const struct fm_stat *stat, const char *firs
 	char alignment[FM_TABLE_COLUMNS_MAX + 1] = "lrrrr";
 	struct fm_table *table;
 
-	memset(alignment + 5, 'r', stat->machine->cache_count + 2);
-	alignment[5 + stat->machine->cache_count + 2] = 0;
+	memset(alignment + 5, 'r', stat->machine->cache_count + 1);
+	alignment[5 + stat->machine->cache_count + 1] = 0;
 	table = fm_table_create(alignment);
 	fm_table_cell(table, "%s", first);
 	fm_table_cell(table, "%s", second);
@@ -109,8 +105,7 @@ static struct fm_table *count_table(const struct fm_stat *stat, const char *firs
 	fm_table_cell(table, "stores");
 	for (unsigned i = 0; i < stat->machine->cache_count; i++)
 		fm_table_cell(table, "%s misses", stat->machine->caches[i].name);
-	fm_table_cell(table, "transfers");
-	fm_table_cell(table, stat->timing.cycles ? "cycles" : "%s", "");
+	fm_table_cell(table, stat->timing.cycles ? "cycles" : "transfers");
 	return table;
 }
 
@@ -145,11 +140,11 @@ static void print_regions(const struct fm_stat *stat, FILE *output, unsigned wid
 
 	if (!results->region_count)
 		return;
-	table = count_table(stat, "Region (thread)", "instances");
+	table = count_table(stat, "Region (thread)", "times");
 	for (unsigned i = 0; i < results->region_count; i++) {
 		const struct fm_result_region *region = &results->regions[i];
 
-		fm_table_cell(table, "%.60s (%u)", region->name, region->thread);
+		fm_table_cell(table, "%.20s (%u)", region->name, region->thread);
 		number_cell(table, region->instances);
 		count_row(table, stat, &region->work, &region->counts, &region->timing);
 	}
@@ -199,10 +194,10 @@ static void print_objects(const struct fm_stat *stat, FILE *output, unsigned wid
 		if (i >= top && i + 1 < stat->object_count)
 			continue;
 		if (object->bytes)
-			fm_table_cell(table, "%.40s [%.20s] %s", object->name, object->module,
+			fm_table_cell(table, "%.22s [%.14s] %s", object->name, object->module,
 			              fm_text_bytes(bytes, sizeof(bytes), (double)object->bytes));
 		else if (*object->module)
-			fm_table_cell(table, "%.40s [%.20s]", object->name, object->module);
+			fm_table_cell(table, "%.22s [%.20s]", object->name, object->module);
 		else
 			fm_table_cell(table, "%s", object->name);
 		miss_cells(table, stat, object->loads, object->stores, object->misses);
@@ -224,10 +219,10 @@ static void print_places(const struct fm_stat *stat, FILE *output, unsigned widt
 		const char *file = strrchr(places[i].file, '/');
 
 		if (lines && places[i].line)
-			fm_table_cell(table, "%.40s:%d %.24s", file ? file + 1 : places[i].file, places[i].line,
+			fm_table_cell(table, "%.24s:%d %.19s", file ? file + 1 : places[i].file, places[i].line,
 			              places[i].function);
 		else
-			fm_table_cell(table, "%.40s [%.20s]", places[i].function, places[i].module);
+			fm_table_cell(table, "%.22s [%.20s]", places[i].function, places[i].module);
 		miss_cells(table, stat, places[i].loads, places[i].stores, places[i].misses);
 	}
 	fputc('\n', output);
@@ -278,16 +273,20 @@ static void print_bytes(FILE *output, const char *what, uint64_t mask)
 	if (!mask)
 		return;
 	fprintf(output, " %s", what);
-	for (bool more = false; first < 64; more = true) {
+	for (unsigned ranges = 0; first < 64; ranges++) {
 		unsigned last;
 
 		while (first < 64 && !(mask >> first & 1))
 			first++;
 		if (first == 64)
 			return;
+		if (ranges == 2) {
+			fputs(",…", output);
+			return;
+		}
 		for (last = first; last + 1 < 64 && mask >> (last + 1) & 1; last++)
 			;
-		fprintf(output, "%s%u-%u", more ? "," : " ", first, last);
+		fprintf(output, "%s%u-%u", ranges ? "," : " ", first, last);
 		first = last + 1;
 	}
 }
@@ -324,7 +323,7 @@ static void print_sharing(const struct fm_stat *stat, FILE *output, unsigned top
 
 	if (!results->line_count)
 		return;
-	fprintf(output, "\nLines that moved between cores: %s transfers of modified lines, ",
+	fprintf(output, "\nLines that moved between cores:\n  %s transfers of modified lines, ",
 	        fm_text_grouped(text, sizeof(text), stat->total.transfers_modified));
 	fprintf(output, "%s of clean ones, ", fm_text_grouped(text, sizeof(text), stat->total.transfers_clean));
 	fprintf(output, "%s invalidations\n", fm_text_grouped(text, sizeof(text), stat->total.invalidations));
@@ -377,7 +376,11 @@ void fm_stat_print(const struct fm_stat *stat, FILE *output, unsigned width, uns
 {
 	char text[40], other[40];
 
-	fprintf(output, "%s on %s (%s)\n", stat->program, stat->machine->name, stat->machine->title);
+	/* a path may be long */
+	fprintf(output, "%s%son %s (%s)\n", stat->program,
+	        strlen(stat->program) + strlen(stat->machine->name) + strlen(stat->machine->title) + 7 > width ? "\n"
+	                                                                                                       : " ",
+	        stat->machine->name, stat->machine->title);
 	fprintf(output,
 	        "Simulated: exact counts of this machine, not of the one you are on. %.2f s under the engine.\n",
 	        stat->run->seconds);
