@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#undef fm_error_set
+
 int fm_error_set(struct fm_error *error, int code, const char *format, ...)
 {
 	va_list list;

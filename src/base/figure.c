@@ -31,6 +31,7 @@ enum fm_origin fm_origin_find(const char *name)
 static void set_text(char *target, size_t size, const char *source)
 {
 	snprintf(target, size, "%s", source);
+	fm_text_complete(target);
 }
 
 struct fm_figure fm_figure_make(double value, double low, double high, const char *unit, enum fm_origin origin,
@@ -52,6 +53,7 @@ struct fm_figure fm_figure_unavailable(const char *format, ...)
 	va_start(list, format);
 	vsnprintf(figure.why, sizeof(figure.why), format, list);
 	va_end(list);
+	fm_text_complete(figure.why);
 	return figure;
 }
 
@@ -73,7 +75,7 @@ struct fm_figure fm_figure_inverted(const struct fm_figure *figure, double numer
 	if (!figure->available)
 		return inverted;
 	if (!(figure->low > 0))
-		return fm_figure_unavailable("the interval of the time reaches zero");
+		return fm_figure_unavailable("the interval of the time includes zero");
 	inverted.value = numerator / figure->value;
 	inverted.low = numerator / figure->high;
 	inverted.high = numerator / figure->low;

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/sysfs.h"
+
 bool fm_host_is_virtual(void)
 {
 	FILE *file;
@@ -11,7 +13,7 @@ bool fm_host_is_virtual(void)
 	bool found = false;
 
 	/* device trees and Xen have a place for it; x86 processors a flag */
-	if (!access("/proc/device-tree/hypervisor", F_OK) || !access("/sys/hypervisor/type", F_OK))
+	if (!access("/proc/device-tree/hypervisor", F_OK) || fm_sysfs_exists("hypervisor/type"))
 		return true;
 	file = fopen("/proc/cpuinfo", "re");
 	while (file && !found && fgets(line, sizeof(line), file))

@@ -1,6 +1,7 @@
 #include "base/measure.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
@@ -66,12 +67,8 @@ int fm_measure(struct fm_measurement *measurements, unsigned count, const struct
 
 		if (round >= plan->least_rounds && spent >= plan->budget_seconds)
 			break;
-		if (plan->progress) {
-			double by_rounds = (double)round / plan->most_rounds;
-			double by_time = spent / plan->budget_seconds;
-
-			plan->progress(plan->progress_context, by_time > by_rounds ? by_time : by_rounds);
-		}
+		fm_watcher_tell(&plan->watcher, "",
+		                fmax(spent / plan->budget_seconds, (double)round / plan->most_rounds), 0);
 		shuffle(order, count, plan->random);
 		for (unsigned i = 0; i < count; i++) {
 			struct fm_measurement *measurement = &measurements[order[i]];
@@ -80,7 +77,7 @@ int fm_measure(struct fm_measurement *measurements, unsigned count, const struct
 				continue;
 			left = true;
 			for (unsigned j = 0; j < (measurement->weight ? measurement->weight : 1); j++) {
-				if (plan->interrupted && *plan->interrupted) {
+				if (fm_watcher_stops(&plan->watcher)) {
 					status = fm_error_set(error, EINTR, "interrupted");
 					goto out;
 				}

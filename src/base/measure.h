@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/watcher.h"
 #include "base/disturbance.h"
 #include "base/error.h"
 #include "base/figure.h"
@@ -39,9 +40,7 @@ struct fm_measure_plan {
 	double budget_seconds;
 	struct fm_random *random;
 	struct fm_disturbance_watch *watch;
-	const volatile bool *interrupted;              /* may be NULL */
-	void (*progress)(void *context, double share); /* may be NULL; 0 … 1 of this plan */
-	void *progress_context;
+	struct fm_watcher watcher; /* told shares of this plan; what and time left are not known here */
 };
 
 /* 0; -EINTR when interrupted; otherwise what a trial returned. */

@@ -115,6 +115,50 @@ int fm_text_read_number(const char *path, long long *ret_value)
 	return 0;
 }
 
+/* How many bytes the character of UTF-8 takes that begins here; 0 when none does. */
+static unsigned character_length(const unsigned char *text)
+{
+	/* by the first byte: how many follow, and the least character that needs so many */
+	unsigned follow = *text < 0x80 ? 0 : *text >= 0xf0 ? 3 : *text >= 0xe0 ? 2 : 1;
+	static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
+	uint32_t character = follow ? *text & (0x3fu >> follow) : *text;
+
+	if (follow && (*text < 0xc0 || *text > 0xf4))
+		return 0;
+	for (unsigned i = 1; i <= follow; i++) {
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+		character = character << 6 | (text[i] & 0x3fu);
+	}
+	if (character < least[follow] || character > 0x10ffff || (character >= 0xd800 && character < 0xe000))
+		return 0;
+	return follow + 1;
+}
+
+bool fm_text_is_clean(const char *text)
+{
+	const unsigned char *at = (const unsigned char *)text;
+
+	while (*at) {
+		unsigned length = character_length(at);
+
+		if (!length || (*at < ' ' && *at != '\t') || *at == 0x7f)
+			return false;
+		at += length;
+	}
+	return true;
+}
+
+void fm_text_complete(char *text)
+{
+	size_t length = strlen(text), back = 0;
+
+	while (back < 3 && back < length && ((unsigned char)text[length - 1 - back] & 0xc0) == 0x80)
+		back++;
+	if (back < length && !character_length((unsigned char *)text + length - 1 - back))
+		text[length - 1 - back] = '\0';
+}
+
 size_t fm_text_width(const char *text)
 {
 	size_t width = 0;
@@ -122,6 +166,65 @@ size_t fm_text_width(const char *text)
 	for (; *text; text++)
 		width += ((unsigned char)*text & 0xc0) != 0x80;
 	return width;
+}
+
+static bool begins_character(char byte)
+{
+	return ((unsigned char)byte & 0xc0) != 0x80;
+}
+
+/* Bytes of the first columns. */
+static size_t head_bytes(const char *text, size_t columns)
+{
+	size_t bytes = 0;
+
+	for (; text[bytes]; bytes++)
+		if (begins_character(text[bytes]) && !columns--)
+			break;
+	return bytes;
+}
+
+/* Bytes of the last columns. */
+static size_t tail_bytes(const char *text, size_t length, size_t columns)
+{
+	size_t begin = length;
+
+	while (begin && columns)
+		if (begins_character(text[--begin]))
+			columns--;
+	return length - begin;
+}
+
+const char *fm_text_elide(char *buffer, size_t size, const char *text, size_t columns)
+{
+	static const char mark[] = "…";
+	size_t length = strlen(text), head, tail, kept;
+
+	if (!size)
+		return buffer;
+	if (length < size && fm_text_width(text) <= columns) {
+		memcpy(buffer, text, length + 1);
+		return buffer;
+	}
+	*buffer = '\0';
+	if (!columns || size < sizeof(mark))
+		return buffer;
+	kept = columns - 1 < size ? columns - 1 : size;
+	/* characters of several bytes may need fewer columns than there are */
+	for (;; kept--) {
+		head = head_bytes(text, (kept + 1) / 2);
+		tail = tail_bytes(text, length, kept / 2);
+		if (head + tail + sizeof(mark) <= size && head + tail < length)
+			break;
+		/* what is no UTF-8 has columns without end */
+		if (!kept)
+			return buffer;
+	}
+	memcpy(buffer, text, head);
+	memcpy(buffer + head, mark, sizeof(mark) - 1);
+	memcpy(buffer + head + sizeof(mark) - 1, text + length - tail, tail);
+	buffer[head + sizeof(mark) - 1 + tail] = '\0';
+	return buffer;
 }
 
 unsigned fm_text_columns(int file_descriptor)

@@ -14,6 +14,10 @@ const char *fm_text_bytes(char *buffer, size_t size, double bytes);
 /* A number with about three significant digits and no exponent: "1234", "56.7", "0.0123". Returns buffer. */
 const char *fm_text_number(char *buffer, size_t size, double value);
 
+/* The text in at most so many columns and in the room there is: a longer one keeps its beginning and its end, with "…"
+   between them. Returns buffer. */
+const char *fm_text_elide(char *buffer, size_t size, const char *text, size_t columns);
+
 /* "1,234,567". Returns buffer. */
 const char *fm_text_grouped(char *buffer, size_t size, uint64_t value);
 
@@ -36,6 +40,13 @@ int fm_text_read_number(const char *path, long long *ret_value);
 
 /* How many columns the text takes on a terminal: UTF-8 continuation bytes take none. */
 size_t fm_text_width(const char *text);
+
+/* UTF-8 without control characters other than tabs: what may be printed, and written as JSON. */
+bool fm_text_is_clean(const char *text);
+
+/* A text that was cut to the room there is may end within a character of UTF-8: take the rest of that off, since
+   neither JSON nor terminals take half a character. */
+void fm_text_complete(char *text);
 
 /* Ask the terminal for its width; 100 when it is none. Never below 60. */
 unsigned fm_text_columns(int file_descriptor);

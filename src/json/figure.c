@@ -81,6 +81,11 @@ json_t *fm_json_disturbance(const struct fm_disturbance *disturbance)
 	return object;
 }
 
+static uint64_t nanoseconds(const json_t *seconds)
+{
+	return (uint64_t)fmin(fmax(json_number_value(seconds) * 1e9, 0), 1e18);
+}
+
 void fm_json_get_disturbance(const json_t *object, struct fm_disturbance *ret_disturbance)
 {
 	struct fm_disturbance result = {0};
@@ -88,9 +93,9 @@ void fm_json_get_disturbance(const json_t *object, struct fm_disturbance *ret_di
 
 	result.trials = (uint64_t)json_integer_value(json_object_get(object, "trials"));
 	result.disturbed = (uint64_t)json_integer_value(json_object_get(object, "disturbed"));
-	result.elapsed_ns = (uint64_t)(json_number_value(json_object_get(object, "seconds")) * 1e9);
-	result.stolen_ns = (uint64_t)(json_number_value(json_object_get(object, "stolen_seconds")) * 1e9);
-	result.waited_ns = (uint64_t)(json_number_value(json_object_get(object, "waited_seconds")) * 1e9);
+	result.elapsed_ns = nanoseconds(json_object_get(object, "seconds"));
+	result.stolen_ns = nanoseconds(json_object_get(object, "stolen_seconds"));
+	result.waited_ns = nanoseconds(json_object_get(object, "waited_seconds"));
 	result.heartbeat_best = json_number_value(json_object_get(object, "heartbeat_best_ns"));
 	result.heartbeat_worst = json_number_value(json_object_get(object, "heartbeat_worst_ns"));
 	for (int i = 0; i < FM_DISTURBANCE_CAUSES; i++)

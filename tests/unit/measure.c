@@ -119,7 +119,7 @@ static void stops_when_interrupted(void **state)
 	struct fm_measurement measurement = {.trial = invented_trial, .context = &invented};
 	struct fm_error error;
 
-	fixture->plan.interrupted = &interrupted;
+	fixture->plan.watcher.interrupted = &interrupted;
 	assert_int_equal(fm_measure(&measurement, 1, &fixture->plan, &error), -EINTR);
 	assert_int_equal(invented.calls, 5);
 	fm_measurement_free(&measurement);

@@ -1,0 +1,31 @@
+/* Reading sysfs, all of it through here: FATHOM_SYSFS in the environment names another root, such as the captured tree
+   of another machine. Places are formats of paths below the root, without a leading slash. */
+#ifndef FATHOM_BASE_SYSFS_H
+#define FATHOM_BASE_SYSFS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* "/sys", or $FATHOM_SYSFS. */
+const char *fm_sysfs_root(void);
+
+/* The whole path, for those who write there, and for messages. Returns buffer; it is "" when there is no room. */
+const char *fm_sysfs_path(char *buffer, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+bool fm_sysfs_exists(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The first line without its newline; 0 or -errno. */
+int fm_sysfs_read_line(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* The first number; 0 or -errno, -ENODATA when there is none. */
+int fm_sysfs_read_number(long long *ret_value, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Is it one part of a path and nothing else? What users type goes into paths. */
+bool fm_sysfs_is_name(const char *text);
+
+/* Call back for every name in a folder, sorted, but those that begin with a dot; a callback that returns false ends it.
+ */
+void fm_sysfs_each(bool (*callback)(const char *name, void *context), void *context, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,124 @@
+/* Reading sysfs below a root that is configurable: all of Fathom's readers follow it. */
+#include "unit/check.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/sysfs.h"
+#include "counters/sysfs.h"
+#include "machine/topology.h"
+
+static char root[] = "/tmp/fathom-test-XXXXXX";
+
+static void plant(const char *name, const char *text)
+{
+	char path[PATH_MAX];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	for (char *slash = path + strlen(root); (slash = strchr(slash + 1, '/'));) {
+		*slash = 0;
+		mkdir(path, 0755);
+		*slash = '/';
+	}
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fputs(text, file);
+	fclose(file);
+}
+
+static bool collect(const char *name, void *context)
+{
+	strcat(strcat(context, name), " ");
+	return strcmp(name, "c") != 0;
+}
+
+static void values(void **state)
+{
+	char text[32], long_name[PATH_MAX], names[64] = "";
+	long long number = 42;
+
+	(void)state;
+	plant("a/b", "first\nsecond\n");
+	plant("a/number", "-17 and more\n");
+	plant("a/empty", "");
+	plant("a/.hidden", "");
+	plant("a/c", "");
+	plant("a/d", "");
+	assert_string_equal(fm_sysfs_root(), root);
+	assert_int_equal(fm_sysfs_read_line(text, sizeof(text), "%s/%c", "a", 'b'), 0);
+	assert_string_equal(text, "first");
+	assert_int_equal(fm_sysfs_read_line(text, 4, "a/b"), 0);
+	assert_string_equal(text, "fir");
+	assert_int_equal(fm_sysfs_read_line(text, sizeof(text), "a/nothing"), -ENOENT);
+	assert_int_equal(fm_sysfs_read_number(&number, "a/b"), -ENODATA);
+	assert_int_equal(fm_sysfs_read_number(&number, "a/empty"), -ENODATA);
+	assert_int_equal(number, 42);
+	assert_int_equal(fm_sysfs_read_number(&number, "a/number"), 0);
+	assert_int_equal(number, -17);
+	assert_true(fm_sysfs_exists("a") && fm_sysfs_exists("a/b") && !fm_sysfs_exists("b"));
+	/* sorted, nothing hidden, ended by the callback */
+	fm_sysfs_each(collect, names, "a");
+	assert_string_equal(names, "b c ");
+	fm_sysfs_each(collect, names, "nothing");
+	/* no room is no file, not another one */
+	memset(long_name, 'x', sizeof(long_name) - 1);
+	long_name[sizeof(long_name) - 1] = 0;
+	assert_false(fm_sysfs_exists("a/../%s", long_name));
+	assert_string_equal(fm_sysfs_path(text, 5, "a/b"), "");
+	assert_true(fm_sysfs_is_name("cpu") && !fm_sysfs_is_name("..") && !fm_sysfs_is_name("a/b") &&
+	            !fm_sysfs_is_name(""));
+}
+
+/* Machine and counters see the same tree. */
+static void readers(void **state)
+{
+	struct fm_cpu_list list;
+	struct fm_error error;
+
+	(void)state;
+	plant("bus/event_source/devices/strange/type", "77\n");
+	plant("bus/event_source/devices/hollow/type", "");
+	assert_int_equal(fm_sysfs_type("strange"), 77);
+	assert_false(fm_sysfs_has_pmu("cpu") || fm_sysfs_has_pmu("hollow"));
+	/* a tree without CPUs does not say that there are none */
+	assert_int_equal(fm_cpu_list_allowed(&list, &error), 0);
+	plant("devices/system/cpu/cpu4321/node5/x", "");
+	plant("devices/system/cpu/present", "4321\n");
+	assert_int_equal(fm_topology_node_of(4321), 5);
+	assert_int_equal(fm_cpu_list_parse("0", &list, &error), -EINVAL);
+	assert_non_null(strstr(error.message, "this machine has CPUs 4321"));
+	plant("devices/system/cpu/cpu4321/online", "0\n");
+	assert_int_equal(fm_cpu_list_parse("4321", &list, &error), -EINVAL);
+	assert_non_null(strstr(error.message, "is offline"));
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	return !mkdtemp(root) || setenv("FATHOM_SYSFS", root, 1);
+}
+
+static int tear_down(void **state)
+{
+	char command[64];
+
+	(void)state;
+	snprintf(command, sizeof(command), "rm -r %s", root);
+	return system(command);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(values),
+	    cmocka_unit_test(readers),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
