@@ -1,0 +1,327 @@
+/* The lines of one cache (or the pages of a translation buffer): sets of ways with a replacement policy. Inline,
+   because this is where the simulator spends its time. An entry is FM_LINE_KEY of the line with its state below; 0 is
+   empty. Sets are padded to a multiple of four ways, so that four can be compared and moved at once; what pads is
+   always empty. */
+#ifndef FATHOM_SIMULATOR_ARRAY_H
+#define FATHOM_SIMULATOR_ARRAY_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
+#include "base/memory.h"
+#include "simulator/hierarchy.h"
+
+enum { FM_ARRAY_STEP = 4, FM_ARRAY_HUGE = 2 << 20 };
+
+struct fm_array {
+	/* what every look-up needs, on one line */
+	uint64_t *entries;
+	uint64_t mask; /* sets-1 when that is a power of two, else 0 */
+	/* 0 for a power of two, else 2^(64+shift) / sets, rounded up: the remainder by multiplication, exact below 2^48
+	   lines */
+	uint64_t inverse;
+	uint64_t sets;
+	/* Where lines lie in physical memory: 0 for where their addresses say, else granules of lines lie anywhere, by
+	   a hash of their number and this. */
+	uint64_t seed;
+	unsigned shift;
+	unsigned ways;
+	unsigned stride; /* ways with the padding */
+	uint32_t fewer;  /* of 2^32 sets, so many have one way less */
+	enum fm_replacement replacement;
+	unsigned granule_shift;
+	uint64_t within, frames; /* masks of the line's place in its granule and of the granule's */
+	uint32_t *trees;         /* one bit per inner node, for tree replacement */
+	uint64_t random;
+};
+
+static inline uint64_t *fm_array_set(const struct fm_array *array, uint64_t line)
+{
+	uint64_t set;
+
+	if (__builtin_expect(array->seed != 0, 0)) {
+		uint64_t granule = ((line >> array->granule_shift) ^ array->seed) * 0x9e3779b97f4a7c15u;
+
+		granule = (granule ^ granule >> 29) * 0xbf58476d1ce4e5b9u;
+		line = (line & array->within) + ((granule ^ granule >> 32) & array->frames);
+	}
+	set = line & array->mask;
+	if (array->inverse)
+		set = line - (uint64_t)((unsigned __int128)line * array->inverse >> 64 >> array->shift) * array->sets;
+	return array->entries + set * array->stride;
+}
+
+/* How many ways of a set are used. Those with one less are spread evenly, by the golden ratio. */
+static inline unsigned fm_array_ways(const struct fm_array *array, const uint64_t *set)
+{
+	if (!array->fewer)
+		return array->ways;
+	return array->ways -
+	       ((uint32_t)((uint64_t)(set - array->entries) / FM_ARRAY_STEP * 0x9e3779b1u) < array->fewer);
+}
+
+/* Which of four ways hold the line of this key: a bit for each. */
+static inline unsigned fm_array_match(const uint64_t *ways, uint64_t key)
+{
+#if defined(__AVX2__)
+	__m256i entries = _mm256_loadu_si256((const __m256i *)ways);
+	__m256i lines = _mm256_and_si256(entries, _mm256_set1_epi64x((long long)~(uint64_t)FM_LINE_FLAGS));
+
+	return (unsigned)_mm256_movemask_pd(
+	    _mm256_castsi256_pd(_mm256_cmpeq_epi64(lines, _mm256_set1_epi64x((long long)key))));
+#else
+	return (unsigned)((ways[0] ^ key) <= FM_LINE_FLAGS) | (unsigned)((ways[1] ^ key) <= FM_LINE_FLAGS) << 1 |
+	       (unsigned)((ways[2] ^ key) <= FM_LINE_FLAGS) << 2 | (unsigned)((ways[3] ^ key) <= FM_LINE_FLAGS) << 3;
+#endif
+}
+
+/* The way that holds the line of this key, or -1. */
+static inline int fm_array_locate(const uint64_t *set, unsigned stride, uint64_t key)
+{
+	for (unsigned way = 0; way < stride; way += FM_ARRAY_STEP) {
+		unsigned match = fm_array_match(set + way, key);
+
+		if (match)
+			return (int)way + __builtin_ctz(match);
+	}
+	return -1;
+}
+
+#if defined(__AVX2__)
+/* Four ways from `set` up by one, with the entry as the first. */
+static inline __m256i fm_array_shift_in(const uint64_t *set, uint64_t entry)
+{
+	__m256i four = _mm256_permute4x64_epi64(_mm256_loadu_si256((const __m256i *)set), 0x90);
+
+	return _mm256_blend_epi32(four, _mm256_set1_epi64x((long long)entry), 3);
+}
+
+static inline void fm_array_copy_up(uint64_t *set, unsigned way)
+{
+	_mm256_storeu_si256((__m256i *)(set + way), _mm256_loadu_si256((const __m256i *)(set + way - 1)));
+}
+#endif
+
+/* Make a way the first, the ones before it move up. */
+static inline void fm_array_to_front(uint64_t *set, unsigned way)
+{
+	uint64_t entry = set[way];
+#if defined(__AVX2__)
+	static const uint64_t masks[2 * FM_ARRAY_STEP] = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0, 0, 0, 0};
+	unsigned at = way & ~(FM_ARRAY_STEP - 1u);
+	/* up to the way itself, not beyond */
+	__m256i mask = _mm256_loadu_si256((const __m256i *)(masks + 3 - (way - at)));
+	__m256i old = _mm256_loadu_si256((const __m256i *)(set + at));
+	__m256i moved = at ? _mm256_loadu_si256((const __m256i *)(set + at - 1)) : fm_array_shift_in(set, entry);
+
+	_mm256_storeu_si256((__m256i *)(set + at), _mm256_blendv_epi8(old, moved, mask));
+	if (!at)
+		return;
+	for (at -= FM_ARRAY_STEP; at; at -= FM_ARRAY_STEP)
+		fm_array_copy_up(set, at);
+	_mm256_storeu_si256((__m256i *)set, fm_array_shift_in(set, entry));
+#else
+	for (; way; way--)
+		set[way] = set[way - 1];
+	set[0] = entry;
+#endif
+}
+
+/* Put an entry before all others; returns the one that falls out at the end. */
+static inline uint64_t fm_array_push(uint64_t *set, unsigned ways, unsigned stride, uint64_t entry)
+{
+	uint64_t gone = set[ways - 1];
+#if defined(__AVX2__)
+	for (unsigned at = stride - FM_ARRAY_STEP; at; at -= FM_ARRAY_STEP)
+		fm_array_copy_up(set, at);
+	_mm256_storeu_si256((__m256i *)set, fm_array_shift_in(set, entry));
+	if (ways != stride)
+		set[ways] = 0;
+#else
+	(void)stride;
+	for (unsigned way = ways - 1; way; way--)
+		set[way] = set[way - 1];
+	set[0] = entry;
+#endif
+	return gone;
+}
+
+/* Make the way the most recent one. Returns where the line stands afterwards. */
+static inline uint64_t *fm_array_touch(struct fm_array *array, uint64_t *set, unsigned way)
+{
+	if (array->replacement == FM_REPLACEMENT_LRU) {
+		fm_array_to_front(set, way);
+		return set;
+	}
+	if (array->replacement == FM_REPLACEMENT_TREE) {
+		uint32_t *tree = &array->trees[(size_t)(set - array->entries) / array->stride];
+		unsigned node = 1;
+
+		/* every node on the way down points to the half not taken */
+		for (unsigned half = array->ways / 2; half; half /= 2) {
+			unsigned right = (way & half) != 0;
+
+			*tree = right ? *tree & ~(1u << (node & 31)) : *tree | 1u << (node & 31);
+			node = 2 * node + right;
+		}
+	}
+	return set + way;
+}
+
+/* The entry of a line without making it recent, or NULL. */
+static inline uint64_t *fm_array_peek(const struct fm_array *array, uint64_t line)
+{
+	uint64_t *set = fm_array_set(array, line);
+	int way = fm_array_locate(set, array->stride, FM_LINE_KEY(line));
+
+	return way < 0 ? NULL : set + way;
+}
+
+/* The same, made most recent. */
+static inline uint64_t *fm_array_find_in(struct fm_array *array, uint64_t *set, uint64_t line)
+{
+	int way = fm_array_locate(set, array->stride, FM_LINE_KEY(line));
+
+	return way < 0 ? NULL : fm_array_touch(array, set, (unsigned)way);
+}
+
+static inline uint64_t *fm_array_find(struct fm_array *array, uint64_t line)
+{
+	return fm_array_find_in(array, fm_array_set(array, line), line);
+}
+
+/* Put a line that is not there into its set; returns the entry that had to go, 0 when there was room. */
+static inline uint64_t fm_array_insert_in(struct fm_array *array, uint64_t *set, uint64_t line, unsigned state)
+{
+	uint64_t entry = FM_LINE_KEY(line) | state;
+	uint64_t gone;
+	unsigned way, ways = fm_array_ways(array, set);
+
+	/* empty ways are kept at the end */
+	if (array->replacement == FM_REPLACEMENT_LRU)
+		return fm_array_push(set, ways, array->stride, entry);
+	for (way = 0; way < ways; way++)
+		if (!set[way])
+			break;
+	if (way == ways) {
+		if (array->replacement == FM_REPLACEMENT_RANDOM) {
+			array->random ^= array->random << 13;
+			array->random ^= array->random >> 7;
+			array->random ^= array->random << 17;
+			/* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): there is at least one way */
+			way = (unsigned)(array->random % ways);
+		} else {
+			uint32_t tree = array->trees[(size_t)(set - array->entries) / array->stride];
+			unsigned node = 1;
+
+			way = 0;
+			for (unsigned half = array->ways / 2; half; half /= 2) {
+				unsigned right = tree >> (node & 31) & 1;
+
+				way |= right ? half : 0;
+				node = 2 * node + right;
+			}
+		}
+	}
+	gone = set[way];
+	set[way] = entry;
+	fm_array_touch(array, set, way);
+	return gone;
+}
+
+static inline uint64_t fm_array_insert(struct fm_array *array, uint64_t line, unsigned state)
+{
+	return fm_array_insert_in(array, fm_array_set(array, line), line, state);
+}
+
+/* Take a line out; returns its entry, 0 when it was not there. */
+static inline uint64_t fm_array_remove(struct fm_array *array, uint64_t line)
+{
+	uint64_t *place = fm_array_peek(array, line);
+	uint64_t *set, entry;
+
+	if (!place)
+		return 0;
+	entry = *place;
+	if (array->replacement == FM_REPLACEMENT_LRU) {
+		set = fm_array_set(array, line);
+		memmove(place, place + 1, (size_t)(set + array->ways - 1 - place) * sizeof(*set));
+		place = set + array->ways - 1;
+	}
+	*place = 0;
+	return entry;
+}
+
+static inline size_t fm_array_bytes(const struct fm_array *array)
+{
+	return array->sets * array->stride * sizeof(*array->entries);
+}
+
+/* Zeroed. The tables of large caches are walked at random: with large pages, where they can be had, the host's own
+   translation buffers hold. */
+static inline uint64_t *fm_array_memory(size_t bytes)
+{
+	size_t unit = bytes >= FM_ARRAY_HUGE / 2 ? FM_ARRAY_HUGE : FM_APART;
+	size_t rounded = (bytes + unit - 1) / unit * unit;
+	uint64_t *memory = aligned_alloc(unit, rounded);
+
+	if (!memory)
+		return NULL;
+	if (unit == FM_ARRAY_HUGE)
+		madvise(memory, rounded, MADV_HUGEPAGE);
+	memset(memory, 0, rounded);
+	return memory;
+}
+
+static inline struct fm_array *fm_array_create(uint64_t sets, unsigned ways, enum fm_replacement replacement)
+{
+	struct fm_array *array = sets && ways ? fm_memory_apart(1, sizeof(*array)) : NULL;
+
+	if (!array)
+		return NULL;
+	array->sets = sets;
+	array->mask = sets & (sets - 1) ? 0 : sets - 1;
+	array->shift = 63 - (unsigned)__builtin_clzll(sets);
+	array->inverse = sets & (sets - 1) ? (uint64_t)(((unsigned __int128)1 << (64 + array->shift)) / sets) + 1 : 0;
+	array->ways = ways;
+	array->stride = (ways + FM_ARRAY_STEP - 1) / FM_ARRAY_STEP * FM_ARRAY_STEP;
+	array->replacement = replacement;
+	array->random = 0x9e3779b97f4a7c15u;
+	array->entries = fm_array_memory(fm_array_bytes(array));
+	array->trees = replacement == FM_REPLACEMENT_TREE ? fm_memory_apart(sets, sizeof(*array->trees)) : NULL;
+	if (!array->entries || (replacement == FM_REPLACEMENT_TREE && !array->trees)) {
+		free(array->entries);
+		free(array->trees);
+		free(array);
+		return NULL;
+	}
+	return array;
+}
+
+/* Lines lie by a hash from now on: 2^granule_shift of them stay together, at multiples of so many, or anywhere. */
+static inline void fm_array_scatter(struct fm_array *array, uint64_t seed, unsigned granule_shift, bool anywhere)
+{
+	array->within = (1ull << granule_shift) - 1;
+	/* nothing changes where the granule decides nothing */
+	if (!anywhere && !array->inverse && array->sets <= array->within + 1)
+		return;
+	array->seed = seed * 0xd6e8feb86659fd93u | 1;
+	array->granule_shift = granule_shift;
+	array->frames = ((1ull << 36) - 1) & ~(anywhere ? 0 : array->within);
+}
+
+static inline void fm_array_destroy(struct fm_array *array)
+{
+	if (!array)
+		return;
+	free(array->entries);
+	free(array->trees);
+	free(array);
+}
+
+#endif

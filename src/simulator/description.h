@@ -1,0 +1,135 @@
+/* A simulated machine as text: caches, translation buffers, memory, core. machines/ has some; docs/machines.md explains
+   the format. Nothing in a file is trusted: a mistake is refused with file, line and reason. */
+#ifndef FATHOM_SIMULATOR_DESCRIPTION_H
+#define FATHOM_SIMULATOR_DESCRIPTION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+enum {
+	FM_SIMULATED_CACHES_MAX = 4,
+	FM_SIMULATED_TLBS_MAX = 2,
+	FM_SIMULATED_CORES_MAX = 256, /* hardware threads, in all */
+	FM_SIMULATED_THREADS_MAX = 8, /* of a core */
+	FM_SIMULATED_SOCKETS_MAX = 8,
+};
+
+/* What names of caches are made of: they are parts of names of quantities, and stand in tables with commas. */
+#define FM_CACHE_NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+
+enum fm_replacement { FM_REPLACEMENT_LRU, FM_REPLACEMENT_TREE, FM_REPLACEMENT_RANDOM };
+enum fm_inclusion { FM_INCLUSION_NONE, FM_INCLUSION_INCLUSIVE, FM_INCLUSION_VICTIM };
+
+struct fm_cache_description {
+	char name[12];
+	uint64_t bytes;
+	uint64_t available; /* of these, what neighbours leave; 0: all */
+	unsigned ways;
+	unsigned shared_by;      /* cores of a socket; 1 is private */
+	unsigned latency;        /* load to use, cycles */
+	unsigned interval;       /* cycles between two lines it can deliver to one core, in hundredths */
+	unsigned write_interval; /* … that it takes to accept a dirty line from above, in hundredths */
+	enum fm_replacement replacement;
+	enum fm_inclusion inclusion; /* of what the private caches hold; only a shared cache has one */
+	unsigned adjacent;           /* prefetch the other line of the pair on a miss */
+	unsigned next;     /* first cache: ask the second for the next line while a load waits for lower levels */
+	unsigned streams;  /* stream prefetcher: how many it follows, 0 for none */
+	unsigned distance; /* how many lines it runs ahead */
+	unsigned beyond;   /* and how many more into the last cache only */
+	unsigned crosses;  /* goes on from one page to the next */
+};
+
+struct fm_tlb_description {
+	unsigned entries;
+	unsigned ways;
+	unsigned penalty; /* cycles of a miss that the next one answers; of the last: of a walk */
+};
+
+struct fm_core_description {
+	unsigned width;  /* instructions issued and retired per cycle */
+	unsigned window; /* instructions in flight */
+	unsigned load_buffers;
+	unsigned store_buffers;
+	unsigned fill_buffers; /* lines on their way to the first cache */
+	unsigned super_queue;  /* lines on their way to the second */
+	unsigned load_ports;
+	unsigned store_ports;
+	unsigned multiply_ports;
+	unsigned ports;   /* all together */
+	unsigned walkers; /* page walks at a time; 0: as many as there are */
+};
+
+struct fm_machine_description {
+	char name[32];
+	char title[96];
+	char source[256]; /* the file it came from */
+	double frequency_ghz;
+	unsigned sockets;
+	unsigned cores;   /* per socket */
+	unsigned threads; /* hardware threads per core, which share all it has; 0 is 1 */
+	unsigned line_bytes;
+	unsigned page_bytes;
+	/* 0: caches are indexed by the program's addresses. Else pages lie at random in physical memory, by this seed:
+	   the caches below the first are indexed by that, the last of three or more by a hash. */
+	unsigned physical;
+	struct fm_cache_description caches[FM_SIMULATED_CACHES_MAX];
+	unsigned cache_count;
+	struct fm_tlb_description tlbs[FM_SIMULATED_TLBS_MAX];
+	unsigned tlb_count;
+	unsigned memory_latency;        /* cycles */
+	unsigned memory_remote_latency; /* from another socket's memory */
+	double memory_gbs;              /* per socket */
+	double memory_core_gbs;         /* one core can draw; 0: as much as its queues allow */
+	double remote_gbs;              /* a socket can draw from the others; 0: no link between them limits it */
+	double remote_core_gbs;         /* … one core; 0: as from its own memory */
+	unsigned memory_write_percent;  /* what writing a line costs of the time that reading one takes */
+	unsigned string_allocates; /* 1: repeated string stores read the lines that they overwrite; 0: they do not */
+	struct fm_core_description core;
+};
+
+/* Bytes of a cache that data can use. */
+static inline uint64_t fm_cache_available(const struct fm_cache_description *cache)
+{
+	return cache->available ? cache->available : cache->bytes;
+}
+
+static inline unsigned fm_description_threads(const struct fm_machine_description *description)
+{
+	return description->threads ? description->threads : 1;
+}
+
+/* How many hardware threads there are in all. They are numbered as Linux usually does: the first of every core, socket
+   by socket, then the second of every core. */
+static inline unsigned fm_description_cpus(const struct fm_machine_description *description)
+{
+	return description->sockets * description->cores * fm_description_threads(description);
+}
+
+/* Read a file. -EBADMSG with "file:line: reason" when it is wrong. */
+int fm_description_read(const char *path, struct fm_machine_description *ret_description, struct fm_error *error);
+
+/* The same from text; name stands for the file in messages. */
+int fm_description_parse(const char *text, const char *name, struct fm_machine_description *ret_description,
+                         struct fm_error *error);
+
+/* Is every number, and every name of a cache, of a description that was not read from a file one that a file may have?
+   -ERANGE with the first that is not. */
+int fm_description_check(const struct fm_machine_description *description, struct fm_error *error);
+
+/* The description as a file that reads back the same. 0 or -errno. */
+int fm_description_write(const struct fm_machine_description *description, const char *path, struct fm_error *error);
+
+/* The same as a text, allocated. */
+int fm_description_text(const struct fm_machine_description *description, char **ret_text, struct fm_error *error);
+
+/* "haswell-ep" in the machines folder (FATHOM_MACHINES, beside the executable, or where it was installed), or a path
+   when it has a slash. -ENOENT with the names there are. */
+int fm_description_find(const char *name, struct fm_machine_description *ret_description, struct fm_error *error);
+
+/* Another file of a machine given by name or path: NAME.events. */
+int fm_description_file(const char *name, const char *suffix, char *path, size_t size);
+
+#endif

@@ -1,0 +1,266 @@
+/* Prefetchers: what they learn from the accesses that reach their cache, and the lines they bring. */
+#include "simulator/array.h"
+#include "simulator/parts.h"
+#include "simulator/streams.h"
+
+static bool held_by_others(struct fm_hierarchy *hierarchy, const struct fm_simulated_core *core, uint64_t line)
+{
+	if (hierarchy->active_cores < 2 || !fm_hierarchy_touched_by_others(hierarchy, core, line))
+		return false;
+	for (unsigned i = 0; i < hierarchy->active_cores; i++) {
+		struct fm_simulated_core *other = hierarchy->active[i];
+		bool held = false;
+
+		if (other->core == core->core)
+			continue;
+		/* its first cache may be in the middle of moving this very line to the front */
+		fm_hierarchy_lock_core(hierarchy, other);
+		for (unsigned k = 0; !held && k < hierarchy->private_caches; k++)
+			held = fm_array_peek(other->arrays[k], line);
+		fm_hierarchy_unlock_core(hierarchy, other);
+		if (held)
+			return true;
+	}
+	return false;
+}
+
+static void count_request(struct fm_simulated_core *core, unsigned level, bool store)
+{
+	core->counts.caches[level].prefetch_requests++;
+	core->counts.caches[level].prefetch_requests_ownership += store;
+}
+
+/* Into the private caches from `level` down to the one before `bottom`. As with demand, the copy furthest down is
+   responsible for what was changed. */
+static void fill_private(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
+                         unsigned bottom, uint64_t line, unsigned state, bool store)
+{
+	while (bottom-- > level) {
+		core->counts.caches[bottom].lines_prefetch++;
+		core->counts.caches[bottom].lines_prefetch_ownership += store;
+		fm_hierarchy_insert_private(hierarchy, core, bottom, line, state | FM_LINE_PREFETCHED);
+		if (state == FM_LINE_MODIFIED)
+			state = FM_LINE_EXCLUSIVE;
+	}
+}
+
+/* Bring a line into a private cache ahead of its use. A copy elsewhere is left alone: prefetchers do not fight for
+   lines. */
+static void prefetch_line(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level, uint64_t line,
+                          bool store)
+{
+	unsigned caches = hierarchy->description.cache_count, last = caches - 1, below = level + 1;
+	unsigned state = FM_LINE_EXCLUSIVE;
+
+	if (fm_array_peek(core->arrays[level], line) || held_by_others(hierarchy, core, line))
+		return;
+	while (below < caches && !fm_array_peek(core->arrays[below], line))
+		below++;
+	if (core->on_prefetch) {
+		unsigned served = below < caches ? below : FM_SERVED_MEMORY;
+
+		if (served == FM_SERVED_MEMORY && fm_hierarchy_is_remote(hierarchy, core, line))
+			served = FM_SERVED_REMOTE;
+		if (!core->on_prefetch(core->prefetch_context, line, level, served))
+			return;
+	}
+	fm_hierarchy_touch_page(hierarchy, core, line >> (hierarchy->page_shift - hierarchy->line_shift));
+	count_request(core, level, store);
+	if (below < caches) {
+		uint64_t *entry = fm_array_find(core->arrays[below], line);
+
+		core->counts.caches[below].prefetches_answered++;
+		if (below < hierarchy->private_caches) {
+			if ((*entry & FM_LINE_STATE) == FM_LINE_SHARED)
+				state = FM_LINE_SHARED;
+		} else if (hierarchy->description.caches[last].inclusion == FM_INCLUSION_VICTIM) {
+			state = *entry & FM_LINE_STATE;
+			fm_array_remove(core->arrays[last], line);
+		}
+	} else {
+		if (fm_hierarchy_has_shared(hierarchy)) {
+			core->counts.caches[last].lines_prefetch++;
+			core->counts.caches[last].lines_prefetch_ownership += store;
+			if (hierarchy->description.caches[last].inclusion != FM_INCLUSION_VICTIM)
+				fm_hierarchy_insert_shared(hierarchy, core, fm_array_set(core->arrays[last], line),
+				                           line, FM_LINE_EXCLUSIVE);
+		}
+		core->counts.memory_reads++;
+		core->counts.memory_reads_remote += fm_hierarchy_is_remote(hierarchy, core, line);
+	}
+	fill_private(hierarchy, core, level, below < hierarchy->private_caches ? below : hierarchy->private_caches,
+	             line, state, store);
+}
+
+/* Ask the last cache to have a line. */
+static void prefetch_beyond(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
+                            uint64_t line, bool store)
+{
+	unsigned last = fm_hierarchy_last_cache(hierarchy);
+	bool remote;
+
+	count_request(core, level, store);
+	if (fm_array_peek(core->arrays[last], line) || held_by_others(hierarchy, core, line))
+		return;
+	remote = fm_hierarchy_is_remote(hierarchy, core, line);
+	if (core->on_prefetch &&
+	    !core->on_prefetch(core->prefetch_context, line, last, remote ? FM_SERVED_REMOTE : FM_SERVED_MEMORY))
+		return;
+	fm_hierarchy_touch_page(hierarchy, core, line >> (hierarchy->page_shift - hierarchy->line_shift));
+	core->counts.caches[last].lines_prefetch++;
+	core->counts.caches[last].lines_prefetch_ownership += store;
+	core->counts.memory_reads++;
+	core->counts.memory_reads_remote += remote;
+	fm_hierarchy_insert_shared(hierarchy, core, fm_array_set(core->arrays[last], line), line, FM_LINE_EXCLUSIVE);
+}
+
+/* Four places for a page, chosen by its number. */
+static struct stream *find_stream(struct fm_stream_table *table, uint64_t page)
+{
+	unsigned places = table->count < 4 ? table->count : 4;
+	struct stream *place = &table->streams[page % (table->count / places) * places], *oldest = place;
+
+	for (unsigned i = 0; i < places; i++) {
+		if (place[i].page == page + 1)
+			return &place[i];
+		if (place[i].used < oldest->used)
+			oldest = &place[i];
+	}
+	*oldest = (struct stream){.page = page + 1};
+	return oldest;
+}
+
+/* The stream is as far ahead as its own cache allows: two lines further on into the last one. */
+static void run_beyond(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
+                       struct stream *stream, uint64_t line, bool store)
+{
+	const struct fm_cache_description *cache = &hierarchy->description.caches[level];
+	unsigned page_lines_shift = 12 - (hierarchy->line_shift < 12 ? hierarchy->line_shift : 12);
+	bool up = stream->direction > 0;
+
+	if (!cache->beyond || !fm_hierarchy_has_shared(hierarchy) ||
+	    hierarchy->description.caches[fm_hierarchy_last_cache(hierarchy)].inclusion == FM_INCLUSION_VICTIM)
+		return;
+	/* nothing beyond yet, or overtaken since */
+	if (stream->beyond >> page_lines_shift != line >> page_lines_shift ||
+	    (up ? stream->beyond < stream->ahead : stream->beyond > stream->ahead))
+		stream->beyond = stream->ahead;
+	for (int i = 0; i < 2; i++) {
+		uint64_t next = up ? stream->beyond + 1 : stream->beyond - 1;
+
+		if ((up ? next - line : line - next) > cache->distance + cache->beyond ||
+		    next >> page_lines_shift != line >> page_lines_shift)
+			return;
+		stream->beyond = next;
+		prefetch_beyond(hierarchy, core, level, next, store);
+	}
+}
+
+/* A stream that comes from the page before is known already. */
+static void continue_stream(struct fm_stream_table *table, struct stream *stream, uint64_t line, unsigned shift)
+{
+	unsigned places = table->count < 4 ? table->count : 4;
+
+	for (int step = -1; step <= 1; step += 2) {
+		uint64_t page = (line - (uint64_t)(int64_t)step) >> shift;
+		const struct stream *place = &table->streams[page % (table->count / places) * places];
+
+		for (unsigned i = 0; i < places; i++)
+			if (&place[i] != stream && place[i].page == page + 1 && place[i].direction == step &&
+			    place[i].confidence >= 3 && place[i].last == line - (uint64_t)(int64_t)step) {
+				stream->last = place[i].last;
+				stream->direction = step;
+				stream->confidence = 3;
+				stream->ahead =
+				    (step > 0 ? place[i].ahead > line : place[i].ahead < line) ? place[i].ahead : line;
+				return;
+			}
+	}
+}
+
+/* A demand access reached the cache with the prefetchers. */
+void fm_hierarchy_train(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level, uint64_t line,
+                        bool miss, bool store)
+{
+	const struct fm_cache_description *cache = &hierarchy->description.caches[level];
+	/* hardware follows physical addresses within 4 KiB, whatever the size of the pages */
+	unsigned page_lines_shift = 12 - (hierarchy->line_shift < 12 ? hierarchy->line_shift : 12);
+	struct stream *stream;
+	int step;
+
+	if (miss && cache->adjacent)
+		prefetch_line(hierarchy, core, level, line ^ 1, store);
+	if (!cache->streams)
+		return;
+	stream = find_stream(core->streams, line >> page_lines_shift);
+	if (!stream->confidence && cache->crosses)
+		continue_stream(core->streams, stream, line, page_lines_shift);
+	stream->used = ++core->streams->clock;
+	step = line > stream->last ? 1 : -1;
+	if (stream->confidence && (line == stream->last || line - stream->last + 2 > 4)) {
+		/* the same line again, or a jump: start over from here */
+		stream->confidence = line == stream->last ? stream->confidence : 1;
+		stream->direction = 0;
+		stream->last = line;
+		return;
+	}
+	if (stream->confidence && (stream->direction == 0 || stream->direction == step))
+		stream->confidence++;
+	else
+		stream->confidence = 1;
+	if (stream->confidence <= 2)
+		stream->ahead = line;
+	stream->direction = stream->confidence > 1 ? step : 0;
+	stream->last = line;
+	if (stream->confidence < 3)
+		return;
+	/* two lines a time, until far enough ahead or at the end of the page; then into the last cache only */
+	for (int i = 0; i < 2; i++) {
+		uint64_t next = stream->ahead + (uint64_t)(int64_t)step;
+		uint64_t lead = step > 0 ? next - line : line - next;
+
+		if (next >> page_lines_shift != line >> page_lines_shift && !cache->crosses)
+			return;
+		if (lead > cache->distance) {
+			run_beyond(hierarchy, core, level, stream, line, store);
+			return;
+		}
+		stream->ahead = next;
+		prefetch_line(hierarchy, core, level, next, store);
+	}
+}
+
+/* The prefetchers sit at the first cache below the first that has any. */
+bool fm_hierarchy_prefetches(const struct fm_hierarchy *hierarchy, unsigned level)
+{
+	const struct fm_cache_description *cache = &hierarchy->description.caches[level];
+
+	return cache->adjacent || cache->streams;
+}
+
+void fm_hierarchy_ask_next(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line)
+{
+	unsigned page_lines_shift = 12 - (hierarchy->line_shift < 12 ? hierarchy->line_shift : 12);
+	uint64_t next = line + 1, *below;
+
+	/* physical pages again */
+	if (next >> page_lines_shift != line >> page_lines_shift || fm_array_peek(core->arrays[0], next))
+		return;
+	core->counts.caches[0].prefetch_requests++;
+	/* on its way, but not there: nothing is given, and the load will ask again */
+	if (core->is_coming && core->is_coming(core->prefetch_context, next))
+		return;
+	below = fm_array_peek(core->arrays[1], next);
+	/* the second cache's prefetchers learn from all that is asked for */
+	if (fm_hierarchy_prefetches(hierarchy, 1)) {
+		fm_hierarchy_train(hierarchy, core, 1, next, !below, false);
+		below = fm_array_peek(core->arrays[1], next);
+	}
+	if (!below)
+		return;
+	core->counts.caches[0].lines_prefetch++;
+	/* the copy below stays responsible for what was changed */
+	fm_hierarchy_insert_private(hierarchy, core, 0, next,
+	                            ((*below & FM_LINE_STATE) == FM_LINE_SHARED ? FM_LINE_SHARED : FM_LINE_EXCLUSIVE) |
+	                                FM_LINE_PREFETCHED);
+}

@@ -1,0 +1,61 @@
+/* Growing tables of the simulator: pages (home node, which cores touched them) and lines that moved between cores. */
+#ifndef FATHOM_SIMULATOR_TABLES_H
+#define FATHOM_SIMULATOR_TABLES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "simulator/hierarchy.h"
+
+enum { FM_LEAF_PAGES = 1024, FM_PAGE_CORES = 56 };
+
+/* Neighbouring pages share a leaf, so that what is touched often stays small. */
+struct fm_page_leaf {
+	uint64_t number; /* of its first page, divided by FM_LEAF_PAGES */
+	/* Of each page: in the low FM_PAGE_CORES bits which cores touched it, by number modulo FM_PAGE_CORES (a filter
+	   for copies, not a list), above them the socket it lives on plus one. 0: not touched. */
+	uint64_t pages[FM_LEAF_PAGES];
+};
+
+static inline unsigned fm_page_home(uint64_t page)
+{
+	return (unsigned)(page >> FM_PAGE_CORES);
+}
+
+static inline uint64_t fm_page_cores(uint64_t page)
+{
+	return page & ((1ull << FM_PAGE_CORES) - 1);
+}
+
+/* First touch decides where a page lives. */
+static inline void fm_page_touch(struct fm_page_leaf *leaf, uint64_t page, const struct fm_simulated_core *core)
+{
+	uint64_t *word = &leaf->pages[page % FM_LEAF_PAGES];
+
+	if (!*word)
+		*word = (uint64_t)(core->socket + 1) << FM_PAGE_CORES;
+	*word |= 1ull << core->core % FM_PAGE_CORES;
+}
+
+struct fm_page_table *fm_pages_create(void);
+void fm_pages_destroy(struct fm_page_table *table);
+
+/* The leaf of a page, made when it is new; NULL when there is no memory left. */
+struct fm_page_leaf *fm_pages_leaf(struct fm_page_table *table, uint64_t page);
+
+struct fm_line_table *fm_lines_create(void);
+void fm_lines_destroy(struct fm_line_table *table);
+struct fm_shared_line *fm_lines_touch(struct fm_line_table *table, uint64_t line);
+/* NULL when the line never moved. */
+struct fm_shared_line *fm_lines_find(const struct fm_line_table *table, uint64_t line);
+
+/* The users of a line; NULL when there are too many lines to note them all. */
+struct fm_line_users *fm_lines_users(struct fm_line_table *table, struct fm_shared_line *line);
+
+/* A core's place among the users; NULL when there are more than have room. */
+struct fm_line_user *fm_line_user(struct fm_line_users *users, unsigned core);
+
+size_t fm_lines_list(const struct fm_line_table *table, struct fm_shared_line *ret_lines,
+                     struct fm_line_users *ret_users, size_t room);
+
+#endif
