@@ -20,6 +20,7 @@ _Static_assert(offsetof(struct fm_kernel_arguments, chain) == FM_ARGUMENT_CHAIN,
 #define STEP_KERNEL(...)
 #define FAMILY_KERNEL(...)
 #define HANDOVER_KERNEL(...)
+#define STRING_KERNEL(...)
 #include "kernels/kernels.def"
 
 const struct fm_stream_kernel fm_stream_kernels[FM_STREAM_COUNT] = {
@@ -38,6 +39,7 @@ const struct fm_stream_kernel fm_stream_kernels[FM_STREAM_COUNT] = {
 #define STEP_KERNEL(...)
 #define FAMILY_KERNEL(...)
 #define HANDOVER_KERNEL(...)
+#define STRING_KERNEL(...)
 #include "kernels/kernels.def"
 };
 
@@ -47,6 +49,7 @@ const struct fm_step_kernel fm_step_kernels[] = {
 	{#identifier, step, loads, stores, loaded, stored, flops, fm_kernel_##identifier},
 #define FAMILY_KERNEL(...)
 #define HANDOVER_KERNEL(...)
+#define STRING_KERNEL(...)
 #include "kernels/kernels.def"
 };
 const unsigned fm_step_kernel_count = sizeof(fm_step_kernels) / sizeof(fm_step_kernels[0]);
@@ -57,6 +60,7 @@ const struct fm_family_kernel fm_family_kernels[] = {
 #define FAMILY_KERNEL(identifier, parameter, first, last, loads, loads_per_unit) \
 	{#identifier, parameter, first, last, loads, loads_per_unit, fm_kernel_##identifier},
 #define HANDOVER_KERNEL(...)
+#define STRING_KERNEL(...)
 #include "kernels/kernels.def"
 };
 const unsigned fm_family_kernel_count = sizeof(fm_family_kernels) / sizeof(fm_family_kernels[0]);
@@ -67,9 +71,20 @@ const struct fm_handover_kernel fm_handover_kernels[] = {
 #define FAMILY_KERNEL(...)
 #define HANDOVER_KERNEL(identifier, step, line_loads, line_stores, step_loads, step_stores) \
 	{#identifier, step, line_loads, line_stores, step_loads, step_stores, fm_kernel_##identifier},
+#define STRING_KERNEL(...)
 #include "kernels/kernels.def"
 };
 const unsigned fm_handover_kernel_count = sizeof(fm_handover_kernels) / sizeof(fm_handover_kernels[0]);
+
+const struct fm_string_kernel fm_string_kernels[FM_STRING_COUNT] = {
+#define STREAM_KERNEL(...)
+#define STEP_KERNEL(...)
+#define FAMILY_KERNEL(...)
+#define HANDOVER_KERNEL(...)
+#define STRING_KERNEL(identifier, formula, streams, loads, stores, loaded, stored) \
+	{#identifier, formula, streams, loads, stores, loaded, stored, fm_kernel_##identifier},
+#include "kernels/kernels.def"
+};
 
 static const struct {
 	const char *name;
@@ -161,5 +176,13 @@ const struct fm_stream_kernel *fm_stream_kernel_find(const char *name)
 	for (unsigned i = 0; i < FM_STREAM_COUNT; i++)
 		if (!strcmp(fm_stream_kernels[i].name, name))
 			return &fm_stream_kernels[i];
+	return NULL;
+}
+
+const struct fm_string_kernel *fm_string_kernel_find(const char *name)
+{
+	for (unsigned i = 0; i < FM_STRING_COUNT; i++)
+		if (!strcmp(fm_string_kernels[i].name, name))
+			return &fm_string_kernels[i];
 	return NULL;
 }

@@ -35,8 +35,19 @@ enum fm_stream_kernel_index {
 #define STEP_KERNEL(...)
 #define FAMILY_KERNEL(...)
 #define HANDOVER_KERNEL(...)
+#define STRING_KERNEL(...)
 #include "kernels/kernels.def"
 	FM_STREAM_COUNT
+};
+
+enum fm_string_kernel_index {
+#define STREAM_KERNEL(...)
+#define STEP_KERNEL(...)
+#define FAMILY_KERNEL(...)
+#define HANDOVER_KERNEL(...)
+#define STRING_KERNEL(identifier, ...) FM_STRING_##identifier,
+#include "kernels/kernels.def"
+	FM_STRING_COUNT
 };
 
 /* A streaming kernel; quantities are per element of 8 bytes. */
@@ -87,6 +98,18 @@ struct fm_handover_kernel {
 	fm_kernel_function function;
 };
 
+/* A string instruction over whole streams; quantities are per element of 8 bytes. */
+struct fm_string_kernel {
+	const char *name;
+	const char *formula;
+	unsigned streams;
+	unsigned loads;
+	unsigned stores;
+	unsigned loaded_bytes;
+	unsigned stored_bytes;
+	fm_kernel_function function;
+};
+
 extern const struct fm_stream_kernel fm_stream_kernels[FM_STREAM_COUNT];
 extern const struct fm_step_kernel fm_step_kernels[];
 extern const unsigned fm_step_kernel_count;
@@ -94,6 +117,7 @@ extern const struct fm_family_kernel fm_family_kernels[];
 extern const unsigned fm_family_kernel_count;
 extern const struct fm_handover_kernel fm_handover_kernels[];
 extern const unsigned fm_handover_kernel_count;
+extern const struct fm_string_kernel fm_string_kernels[FM_STRING_COUNT];
 
 /* Functions by name, for callers that know which one they want. */
 #define STREAM_KERNEL(...)
@@ -101,6 +125,7 @@ extern const unsigned fm_handover_kernel_count;
 #define FAMILY_KERNEL(identifier, parameter, first, last, ...) \
 	extern const fm_kernel_function fm_kernel_##identifier[(last) - (first) + 1];
 #define HANDOVER_KERNEL(identifier, ...) void fm_kernel_##identifier(struct fm_kernel_arguments *arguments);
+#define STRING_KERNEL(identifier, ...) void fm_kernel_##identifier(struct fm_kernel_arguments *arguments);
 #include "kernels/kernels.def"
 
 const char *fm_isa_name(enum fm_isa isa);
@@ -119,6 +144,8 @@ enum fm_isa fm_isa_widest(void);
    supported ones are available. */
 int fm_isa_read_mask(struct fm_error *error);
 
+/* NULL when there is none of that name. */
 const struct fm_stream_kernel *fm_stream_kernel_find(const char *name);
+const struct fm_string_kernel *fm_string_kernel_find(const char *name);
 
 #endif

@@ -10,7 +10,8 @@
 #define FM_ARGUMENT_CHAIN 64
 
 /* A streaming kernel advances every stream by one block per iteration of its loop. */
-#define FM_BLOCK_BYTES 512
+#define FM_BLOCK_SHIFT 9
+#define FM_BLOCK_BYTES (1 << FM_BLOCK_SHIFT)
 #define FM_LINE_BYTES 64
 
 #define FM_CHAINS_MAX 32

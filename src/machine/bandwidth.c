@@ -15,6 +15,7 @@ enum {
 	STREAMING_LEAST = 32 << 20,
 	/* Between streams, so that they do not lie a power of two apart and compete for the same banks of memory. */
 	GAP_PAGES = 5,
+	CHUNKS = 32,
 	SLACK_BYTES = 4 * (GAP_PAGES + 1) * PAGE_BYTES, /* for four streams */
 };
 
@@ -23,8 +24,35 @@ struct worker {
 	struct fm_kernel_arguments arguments; /* of the timed part */
 	struct fm_kernel_arguments warm;      /* of what comes before */
 	fm_kernel_function function;
-	double bytes; /* moved by one pass of the timed part */
+	uint64_t piece; /* blocks that one call handles; 0: all of them */
+	double bytes;   /* moved by one pass of the timed part */
 };
+
+/* What a worker must know of a kernel of either kind. */
+struct work {
+	const char *name;
+	fm_kernel_function function;
+	unsigned streams;
+	unsigned element_bytes; /* loaded and stored */
+};
+
+static struct work stream_work(enum fm_stream_kernel_index index, enum fm_isa isa)
+{
+	const struct fm_stream_kernel *kernel = &fm_stream_kernels[index];
+
+	return (struct work){kernel->name, kernel->variant[isa], kernel->streams,
+	                     kernel->loaded_bytes + kernel->stored_bytes};
+}
+
+static struct work work_of(const struct fm_bandwidth *point)
+{
+	const struct fm_string_kernel *kernel = point->string;
+
+	if (!kernel)
+		return stream_work(point->kernel, point->isa);
+	return (struct work){kernel->name, kernel->function, kernel->streams,
+	                     kernel->loaded_bytes + kernel->stored_bytes};
+}
 
 struct job {
 	struct fm_session *session;
@@ -37,17 +65,16 @@ struct job {
 
 /* Streams one behind the other, each on a page of its own: with equal offsets in their pages a load never looks like it
    followed a store to the same address (only the low twelve bits are compared at first). */
-static int worker_prepare(struct worker *worker, const struct fm_buffer *arena, enum fm_stream_kernel_index index,
-                          enum fm_isa isa, size_t bytes, bool streaming, struct fm_error *error)
+static int worker_prepare(struct worker *worker, const struct fm_buffer *arena, const struct work *kernel, size_t bytes,
+                          bool streaming, struct fm_error *error)
 {
-	const struct fm_stream_kernel *kernel = &fm_stream_kernels[index];
 	size_t blocks = bytes / kernel->streams / FM_BLOCK_BYTES;
 	size_t spacing = ((blocks * FM_BLOCK_BYTES + PAGE_BYTES - 1) / PAGE_BYTES + GAP_PAGES) * PAGE_BYTES;
 	size_t warm_blocks = streaming ? blocks / 3 : blocks;
 
 	if (!warm_blocks || spacing * kernel->streams > arena->bytes)
 		return fm_error_set(error, EINVAL, "%zu bytes are too few for the %s kernel", bytes, kernel->name);
-	worker->function = kernel->variant[isa];
+	worker->function = kernel->function;
 	worker->arguments.scalar = worker->warm.scalar = 1.0;
 	worker->arguments.passes = worker->warm.passes = 1;
 	worker->warm.count = warm_blocks;
@@ -57,23 +84,51 @@ static int worker_prepare(struct worker *worker, const struct fm_buffer *arena, 
 		worker->arguments.stream[i] =
 		    arena->memory + i * spacing + (streaming ? warm_blocks * FM_BLOCK_BYTES : 0);
 	}
-	worker->bytes = (double)worker->arguments.count * FM_BLOCK_BYTES / ELEMENT_BYTES *
-	                (kernel->loaded_bytes + kernel->stored_bytes);
+	worker->bytes =
+	    (double)worker->arguments.count * FM_BLOCK_BYTES / ELEMENT_BYTES * (double)kernel->element_bytes;
 	return 0;
+}
+
+/* One pass over some of the blocks. */
+static struct fm_kernel_arguments part_of(const struct fm_kernel_arguments *whole, uint64_t first, uint64_t count)
+{
+	struct fm_kernel_arguments part = *whole;
+
+	part.passes = 1;
+	part.count = count < whole->count - first ? count : whole->count - first;
+	for (unsigned i = 0; i < 4; i++)
+		if (part.stream[i])
+			part.stream[i] = (char *)part.stream[i] + first * FM_BLOCK_BYTES;
+	return part;
+}
+
+/* All blocks of all passes, a piece at a time where there are pieces. */
+static void run_kernel(const struct worker *worker, struct fm_kernel_arguments *arguments)
+{
+	if (!worker->piece) {
+		worker->function(arguments);
+		return;
+	}
+	for (uint64_t pass = 0; pass < arguments->passes; pass++)
+		for (uint64_t block = 0; block < arguments->count; block += worker->piece) {
+			struct fm_kernel_arguments piece = part_of(arguments, block, worker->piece);
+
+			worker->function(&piece);
+		}
 }
 
 static void warm_worker(void *context, unsigned index)
 {
 	struct worker *worker = &((struct job *)context)->workers[index];
 
-	worker->function(&worker->warm);
+	run_kernel(worker, &worker->warm);
 }
 
 static void run_worker(void *context, unsigned index)
 {
 	struct worker *worker = &((struct job *)context)->workers[index];
 
-	worker->function(&worker->arguments);
+	run_kernel(worker, &worker->arguments);
 }
 
 static void run_job(struct job *job)
@@ -142,6 +197,28 @@ static int job_trial(void *context, double *ret_cost, struct fm_error *error)
 		bytes += job->workers[i].bytes * (double)job->workers[i].arguments.passes;
 	*ret_cost = job_duration(job, &disturbed) / bytes;
 	return disturbed ? FM_TRIAL_DISTURBED : 0;
+}
+
+/* The cost of the middle one of many chunks. */
+static int chunk_trial(void *context, double *ret_cost, struct fm_error *error)
+{
+	struct worker *worker = ((struct job *)context)->workers;
+	uint64_t blocks = worker->arguments.count / CHUNKS;
+	double bytes = worker->bytes / (double)worker->arguments.count * (double)blocks;
+	double costs[CHUNKS];
+
+	(void)error;
+	run_kernel(worker, &worker->warm);
+	for (unsigned i = 0; i < CHUNKS; i++) {
+		struct fm_kernel_arguments chunk = part_of(&worker->arguments, i * blocks, blocks);
+		uint64_t begin = fm_clock_now();
+
+		run_kernel(worker, &chunk);
+		costs[i] = (double)(fm_clock_now() - begin) / bytes;
+	}
+	fm_statistics_sort(costs, CHUNKS);
+	*ret_cost = costs[CHUNKS / 2];
+	return 0;
 }
 
 static int job_create(struct job *job, struct fm_session *session, unsigned threads, struct fm_error *error)
@@ -233,16 +310,23 @@ int fm_bandwidth_measure(struct fm_session *session, struct fm_bandwidth *list, 
 	if (status)
 		goto out;
 	for (unsigned i = 0; i < count; i++) {
+		struct work work = work_of(&list[i]);
+
 		status = job_create(&jobs[i], session, list[i].threads, error);
-		for (unsigned j = 0; j < list[i].threads && !status; j++)
-			status = worker_prepare(&jobs[i].workers[j], &arenas.buffers[j], list[i].kernel, list[i].isa,
-			                        list[i].bytes, list[i].streaming, error);
+		for (unsigned j = 0; j < list[i].threads && !status; j++) {
+			status = worker_prepare(&jobs[i].workers[j], &arenas.buffers[j], &work, list[i].bytes,
+			                        list[i].streaming, error);
+			jobs[i].workers[j].piece = list[i].piece / FM_BLOCK_BYTES;
+		}
 		if (status)
 			goto out;
-		measurements[i].trial = job_trial;
+		measurements[i].trial = list[i].chunked ? chunk_trial : job_trial;
 		measurements[i].context = &jobs[i];
-		measurements[i].elsewhere = list[i].threads > 1;
+		measurements[i].elsewhere = list[i].threads > 1 || list[i].chunked;
 		measurements[i].wanted_width = 0.01;
+		/* one long instruction cannot be timed in chunks: more trials instead, some of which are left alone */
+		if (list[i].streaming && list[i].string && !list[i].chunked)
+			measurements[i].weight = 3;
 	}
 	status = fm_session_measure(session, measurements, count, 5, 60,
 	                            seconds - (double)(fm_clock_now() - begin) / 1e9, error);
@@ -270,6 +354,7 @@ out:
 int fm_bandwidth_once(enum fm_stream_kernel_index kernel, enum fm_isa isa, size_t bytes, double seconds,
                       double *ret_gbs, struct fm_error *error)
 {
+	struct work work = stream_work(kernel, isa);
 	struct job job = {0};
 	struct fm_buffer arena = {0};
 	bool disturbed;
@@ -279,7 +364,7 @@ int fm_bandwidth_once(enum fm_stream_kernel_index kernel, enum fm_isa isa, size_
 		return status;
 	status = job_create(&job, NULL, 1, error);
 	if (!status)
-		status = worker_prepare(&job.workers[0], &arena, kernel, isa, bytes, false, error);
+		status = worker_prepare(&job.workers[0], &arena, &work, bytes, false, error);
 	if (!status) {
 		calibrate(&job, false, seconds * 1e9);
 		run_job(&job);
@@ -324,6 +409,7 @@ static int numa_chase_trial(void *context, double *ret_cost, struct fm_error *er
 static int numa_prepare(struct numa_work *work, struct fm_session *session, struct fm_numa_pair *pair, size_t bytes,
                         struct fm_error *error)
 {
+	struct work load = stream_work(FM_STREAM_load, fm_isa_widest());
 	int status;
 	size_t share;
 
@@ -347,8 +433,7 @@ static int numa_prepare(struct numa_work *work, struct fm_session *session, stru
 		work->arenas.bytes[i] = share + SLACK_BYTES;
 	status = arenas_create(&work->arenas, session, work->who, pair->threads, error);
 	for (unsigned i = 0; i < pair->threads && !status; i++)
-		status = worker_prepare(&work->job.workers[i], &work->arenas.buffers[i], FM_STREAM_load,
-		                        fm_isa_widest(), share, true, error);
+		status = worker_prepare(&work->job.workers[i], &work->arenas.buffers[i], &load, share, true, error);
 	if (!status)
 		status = fm_buffer_allocate(bytes, session->huge_pages ? FM_PAGES_HUGE : FM_PAGES_SMALL,
 		                            (int)pair->memory_node, &work->chain, error);

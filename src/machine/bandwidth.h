@@ -13,10 +13,14 @@ struct fm_bandwidth {
 	unsigned level; /* of the caller's list of levels; only carried along */
 	enum fm_stream_kernel_index kernel;
 	enum fm_isa isa;
+	const struct fm_string_kernel *string; /* instead of kernel and isa; NULL: those */
+	size_t piece; /* bytes of one string instruction, a multiple of FM_BLOCK_BYTES; 0: a whole stream */
 	unsigned threads;
 	size_t bytes;   /* all streams of one thread together */
 	bool streaming; /* the data set is larger than the caches: one pass over fresh lines instead of many over warm
 	                   ones */
+	bool chunked;   /* of streaming on one thread: timed chunk by chunk, of which the median counts, so that a trial
+	                   survives a visit of another task; what one instruction moves must fit into a chunk */
 	struct fm_figure gbs;
 };
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/sysfs.h"
 #include "base/text.h"
 #include "kernels/layout.h"
 
@@ -114,7 +115,7 @@ int fm_huge_pages_probe(struct fm_error *error)
 	fm_buffer_free(&buffer);
 	if (huge >= 4 * HUGE_BYTES)
 		return 0;
-	fm_text_read_line("/sys/kernel/mm/transparent_hugepage/enabled", setting, sizeof(setting));
+	fm_sysfs_read_line(setting, sizeof(setting), "kernel/mm/transparent_hugepage/enabled");
 	return fm_error_set(
 	    error, ENOTSUP,
 	    "no transparent huge pages (setting: %s): 'echo madvise > /sys/kernel/mm/transparent_hugepage/enabled' "

@@ -86,28 +86,6 @@ static int measure_curves(struct fm_session *session, struct fm_machine *machine
 	return 0;
 }
 
-/* Which advertised cache a plateau is. With fewer plateaus than caches the first is the first cache, and the others are
-   the caches whose advertised size is nearest, in order. */
-static void match_caches(const struct fm_plateau *plateaus, unsigned count, const struct fm_topology *topology,
-                         int *ret_plateau_of_cache)
-{
-	unsigned caches = topology->cache_count;
-	unsigned next = 0;
-
-	for (unsigned i = 0; i < caches; i++)
-		ret_plateau_of_cache[i] = -1;
-	for (unsigned i = 0; i + 1 < count; i++) {
-		unsigned best = next, spare = caches - next - (count - 1 - i);
-
-		for (unsigned j = next; i && j <= next + spare && j < caches; j++)
-			if (fabs(log2(plateaus[i].capacity / (double)topology->caches[j].bytes)) <
-			    fabs(log2(plateaus[i].capacity / (double)topology->caches[best].bytes)))
-				best = j;
-		ret_plateau_of_cache[best] = (int)i;
-		next = best + 1;
-	}
-}
-
 static uint64_t to_lines(double bytes)
 {
 	return (uint64_t)(bytes / FM_LINE_BYTES) * FM_LINE_BYTES;
@@ -125,51 +103,98 @@ static double size_inside(double below, double capacity, double advertised)
 	return sqrt(fmin(2 * below, capacity) * 0.6 * capacity);
 }
 
+/* A curve as levels.h wants it; NULL when there is no memory left. */
+static struct fm_curve_point *plain_points(const struct fm_latency_curve *curve, unsigned *ret_trials)
+{
+	struct fm_curve_point *points = calloc(curve->count + 1, sizeof(*points));
+
+	*ret_trials = 0;
+	for (unsigned i = 0; points && i < curve->count; i++) {
+		points[i] = (struct fm_curve_point){(double)curve->points[i].bytes, curve->points[i].ns.value,
+		                                    curve->points[i].ns.low, curve->points[i].ns.high};
+		*ret_trials += curve->points[i].ns.trials;
+	}
+	return points;
+}
+
+static void set_hidden(struct fm_level *level, const char *why)
+{
+	level->effective_bytes = fm_figure_unavailable("%s", why);
+	level->latency_ns = level->latency_cycles = level->latency_small_pages_ns = level->effective_bytes;
+}
+
+/* A level without a plateau has its latencies from the curve; visits only widen them. */
+static void set_climb(struct fm_level *level, const struct fm_found_level *found, const struct fm_figure *frequency,
+                      unsigned trials)
+{
+	const struct fm_plateau *plateau = &found->plateau;
+
+	level->no_plateau = true;
+	level->latency_ns =
+	    fm_figure_make(plateau->ns, found->ns_low, found->ns_high, "ns", FM_ORIGIN_measured, "kernels", trials);
+	level->latency_cycles = fm_figure_product(&level->latency_ns, frequency, "cycles");
+	level->measured_bytes = to_lines(sqrt(plateau->capacity_low * plateau->capacity_high));
+}
+
+/* The same on small pages: what their curve says at the sizes that made the interval. */
+static void set_climb_on_small_pages(struct fm_level *level, const struct fm_found_level *found,
+                                     const struct fm_curve_point *points, unsigned count,
+                                     const struct fm_curve_point *small, unsigned small_count, unsigned trials)
+{
+	const double ns[] = {found->plateau.ns, found->ns_low, found->ns_high};
+	double other[3];
+
+	for (unsigned i = 0; i < 3; i++)
+		other[i] = fm_levels_ns_at(small, small_count, fm_levels_bytes_at(points, count, ns[i]));
+	level->latency_small_pages_ns =
+	    fm_figure_make(other[0], other[1], other[2], "ns", FM_ORIGIN_measured, "kernels", trials);
+}
+
 static int find_levels(struct fm_session *session, struct fm_machine *machine, struct fm_error *error)
 {
 	const struct fm_topology *topology = &session->topology;
 	const struct fm_latency_curve *curve = &machine->curves[session->huge_pages ? FM_PAGES_HUGE : FM_PAGES_SMALL];
-	struct fm_curve_point *points = calloc(curve->count, sizeof(*points));
-	struct fm_plateau plateaus[FM_LEVELS_MAX];
-	int plateau_of_cache[FM_CACHES_MAX] = {0};
+	const struct fm_latency_curve *small_curve = &machine->curves[FM_PAGES_SMALL];
+	unsigned trials, small_trials;
+	struct fm_curve_point *points = plain_points(curve, &trials), *small = plain_points(small_curve, &small_trials);
+	struct fm_found_level found[FM_LEVELS_MAX];
 	double advertised[FM_CACHES_MAX];
-	unsigned count, trials = 0;
 	double below = 0, largest;
+	int status = 0;
 
-	if (!points)
-		return fm_error_set(error, ENOMEM, "out of memory");
-	for (unsigned i = 0; i < curve->count; i++) {
-		points[i] = (struct fm_curve_point){(double)curve->points[i].bytes, curve->points[i].ns.value,
-		                                    curve->points[i].ns.low, curve->points[i].ns.high};
-		trials += curve->points[i].ns.trials;
+	if (!points || !small) {
+		status = fm_error_set(error, ENOMEM, "out of memory");
+		goto out;
 	}
 	for (unsigned i = 0; i < topology->cache_count; i++)
 		advertised[i] = (double)topology->caches[i].bytes;
-	count = fm_levels_find(points, curve->count, topology->cache_count + 1, advertised, plateaus);
+	if (!fm_levels_assign(points, curve->count, topology->cache_count, advertised, found)) {
+		status = fm_error_set(error, ENOMEM, "not enough memory to see more than the first cache");
+		goto out;
+	}
 	largest = points[curve->count - 1].bytes;
-	free(points);
-	if (!count)
-		return fm_error_set(error, ENOMEM, "not enough memory to see more than the first cache");
-	match_caches(plateaus, count, topology, plateau_of_cache);
 	for (unsigned i = 0; i < topology->cache_count; i++) {
 		struct fm_level *level = &machine->levels[machine->level_count++];
-		const struct fm_plateau *plateau = plateau_of_cache[i] < 0 ? NULL : &plateaus[plateau_of_cache[i]];
+		const struct fm_plateau *plateau = &found[i].plateau;
 
 		snprintf(level->name, sizeof(level->name), "L%u", topology->caches[i].level);
 		level->advertised_bytes = topology->caches[i].bytes;
 		level->shared_by = topology->caches[i].shared_by;
-		if (!plateau) {
-			level->effective_bytes = fm_figure_unavailable(
-			    "no step in the latency curve: this machine shows no such level to us");
-			level->latency_ns = level->latency_cycles = level->latency_small_pages_ns =
-			    level->effective_bytes;
+		if (found[i].shape == FM_SHAPE_HIDDEN) {
+			set_hidden(level, found[i].why);
 			continue;
 		}
 		level->effective_bytes =
 		    fm_figure_make(plateau->capacity, plateau->capacity_low, plateau->capacity_high, "B",
 		                   FM_ORIGIN_measured, "kernels", trials);
-		level->measured_bytes =
-		    to_lines(size_inside(below, plateau->capacity, (double)level->advertised_bytes));
+		if (found[i].shape == FM_SHAPE_CLIMB) {
+			set_climb(level, &found[i], &machine->frequency_ghz, trials);
+			set_climb_on_small_pages(level, &found[i], points, curve->count, small, small_curve->count,
+			                         small_trials);
+		} else {
+			level->measured_bytes =
+			    to_lines(size_inside(below, plateau->capacity, (double)level->advertised_bytes));
+		}
 		below = fmax(plateau->capacity, (double)level->advertised_bytes);
 	}
 	machine->levels[machine->level_count] = (struct fm_level){.name = "memory", .shared_by = topology->cpus};
@@ -179,7 +204,10 @@ static int find_levels(struct fm_session *session, struct fm_machine *machine, s
 	    largest,
 	    4 * fmax(below, topology->cache_count ? (double)topology->caches[topology->cache_count - 1].bytes : 0)));
 	machine->level_count++;
-	return 0;
+out:
+	free(points);
+	free(small);
+	return status;
 }
 
 /* The sizes to visit; ret_level says which level each one is. */
@@ -193,6 +221,17 @@ static void list_sizes(const struct fm_machine *machine, struct fm_latency_visit
 		}
 }
 
+/* A visit of a level without a plateau is one more size on its climb. */
+static void add_visit(struct fm_level *level, struct fm_figure *latency, const struct fm_figure *visit)
+{
+	if (!level->no_plateau) {
+		*latency = *visit;
+	} else if (visit->available) {
+		latency->low = fmin(latency->low, visit->value);
+		latency->high = fmax(latency->high, visit->value);
+	}
+}
+
 /* Called in several phases: see struct fm_latency_visits. */
 static int visit_levels(struct fm_session *session, struct fm_machine *machine, double seconds, struct fm_error *error)
 {
@@ -204,10 +243,12 @@ static int visit_levels(struct fm_session *session, struct fm_machine *machine, 
 	status =
 	    fm_latency_visit(session, session->huge_pages ? FM_PAGES_HUGE : FM_PAGES_SMALL, seconds, visits, error);
 	for (unsigned i = 0; i < visits->count && !status; i++) {
-		machine->levels[level[i]].latency_ns = visits->ns[i];
-		machine->levels[level[i]].latency_cycles = visits->cycles[i];
+		struct fm_level *visited = &machine->levels[level[i]];
+
+		add_visit(visited, &visited->latency_ns, &visits->ns[i]);
+		add_visit(visited, &visited->latency_cycles, &visits->cycles[i]);
 		if (!session->huge_pages)
-			machine->levels[level[i]].latency_small_pages_ns = visits->ns[i];
+			add_visit(visited, &visited->latency_small_pages_ns, &visits->ns[i]);
 	}
 	return status;
 }
@@ -224,7 +265,7 @@ static int visit_levels_on_small_pages(struct fm_session *session, struct fm_mac
 	list_sizes(machine, &visits, level);
 	status = fm_latency_visit(session, FM_PAGES_SMALL, seconds, &visits, error);
 	for (unsigned i = 0; i < visits.count && !status; i++)
-		machine->levels[level[i]].latency_small_pages_ns = visits.ns[i];
+		add_visit(&machine->levels[level[i]], &machine->levels[level[i]].latency_small_pages_ns, &visits.ns[i]);
 	return status;
 }
 
@@ -351,6 +392,20 @@ static int measure_bandwidth(struct fm_session *session, struct fm_machine *mach
 	return 0;
 }
 
+/* A third of a stream is walked untimed; the rest is a quarter more than the last cache, which is where some processors
+   begin to write past the caches. */
+static int measure_string_stores(struct fm_session *session, struct fm_machine *machine, double seconds,
+                                 struct fm_error *error)
+{
+	const struct fm_level *second = fm_machine_level(machine, "L2");
+	double last = (double)session->topology.caches[session->topology.cache_count - 1].bytes;
+	double bytes = fmin(fmax(1.5 * 1.25 * last, 16 << 20), (double)session->memory_limit / 4);
+
+	return fm_string_stores_measure(
+	    session, (size_t)bytes, machine->level_count - 1, second ? second->measured_bytes : 0,
+	    second ? (unsigned)(second - machine->levels) : 0, seconds, &machine->string_stores, error);
+}
+
 static size_t memory_bytes(const struct fm_machine *machine)
 {
 	return machine->levels[machine->level_count - 1].measured_bytes;
@@ -412,11 +467,17 @@ static const struct {
 	double weight;
 	int (*run)(struct fm_session *session, struct fm_machine *machine, double seconds, struct fm_error *error);
 } phases[] = {
-    {"core frequency", 1, measure_frequency},    {"latency against size", 34, measure_curves},
-    {"latency of levels", 7, first_visit},       {"bandwidth", 26, measure_bandwidth},
-    {"latency of levels", 7, visit_levels},      {"latency on 4K pages", 4, visit_levels_on_small_pages},
-    {"outstanding misses", 6, measure_parallel}, {"latency under load", 6, measure_loaded},
-    {"core to core", 2, measure_transfers},      {"NUMA nodes", 2, measure_numa},
+    {"core frequency", 1, measure_frequency},
+    {"latency against size", 34, measure_curves},
+    {"latency of levels", 7, first_visit},
+    {"bandwidth", 26, measure_bandwidth},
+    {"string stores", 7, measure_string_stores},
+    {"latency of levels", 7, visit_levels},
+    {"latency on 4K pages", 4, visit_levels_on_small_pages},
+    {"outstanding misses", 6, measure_parallel},
+    {"latency under load", 6, measure_loaded},
+    {"core to core", 2, measure_transfers},
+    {"NUMA nodes", 2, measure_numa},
     {"latency of levels", 7, visit_levels},
 };
 enum { PHASES = sizeof(phases) / sizeof(phases[0]) };
@@ -453,9 +514,7 @@ int fm_machine_characterise(const struct fm_characterise_options *options, struc
 	struct fm_session session = {
 	    .effort = options->effort,
 	    .cpus = options->cpus,
-	    .interrupted = options->interrupted,
-	    .progress = options->progress,
-	    .progress_context = options->progress_context,
+	    .watcher = options->watcher,
 	};
 	double weight_left = 0, weight_all = 0, budget;
 	struct fm_error why_no_huge_pages;

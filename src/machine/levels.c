@@ -1,6 +1,7 @@
 #include "machine/levels.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { POINTS_MAX = 256 };
@@ -15,6 +16,19 @@ static const double flat_factor = 1.2;
 
 /* Neighbouring levels closer than this cannot be told from a drifting clock. */
 static const double least_ratio = 1.25;
+
+/* A cache is flat over this share of the sizes between its neighbours at least. A gentle climb over many octaves has
+   flat-looking stretches everywhere, but none of them is most of it. */
+static const double flat_share = 0.25;
+static const double level_rise = 1.15; /* what "flat" may rise by there, from its first size to its last */
+
+/* A cache that gives way to the next level needs up to an octave for it, whether or not there is something between. */
+static const double climb_octaves = 1;
+
+/* Where on a climb its latency is read: shares of its octaves. Few of the accesses have left the cache above where it
+   begins, and most go to the level below well before it ends. In a model of caches that evict at random (the test of
+   this file has it) the cache's own latency is that of a third of the way. */
+static const double climb_typical = 1.0 / 3, climb_low = 0.05, climb_high = 0.9;
 
 /* Latency does not fall when the data set grows; where it seems to, average (pool adjacent violators). */
 static void make_monotone(double *values, unsigned count)
@@ -205,6 +219,246 @@ unsigned fm_levels_find(const struct fm_curve_point *points, unsigned count, uns
 	for (unsigned part = 0; part + 1 < parts; part++)
 		find_capacity(points, values, count, &ret_plateaus[part], &ret_plateaus[part + 1]);
 	return parts;
+}
+
+/* A curve made to rise. */
+struct rising {
+	const struct fm_curve_point *points;
+	double values[POINTS_MAX]; /* log2 of ns */
+	unsigned count;
+};
+
+static void make_rising(const struct fm_curve_point *points, unsigned count, struct rising *ret_curve)
+{
+	ret_curve->points = points;
+	ret_curve->count = count > POINTS_MAX ? POINTS_MAX : count;
+	for (unsigned i = 0; i < ret_curve->count; i++)
+		ret_curve->values[i] = log2(points[i].ns);
+	make_monotone(ret_curve->values, ret_curve->count);
+}
+
+/* log2 of the first size whose latency (log2) is `value`; the last size when none is. */
+static double size_reaching(const struct rising *curve, double value)
+{
+	for (unsigned i = 0; i < curve->count; i++) {
+		double here = log2(curve->points[i].bytes), before;
+
+		if (curve->values[i] < value)
+			continue;
+		if (!i)
+			return here;
+		before = log2(curve->points[i - 1].bytes);
+		return before +
+		       (here - before) * (value - curve->values[i - 1]) / (curve->values[i] - curve->values[i - 1]);
+	}
+	return log2(curve->points[curve->count - 1].bytes);
+}
+
+/* log2 of the latency at a size (log2). */
+static double value_at(const struct rising *curve, double size)
+{
+	for (unsigned i = 0; i < curve->count; i++) {
+		double here = log2(curve->points[i].bytes), before;
+
+		if (here < size)
+			continue;
+		if (!i)
+			break;
+		before = log2(curve->points[i - 1].bytes);
+		return curve->values[i - 1] +
+		       (curve->values[i] - curve->values[i - 1]) * (size - before) / (here - before);
+	}
+	return curve->values[size <= log2(curve->points[0].bytes) ? 0 : curve->count - 1];
+}
+
+double fm_levels_ns_at(const struct fm_curve_point *points, unsigned count, double bytes)
+{
+	struct rising curve;
+
+	if (!count)
+		return NAN;
+	make_rising(points, count, &curve);
+	return exp2(value_at(&curve, log2(bytes)));
+}
+
+double fm_levels_bytes_at(const struct fm_curve_point *points, unsigned count, double ns)
+{
+	struct rising curve;
+
+	if (!count)
+		return NAN;
+	make_rising(points, count, &curve);
+	return exp2(size_reaching(&curve, log2(ns)));
+}
+
+/* The longest stretch between two sizes (log2), in octaves, that rises by no more than level_rise. */
+static double longest_flat(const struct rising *curve, double begin, double end)
+{
+	double longest = 0;
+
+	for (unsigned i = 0; i < curve->count; i++) {
+		double here = log2(curve->points[i].bytes);
+
+		if (here < begin || here > end)
+			continue;
+		longest =
+		    fmax(longest, fmin(end, size_reaching(curve, curve->values[i] + log2(level_rise) + 1e-9)) - here);
+	}
+	return longest;
+}
+
+/* Which cache a plateau is. With fewer plateaus than caches the first is the first cache, and the others are the caches
+   whose advertised size is nearest, in order. The end of the flat part is compared: the half-way point to the next
+   plateau lies far beyond it when a climb begins there. */
+static void match_caches(const struct rising *curve, const struct fm_plateau *plateaus, unsigned count, unsigned caches,
+                         const double *advertised, int *ret_plateau_of_cache)
+{
+	unsigned next = 0;
+
+	for (unsigned i = 0; i < caches; i++)
+		ret_plateau_of_cache[i] = -1;
+	for (unsigned i = 0; i + 1 < count; i++) {
+		unsigned best = next, spare = caches - next - (count - 1 - i);
+		double end = size_reaching(curve, log2(least_ratio * plateaus[i].ns));
+
+		for (unsigned j = next; i && j <= next + spare && j < caches; j++)
+			if (fabs(end - log2(advertised[j])) < fabs(end - log2(advertised[best])))
+				best = j;
+		ret_plateau_of_cache[best] = (int)i;
+		next = best + 1;
+	}
+}
+
+static void set_climb(const struct rising *curve, double begin, double end, struct fm_found_level *level)
+{
+	double octaves = end - begin;
+
+	level->shape = FM_SHAPE_CLIMB;
+	level->plateau = (struct fm_plateau){.ns = exp2(value_at(curve, begin + climb_typical * octaves)),
+	                                     .first_bytes = exp2(begin),
+	                                     .last_bytes = exp2(end)};
+	level->ns_low = exp2(value_at(curve, begin + climb_low * octaves));
+	level->ns_high = exp2(value_at(curve, begin + climb_high * octaves));
+}
+
+static void hide(const struct rising *curve, double begin, double end, struct fm_found_level *level)
+{
+	end = fmax(begin, end);
+	level->shape = FM_SHAPE_HIDDEN;
+	snprintf(level->why, sizeof(level->why),
+	         "the latency goes from %.3g to %.3g ns within %.2g octaves of size: no room for this level",
+	         exp2(value_at(curve, begin)), exp2(value_at(curve, end)), end - begin);
+}
+
+/* Caches first … last have no plateau of their own. The sizes between the plateaus above and below are theirs; where
+   one of them ends and the next begins, only the advertised sizes can tell. */
+static void share_climb(const struct rising *curve, const struct fm_found_level *above, double below_ns, unsigned first,
+                        unsigned last, const double *advertised, struct fm_found_level *levels)
+{
+	double begin = size_reaching(curve, log2(least_ratio * above->plateau.ns));
+	double end = size_reaching(curve, log2(below_ns / least_ratio));
+
+	for (unsigned i = first; i <= last; i++) {
+		double until = i == last ? end : fmin(end, log2(advertised[i]));
+
+		if (until - begin >= climb_octaves) {
+			set_climb(curve, begin, until, &levels[i]);
+			begin = until;
+			continue;
+		}
+		hide(curve, begin, until, &levels[i]);
+	}
+}
+
+/* The nearest level above levels[index] that can be seen, or NULL. */
+static struct fm_found_level *level_above(struct fm_found_level *levels, unsigned index)
+{
+	while (index--)
+		if (levels[index].shape != FM_SHAPE_HIDDEN)
+			return &levels[index];
+	return NULL;
+}
+
+/* Does a plateau that was found between two others deserve the name? */
+static void judge_plateau(const struct rising *curve, const struct fm_found_level *above, double below_ns,
+                          struct fm_found_level *level)
+{
+	double begin = size_reaching(curve, log2(least_ratio * above->plateau.ns));
+	double end = size_reaching(curve, log2(below_ns / least_ratio));
+	double flat = longest_flat(curve, begin, end);
+
+	if (end - begin < climb_octaves && flat < flat_octaves)
+		hide(curve, begin, end, level); /* one point that happened to lie on the way up */
+	else if (flat < flat_octaves || (end - begin >= climb_octaves && flat < flat_share * (end - begin)))
+		set_climb(curve, begin, end, level);
+}
+
+/* What follows each level is known only when all have been found. A climb holds more than the cache above it, and no
+   more than where it ends. */
+static void set_capacities(const struct rising *curve, unsigned caches, struct fm_found_level *levels)
+{
+	for (unsigned i = 1; i <= caches; i++) {
+		struct fm_found_level *above = level_above(levels, i);
+
+		if (levels[i].shape != FM_SHAPE_HIDDEN && above)
+			find_capacity(curve->points, curve->values, curve->count, &above->plateau, &levels[i].plateau);
+	}
+	for (unsigned i = 1; i < caches; i++) {
+		struct fm_plateau *plateau = &levels[i].plateau;
+
+		if (levels[i].shape != FM_SHAPE_CLIMB)
+			continue;
+		plateau->capacity_low =
+		    fmin(fmax(plateau->first_bytes, level_above(levels, i)->plateau.capacity), plateau->last_bytes);
+		plateau->capacity_high = plateau->last_bytes;
+		plateau->capacity =
+		    fmin(fmax(plateau->capacity, plateau->capacity_low * exp2(0.1)), plateau->capacity_high);
+	}
+}
+
+unsigned fm_levels_assign(const struct fm_curve_point *points, unsigned count, unsigned caches,
+                          const double *advertised, struct fm_found_level *ret_levels)
+{
+	struct fm_plateau plateaus[FM_LEVELS_MAX];
+	int own[FM_LEVELS_MAX] = {0};
+	unsigned found, visible = 1, last;
+	struct rising curve;
+
+	if (caches + 1 > FM_LEVELS_MAX)
+		caches = FM_LEVELS_MAX - 1;
+	found = fm_levels_find(points, count, caches + 1, advertised, plateaus);
+	if (!found)
+		return 0;
+	make_rising(points, count, &curve);
+	match_caches(&curve, plateaus, found, caches, advertised, own);
+	memset(ret_levels, 0, (caches + 1) * sizeof(*ret_levels));
+	ret_levels[caches].plateau = plateaus[found - 1];
+	for (unsigned i = 0; i < caches; i = last + 1) {
+		const struct fm_found_level *above = level_above(ret_levels, i);
+
+		last = i;
+		if (own[i] >= 0) {
+			ret_levels[i].plateau = plateaus[own[i]];
+			if (above)
+				judge_plateau(&curve, above, plateaus[own[i] + 1].ns, &ret_levels[i]);
+			continue;
+		}
+		while (last + 1 < caches && own[last + 1] < 0)
+			last++;
+		if (above) {
+			share_climb(&curve, above, plateaus[last + 1 < caches ? own[last + 1] : (int)found - 1].ns, i,
+			            last, advertised, ret_levels);
+			continue;
+		}
+		for (unsigned j = i; j <= last; j++) { /* the first cache always has a plateau if there are two */
+			ret_levels[j].shape = FM_SHAPE_HIDDEN;
+			snprintf(ret_levels[j].why, sizeof(ret_levels[j].why), "the latency is the same at all sizes");
+		}
+	}
+	set_capacities(&curve, caches, ret_levels);
+	for (unsigned i = 0; i < caches; i++)
+		visible += ret_levels[i].shape != FM_SHAPE_HIDDEN;
+	return visible;
 }
 
 unsigned fm_levels_refine(const struct fm_curve_point *points, unsigned count, double finest, double *ret_bytes,

@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "base/watcher.h"
 #include "base/disturbance.h"
 #include "base/error.h"
 #include "base/figure.h"
@@ -12,6 +13,7 @@
 #include "machine/concurrency.h"
 #include "machine/latency.h"
 #include "machine/session.h"
+#include "machine/string_stores.h"
 #include "machine/topology.h"
 
 struct fm_level {
@@ -23,6 +25,9 @@ struct fm_level {
 	struct fm_figure latency_cycles;
 	struct fm_figure latency_small_pages_ns;
 	uint64_t measured_bytes; /* the data-set size the latencies were measured at */
+	/* No data-set size shows this cache alone: the latency climbs from the level above to the one below. Latency
+	   and capacity are then intervals as wide as the climb, and bandwidth is measured in its middle. */
+	bool no_plateau;
 };
 
 /* How far off simulated counts and the times predicted from them are, by kernels that ran on this machine. Relative
@@ -58,6 +63,7 @@ struct fm_machine {
 	struct fm_numa_pair *numa;
 	unsigned numa_count;
 	struct fm_combination combination;
+	struct fm_string_stores string_stores;
 };
 
 struct fm_characterise_options {
@@ -66,9 +72,7 @@ struct fm_characterise_options {
 	struct fm_cpu_list cpus;
 	uint64_t seed;
 	double tolerate; /* largest share of disturbed trials that still makes a profile */
-	const volatile bool *interrupted;
-	void (*progress)(void *context, const char *what, double share, double seconds_left);
-	void *progress_context;
+	struct fm_watcher watcher;
 };
 
 /* -EINTR when interrupted, -EBUSY when the machine was disturbed beyond use. */

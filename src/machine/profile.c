@@ -1,10 +1,12 @@
 /* The machine profile as JSON, and where it is kept. */
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "json/figure.h"
 #include "machine/machine.h"
 
@@ -51,6 +53,8 @@ static json_t *level_to_json(const struct fm_machine *machine, unsigned index)
 		json_object_set_new(object, "advertised_bytes", json_null());
 		json_object_set_new(object, "advertised_bytes_why", json_string("not a cache"));
 	}
+	if (level->no_plateau)
+		json_object_set_new(object, "plateau", json_false());
 	fm_json_set_figure(object, "effective_bytes", &level->effective_bytes);
 	fm_json_set_figure(object, "latency_ns", &level->latency_ns);
 	fm_json_set_figure(object, "latency_cycles", &level->latency_cycles);
@@ -92,6 +96,45 @@ static json_t *curve_to_json(const struct fm_latency_curve *curve, enum fm_pages
 	return object;
 }
 
+/* Shares of lines read first, by member of struct fm_string_stores. */
+static const struct {
+	const char *name;
+	size_t offset;
+} string_shares[] = {
+    {"clear_allocates", offsetof(struct fm_string_stores, clear_allocates)},
+    {"copy_allocates", offsetof(struct fm_string_stores, copy_allocates)},
+    {"clear_long_allocates", offsetof(struct fm_string_stores, clear_long_allocates)},
+    {"copy_long_allocates", offsetof(struct fm_string_stores, copy_long_allocates)},
+};
+enum { STRING_SHARES = sizeof(string_shares) / sizeof(string_shares[0]) };
+
+static json_t *string_stores_to_json(const struct fm_machine *machine)
+{
+	const struct fm_string_stores *stores = &machine->string_stores;
+	json_t *object = json_pack("{s:I, s:I}", "short_bytes", (json_int_t)stores->short_bytes, "long_bytes",
+	                           (json_int_t)stores->long_bytes);
+	json_t *array = json_array();
+
+	for (unsigned i = 0; i < STRING_SHARES; i++)
+		fm_json_set_figure(object, string_shares[i].name,
+		                   (const struct fm_figure *)((const char *)stores + string_shares[i].offset));
+	for (unsigned i = 0; i < stores->point_count; i++) {
+		const struct fm_bandwidth *point = &stores->points[i];
+		json_t *entry = json_pack("{s:s, s:s, s:i, s:I}", "level", machine->levels[point->level].name, "kernel",
+		                          point->string ? point->string->name : fm_stream_kernels[point->kernel].name,
+		                          "threads", (int)point->threads, "bytes_per_thread", (json_int_t)point->bytes);
+
+		if (!point->string)
+			json_object_set_new(entry, "isa", json_string(fm_isa_name(point->isa)));
+		else if (point->piece)
+			json_object_set_new(entry, "bytes_per_instruction", json_integer((json_int_t)point->piece));
+		fm_json_set_figure(entry, "gbs", &point->gbs);
+		json_array_append_new(array, entry);
+	}
+	json_object_set_new(object, "bandwidth", array);
+	return object;
+}
+
 /* An array, or null with the reason when it is empty. */
 static void set_list(json_t *root, const char *name, json_t *array, const char *why)
 {
@@ -123,6 +166,8 @@ json_t *fm_machine_to_json(const struct fm_machine *machine)
 		json_array_append_new(array, curve_to_json(&machine->curves[pages], (enum fm_pages)pages));
 	json_object_set_new(root, "latency_curves", array);
 	fm_json_set_figure(root, "outstanding_misses", &machine->outstanding_misses);
+	if (machine->string_stores.point_count)
+		json_object_set_new(root, "string_stores", string_stores_to_json(machine));
 	array = json_array();
 	for (unsigned i = 0; i < machine->parallel_count; i++) {
 		json_t *point = json_pack("{s:i}", "chains", (int)machine->parallel[i].chains);
@@ -184,6 +229,7 @@ static void text(const json_t *object, const char *name, char *buffer, size_t si
 	const char *value = json_string_value(json_object_get(object, name));
 
 	snprintf(buffer, size, "%s", value ? value : "");
+	fm_text_complete(buffer);
 }
 
 /* A CPU list of some machine, perhaps not of this one: numbers and ranges only. */
@@ -261,6 +307,46 @@ static int bandwidth_from_json(const json_t *entry, unsigned level, struct fm_ba
 	return 0;
 }
 
+/* Absent in profiles of earlier versions: then there are no points, and the shares say why. */
+static void string_stores_from_json(const json_t *object, struct fm_machine *machine)
+{
+	struct fm_string_stores *stores = &machine->string_stores;
+	const json_t *array = json_object_get(object, "bandwidth");
+
+	for (unsigned i = 0; i < STRING_SHARES; i++) {
+		struct fm_figure *share = (struct fm_figure *)((char *)stores + string_shares[i].offset);
+
+		*share = fm_figure_unavailable("the profile does not say: run 'fathom machine' again");
+		if (object)
+			*share = fm_json_get_figure(object, string_shares[i].name);
+		if (share->available &&
+		    !(share->low >= 0 && share->low <= share->value && share->value <= share->high && share->high <= 1))
+			*share = fm_figure_unavailable("not a share");
+	}
+	stores->short_bytes = whole(object, "short_bytes", UINT64_MAX / 2);
+	stores->long_bytes = whole(object, "long_bytes", UINT64_MAX / 2);
+	for (size_t i = 0; i < json_array_size(array) && stores->point_count < FM_STRING_POINTS_MAX; i++) {
+		const json_t *entry = json_array_get(array, i);
+		const char *name = json_string_value(json_object_get(entry, "level"));
+		const char *kernel = json_string_value(json_object_get(entry, "kernel"));
+		const struct fm_level *level = name ? fm_machine_level(machine, name) : NULL;
+		const struct fm_string_kernel *string = kernel ? fm_string_kernel_find(kernel) : NULL;
+		struct fm_bandwidth *point = &stores->points[stores->point_count];
+		unsigned index = level ? (unsigned)(level - machine->levels) : 0;
+
+		if (!level || (!string && bandwidth_from_json(entry, index, point)))
+			continue;
+		if (string)
+			*point = (struct fm_bandwidth){.level = index,
+			                               .string = string,
+			                               .piece = whole(entry, "bytes_per_instruction", UINT64_MAX / 2),
+			                               .threads = (unsigned)whole(entry, "threads", FM_CPUS_MAX),
+			                               .bytes = whole(entry, "bytes_per_thread", UINT64_MAX / 2),
+			                               .gbs = fm_json_get_figure(entry, "gbs")};
+		stores->point_count++;
+	}
+}
+
 static int levels_from_json(const json_t *array, struct fm_machine *machine)
 {
 	size_t total = 0;
@@ -283,6 +369,7 @@ static int levels_from_json(const json_t *array, struct fm_machine *machine)
 		level->advertised_bytes = whole(entry, "advertised_bytes", UINT64_MAX / 2);
 		level->shared_by = (unsigned)whole(entry, "shared_by", 1u << 20);
 		level->measured_bytes = whole(entry, "measured_bytes", UINT64_MAX / 2);
+		level->no_plateau = json_is_false(json_object_get(entry, "plateau"));
 		level->effective_bytes = fm_json_get_figure(entry, "effective_bytes");
 		level->latency_ns = fm_json_get_figure(entry, "latency_ns");
 		level->latency_cycles = fm_json_get_figure(entry, "latency_cycles");
@@ -396,6 +483,7 @@ int fm_machine_from_json(const json_t *root, struct fm_machine **ret_machine, st
 		return fm_error_set(error, -status, "%s",
 		                    status == -ENOMEM ? "out of memory" : "the levels are missing or damaged");
 	}
+	string_stores_from_json(json_object_get(root, "string_stores"), machine);
 	array = json_object_get(root, "parallel_chases");
 	for (size_t i = 0; i < json_array_size(array) && i < FM_PARALLEL_POINTS_MAX; i++)
 		machine->parallel[machine->parallel_count++] = (struct fm_parallel_point){
@@ -431,8 +519,9 @@ int fm_profile_default_path(char **ret_path, struct fm_error *error)
 	else if (home && *home)
 		length = asprintf(ret_path, "%s/.local/share/fathom/machines/%s.json", home, host);
 	else
-		return fm_error_set(error, ENOENT,
-		                    "neither XDG_DATA_HOME nor HOME is set: name the profile with --profile FILE");
+		return fm_error_set(
+		    error, ENOENT,
+		    "neither XDG_DATA_HOME nor HOME is set, so there is no place for a profile: set one of them");
 	return length < 0 ? fm_error_set(error, ENOMEM, "out of memory") : 0;
 }
 

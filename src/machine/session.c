@@ -11,15 +11,14 @@ double fm_session_time_left(const struct fm_session *session)
 	return now < session->deadline_ns ? (double)(session->deadline_ns - now) / 1e9 : 0;
 }
 
-static void forward_progress(void *context, double share)
+static void forward_progress(void *context, const char *what, double share, double seconds_left)
 {
-	struct fm_session *session = context;
+	const struct fm_session *session = context;
 
-	if (session->progress)
-		session->progress(session->progress_context, session->phase,
-		                  session->phase_begin +
-		                      (session->phase_end - session->phase_begin) * (share > 1 ? 1 : share),
-		                  fm_session_time_left(session));
+	(void)what, (void)seconds_left;
+	fm_watcher_tell(&session->watcher, session->phase,
+	                session->phase_begin + (session->phase_end - session->phase_begin) * (share > 1 ? 1 : share),
+	                fm_session_time_left(session));
 }
 
 int fm_session_measure(struct fm_session *session, struct fm_measurement *measurements, unsigned count,
@@ -31,9 +30,7 @@ int fm_session_measure(struct fm_session *session, struct fm_measurement *measur
 	    .budget_seconds = seconds,
 	    .random = &session->random,
 	    .watch = &session->watch,
-	    .interrupted = session->interrupted,
-	    .progress = forward_progress,
-	    .progress_context = session,
+	    .watcher = {session->watcher.interrupted, forward_progress, session},
 	};
 
 	return fm_measure(measurements, count, &plan, error);
@@ -41,7 +38,7 @@ int fm_session_measure(struct fm_session *session, struct fm_measurement *measur
 
 int fm_session_check(const struct fm_session *session, struct fm_error *error)
 {
-	if (session->interrupted && *session->interrupted)
+	if (fm_watcher_stops(&session->watcher))
 		return fm_error_set(error, EINTR, "interrupted");
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/watcher.h"
 #include "base/disturbance.h"
 #include "base/measure.h"
 #include "base/random.h"
@@ -32,14 +33,12 @@ struct fm_session {
 	bool huge_pages;
 	struct fm_random random;
 	struct fm_disturbance_watch watch;
-	const volatile bool *interrupted;
 	uint64_t deadline_ns;
 	uint64_t memory_limit; /* how much we may allocate at one time */
 	struct fm_latency_visits level_visits;
 
 	/* where the work stands, for the progress line */
-	void (*progress)(void *context, const char *what, double share, double seconds_left);
-	void *progress_context;
+	struct fm_watcher watcher;
 	const char *phase;
 	double phase_begin, phase_end; /* shares of the whole */
 };

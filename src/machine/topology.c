@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <hwloc.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include <cpuid.h>
 #endif
 
+#include "base/sysfs.h"
 #include "base/text.h"
 
 static void read_processor(struct fm_topology *topology, hwloc_topology_t hwloc)
@@ -74,7 +76,7 @@ static void read_hypervisor(struct fm_topology *topology)
 		if (!strcmp(signature, known[i].signature))
 			snprintf(topology->hypervisor, sizeof(topology->hypervisor), "%s", known[i].name);
 #else
-	fm_text_read_line("/sys/hypervisor/type", topology->hypervisor, sizeof(topology->hypervisor));
+	fm_sysfs_read_line(topology->hypervisor, sizeof(topology->hypervisor), "hypervisor/type");
 #endif
 }
 
@@ -166,16 +168,16 @@ static bool contains(const struct fm_cpu_list *list, unsigned cpu)
 
 static int check_cpu(unsigned long cpu, const struct fm_cpu_list *allowed, struct fm_error *error)
 {
-	char path[96], have[128];
+	char path[PATH_MAX], have[128];
 	long long online = 1;
 
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%lu", cpu);
-	if (access(path, F_OK)) {
-		if (fm_text_read_line("/sys/devices/system/cpu/present", have, sizeof(have)))
+	/* a captured tree may have none of them */
+	if (fm_sysfs_exists("devices/system/cpu") && !fm_sysfs_exists("devices/system/cpu/cpu%lu", cpu)) {
+		if (fm_sysfs_read_line(have, sizeof(have), "devices/system/cpu/present"))
 			snprintf(have, sizeof(have), "unknown");
 		return fm_error_set(error, EINVAL, "CPU %lu does not exist: this machine has CPUs %s", cpu, have);
 	}
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%lu/online", cpu);
+	fm_sysfs_path(path, sizeof(path), "devices/system/cpu/cpu%lu/online", cpu);
 	if (!fm_text_read_number(path, &online) && !online)
 		return fm_error_set(error, EINVAL,
 		                    "CPU %lu is offline: bring it up with 'echo 1 > %s' as root, or leave it out", cpu,
@@ -247,13 +249,9 @@ const char *fm_cpu_list_text(char *buffer, size_t size, const struct fm_cpu_list
 
 unsigned fm_topology_node_of(unsigned cpu)
 {
-	for (unsigned node = 0; node < FM_NODES_MAX; node++) {
-		char path[96];
-
-		snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%u/node%u", cpu, node);
-		if (!access(path, F_OK))
+	for (unsigned node = 0; node < FM_NODES_MAX; node++)
+		if (fm_sysfs_exists("devices/system/cpu/cpu%u/node%u", cpu, node))
 			return node;
-	}
 	return 0;
 }
 
@@ -261,7 +259,7 @@ unsigned fm_topology_node_of(unsigned cpu)
    MemAvailable of their containers' lxcfs or not at all. */
 static uint64_t control_group_available(void)
 {
-	char line[512], path[640];
+	char line[512];
 	FILE *file = fopen("/proc/self/cgroup", "re");
 	uint64_t least = UINT64_MAX;
 
@@ -275,13 +273,10 @@ static uint64_t control_group_available(void)
 			long long limit, current;
 			char *slash = strrchr(group, '/');
 
-			snprintf(path, sizeof(path), "/sys/fs/cgroup%s/memory.max", group);
-			if (!fm_text_read_number(path, &limit)) {
-				snprintf(path, sizeof(path), "/sys/fs/cgroup%s/memory.current", group);
-				if (!fm_text_read_number(path, &current) && limit > current &&
-				    (uint64_t)(limit - current) < least)
-					least = (uint64_t)(limit - current);
-			}
+			if (!fm_sysfs_read_number(&limit, "fs/cgroup%s/memory.max", group) &&
+			    !fm_sysfs_read_number(&current, "fs/cgroup%s/memory.current", group) && limit > current &&
+			    (uint64_t)(limit - current) < least)
+				least = (uint64_t)(limit - current);
 			if (!slash)
 				break;
 			*slash = 0;

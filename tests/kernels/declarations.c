@@ -152,6 +152,63 @@ static void streams_do_what_they_declare(void **state)
 	assert_int_equal(checked, FM_STREAM_COUNT * FM_ISA_COUNT);
 }
 
+/* Strings */
+
+struct bytes_touched {
+	unsigned char loads[4][STREAM_BYTES];
+	unsigned char stores[4][STREAM_BYTES];
+	bool outside;
+};
+
+static void touch_byte(void *context, const struct walk_access *access)
+{
+	struct bytes_touched *touched = context;
+	uintptr_t offset = access->address - (uintptr_t)memory;
+
+	if (offset >= sizeof(memory) || access->bytes != 1)
+		touched->outside = true;
+	else
+		++(access->store ? touched->stores : touched->loads)[offset / STREAM_BYTES][offset % STREAM_BYTES];
+}
+
+static void strings_do_what_they_declare(void **state)
+{
+	static struct bytes_touched touched;
+
+	(void)state;
+	for (unsigned i = 0; i < FM_STRING_COUNT; i++) {
+		const struct fm_string_kernel *kernel = &fm_string_kernels[i];
+		struct fm_kernel_arguments arguments = {
+		    .stream = {memory[0], memory[1], memory[2], memory[3]}, .count = BLOCKS, .passes = PASSES};
+		struct walk walk = {.on_access = touch_byte, .context = &touched};
+		uint64_t elements = (uint64_t)SLOTS * PASSES;
+		unsigned streams = 0;
+
+		memset(&touched, 0, sizeof(touched));
+		if (!walk_kernel(kernel->function, &arguments, &walk))
+			fail_msg("%s: %s", kernel->name, walk.problem);
+		assert_false(touched.outside);
+		assert_int_equal(walk.loads, elements * kernel->loads);
+		assert_int_equal(walk.stores, elements * kernel->stores);
+		assert_int_equal(walk.loaded_bytes, elements * kernel->loaded_bytes);
+		assert_int_equal(walk.stored_bytes, elements * kernel->stored_bytes);
+		assert_int_equal(walk.flops, 0);
+		for (unsigned stream = 0; stream < 4; stream++) {
+			unsigned loads = touched.loads[stream][0], stores = touched.stores[stream][0];
+
+			for (unsigned byte = 0; byte < STREAM_BYTES; byte++) {
+				assert_int_equal(touched.loads[stream][byte], loads);
+				assert_int_equal(touched.stores[stream][byte], stores);
+			}
+			assert_true((loads == 0 || loads == PASSES) && (stores == 0 || stores == PASSES));
+			streams += loads || stores;
+		}
+		assert_int_equal(streams, kernel->streams);
+		compare_with_reality(kernel->name, kernel->function, &arguments, &walk);
+		checked++;
+	}
+}
+
 /* Steps */
 
 /* A cycle through the lines in a fixed order; 37 and 256 have no common divisor. */
@@ -269,7 +326,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(streams_do_what_they_declare),  cmocka_unit_test(steps_do_what_they_declare),
 	    cmocka_unit_test(families_do_what_they_declare), cmocka_unit_test(handovers_do_what_they_declare),
-	    cmocka_unit_test(something_was_checked),
+	    cmocka_unit_test(strings_do_what_they_declare),  cmocka_unit_test(something_was_checked),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

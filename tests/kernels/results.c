@@ -70,6 +70,22 @@ static void streams_compute(void **state)
 	assert_true(variants >= 2 * FM_STREAM_COUNT);
 }
 
+static void strings_compute(void **state)
+{
+	struct fm_kernel_arguments arguments = {.stream = {a, b}, .count = BLOCKS, .passes = 2};
+
+	(void)state;
+	fill();
+	fm_kernel_rep_movs(&arguments);
+	for (unsigned i = 0; i < ELEMENTS; i++)
+		assert_true(a[i] == b[i] && b[i] == 2 * i + 1);
+	fm_kernel_rep_stos(&arguments);
+	for (unsigned i = 0; i < ELEMENTS; i++)
+		assert_true(a[i] == 0 && b[i] == 2 * i + 1);
+	assert_ptr_equal(fm_string_kernel_find("rep_stos"), &fm_string_kernels[FM_STRING_rep_stos]);
+	assert_null(fm_string_kernel_find("store"));
+}
+
 static void chains_visit_every_line(void **state)
 {
 	struct fm_buffer buffer;
@@ -214,7 +230,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(streams_compute),         cmocka_unit_test(chains_visit_every_line),
 	    cmocka_unit_test(handovers_arrive),        cmocka_unit_test(random_update_counts),
-	    cmocka_unit_test(mask_narrows_the_choice),
+	    cmocka_unit_test(mask_narrows_the_choice), cmocka_unit_test(strings_compute),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

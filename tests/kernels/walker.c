@@ -183,6 +183,28 @@ static void note_access(struct walk *walk, uintptr_t address, unsigned bytes, bo
 		                    .address = address, .bytes = bytes, .store = store, .nontemporal = nontemporal});
 }
 
+/* One round of a repeated string instruction, which is also what the trap flag stops after. False when it is none. */
+static bool string_round(struct core *core, const ZydisDecodedInstruction *instruction, uintptr_t at, struct walk *walk)
+{
+	uint64_t *count = &core->general[1], *from = &core->general[6], *to = &core->general[7]; /* rcx, rsi, rdi */
+	bool moves = instruction->mnemonic == ZYDIS_MNEMONIC_MOVSB;
+
+	if ((!moves && instruction->mnemonic != ZYDIS_MNEMONIC_STOSB) ||
+	    !(instruction->attributes & ZYDIS_ATTRIB_HAS_REP))
+		return false;
+	if (!*count)
+		return true;
+	if (moves)
+		note_access(walk, *from, 1, false, false);
+	note_access(walk, *to, 1, true, false);
+	*(unsigned char *)*to = moves ? *(unsigned char *)*from : (unsigned char)core->general[0];
+	*from += moves;
+	++*to;
+	if (--*count)
+		core->next = at;
+	return true;
+}
+
 bool walk_kernel(fm_kernel_function function, struct fm_kernel_arguments *arguments, struct walk *walk)
 {
 	struct core core = {.next = (uintptr_t)function};
@@ -211,6 +233,8 @@ bool walk_kernel(fm_kernel_function function, struct fm_kernel_arguments *argume
 		}
 		walk->path = walk_hash(walk->path, at);
 		core.next = at + instruction.length;
+		if (string_round(&core, &instruction, at, walk))
+			continue;
 		/* nops name memory without touching it */
 		for (unsigned i = 0;
 		     i < instruction.operand_count_visible && instruction.mnemonic != ZYDIS_MNEMONIC_NOP; i++)

@@ -15,7 +15,10 @@ holds query '.disturbance.trials > 100'
 # memory is slower than the first cache, and each interval holds its value
 holds query '.levels[0].latency_ns.value * 3 < .levels[-1].latency_ns.value'
 holds query '[.. | objects | select(has("low"))] | length > 20 and all(.low <= .value and .value <= .high)'
-holds query '[.. | objects | select(has("low"))] | all(.origin == "measured" and .backend == "kernels")'
+# everything is measured by kernels, but what string instructions read is inferred
+holds query '[del(.string_stores[]? | select(type == "object")) | .. | objects | select(has("low"))] | all(.origin == "measured" and .backend == "kernels")'
+holds query '.string_stores | (.bandwidth | length) >= 8 and ([.[] | objects | select(has("low"))] | all(.origin == "modelled" and .low >= 0 and .high <= 1))'
+holds query '.string_stores | (.clear_allocates or .clear_allocates_why) and (.copy_allocates or .copy_allocates_why)'
 holds query '.levels[0].effective_bytes.value < .latency_curves[1].points[-1].bytes'
 holds query '[.levels[] | select(.measured_bytes > 0) | .bandwidth | length > 0] | all'
 expect 0 'against data-set size' "$tool" machine --show --profile "$scratch/profile.json"

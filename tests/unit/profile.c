@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "machine/machine.h"
+#include "machine/simulated_host.h"
 #include "json/figure.h"
 #include "report/machine_text.h"
 
@@ -67,6 +68,31 @@ static struct fm_machine *invent(void)
 	machine->transfers[0] = (struct fm_transfer){0, 3, figure(40, "ns")};
 	machine->transfer_count = 1;
 	machine->loaded_why = fm_figure_unavailable("one CPU");
+	machine->string_stores = (struct fm_string_stores){
+	    .clear_allocates = fm_figure_make(0.96, 0.85, 1, "", FM_ORIGIN_modelled, "kernels", 8),
+	    .copy_allocates = fm_figure_unavailable("unsteady"),
+	    .clear_long_allocates = fm_figure_make(0, 0, 0.1, "", FM_ORIGIN_modelled, "kernels", 8),
+	    .copy_long_allocates = fm_figure_make(0.1, 0, 0.2, "", FM_ORIGIN_modelled, "kernels", 8),
+	    .short_bytes = 65536,
+	    .long_bytes = 1 << 26,
+	    .points = {{.level = 1,
+	                .kernel = FM_STREAM_store,
+	                .isa = FM_ISA_sse,
+	                .threads = 1,
+	                .bytes = 1 << 27,
+	                .gbs = figure(14, "GB/s")},
+	               {.level = 1,
+	                .string = &fm_string_kernels[FM_STRING_rep_stos],
+	                .piece = 65536,
+	                .threads = 1,
+	                .bytes = 1 << 27,
+	                .gbs = figure(15, "GB/s")},
+	               {.level = 0,
+	                .string = &fm_string_kernels[FM_STRING_rep_movs],
+	                .threads = 1,
+	                .bytes = 1 << 14,
+	                .gbs = figure(90, "GB/s")}},
+	    .point_count = 3};
 	return machine;
 }
 
@@ -106,12 +132,121 @@ static void round_trip(void **state)
 	assert_true(json_equal(first, second));
 	assert_string_equal(read->levels[0].latency_small_pages_ns.why, "not asked for");
 	assert_int_equal(read->bandwidths[1].threads, 3); /* sorted by level in the file */
+	assert_int_equal(read->string_stores.point_count, 3);
+	assert_string_equal(read->string_stores.points[1].string->name, "rep_stos");
+	assert_int_equal(read->string_stores.points[1].piece, 65536);
+	assert_true(read->string_stores.clear_allocates.available && read->string_stores.clear_allocates.value > 0.5);
+	assert_string_equal(read->string_stores.copy_allocates.why, "unsteady");
 	assert_non_null(fm_machine_level(read, "memory"));
 	assert_null(fm_machine_level(read, "L9"));
 	json_decref(first);
 	json_decref(second);
 	fm_machine_free(machine);
 	fm_machine_free(read);
+}
+
+/* L1, L2, an L3 whose latency only climbs, memory. */
+static struct fm_machine *invent_climb(void)
+{
+	struct fm_machine *machine = invent();
+	struct fm_level *memory = &machine->levels[3], *third = &machine->levels[2], *second = &machine->levels[1];
+
+	*memory = machine->levels[1];
+	*second = *third = machine->levels[0];
+	strcpy(second->name, "L2");
+	second->advertised_bytes = 524288;
+	second->effective_bytes = figure(500000, "B");
+	second->latency_ns = figure(4, "ns");
+	second->latency_cycles = figure(12, "cycles");
+	strcpy(third->name, "L3");
+	third->advertised_bytes = 32 << 20;
+	third->shared_by = 4;
+	third->no_plateau = true;
+	third->effective_bytes = fm_figure_make(8e6, 0.6e6, 30e6, "B", FM_ORIGIN_measured, "kernels", 12);
+	third->latency_ns = fm_figure_make(15, 7, 90, "ns", FM_ORIGIN_measured, "kernels", 12);
+	third->latency_cycles = fm_figure_make(45, 21, 270, "cycles", FM_ORIGIN_measured, "kernels", 12);
+	third->measured_bytes = 4 << 20;
+	machine->level_count = 4;
+	machine->bandwidths[0].level = 3;
+	machine->string_stores.point_count = 0;
+	return machine;
+}
+
+/* A cache without a plateau is kept: in the file, in the text, and in the machine that is simulated from it. */
+static void levels_without_plateau(void **state)
+{
+	struct fm_machine *machine = invent_climb(), *read = NULL;
+	struct fm_machine_description description;
+	json_t *first = fm_machine_to_json(machine), *second, *level;
+	struct fm_error error;
+	char *text = NULL;
+	size_t length;
+	FILE *output = open_memstream(&text, &length);
+
+	(void)state;
+	assert_int_equal(fm_machine_from_json(first, &read, &error), 0);
+	second = fm_machine_to_json(read);
+	assert_true(json_equal(first, second));
+	assert_true(read->levels[2].no_plateau);
+	assert_false(read->levels[1].no_plateau);
+	level = json_array_get(json_object_get(first, "levels"), 2);
+	assert_true(json_is_false(json_object_get(level, "plateau")));
+	assert_null(json_object_get(json_array_get(json_object_get(first, "levels"), 1), "plateau"));
+
+	assert_int_equal(fm_description_from_profile(read, &description, &error), 0);
+	assert_int_equal(description.cache_count, 3);
+	assert_string_equal(description.caches[2].name, "L3");
+	assert_int_equal(description.caches[2].latency, 45);
+	/* its real sets and ways, and what neighbours leave of them */
+	assert_int_equal(description.caches[2].bytes, read->levels[2].advertised_bytes);
+	assert_near((double)description.caches[2].available, 8e6, 1024);
+
+	fm_machine_print(read, output, 100, 0);
+	fclose(output);
+	assert_non_null(strstr(text, "7.00–90.0 ns"));
+	assert_non_null(strstr(text, "no plateau"));
+	assert_null(strstr(text, "inconclusive"));
+	free(text);
+	fm_machine_free(read);
+
+	/* a profile of an earlier version does not say so of any level */
+	json_object_del(level, "plateau");
+	assert_int_equal(fm_machine_from_json(first, &read, &error), 0);
+	assert_false(read->levels[2].no_plateau);
+	fm_machine_free(read);
+	fm_machine_free(machine);
+	json_decref(first);
+	json_decref(second);
+}
+
+/* Profiles made before string stores were measured load, and say that they do not know. */
+static void without_string_stores(void **state)
+{
+	struct fm_machine *machine = invent(), *read = NULL;
+	json_t *root = fm_machine_to_json(machine), *again;
+	struct fm_error error;
+
+	(void)state;
+	json_object_del(root, "string_stores");
+	assert_int_equal(fm_machine_from_json(root, &read, &error), 0);
+	assert_false(read->string_stores.clear_allocates.available);
+	assert_non_null(strstr(read->string_stores.clear_allocates.why, "fathom machine"));
+	assert_int_equal(read->string_stores.point_count, 0);
+	again = fm_machine_to_json(read);
+	assert_true(json_equal(root, again));
+	json_decref(again);
+	json_decref(root);
+	fm_machine_free(read);
+
+	/* a share is between 0 and 1 */
+	root = fm_machine_to_json(machine);
+	json_object_set_new(json_object_get(json_object_get(root, "string_stores"), "clear_allocates"), "high",
+	                    json_real(3));
+	assert_int_equal(fm_machine_from_json(root, &read, &error), 0);
+	assert_false(read->string_stores.clear_allocates.available);
+	json_decref(root);
+	fm_machine_free(read);
+	fm_machine_free(machine);
 }
 
 /* Cut the file at every length, and put a wrong byte at every place: never a crash, never half a machine. */
@@ -243,6 +378,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(round_trip),
+	    cmocka_unit_test(levels_without_plateau),
+	    cmocka_unit_test(without_string_stores),
 	    cmocka_unit_test(damaged_files),
 	    cmocka_unit_test(other_files_are_refused),
 	    cmocka_unit_test(links_are_not_followed),

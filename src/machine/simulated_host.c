@@ -1,0 +1,349 @@
+#include "machine/simulated_host.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Any will do; a fixed one makes runs repeatable. */
+enum { PHYSICAL_SEED = 1 };
+
+/* GB/s of memory when nothing at all was measured. */
+enum { DEFAULT_GBS = 10 };
+
+/* GB/s of a kernel at a level: the widest instruction set measured, on one thread or on the most. 0: not measured. */
+static double kernel_gbs(const struct fm_machine *profile, enum fm_stream_kernel_index kernel, unsigned level, bool all)
+{
+	const struct fm_bandwidth *best = NULL;
+
+	for (unsigned i = 0; i < profile->bandwidth_count; i++) {
+		const struct fm_bandwidth *point = &profile->bandwidths[i];
+
+		if (point->level != level || point->kernel != kernel || !point->gbs.available)
+			continue;
+		if (!best || point->isa > best->isa ||
+		    (all && point->isa == best->isa && point->threads > best->threads))
+			if (all || point->threads == 1)
+				best = point;
+	}
+	return best ? best->gbs.value : 0;
+}
+
+static double load_gbs(const struct fm_machine *profile, unsigned level, bool all)
+{
+	return kernel_gbs(profile, FM_STREAM_load, level, all);
+}
+
+/* Of memory. A disturbed measurement may lack it: then what other kernels reached, or what so many misses at once of
+   that latency bring (Little's law). */
+static double memory_gbs(const struct fm_machine *profile, const struct fm_level *memory, bool all)
+{
+	static const enum fm_stream_kernel_index kernels[] = {FM_STREAM_load, FM_STREAM_stream_triad, FM_STREAM_copy,
+	                                                      FM_STREAM_store};
+	unsigned level = (unsigned)(memory - profile->levels);
+
+	for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
+		const struct fm_stream_kernel *kernel = &fm_stream_kernels[kernels[i]];
+		double gbs = kernel_gbs(profile, kernels[i], level, all);
+
+		/* lines that are written are read first */
+		if (gbs > 0)
+			return gbs * (1 + (double)kernel->write_allocate_bytes /
+			                      (kernel->loaded_bytes + kernel->stored_bytes));
+	}
+	return profile->outstanding_misses.available && memory->latency_ns.available && memory->latency_ns.value > 0
+	           ? profile->outstanding_misses.value * 64 / memory->latency_ns.value
+	           : DEFAULT_GBS;
+}
+
+static unsigned hundredths_per_line(const struct fm_machine_description *description, double gbs)
+{
+	return gbs > 0 ? (unsigned)fmax(
+	                     0, fmin(100000, round(100 * description->line_bytes * description->frequency_ghz / gbs)))
+	               : 0;
+}
+
+/* A profile is a file: a number that no machine has stays too large, and is refused in the end. */
+static unsigned cycles(double value)
+{
+	return (unsigned)fmax(1, fmin(1e9, round(value)));
+}
+
+/* Words at the end of the title: what the simulated machine has that this one was not seen to have, or the reverse. */
+struct remarks {
+	char text[72];
+};
+
+static void remark(struct remarks *remarks, const char *format, const char *name)
+{
+	size_t used = strlen(remarks->text);
+
+	used += (size_t)snprintf(remarks->text + used, sizeof(remarks->text) - used, "; ");
+	if (used < sizeof(remarks->text))
+		snprintf(remarks->text + used, sizeof(remarks->text) - used, format, name);
+}
+
+/* Nodes with processors. Nodes of memory alone are nobody's own; only a measurement tells them apart. */
+static unsigned count_nodes(const struct fm_machine *profile)
+{
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < profile->numa_count; i++) {
+		bool seen = false;
+
+		for (unsigned k = 0; k < i; k++)
+			seen |= profile->numa[k].cpu_node == profile->numa[i].cpu_node;
+		count += !seen;
+	}
+	return count ? count : profile->topology.nodes;
+}
+
+static unsigned between(unsigned least, unsigned value, unsigned most)
+{
+	value = value > most ? most : value;
+	return value < least ? least : value;
+}
+
+/* Sockets, cores and hardware threads. They multiply to at least the CPUs there are, as far as there is room; where
+   they do not divide evenly, there are some more. */
+static void set_shape(const struct fm_machine *profile, struct fm_machine_description *description)
+{
+	const struct fm_topology *topology = &profile->topology;
+	unsigned cpus = between(1, topology->cpus, FM_SIMULATED_CORES_MAX), nodes = count_nodes(profile);
+	unsigned first_shared = profile->level_count ? profile->levels[0].shared_by : 1;
+	unsigned threads =
+	    topology->cores && topology->cpus % topology->cores == 0 ? topology->cpus / topology->cores : 1;
+	unsigned cores;
+
+	/* CPUs with one first cache are threads of one core, whatever else is said of them */
+	if (first_shared > threads)
+		threads = first_shared;
+	if (!threads || threads > FM_SIMULATED_THREADS_MAX || cpus % threads)
+		threads = 1;
+	cores = cpus / threads;
+	if (nodes > FM_SIMULATED_SOCKETS_MAX)
+		nodes = between(1, topology->packages, FM_SIMULATED_SOCKETS_MAX);
+	description->threads = threads;
+	description->sockets = between(1, nodes, cores);
+	description->cores = between(1, (cores + description->sockets - 1) / description->sockets,
+	                             FM_SIMULATED_CORES_MAX / (description->sockets * threads));
+}
+
+/* What the topology says of a level: the cache of that number, else one of that size. */
+static const struct fm_cache *find_cache(const struct fm_topology *topology, const struct fm_level *level)
+{
+	unsigned number;
+
+	if (sscanf(level->name, "L%u", &number) == 1)
+		for (unsigned i = 0; i < topology->cache_count; i++)
+			if (topology->caches[i].level == number && topology->caches[i].bytes == level->advertised_bytes)
+				return &topology->caches[i];
+	for (unsigned i = 0; i < topology->cache_count; i++)
+		if (topology->caches[i].bytes == level->advertised_bytes)
+			return &topology->caches[i];
+	return NULL;
+}
+
+/* Sets and ways as advertised; what neighbours take of them shows in the measured capacity. */
+static void set_geometry(const struct fm_machine *profile, unsigned line_bytes, const struct fm_level *level,
+                         struct fm_cache_description *cache)
+{
+	const struct fm_cache *advertised = find_cache(&profile->topology, level);
+	uint64_t lines = (level->advertised_bytes ? level->advertised_bytes
+	                                          : (uint64_t)fmin(1e15, fmax(0, level->effective_bytes.value))) /
+	                 line_bytes,
+	         effective = (uint64_t)(fmin(1e15, fmax(0, level->effective_bytes.value)) / line_bytes);
+
+	cache->ways = between(1, advertised && advertised->ways ? advertised->ways : 8, 64);
+	lines = lines ? lines : 1;
+	/* hypervisors make up sizes that their ways do not divide */
+	while (lines % cache->ways)
+		cache->ways--;
+	cache->bytes = lines * line_bytes;
+	if (effective && effective < lines)
+		cache->available = effective * line_bytes;
+}
+
+/* Cores that share a cache. Only the last of several caches can be shared; the first is what a core has. */
+static unsigned shared_by_cores(const struct fm_machine_description *description, const struct fm_level *level)
+{
+	return between(1, (level->shared_by + description->threads - 1) / description->threads, description->cores);
+}
+
+static void set_caches(const struct fm_machine *profile, struct fm_machine_description *description,
+                       struct remarks *remarks)
+{
+	for (unsigned i = 0; i < profile->level_count && description->cache_count < FM_SIMULATED_CACHES_MAX; i++) {
+		const struct fm_level *level = &profile->levels[i];
+		struct fm_cache_description *cache = &description->caches[description->cache_count];
+		struct fm_cache_description *above = description->cache_count ? cache - 1 : NULL;
+
+		if (!strcmp(level->name, "memory"))
+			continue;
+		if (!level->effective_bytes.available || !level->latency_cycles.available) {
+			remark(remarks, "%s not seen", level->name);
+			continue;
+		}
+		snprintf(cache->name, sizeof(cache->name), "%.11s", level->name);
+		set_geometry(profile, description->line_bytes, level, cache);
+		/* a first-level cache is what it says; the curve crosses half-way a little beyond */
+		if (!above)
+			cache->available = 0;
+		cache->latency = cycles(fmax(above ? above->latency + 1.0 : 1, level->latency_cycles.value));
+		cache->interval = hundredths_per_line(description, load_gbs(profile, i, false));
+		/* a stored line is read first; what is left of its time is for writing it back */
+		if (kernel_gbs(profile, FM_STREAM_store, i, false) > 0) {
+			unsigned stored =
+			    hundredths_per_line(description, kernel_gbs(profile, FM_STREAM_store, i, false));
+
+			cache->write_interval = stored > cache->interval ? stored - cache->interval : 0;
+		}
+		cache->distance = 32;
+		cache->shared_by = above ? shared_by_cores(description, level) : 1;
+		if (above && above->shared_by > 1) {
+			remark(remarks, "%s as if private", above->name);
+			above->shared_by = 1;
+		}
+		if (description->cache_count == 1) {
+			cache->streams = 32;
+			cache->crosses = 1;
+		}
+		description->cache_count++;
+	}
+}
+
+static int by_value(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+
+	return (a > b) - (a < b);
+}
+
+enum pair_figure { PAIR_LATENCY, PAIR_BANDWIDTH };
+
+/* The median over the pairs of nodes, of memory that is the CPUs' own or not; 0: not measured. */
+static double median_of_pairs(const struct fm_machine *profile, bool remote, enum pair_figure which)
+{
+	double values[FM_NODES_MAX * FM_NODES_MAX];
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < profile->numa_count && count < FM_NODES_MAX * FM_NODES_MAX; i++) {
+		const struct fm_numa_pair *pair = &profile->numa[i];
+		const struct fm_figure *figure = which == PAIR_LATENCY ? &pair->latency_ns : &pair->gbs;
+
+		if ((pair->cpu_node != pair->memory_node) == remote && figure->available && figure->value > 0)
+			values[count++] = figure->value;
+	}
+	if (!count)
+		return 0;
+	qsort(values, count, sizeof(*values), by_value);
+	return (values[(count - 1) / 2] + values[count / 2]) / 2;
+}
+
+/* Where nobody has measured what lies between the sockets: usual ratios of two-socket servers. */
+#define ASSUMED_REMOTE_LATENCY 1.7
+#define ASSUMED_REMOTE_BANDWIDTH 0.5
+
+static void set_memory(const struct fm_machine *profile, const struct fm_level *memory,
+                       struct fm_machine_description *description, struct remarks *remarks)
+{
+	unsigned level = (unsigned)(memory - profile->levels), sockets = description->sockets;
+	double own_latency = median_of_pairs(profile, false, PAIR_LATENCY),
+	       remote_latency = median_of_pairs(profile, true, PAIR_LATENCY),
+	       own_gbs = median_of_pairs(profile, false, PAIR_BANDWIDTH),
+	       remote_gbs = median_of_pairs(profile, true, PAIR_BANDWIDTH),
+	       store_gbs = kernel_gbs(profile, FM_STREAM_store, level, false), ratio;
+
+	description->memory_latency =
+	    cycles(fmax(memory->latency_cycles.value, description->caches[description->cache_count - 1].latency + 1.0));
+	description->memory_remote_latency = description->memory_latency;
+	description->memory_core_gbs = fmax(0.1, memory_gbs(profile, memory, false));
+	/* all threads together have the memory of all sockets */
+	description->memory_gbs =
+	    fmax(0.1, sockets > 1 && own_gbs > 0 ? own_gbs : memory_gbs(profile, memory, true) / sockets);
+	/* as a share of the time of reading a line */
+	if (store_gbs > 0)
+		description->memory_write_percent =
+		    (unsigned)fmin(1000, fmax(0, 100 * (description->memory_core_gbs / store_gbs - 1)));
+	if (sockets == 1)
+		return;
+	if (!(remote_latency > 0) || !(remote_gbs > 0))
+		remark(remarks, "%s memory assumed", "remote");
+	ratio = remote_latency > 0
+	            ? fmax(1, remote_latency / (own_latency > 0 ? own_latency : memory->latency_ns.value))
+	            : ASSUMED_REMOTE_LATENCY;
+	description->memory_remote_latency = cycles(ratio * description->memory_latency);
+	description->remote_gbs =
+	    fmax(0.1, remote_gbs > 0 ? remote_gbs : ASSUMED_REMOTE_BANDWIDTH * description->memory_gbs);
+	/* one core has as many requests on their way as to its own memory, and waits longer for each */
+	description->remote_core_gbs = fmax(0.1, fmin(description->remote_gbs, description->memory_core_gbs / ratio));
+}
+
+int fm_description_from_profile(const struct fm_machine *profile, struct fm_machine_description *ret_description,
+                                struct fm_error *error)
+{
+	const struct fm_level *memory = fm_machine_level(profile, "memory");
+	struct fm_machine_description description = {.line_bytes = 64,
+	                                             .page_bytes = 4096,
+	                                             .physical = PHYSICAL_SEED,
+	                                             .memory_write_percent = 100,
+	                                             .string_allocates = 1};
+	struct fm_error range = {0};
+	struct remarks remarks = {""};
+	int room;
+
+	if (!memory || !memory->latency_cycles.available || !profile->frequency_ghz.available)
+		return fm_error_set(error, ENOTSUP,
+		                    "the machine profile has no memory latency: run 'fathom machine' again");
+	snprintf(description.name, sizeof(description.name), "host");
+	snprintf(description.source, sizeof(description.source), "host");
+	description.frequency_ghz = profile->frequency_ghz.value;
+	if (profile->topology.cache_count) {
+		unsigned line = profile->topology.caches[0].line_bytes;
+
+		if (line >= 16 && line <= 1024 && !(line & (line - 1)))
+			description.line_bytes = line;
+	}
+	set_shape(profile, &description);
+	set_caches(profile, &description, &remarks);
+	if (!description.cache_count)
+		return fm_error_set(error, ENOTSUP, "the machine profile shows no cache: run 'fathom machine' again");
+	set_memory(profile, memory, &description, &remarks);
+	/* what a profile cannot see is taken from a common core of today */
+	description.tlbs[0] = (struct fm_tlb_description){64, 4, 7};
+	description.tlbs[1] = (struct fm_tlb_description){2048, 16, 35};
+	description.tlb_count = 2;
+	description.core = (struct fm_core_description){.width = 4,
+	                                                .window = 224,
+	                                                .load_buffers = 72,
+	                                                .store_buffers = 56,
+	                                                .fill_buffers = 12,
+	                                                .super_queue = 32,
+	                                                .load_ports = 2,
+	                                                .store_ports = 1,
+	                                                .multiply_ports = 1,
+	                                                .ports = 8,
+	                                                .walkers = 2};
+	/* as many lines on their way as one core's bandwidth shows there are, and some to spare */
+	description.core.super_queue = (unsigned)fmin(
+	    256, fmax(description.core.super_queue,
+	              ceil(1.25 * description.memory_core_gbs * memory->latency_ns.value / description.line_bytes)));
+	/* whether string instructions read the lines they overwrite; unless it was measured, they do as other stores do
+	 */
+	if (profile->string_stores.clear_allocates.available)
+		description.string_allocates = profile->string_stores.clear_allocates.value > 0.5;
+	if (profile->outstanding_misses.available)
+		description.core.fill_buffers = (unsigned)fmin(64, fmax(2, round(profile->outstanding_misses.value)));
+	/* the processor's name gives way to the remarks */
+	room =
+	    (int)(sizeof(description.title) - sizeof(", as profiled ") - strlen(profile->taken) - strlen(remarks.text));
+	snprintf(description.title, sizeof(description.title), "%.*s, as profiled %s%s", room > 8 ? room : 8,
+	         profile->topology.processor, profile->taken, remarks.text);
+	if (fm_description_check(&description, &range))
+		return fm_error_set(error, ENOTSUP,
+		                    "the machine profile makes no machine (%s): run 'fathom machine' again",
+		                    range.message);
+	*ret_description = description;
+	return 0;
+}
