@@ -1,0 +1,573 @@
+#include "engine/engine.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/installed.h"
+#include "base/launch.h"
+#include "engine/program.h"
+#include "engine/threads.h"
+
+enum { PATH_LENGTH = FM_PROGRAM_PATH };
+
+/* Finding the program */
+
+static int find_program(const char *name, char *ret_path, struct fm_error *error)
+{
+	const char *folders = getenv("PATH");
+	bool there = false;
+
+	if (strchr(name, '/')) {
+		if (access(name, F_OK))
+			return fm_error_set(error, ENOENT, "%s: there is no such program", name);
+		if (access(name, X_OK))
+			return fm_error_set(error, EACCES, "%s: not executable", name);
+		snprintf(ret_path, PATH_LENGTH, "%s", name);
+		return 0;
+	}
+	while (folders && *folders) {
+		size_t length = strcspn(folders, ":");
+
+		snprintf(ret_path, PATH_LENGTH, "%.*s/%s", (int)length, length ? folders : ".", name);
+		if (!access(ret_path, X_OK))
+			return 0;
+		there |= !access(ret_path, F_OK);
+		folders += length + (folders[length] == ':');
+	}
+	return there ? fm_error_set(error, EACCES, "%s: not executable", name)
+	             : fm_error_set(error, ENOENT, "%s: there is no such program in PATH", name);
+}
+
+static int find_plugin(char *ret_path, struct fm_error *error)
+{
+	if (!fm_installed_find(FM_INSTALLED_library, "libfathom-exact.so", ret_path, PATH_LENGTH))
+		return 0;
+	return fm_error_set(
+	    error, ENOTSUP,
+	    "the plugin libfathom-exact.so is not installed: Fathom was built without Zydis (apt-get install "
+	    "libzydis-dev, then build again)");
+}
+
+/* Running */
+
+/* Room for what every process has, and for as much again as a small program uses: the file is sparse, and the plugin
+   reserves the rest of it part by part. */
+static int reserve(int file, const char *folder)
+{
+	enum { USUAL = 1 << 20 };
+	struct statvfs room;
+	int status;
+
+	if (ftruncate(file, sizeof(struct fm_results)))
+		return errno;
+	status = posix_fallocate(file, 0, offsetof(struct fm_results, cores));
+	if (!status && (statvfs(folder, &room) || (uint64_t)room.f_bavail * room.f_frsize < USUAL))
+		status = ENOSPC;
+	return status;
+}
+
+static int create_results(char *path, struct fm_error *error)
+{
+	/* memory rather than a disk that would have to write all of it */
+	const char *folders[] = {getenv("TMPDIR"), FM_RESULT_FOLDERS}, *refused = NULL;
+	int code = ENOSPC;
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		char folder[PATH_MAX];
+		int file, status;
+
+		/* absolute: the program may go to another folder, and its children after it */
+		if (!folders[i] || !*folders[i] || !realpath(folders[i], folder))
+			continue;
+		if (snprintf(path, PATH_LENGTH, "%s/fathom-exact-XXXXXX", folder) >= PATH_LENGTH - 64)
+			continue;
+		file = mkstemp(path);
+		status = file < 0 ? errno : reserve(file, folder);
+		if (file >= 0)
+			close(file);
+		if (!status)
+			return 0;
+		if (file >= 0)
+			unlink(path);
+		refused = folders[i];
+		code = status;
+	}
+	return fm_error_set(error, code,
+	                    "there is no room for counts in %s/dev/shm, /tmp or /var/tmp (%s%s%s): set TMPDIR to a "
+	                    "folder with at least 2 MiB",
+	                    folders[0] && *folders[0] ? "TMPDIR, " : "", refused ? refused : "", refused ? ": " : "",
+	                    strerror(code));
+}
+
+/* The plugin's arguments are separated by commas; a path with one cannot be passed. */
+static int plugin_arguments(char *text, size_t size, const struct fm_engine_options *options, const char *plugin,
+                            const char *results, const char *machine, struct fm_error *error)
+{
+	size_t used;
+
+	if (strchr(plugin, ',') || strchr(results, ',') || strchr(machine, ',') ||
+	    (options->region && strchr(options->region, ',')))
+		return fm_error_set(error, EINVAL, "QEMU takes no comma in a path or region name: move or rename it");
+	used = (size_t)snprintf(text, size, "%s,out=%s,machine=%s,cores=%s,timing=%d,free=%d,prefetch=%d", plugin,
+	                        results, machine, options->cores && *options->cores ? options->cores : "0",
+	                        options->timing, options->free_running, !options->no_prefetch);
+	if (options->skew)
+		used += (size_t)snprintf(text + used, size - used, ",skew=%llu", (unsigned long long)options->skew);
+	if (options->page_bytes)
+		used +=
+		    (size_t)snprintf(text + used, size - used, ",pages=%llu", (unsigned long long)options->page_bytes);
+	if (options->region)
+		used += (size_t)snprintf(text + used, size - used, ",region=%s", options->region);
+	if (options->last_instance)
+		used += (size_t)snprintf(text + used, size - used, ",instances=%llu-%llu",
+		                         (unsigned long long)options->first_instance,
+		                         (unsigned long long)options->last_instance);
+	if (options->window_end)
+		used += (size_t)snprintf(text + used, size - used, ",window=%llu-%llu",
+		                         (unsigned long long)options->window_begin,
+		                         (unsigned long long)options->window_end);
+	if (options->interval && options->timing)
+		used +=
+		    (size_t)snprintf(text + used, size - used, ",interval=%llu", (unsigned long long)options->interval);
+	return used < size ? 0 : fm_error_set(error, ENAMETOOLONG, "the paths are too long for QEMU");
+}
+
+/* Who is asked to end, asks the program; what it did until then is wanted all the same. */
+static volatile pid_t running;
+static volatile sig_atomic_t asked;
+
+static void pass_signal(int number, siginfo_t *information, void *unused)
+{
+	(void)unused;
+	asked = number;
+	/* from the terminal the program has its own */
+	if (running > 0 && information->si_code != SI_KERNEL)
+		kill(running, number);
+}
+
+/* All processes of this run that live: what QEMU was started with names its result file, in forked processes too, and
+   in those that executed another program. Others, which could not be followed, descend from one of them. */
+struct processes {
+	struct process {
+		pid_t id, parent;
+		bool ours;
+	} * processes;
+	size_t count, room;
+};
+
+static bool is_started_for(const char *process, const char *results)
+{
+	char path[64], text[8192];
+	size_t wanted = strlen(results);
+	ssize_t length;
+	int file;
+
+	snprintf(path, sizeof(path), "/proc/%.20s/cmdline", process);
+	file = open(path, O_RDONLY | O_CLOEXEC);
+	if (file < 0)
+		return false;
+	length = read(file, text, sizeof(text));
+	close(file);
+	for (ssize_t i = 0; i + 4 + (ssize_t)wanted <= length; i++)
+		if (!memcmp(text + i, "out=", 4) && !memcmp(text + i + 4, results, wanted))
+			return true;
+	return false;
+}
+
+static bool read_parent(const char *process, pid_t *ret_parent, char *ret_state)
+{
+	char path[64], text[512];
+	const char *end;
+	ssize_t length;
+	int file, parent;
+
+	snprintf(path, sizeof(path), "/proc/%.20s/stat", process);
+	file = open(path, O_RDONLY | O_CLOEXEC);
+	if (file < 0)
+		return false;
+	length = read(file, text, sizeof(text) - 1);
+	close(file);
+	text[length > 0 ? length : 0] = 0;
+	end = strrchr(text, ')');
+	if (!end || sscanf(end + 1, " %c %d", ret_state, &parent) != 2)
+		return false;
+	*ret_parent = parent;
+	return true;
+}
+
+static bool add_process(struct processes *processes, const struct process *process)
+{
+	if (processes->count == processes->room) {
+		size_t room = processes->room ? 2 * processes->room : 256;
+		struct process *larger = realloc(processes->processes, room * sizeof(*larger));
+
+		if (!larger)
+			return false;
+		processes->processes = larger;
+		processes->room = room;
+	}
+	processes->processes[processes->count++] = *process;
+	return true;
+}
+
+static void list_processes(pid_t child, const char *results, struct processes *ret_processes)
+{
+	struct processes found = {0};
+	DIR *folder = opendir("/proc");
+	const struct dirent *entry;
+	bool more = true;
+
+	while (folder && (entry = readdir(folder))) {
+		struct process process = {.id = (pid_t)strtol(entry->d_name, NULL, 10)};
+		char state;
+
+		/* what is dead already needs nothing but somebody to collect it */
+		if (process.id <= 0 || process.id == getpid() || !read_parent(entry->d_name, &process.parent, &state) ||
+		    state == 'Z')
+			continue;
+		process.ours = process.id == child || is_started_for(entry->d_name, results);
+		if (!add_process(&found, &process))
+			break;
+	}
+	if (folder)
+		closedir(folder);
+	while (more) {
+		more = false;
+		for (size_t i = 0; i < found.count; i++) {
+			struct process *process = &found.processes[i];
+
+			for (size_t k = 0; k < found.count && !process->ours; k++)
+				if (found.processes[k].ours && process->parent == found.processes[k].id)
+					process->ours = more = true;
+		}
+	}
+	*ret_processes = found;
+}
+
+/* To all that are left. How many that were. */
+static unsigned signal_all(pid_t child, const char *results, int number)
+{
+	struct processes processes;
+	unsigned count = 0;
+
+	list_processes(child, results, &processes);
+	for (size_t i = 0; i < processes.count; i++)
+		if (processes.processes[i].ours)
+			count += !kill(processes.processes[i].id, number);
+	free(processes.processes);
+	return count;
+}
+
+enum { GRACE_MS = 1000, POLL_MS = 100, SHORT_MS = 5, KILLS = 20 };
+
+/* A little while, or until the program has ended. */
+static void wait_a_little(int process)
+{
+	struct pollfd end = {.fd = process, .events = POLLIN};
+
+	poll(&end, 1, process >= 0 ? POLL_MS : SHORT_MS);
+}
+
+/* After it was asked to end it gets a moment; then everything of it is ended, whatever it does. */
+static int wait_for_end(pid_t child, const char *results, bool *ret_killed)
+{
+	int process = (int)syscall(SYS_pidfd_open, child, 0), status = 0;
+	uint64_t since = 0;
+	bool ended = false, others_asked = false;
+
+	*ret_killed = false;
+	for (;;) {
+		pid_t waited = ended ? 0 : waitpid(child, &status, WNOHANG);
+
+		ended |= waited == child || (waited < 0 && errno == ECHILD);
+		if (asked && !since)
+			since = fm_clock_now();
+		if (ended && !asked)
+			break;
+		/* what it forked was not asked yet, unless a terminal did */
+		if (ended && !others_asked) {
+			others_asked = true;
+			if (!signal_all(0, results, asked))
+				break;
+		}
+		if (since && fm_clock_now() - since > GRACE_MS * 1000000ull) {
+			for (unsigned i = 0; i < KILLS && signal_all(ended ? 0 : child, results, SIGKILL); i++) {
+				*ret_killed = true;
+				poll(NULL, 0, SHORT_MS);
+			}
+			if (!ended)
+				waitpid(child, &status, 0);
+			break;
+		}
+		if (ended && !signal_all(0, results, 0))
+			break;
+		wait_a_little(ended ? -1 : process);
+	}
+	if (process >= 0)
+		close(process);
+	return status;
+}
+
+/* In the new process, before it becomes QEMU. */
+static void prepare(void *context)
+{
+	(void)context;
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody would collect what it counts */
+	setenv("FATHOM_ENGINE", "exact", 1);
+}
+
+static int run_child(char *const *arguments, const char *results, struct fm_engine_run *run, struct fm_error *error)
+{
+	static const int passed[] = {SIGINT, SIGQUIT, SIGTERM};
+	enum { PASSED = sizeof(passed) / sizeof(passed[0]) };
+	const struct fm_launch launch = {.program = arguments, .output = -1, .input = -1, .prepare = prepare};
+	struct sigaction pass = {.sa_sigaction = pass_signal, .sa_flags = SA_RESTART | SA_SIGINFO}, before[PASSED];
+	struct fm_launched launched;
+	int r = fm_launch_begin(&launch, &launched, error), status = 0;
+
+	if (r)
+		return r;
+	asked = 0;
+	running = launched.process;
+	for (unsigned i = 0; i < PASSED; i++)
+		sigaction(passed[i], &pass, &before[i]);
+	r = fm_launch_release(&launched, arguments[0], error);
+	if (!r)
+		status = wait_for_end(launched.process, results, &run->killed);
+	running = 0;
+	for (unsigned i = 0; i < PASSED; i++)
+		sigaction(passed[i], &before[i], NULL);
+	if (r == -ENOENT)
+		return fm_error_set(
+		    error, ENOTSUP,
+		    "%s is not installed, and the exact engine runs programs in it. As root: apt-get install "
+		    "qemu-user (not qemu-user-static, which has no plugins)",
+		    arguments[0]);
+	if (r)
+		return r;
+	run->seconds = (double)(fm_clock_now() - launched.begun) / 1e9;
+	run->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+	run->exit_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	return 0;
+}
+
+/* Reading results. They are copied, not mapped: a file may become shorter, and even to read a page that was never
+   written needs room in a file system that lives in memory. */
+
+static bool is_zero(const char *bytes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (bytes[i])
+			return false;
+	return true;
+}
+
+static bool copy_parts(int file, char *target, size_t size)
+{
+	enum { PART = 4096 };
+	char part[PART];
+	off_t at = 0;
+
+	while (at < (off_t)size) {
+		off_t data = lseek(file, at, SEEK_DATA), hole;
+
+		if (data < 0)
+			/* nothing more; or a file system that does not know, then it is all data */
+			data = errno == ENXIO ? (off_t)size : at;
+		hole = data < (off_t)size ? lseek(file, data, SEEK_HOLE) : data;
+		if (hole < 0 || hole > (off_t)size)
+			hole = (off_t)size;
+		for (at = data; at < hole;) {
+			size_t wanted = hole - at < PART ? (size_t)(hole - at) : PART;
+			ssize_t got = pread(file, part, wanted, at);
+
+			if (got <= 0)
+				return false;
+			/* what nobody wrote takes no memory here either */
+			if (!is_zero(part, (size_t)got))
+				memcpy(target + at, part, (size_t)got);
+			at += got;
+		}
+	}
+	return true;
+}
+
+/* What a plugin wrote; NULL when it is not ours or damaged. */
+static struct fm_results *load(const char *path)
+{
+	int file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	struct stat information;
+	struct fm_results *results = MAP_FAILED;
+
+	if (file < 0)
+		return NULL;
+	if (!fstat(file, &information) && S_ISREG(information.st_mode) && information.st_uid == geteuid() &&
+	    information.st_size >= (off_t)sizeof(*results))
+		results = mmap(NULL, sizeof(*results), PROT_READ | PROT_WRITE,
+		               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (results == MAP_FAILED) {
+		close(file);
+		return NULL;
+	}
+	if (copy_parts(file, (char *)results, sizeof(*results)) && results->magic == FM_RESULT_MAGIC &&
+	    results->thread_count <= FM_RESULT_THREADS_MAX && results->late_count <= FM_RESULT_LATE_MAX &&
+	    results->region_count <= FM_RESULT_REGIONS_MAX && results->module_count <= FM_RESULT_MODULES_MAX &&
+	    results->exec_count <= FM_RESULT_EXECS_MAX && results->line_count <= FM_RESULT_LINES_MAX &&
+	    results->moment_count <= FM_RESULT_MOMENTS_MAX && results->site_count <= FM_RESULT_SITES_MAX &&
+	    memchr(results->program, 0, sizeof(results->program)) && results->object_count <= FM_RESULT_OBJECTS_MAX &&
+	    results->core_count <= FM_SIMULATED_CORES_MAX) {
+		/* threads that lived at a violent end and have no record of their own */
+		for (unsigned i = 0; i < results->late_count; i++)
+			if (results->late[i].host_thread)
+				fm_result_fold(results, &results->late[i]);
+		results->late_count = 0;
+		close(file);
+		return results;
+	}
+	close(file);
+	munmap(results, sizeof(*results));
+	return NULL;
+}
+
+static void add_forked(struct fm_engine_run *run, const char *path, uint64_t *lost)
+{
+	const struct fm_results **more = realloc(run->forked, (run->forked_count + 1) * sizeof(*more));
+	const struct fm_results *results = more ? load(path) : NULL;
+
+	if (more)
+		run->forked = more;
+	if (results)
+		run->forked[run->forked_count++] = results;
+	else
+		(*lost)++;
+	unlink(path);
+}
+
+/* In the folder of the first, or where they found room. */
+static void collect_forked(const char *path, struct fm_engine_run *run, uint64_t *lost)
+{
+	char own[PATH_LENGTH];
+	const char *name = strrchr(path, '/') + 1, *folders[] = {own, FM_RESULT_FOLDERS};
+	size_t length = strlen(name);
+
+	snprintf(own, sizeof(own), "%.*s", (int)(name - path), path);
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		struct dirent **entries;
+		int count = scandir(folders[i], &entries, NULL, alphasort);
+
+		for (int k = 0; k < count; k++) {
+			char found[PATH_LENGTH + 256];
+
+			if (!strncmp(entries[k]->d_name, name, length) && entries[k]->d_name[length] == '.') {
+				snprintf(found, sizeof(found), "%s/%s", folders[i], entries[k]->d_name);
+				add_forked(run, found, lost);
+			}
+			free(entries[k]);
+		}
+		if (count >= 0)
+			free(entries);
+	}
+}
+
+int fm_engine_execute(const struct fm_engine_options *options, char *const *argv, struct fm_engine_run *ret_run,
+                      struct fm_error *error)
+{
+	char program[PATH_LENGTH], plugin[PATH_LENGTH], results[PATH_LENGTH], machine[PATH_LENGTH + 16],
+	    text[5 * PATH_LENGTH];
+	struct fm_program how;
+	struct fm_engine_run run = {0};
+	char **arguments;
+	unsigned count = 0, own = 0;
+	int status = find_program(argv[0], program, error);
+
+	while (argv[own])
+		own++;
+	arguments = calloc(own + 2 * FM_PROGRAM_INTERPRETERS + 10, sizeof(*arguments));
+	if (!arguments)
+		return fm_error_set(error, ENOMEM, "out of memory");
+	if (!status)
+		status = fm_program_inspect(program, &how, error);
+	if (!status)
+		status = find_plugin(plugin, error);
+	if (!status)
+		status = create_results(results, error);
+	if (status)
+		goto out;
+	/* as it is now, whatever the file it came from has become since */
+	snprintf(machine, sizeof(machine), "%s.machine", results);
+	status = fm_description_write(options->machine, machine, error);
+	if (!status)
+		status = plugin_arguments(text, sizeof(text), options, plugin, results, machine, error);
+	if (status)
+		goto out_file;
+	arguments[count++] = (char *)how.emulator;
+	/* all it can emulate, or programs would take narrower paths than they do elsewhere */
+	arguments[count++] = "-cpu";
+	arguments[count++] = "max";
+	arguments[count++] = "-plugin";
+	arguments[count++] = text;
+	/* innermost interpreter first */
+	for (unsigned i = how.interpreters; i-- > 0;) {
+		arguments[count++] = how.interpreter[i];
+		if (*how.argument[i])
+			arguments[count++] = how.argument[i];
+	}
+	arguments[count++] = program;
+	for (unsigned i = 1; i < own; i++)
+		arguments[count++] = argv[i];
+	status = run_child(arguments, results, &run, error);
+	if (!status) {
+		struct fm_results *first = load(results);
+
+		run.results = run.mapping = first;
+		if (!first)
+			status =
+			    fm_error_set(error, ENOTSUP,
+			                 "QEMU did not run the program with our plugin: see the messages above, and "
+			                 "'fathom doctor'");
+		unlink(machine);
+		collect_forked(results, &run, first ? &first->lost_processes : &(uint64_t){0});
+	}
+	if (!status)
+		*ret_run = run;
+	else
+		fm_engine_run_free(&run);
+out_file:
+	unlink(machine);
+	unlink(results);
+out:
+	free(arguments);
+	return status;
+}
+
+void fm_engine_run_free(struct fm_engine_run *run)
+{
+	if (run->mapping)
+		munmap(run->mapping, sizeof(struct fm_results));
+	for (unsigned i = 0; i < run->forked_count; i++)
+		munmap((void *)run->forked[i], sizeof(struct fm_results));
+	free(run->forked);
+	memset(run, 0, sizeof(*run));
+}
+
+void fm_result_thread_counts(const struct fm_results *results, unsigned index, struct fm_core_counts *ret_counts,
+                             struct fm_timing_counts *ret_timing)
+{
+	fm_result_sum(results, &results->threads[index], ret_counts, ret_timing);
+}

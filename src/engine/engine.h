@@ -1,0 +1,47 @@
+/* The exact engine: run an unmodified program and count everything it does to memory on a simulated machine. */
+#ifndef FATHOM_ENGINE_ENGINE_H
+#define FATHOM_ENGINE_ENGINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "simulator/description.h"
+#include "engine/results.h"
+
+struct fm_engine_options {
+	const struct fm_machine_description *machine;
+	const char *cores; /* simulated cores, "0-3+12": the n-th thread runs on the n-th */
+	bool timing;       /* core timing as well: cycles and stalls */
+	bool free_running; /* threads in parallel: faster, and not the same twice */
+	bool no_prefetch;
+	uint64_t skew;       /* simulated time a thread may be ahead; 0: the default */
+	uint64_t page_bytes; /* 0: the machine's */
+	const char *region;  /* count only inside */
+	uint64_t first_instance, last_instance;
+	uint64_t window_begin, window_end; /* instructions of each thread */
+	uint64_t interval;                 /* note moments every so many cycles; with timing only. 0: none */
+};
+
+struct fm_engine_run {
+	const struct fm_results *results;
+	const struct fm_results **forked; /* of processes the program forked */
+	unsigned forked_count;
+	int exit_status; /* of the program: 0 … 255, or 128 + the signal */
+	int signal;
+	bool killed; /* it, or what it forked, did not end when asked to */
+	double seconds;
+	void *mapping;
+};
+
+/* Run argv[0] …. -ENOTSUP when there is no QEMU with plugins, -ENOENT and -EACCES for a program that is not there or
+   cannot be run; the program's own end, however bad, is no error. */
+int fm_engine_execute(const struct fm_engine_options *options, char *const *argv, struct fm_engine_run *ret_run,
+                      struct fm_error *error);
+void fm_engine_run_free(struct fm_engine_run *run);
+
+/* What a thread did: its core's counts from its begin to its end, or until now. */
+void fm_result_thread_counts(const struct fm_results *results, unsigned index, struct fm_core_counts *ret_counts,
+                             struct fm_timing_counts *ret_timing);
+
+#endif

@@ -1,0 +1,190 @@
+#include "engine/qemu/decode.h"
+
+#include <Zydis/Zydis.h>
+#include <string.h>
+
+/* Bits of the register masks. */
+enum { BIT_GENERAL = 0, BIT_VECTOR = 16, BIT_FLAGS = 48, BIT_STACK87 = 49, BIT_MASK = 57 };
+
+static uint64_t register_bit(ZydisRegister name)
+{
+	ZydisRegister wide = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, name);
+
+	if (wide >= ZYDIS_REGISTER_RAX && wide <= ZYDIS_REGISTER_R15)
+		return 1ull << (BIT_GENERAL + wide - ZYDIS_REGISTER_RAX);
+	if (wide >= ZYDIS_REGISTER_ZMM0 && wide <= ZYDIS_REGISTER_ZMM31)
+		return 1ull << (BIT_VECTOR + wide - ZYDIS_REGISTER_ZMM0);
+	if (name >= ZYDIS_REGISTER_XMM0 && name <= ZYDIS_REGISTER_XMM31)
+		return 1ull << (BIT_VECTOR + name - ZYDIS_REGISTER_XMM0);
+	if (name >= ZYDIS_REGISTER_YMM0 && name <= ZYDIS_REGISTER_YMM31)
+		return 1ull << (BIT_VECTOR + name - ZYDIS_REGISTER_YMM0);
+	if (name == ZYDIS_REGISTER_RFLAGS || name == ZYDIS_REGISTER_EFLAGS || name == ZYDIS_REGISTER_FLAGS)
+		return 1ull << BIT_FLAGS;
+	if (name >= ZYDIS_REGISTER_ST0 && name <= ZYDIS_REGISTER_ST7)
+		return 1ull << (BIT_STACK87 + name - ZYDIS_REGISTER_ST0);
+	if (name >= ZYDIS_REGISTER_MM0 && name <= ZYDIS_REGISTER_MM7)
+		return 1ull << (BIT_STACK87 + name - ZYDIS_REGISTER_MM0);
+	if (name >= ZYDIS_REGISTER_K0 && name <= ZYDIS_REGISTER_K6)
+		return 1ull << (BIT_MASK + name - ZYDIS_REGISTER_K0);
+	return 0;
+}
+
+/* Latency classes of recent Intel cores, by the beginning of the mnemonic; the first that fits. Everything else that
+   computes takes one cycle on any port. */
+static const struct {
+	const char *prefix;
+	uint8_t unit, latency, busy;
+} classes[] = {
+    {"mulp", FM_UNIT_ANY, 5, 0},      {"muls", FM_UNIT_ANY, 5, 0},      {"imul", FM_UNIT_MULTIPLY, 3, 0},
+    {"mul", FM_UNIT_MULTIPLY, 4, 0},  {"vfmadd", FM_UNIT_ANY, 5, 0},    {"vfmsub", FM_UNIT_ANY, 5, 0},
+    {"vfnm", FM_UNIT_ANY, 5, 0},      {"vmul", FM_UNIT_ANY, 5, 0},      {"idiv", FM_UNIT_DIVIDE, 39, 24},
+    {"div", FM_UNIT_DIVIDE, 20, 12},  {"vdiv", FM_UNIT_DIVIDE, 20, 14}, {"vsqrt", FM_UNIT_DIVIDE, 20, 14},
+    {"sqrt", FM_UNIT_DIVIDE, 20, 14}, {"vadd", FM_UNIT_ANY, 3, 0},      {"vsub", FM_UNIT_ANY, 3, 0},
+    {"addpd", FM_UNIT_ANY, 3, 0},     {"addps", FM_UNIT_ANY, 3, 0},     {"addsd", FM_UNIT_ANY, 3, 0},
+    {"addss", FM_UNIT_ANY, 3, 0},     {"subpd", FM_UNIT_ANY, 3, 0},     {"subps", FM_UNIT_ANY, 3, 0},
+    {"subsd", FM_UNIT_ANY, 3, 0},     {"subss", FM_UNIT_ANY, 3, 0},     {"cvt", FM_UNIT_ANY, 4, 0},
+    {"vcvt", FM_UNIT_ANY, 4, 0},      {"popcnt", FM_UNIT_ANY, 3, 0},    {"lzcnt", FM_UNIT_ANY, 3, 0},
+    {"tzcnt", FM_UNIT_ANY, 3, 0},     {"nop", FM_UNIT_NONE, 0, 0},
+};
+
+static void classify(const ZydisDecodedInstruction *instruction, bool memory_only, struct fm_instruction *ret)
+{
+	const char *name = ZydisMnemonicGetString(instruction->mnemonic);
+
+	ret->unit = FM_UNIT_ANY;
+	ret->latency = 1;
+	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
+		if (!strncmp(name, classes[i].prefix, strlen(classes[i].prefix))) {
+			ret->unit = classes[i].unit;
+			ret->latency = classes[i].latency;
+			ret->busy = classes[i].busy;
+			return;
+		}
+	/* a plain move from or to memory needs no unit but the load or store port */
+	if (memory_only &&
+	    (strstr(name, "mov") || strstr(name, "broadcast") || !strcmp(name, "push") || !strcmp(name, "pop"))) {
+		ret->unit = FM_UNIT_NONE;
+		ret->latency = 0;
+	}
+}
+
+/* Floating point arithmetic by what its mnemonic says after an optional v: operations per element. */
+static const struct {
+	const char *prefix;
+	uint8_t flops;
+	bool divides;
+} arithmetic[] = {
+    {"add", 1, false},    {"sub", 1, false},    {"mul", 1, false},   {"div", 1, true},    {"sqrt", 1, true},
+    {"max", 1, false},    {"min", 1, false},    {"fmadd", 2, false}, {"fmsub", 2, false}, {"fnmadd", 2, false},
+    {"fnmsub", 2, false}, {"addsub", 1, false}, {"hadd", 1, false},  {"hsub", 1, false},
+};
+
+static unsigned elements(const char *name, unsigned bits)
+{
+	size_t length = strlen(name);
+	const char *suffix = length > 2 ? name + length - 2 : "";
+
+	return !strcmp(suffix, "pd")                            ? bits / 64
+	       : !strcmp(suffix, "ps")                          ? bits / 32
+	       : !strcmp(suffix, "sd") || !strcmp(suffix, "ss") ? 1
+	                                                        : 0;
+}
+
+static void count_work(const ZydisDecodedInstruction *instruction, const ZydisDecodedOperand *operands,
+                       struct fm_work *ret_work)
+{
+	const char *name = ZydisMnemonicGetString(instruction->mnemonic), *plain = name + (*name == 'v');
+	unsigned bits = instruction->operand_count ? operands[0].size : 0, count = elements(name, bits);
+
+	ret_work->instructions = 1;
+	ret_work->vector_inserts = !strcmp(name, "vinsertf128");
+	ret_work->divisions = !strcmp(name, "div") || !strcmp(name, "idiv");
+	for (size_t i = 0; count && i < sizeof(arithmetic) / sizeof(arithmetic[0]); i++)
+		if (!strncmp(plain, arithmetic[i].prefix, strlen(arithmetic[i].prefix))) {
+			ret_work->flops = arithmetic[i].flops * count;
+			ret_work->divisions = arithmetic[i].divides;
+			ret_work->vector_calculations = bits >= 256;
+			return;
+		}
+}
+
+bool fm_decode(const void *bytes, unsigned length, struct fm_decoded *ret_decoded)
+{
+	static ZydisDecoder decoder;
+	static bool ready;
+	ZydisDecodedInstruction instruction;
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	struct fm_decoded decoded = {0};
+	unsigned reads = 0, writes = 0;
+	const char *name;
+
+	/* the same values whoever writes them first */
+	if (!ready) {
+		ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+		ready = true;
+	}
+	memset(ret_decoded, 0, sizeof(*ret_decoded));
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, bytes, length, &instruction, operands)))
+		return false;
+	for (unsigned i = 0; i < instruction.operand_count; i++) {
+		const ZydisDecodedOperand *operand = &operands[i];
+
+		if (operand->type == ZYDIS_OPERAND_TYPE_REGISTER) {
+			uint64_t bit = register_bit(operand->reg.value);
+
+			/* an x86 stack engine renames rsp: pushes and pops do not wait for each other */
+			if (bit == register_bit(ZYDIS_REGISTER_RSP) &&
+			    operand->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN)
+				continue;
+			if (operand->actions & ZYDIS_OPERAND_ACTION_MASK_READ)
+				decoded.instruction.reads |= bit;
+			if (operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE)
+				decoded.instruction.writes |= bit;
+		} else if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY && operand->mem.type != ZYDIS_MEMOP_TYPE_AGEN) {
+			uint64_t address = 0;
+
+			if (operand->mem.base != ZYDIS_REGISTER_NONE)
+				address |= register_bit(operand->mem.base);
+			if (operand->mem.index != ZYDIS_REGISTER_NONE)
+				address |= register_bit(operand->mem.index);
+			decoded.instruction.reads |= address;
+			decoded.instruction.address_reads |= address;
+			if (operand->size / 8 > decoded.operand_bytes)
+				decoded.operand_bytes = operand->size / 8;
+			reads += (operand->actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0;
+			writes += (operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
+			if (operand->mem.type == ZYDIS_MEMOP_TYPE_VSIB)
+				decoded.split_per_element = true;
+		} else if (operand->type == ZYDIS_OPERAND_TYPE_MEMORY) {
+			/* lea: its registers are plain operands */
+			if (operand->mem.base != ZYDIS_REGISTER_NONE)
+				decoded.instruction.reads |= register_bit(operand->mem.base);
+			if (operand->mem.index != ZYDIS_REGISTER_NONE)
+				decoded.instruction.reads |= register_bit(operand->mem.index);
+		}
+	}
+	if (instruction.cpu_flags && instruction.cpu_flags->tested)
+		decoded.instruction.reads |= 1ull << BIT_FLAGS;
+	if (instruction.cpu_flags &&
+	    (instruction.cpu_flags->modified | instruction.cpu_flags->set_0 | instruction.cpu_flags->set_1))
+		decoded.instruction.writes |= 1ull << BIT_FLAGS;
+	if (instruction.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE))
+		decoded.repeated = reads + writes > 0;
+	decoded.length = instruction.length;
+	decoded.reads = reads > 0;
+	decoded.writes = writes > 0;
+	decoded.single = reads + writes == 1 && !decoded.split_per_element && !decoded.repeated;
+	/* a register exclusive-or'd with itself depends on nothing */
+	name = ZydisMnemonicGetString(instruction.mnemonic);
+	if (strstr(name, "xor") && !decoded.operand_bytes && instruction.operand_count_visible >= 2 &&
+	    operands[instruction.operand_count_visible - 1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	    operands[instruction.operand_count_visible - 2].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	    operands[instruction.operand_count_visible - 1].reg.value ==
+	        operands[instruction.operand_count_visible - 2].reg.value)
+		decoded.instruction.reads = 0;
+	decoded.nontemporal = strstr(name, "movnt") != NULL && writes;
+	classify(&instruction, reads + writes == 1, &decoded.instruction);
+	count_work(&instruction, operands, &decoded.work);
+	*ret_decoded = decoded;
+	return true;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "engine/qemu/misses.h"
+
+#include <string.h>
+
+#include "engine/qemu/objects.h"
+#include "engine/qemu/places.h"
+#include "engine/qemu/state.h"
+
+/* Lines that have come into the caches of a core, as far as they are counted for an instruction. */
+static struct {
+	_Alignas(64) uint64_t lines[FM_SIMULATED_CACHES_MAX];
+} counted[FM_SIMULATED_CORES_MAX];
+
+static void note_lines(const struct fm_simulated_core *core, struct fm_result_place *place,
+                       struct fm_result_object *object)
+{
+	uint64_t *before = counted[core->index].lines;
+
+	for (unsigned i = 0; i < fm_engine.cache_count; i++) {
+		const struct fm_cache_counts *counts = &core->counts.caches[i];
+		uint64_t lines = counts->lines_demand + counts->lines_ownership + counts->lines_prefetch;
+
+		place->moved[i] += lines - before[i];
+		object->moved[i] += lines - before[i];
+		before[i] = lines;
+	}
+}
+
+/* As far from the miss before as one of the last few was from its own predecessor, give or take a line: nested loops
+   and instructions that go to and fro between arrays have more than one such distance. */
+static void note_walk(struct fm_walk *walks, const struct fm_result_site *site, struct fm_result_place *place,
+                      uint64_t address)
+{
+	struct fm_walk *walk = &walks[(uintptr_t)site / sizeof(*site) % FM_WALKS];
+	uint64_t difference = address - walk->last, line = 1ull << fm_engine.hierarchy->line_shift;
+	unsigned like = 0;
+
+	if (walk->site != site) {
+		*walk = (struct fm_walk){.site = site, .last = address};
+		return;
+	}
+	walk->last = address;
+	while (like < walk->known && difference - walk->differences[like] + line - 1 >= 2 * line - 1)
+		like++;
+	if (like < walk->known)
+		place->regular++;
+	else if (walk->known)
+		place->irregular++;
+	/* the latest comes first: the one like it makes room, or the oldest */
+	if (like == walk->known && walk->known < FM_WALK_DIFFERENCES)
+		walk->known++;
+	else if (like == walk->known)
+		like--;
+	for (; like; like--)
+		walk->differences[like] = walk->differences[like - 1];
+	walk->differences[0] = difference;
+}
+
+void fm_misses_note(struct fm_engine_side *side, const struct fm_result_site *site, const struct fm_result_slot *slot,
+                    uint64_t address, unsigned served)
+{
+	/* a line from another core's private cache missed ours; the last cache was asked, but not missed */
+	unsigned levels = served == FM_SERVED_CORE ? fm_engine.hierarchy->private_caches : fm_engine.cache_count;
+	struct fm_result_place *place = fm_places_of(site);
+	struct fm_result_object *object = fm_objects_of(place, (unsigned)(slot - site->slots));
+
+	for (unsigned i = 0; i < levels && i < served; i++) {
+		place->misses[i]++;
+		object->misses[i]++;
+	}
+	note_lines(side->core, place, object);
+	note_walk(side->walks, site, place, address);
+}
+
+void fm_misses_after_fork(void)
+{
+	memset(counted, 0, sizeof(counted));
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "engine/qemu/objects.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/qemu/misses.h"
+#include "engine/qemu/places.h"
+#include "engine/qemu/room.h"
+#include "engine/qemu/state.h"
+
+enum { NAME_ROOM = FM_RESULT_NAME };
+
+/* One for every symbol, sorted, without overlaps. In the results once it is accessed. */
+struct object {
+	uint64_t begin, end;
+	char *name; /* NULL: data without a symbol */
+	unsigned module;
+	uint32_t result; /* plus one; 0: not yet */
+};
+
+static struct {
+	pthread_mutex_t mutex;
+	struct object *objects;
+	size_t count, room;
+} known = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static bool add(uint64_t begin, uint64_t end, const char *name, unsigned module)
+{
+	if (known.count == known.room) {
+		size_t room = known.room ? 2 * known.room : 1024;
+		struct object *objects = realloc(known.objects, room * sizeof(*objects));
+
+		if (!objects)
+			return false;
+		known.objects = objects;
+		known.room = room;
+	}
+	known.objects[known.count++] = (struct object){
+	    .begin = begin, .end = end, .name = name ? strndup(name, NAME_ROOM - 1) : NULL, .module = module};
+	return true;
+}
+
+/* By address; of several at one the largest with a name comes first. */
+static int by_address(const void *left, const void *right)
+{
+	const struct object *a = left, *b = right;
+
+	if (a->begin != b->begin)
+		return a->begin < b->begin ? -1 : 1;
+	if (!a->name != !b->name)
+		return a->name ? -1 : 1;
+	return a->end != b->end ? (a->end > b->end ? -1 : 1) : 0;
+}
+
+/* Sorted and cut so that nothing overlaps: a name wins over none, the earlier over the later. */
+static void arrange(void)
+{
+	struct object *all = known.objects;
+	size_t count = known.count;
+
+	qsort(all, count, sizeof(*all), by_address);
+	known.objects = NULL;
+	known.count = known.room = 0;
+	for (size_t i = 0; i < count; i++) {
+		uint64_t at = all[i].begin, end = all[i].end;
+
+		if (all[i].name) {
+			const struct object *last = known.count ? &known.objects[known.count - 1] : NULL;
+
+			/* an alias, or within another */
+			if (last && last->name && last->end > at)
+				at = last->end;
+			if (at < end && add(at, end, NULL, all[i].module)) {
+				known.objects[known.count - 1].name = all[i].name;
+				known.objects[known.count - 1].result = all[i].result;
+			} else {
+				free(all[i].name);
+			}
+			continue;
+		}
+		/* the holes between the names of a segment, from the end of one that began with it or before */
+		for (size_t k = known.count; k-- > 0 && known.objects[k].name;)
+			if (known.objects[k].end > at) {
+				at = known.objects[k].end;
+				break;
+			}
+		for (size_t k = i + 1; at < end; k++) {
+			uint64_t until = k < count && all[k].begin < end ? all[k].begin : end;
+
+			if (k < count && !all[k].name && until < end)
+				continue;
+			if (at < until && add(at, until, NULL, all[i].module))
+				known.objects[known.count - 1].result = all[i].result;
+			if (k >= count || all[k].begin >= end)
+				break;
+			if (all[k].end > at)
+				at = all[k].end;
+		}
+	}
+	free(all);
+	if (known.count)
+		qsort(known.objects, known.count, sizeof(*known.objects), by_address);
+}
+
+/* A file that is not what it claims to be only gives no names: everything is checked against its size. */
+struct image {
+	const unsigned char *bytes;
+	size_t size;
+};
+
+static const void *part(const struct image *image, uint64_t offset, uint64_t size)
+{
+	return offset <= image->size && size <= image->size - offset ? image->bytes + offset : NULL;
+}
+
+static void add_symbols(const struct image *image, const Elf64_Shdr *sections, unsigned section_count,
+                        const Elf64_Shdr *table, uint64_t bias, unsigned module)
+{
+	const Elf64_Shdr *strings = table->sh_link < section_count ? &sections[table->sh_link] : NULL;
+	const char *text = strings ? part(image, strings->sh_offset, strings->sh_size) : NULL;
+	const Elf64_Sym *symbols = part(image, table->sh_offset, table->sh_size);
+	size_t count = table->sh_size / sizeof(*symbols);
+
+	if (!text || !symbols || !strings->sh_size || text[strings->sh_size - 1])
+		return;
+	for (size_t i = 0; i < count; i++) {
+		Elf64_Sym symbol;
+
+		memcpy(&symbol, &symbols[i], sizeof(symbol));
+		if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT || !symbol.st_size || symbol.st_shndx == SHN_UNDEF ||
+		    symbol.st_shndx == SHN_ABS || symbol.st_name >= strings->sh_size || !text[symbol.st_name] ||
+		    symbol.st_value + symbol.st_size < symbol.st_value)
+			continue;
+		add(bias + symbol.st_value, bias + symbol.st_value + symbol.st_size, text + symbol.st_name, module);
+	}
+}
+
+static void read_image(const struct image *image, unsigned module)
+{
+	const struct fm_result_module *mapped = &fm_engine.results->modules[module];
+	const Elf64_Ehdr *head = part(image, 0, sizeof(*head));
+	const Elf64_Phdr *segments;
+	const Elf64_Shdr *sections;
+	uint64_t bias = 0;
+	bool found = false, full = false;
+
+	if (!head || memcmp(head->e_ident, ELFMAG, SELFMAG) || head->e_ident[EI_CLASS] != ELFCLASS64 ||
+	    head->e_phentsize != sizeof(*segments))
+		return;
+	segments = part(image, head->e_phoff, (uint64_t)head->e_phnum * sizeof(*segments));
+	sections = head->e_shentsize == sizeof(*sections)
+	               ? part(image, head->e_shoff, (uint64_t)head->e_shnum * sizeof(*sections))
+	               : NULL;
+	if (!segments || head->e_phoff % 8 || (sections && head->e_shoff % 8))
+		return;
+	for (unsigned i = 0; i < head->e_phnum && !found; i++)
+		if (segments[i].p_type == PT_LOAD && (segments[i].p_offset & ~4095ull) <= mapped->offset &&
+		    mapped->offset < segments[i].p_offset + segments[i].p_filesz) {
+			bias = mapped->begin - (segments[i].p_vaddr - segments[i].p_offset + mapped->offset);
+			found = true;
+		}
+	if (!found)
+		return;
+	for (unsigned i = 0; i < head->e_phnum; i++)
+		if (segments[i].p_type == PT_LOAD && segments[i].p_flags & PF_W && segments[i].p_memsz < 1ull << 46)
+			add(bias + segments[i].p_vaddr, bias + segments[i].p_vaddr + segments[i].p_memsz, NULL, module);
+	/* the full table when there is one, else what the dynamic linker needs */
+	for (unsigned i = 0; sections && i < head->e_shnum; i++)
+		full |= sections[i].sh_type == SHT_SYMTAB;
+	for (unsigned i = 0; sections && i < head->e_shnum; i++)
+		if (sections[i].sh_type == (full ? SHT_SYMTAB : SHT_DYNSYM) && sections[i].sh_offset % 8 == 0)
+			add_symbols(image, sections, head->e_shnum, &sections[i], bias, module);
+}
+
+static void settle(struct fm_result_site *site, unsigned index)
+{
+	struct fm_result_place *place = fm_places_of(site);
+	struct fm_result_slot *slot = &site->slots[index];
+	struct fm_result_object *object = place->objects[index] && place->objects[index] <= FM_RESULT_OBJECTS_MAX
+	                                      ? &fm_engine.results->objects[place->objects[index] - 1]
+	                                      : NULL;
+
+	place->loads += slot->loads;
+	place->stores += slot->stores;
+	if (object) {
+		object->loads += slot->loads;
+		object->stores += slot->stores;
+	}
+	*slot = (struct fm_result_slot){0};
+	place->objects[index] = 0;
+}
+
+void fm_objects_add_module(unsigned module)
+{
+	struct fm_results *results = fm_engine.results;
+	int file = open(results->modules[module].path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat information;
+	struct image image = {0};
+
+	if (file < 0)
+		return;
+	if (!fstat(file, &information) && S_ISREG(information.st_mode) && information.st_size > 0) {
+		image.size = (size_t)information.st_size;
+		image.bytes = mmap(NULL, image.size, PROT_READ, MAP_PRIVATE, file, 0);
+	}
+	close(file);
+	if (!image.bytes || image.bytes == MAP_FAILED)
+		return;
+	pthread_mutex_lock(&known.mutex);
+	read_image(&image, module);
+	arrange();
+	/* spaces that instructions remember may have been filled */
+	for (unsigned i = 0; i < results->site_count; i++) {
+		if (!fm_places_is_used(&results->sites[i]))
+			continue;
+		settle(&results->sites[i], 0);
+		settle(&results->sites[i], 1);
+	}
+	pthread_mutex_unlock(&known.mutex);
+	munmap((void *)image.bytes, image.size);
+}
+
+static uint32_t result_of(struct object *object)
+{
+	struct fm_results *results = fm_engine.results;
+	struct fm_result_object *result;
+
+	if (object->result) {
+		/* a forked child uses its parent's for the first time: nobody sees what it counts without room */
+		result = &results->objects[object->result - 1];
+		return fm_room_claim(result, sizeof(*result)) ? object->result : 0;
+	}
+	if (results->object_count == FM_RESULT_OBJECTS_MAX ||
+	    !fm_room_claim(&results->objects[results->object_count], sizeof(*result))) {
+		results->lost_objects++;
+		return 0;
+	}
+	result = &results->objects[results->object_count];
+	result->begin = object->begin;
+	result->size = object->end - object->begin;
+	result->module = object->module;
+	result->unnamed = !object->name;
+	snprintf(result->name, sizeof(result->name), "%s", object->name ? object->name : "");
+	object->result = ++results->object_count;
+	return object->result;
+}
+
+struct fm_result_slot *fm_objects_change(struct fm_result_site *site, uint64_t address)
+{
+	/* the second makes room; what is used most came first or will come back */
+	unsigned index = site->slots[0].size ? 1 : 0;
+	struct fm_result_place *place = fm_places_of(site);
+	struct fm_result_slot *slot = &site->slots[index];
+	size_t low = 0, high;
+
+	fm_places_claim(site);
+	/* Threads that run free may disturb each other here; their counts are no better anyway. */
+	settle(site, index);
+	pthread_mutex_lock(&known.mutex);
+	/* the first that ends beyond the address */
+	for (high = known.count; low < high;) {
+		size_t middle = (low + high) / 2;
+
+		if (known.objects[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < known.count && known.objects[low].begin <= address) {
+		slot->begin = known.objects[low].begin;
+		slot->size = known.objects[low].end - slot->begin;
+		place->objects[index] = result_of(&known.objects[low]);
+	} else {
+		slot->begin = low ? known.objects[low - 1].end : 0;
+		slot->size = (low < known.count ? known.objects[low].begin : UINT64_MAX) - slot->begin;
+	}
+	pthread_mutex_unlock(&known.mutex);
+	return slot;
+}
+
+void fm_objects_after_fork(void)
+{
+	pthread_mutex_init(&known.mutex, NULL);
+	fm_misses_after_fork();
+}
+
+struct fm_result_object *fm_objects_of(const struct fm_result_place *place, unsigned slot)
+{
+	static struct fm_result_object nowhere;
+	uint32_t object = place->objects[slot & 1];
+
+	return object && object <= FM_RESULT_OBJECTS_MAX ? &fm_engine.results->objects[object - 1] : &nowhere;
+}

@@ -1,0 +1,24 @@
+/* Which variable an access goes to: data symbols of the program and its libraries, as far as they have a fixed place in
+   their file. What has none (heap, stack, mappings) is the space between them.
+   SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef FATHOM_ENGINE_QEMU_OBJECTS_H
+#define FATHOM_ENGINE_QEMU_OBJECTS_H
+
+#include <stdint.h>
+
+#include "engine/results.h"
+
+/* A module of the results was mapped: learn its objects. */
+void fm_objects_add_module(unsigned module);
+
+/* The instruction accesses an address outside of its two objects: settle the counts of one of them and put the new one
+   there. Returns its slot. */
+struct fm_result_slot *fm_objects_change(struct fm_result_site *site, uint64_t address);
+
+/* The object in a slot; one for all that have none in the results. */
+struct fm_result_object *fm_objects_of(const struct fm_result_place *place, unsigned slot);
+
+/* In a forked child, where nobody else is left. */
+void fm_objects_after_fork(void);
+
+#endif

@@ -1,0 +1,35 @@
+/* Where in the program an access comes from. Called while QEMU translates, one thread at a time.
+   SPDX-License-Identifier: GPL-2.0-or-later */
+#ifndef FATHOM_ENGINE_QEMU_PLACES_H
+#define FATHOM_ENGINE_QEMU_PLACES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "engine/results.h"
+
+/* The file of the program. */
+void fm_places_note_program(const char *path);
+
+/* The file the code at an address came from, noted once. */
+void fm_places_note_module(uint64_t address);
+
+/* The record of the instruction at an address; one for all when the table is full, or there is no room. */
+struct fm_result_site *fm_places_find(uint64_t address);
+
+/* The rest of what is known of it. */
+struct fm_result_place *fm_places_of(const struct fm_result_site *site);
+
+/* Before the first access of an instruction in this process. Room for what it counts, or it is noted that there is
+ * none.
+ */
+void fm_places_claim(const struct fm_result_site *site);
+
+/* Has it been claimed? Then it may be written to. */
+bool fm_places_is_used(const struct fm_result_site *site);
+
+/* A forked child's results number the same instructions and objects; their addresses and names stay with the parent's.
+ */
+void fm_places_inherit(uint32_t sites, uint32_t objects);
+
+#endif

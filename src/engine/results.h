@@ -1,0 +1,174 @@
+/* What the engine's plugin and the command share: one file, mapped by both, so that everything counted so far is there
+   however the program ends. The plugin writes, the command reads after the end and trusts nothing: every count of
+   elements is checked against its array. */
+#ifndef FATHOM_ENGINE_RESULTS_H
+#define FATHOM_ENGINE_RESULTS_H
+
+#include <stdint.h>
+
+#include "base/memory.h"
+#include "simulator/core.h"
+#include "simulator/hierarchy.h"
+#include "simulator/work.h"
+
+enum {
+	FM_RESULT_THREADS_MAX = 1024,
+	FM_RESULT_LATE_MAX = 1024, /* live at a time, of those that begin when the table is full */
+	FM_RESULT_REGIONS_MAX = 512,
+	FM_RESULT_MODULES_MAX = 128,
+	FM_RESULT_EXECS_MAX = 16,
+	FM_RESULT_SITES_MAX = 1 << 18,
+	FM_RESULT_OBJECTS_MAX = 1 << 14,
+	FM_RESULT_LINES_MAX = 256,
+	FM_RESULT_MOMENTS_MAX = 1024,
+	FM_RESULT_NAME = 96,
+};
+
+/* Where results may lie, after the folder of the first process. */
+#define FM_RESULT_FOLDERS "/dev/shm", "/tmp", "/var/tmp"
+
+#define FM_RESULT_MAGIC 0x3774617865746146ull
+
+/* One thread of the program, in the order in which they began. */
+struct fm_result_thread {
+	uint32_t host_thread;
+	uint32_t core;
+	uint32_t shares_core; /* another live thread had it too */
+	uint32_t ended;
+	uint32_t away;  /* it does not have the turn: what its core counts is another's */
+	uint64_t clock; /* with timing: the cycle of simulated time that it has reached */
+	struct fm_work work;
+	struct fm_core_counts at_begin; /* of its core; the difference is the thread's */
+	struct fm_core_counts at_end;
+	struct fm_timing_counts timing_at_begin;
+	struct fm_timing_counts timing_at_end;
+	/* what it did on cores it has left */
+	uint32_t moves;
+	struct fm_core_counts before_moves;
+	struct fm_timing_counts timing_before_moves;
+};
+
+/* Threads that ended and had no record of their own: all of them together. */
+struct fm_result_others {
+	uint64_t threads;
+	uint64_t clock; /* the latest of their ends */
+	struct fm_work work;
+	struct fm_core_counts counts;
+	struct fm_timing_counts timing;
+};
+
+/* A marked region as one thread ran it. */
+struct fm_result_region {
+	char name[FM_RESULT_NAME];
+	uint32_t thread;
+	uint32_t depth; /* open begins not yet ended */
+	uint64_t instances;
+	uint64_t counted; /* of these, those that were chosen */
+	uint64_t elapsed; /* with timing: cycles of simulated time, waiting included */
+	struct fm_work work;
+	struct fm_core_counts counts;
+	struct fm_timing_counts timing;
+};
+
+/* All cores together, from the beginning until then. */
+struct fm_result_moment {
+	uint64_t cycle;   /* of the thread furthest behind */
+	uint64_t running; /* threads that had something to do */
+	struct fm_core_counts counts;
+	struct fm_timing_counts timing;
+};
+
+/* A file that code came from. */
+struct fm_result_module {
+	uint64_t begin, end, offset;
+	char path[256];
+};
+
+/* A variable with a place of its own in a file: what ELF calls an object. */
+struct fm_result_object {
+	uint64_t begin, size; /* 0 in a forked process: the parent's of the same number */
+	char name[FM_RESULT_NAME];
+	uint32_t module;
+	uint32_t unnamed; /* data of the module without a symbol */
+	uint64_t loads, stores;
+	uint64_t misses[FM_SIMULATED_CACHES_MAX];
+	uint64_t
+	    moved[FM_SIMULATED_CACHES_MAX]; /* lines of it that came into this cache, for loads, stores, prefetchers */
+};
+
+/* An instruction that accesses memory. One line of the host's cache: it is written at every access. */
+struct fm_result_site {
+	/* The two objects, or spaces between objects, that it accessed last: many instructions go to and fro between
+	   two. When another one comes, the counts of the one that has to go are settled. */
+	struct fm_result_slot {
+		uint64_t begin, size;
+		uint64_t loads, stores;
+	} slots[2];
+};
+
+/* The rest of what is known of it. */
+struct fm_result_place {
+	uint64_t address;                         /* 0 in a forked process: the parent's of the same number */
+	uint64_t loads, stores;                   /* settled ones */
+	uint32_t objects[2];                      /* of the slots, plus one; 0: none */
+	uint64_t misses[FM_SIMULATED_CACHES_MAX]; /* accesses that missed this cache */
+	/* lines that came into this cache because of it: for its loads, its stores, and by the prefetchers it set off
+	 */
+	uint64_t moved[FM_SIMULATED_CACHES_MAX];
+	/* its misses of the first cache: as far from the one before as that one from its own predecessor, or not */
+	uint64_t regular, irregular;
+};
+
+/* Accesses on their way to the simulator, by number. Equal but for a violent end. */
+struct fm_result_queue {
+	_Alignas(FM_APART) _Atomic uint64_t written;
+	_Alignas(FM_APART) _Atomic uint64_t read;
+};
+
+struct fm_results {
+	uint64_t magic;
+	uint32_t process;
+	uint32_t parent; /* of a forked one */
+	uint32_t thread_count;
+	uint32_t region_count;
+	uint32_t module_count;
+	uint32_t exec_count;
+	uint32_t site_count;
+	uint32_t object_count;
+	uint32_t executed; /* this process began with an exec that was followed */
+	char program[256];
+	uint32_t forks;
+	uint32_t deterministic;
+	uint32_t timing;
+	uint64_t turns;        /* from one thread to another */
+	uint64_t forced_turns; /* turns that had to be given out of order */
+	uint64_t lost_sites, lost_threads, lost_regions, lost_objects;
+	uint64_t
+	    lost_processes;    /* in the first process's: forked or executed ones that found no room for their counts */
+	uint64_t kernel_bytes; /* written by system calls into the program's buffers, as far as known */
+	uint64_t simulator_bytes;
+	struct fm_result_queue queue;
+	char execs[FM_RESULT_EXECS_MAX][256];
+	struct fm_result_others others;
+	uint32_t line_count;
+	uint32_t moment_count;
+	uint32_t late_count; /* places of late threads ever used */
+	uint32_t core_count;
+	/* up to here every process has room, and for as many cores as there are; of the rest, what it uses */
+	struct fm_simulated_core cores[FM_SIMULATED_CORES_MAX];
+	struct fm_timing_counts timings[FM_SIMULATED_CORES_MAX];
+	struct fm_result_thread threads[FM_RESULT_THREADS_MAX];
+	/* live ones without a record of their own; at their end they are added to the others, and the place is used
+	 * again */
+	struct fm_result_thread late[FM_RESULT_LATE_MAX];
+	struct fm_result_region regions[FM_RESULT_REGIONS_MAX];
+	struct fm_result_module modules[FM_RESULT_MODULES_MAX];
+	struct fm_shared_line lines[FM_RESULT_LINES_MAX];
+	struct fm_line_users line_users[FM_RESULT_LINES_MAX];
+	struct fm_result_moment moments[FM_RESULT_MOMENTS_MAX];
+	struct fm_result_object objects[FM_RESULT_OBJECTS_MAX];
+	_Alignas(64) struct fm_result_site sites[FM_RESULT_SITES_MAX];
+	struct fm_result_place places[FM_RESULT_SITES_MAX];
+};
+
+#endif
