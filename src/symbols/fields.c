@@ -1,6 +1,7 @@
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "symbols/internal.h"
@@ -52,7 +53,9 @@ static void descend(Dwarf_Die *type, uint64_t offset, char *text, size_t size, u
 		Dwarf_Word begin = 0;
 		const char *name = dwarf_diename(&child);
 
-		if (dwarf_tag(&child) != DW_TAG_member)
+		/* static members lie elsewhere */
+		if ((dwarf_tag(&child) != DW_TAG_member && dwarf_tag(&child) != DW_TAG_inheritance) ||
+		    dwarf_hasattr(&child, DW_AT_external) || dwarf_hasattr(&child, DW_AT_declaration))
 			continue;
 		dwarf_formudata(dwarf_attr(&child, DW_AT_data_member_location, &attribute), &begin);
 		if (!plain_type(&child, &inner) || offset < begin || offset >= begin + size_of(&inner))
@@ -61,28 +64,123 @@ static void descend(Dwarf_Die *type, uint64_t offset, char *text, size_t size, u
 			snprintf(text + used, size - used, ".%s", name);
 		descend(&inner, offset - begin, text, size, depth + 1);
 		return;
-	} while (dwarf_siblingof(&child, &child) == 0);
+	} while (fm_next_sibling(&child));
+}
+
+/* Variables by the names that the linker knows. */
+struct variable {
+	const char *name;
+	Dwarf_Die die;
+	size_t order;
+};
+
+struct fm_variables {
+	struct variable *variables;
+	size_t count, room;
+};
+
+void fm_variables_destroy(struct fm_variables *variables)
+{
+	if (variables)
+		free(variables->variables);
+	free(variables);
+}
+
+static void add_variable(struct fm_variables *variables, Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	const char *name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attribute));
+
+	if (!name)
+		name = dwarf_diename(die);
+	if (!name || dwarf_hasattr(die, DW_AT_declaration))
+		return;
+	if (variables->count == variables->room) {
+		size_t room = variables->room ? 2 * variables->room : 256;
+		struct variable *larger = reallocarray(variables->variables, room, sizeof(*larger));
+
+		if (!larger)
+			return;
+		variables->variables = larger;
+		variables->room = room;
+	}
+	variables->variables[variables->count] = (struct variable){name, *die, variables->count};
+	variables->count++;
+}
+
+/* Those of a unit, its namespaces and its Fortran modules. */
+static void add_variables(struct fm_variables *variables, Dwarf_Die *parent, unsigned depth)
+{
+	Dwarf_Die die;
+
+	if (depth == DEPTH_MAX || dwarf_child(parent, &die) != 0)
+		return;
+	do {
+		int tag = dwarf_tag(&die);
+
+		if (tag == DW_TAG_variable)
+			add_variable(variables, &die);
+		else if (tag == DW_TAG_namespace || tag == DW_TAG_module)
+			add_variables(variables, &die, depth + 1);
+	} while (fm_next_sibling(&die));
+}
+
+/* Of several variables of one name the first one counts. */
+static int by_name(const void *left, const void *right)
+{
+	const struct variable *a = left, *b = right;
+	int difference = strcmp(a->name, b->name);
+
+	return difference ? difference : (a->order > b->order) - (a->order < b->order);
+}
+
+static const struct fm_variables *variables_of(struct fm_symbols *symbols)
+{
+	struct fm_variables **kept = fm_symbols_variables(symbols), *variables = *kept;
+	Dwarf_Die *unit = NULL;
+	Dwarf_Addr bias;
+
+	if (variables)
+		return variables;
+	*kept = variables = calloc(1, sizeof(*variables));
+	if (!variables)
+		return NULL;
+	while ((unit = dwfl_nextcu(fm_symbols_dwfl(symbols), unit, &bias)))
+		add_variables(variables, unit, 0);
+	if (variables->count)
+		qsort(variables->variables, variables->count, sizeof(*variables->variables), by_name);
+	return variables;
+}
+
+static const struct variable *find_variable(const struct fm_variables *variables, const char *name)
+{
+	size_t low = 0, high = variables->count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (strcmp(variables->variables[middle].name, name) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < variables->count && !strcmp(variables->variables[low].name, name) ? &variables->variables[low]
+	                                                                               : NULL;
 }
 
 bool fm_symbols_field(struct fm_symbols *symbols, const char *variable, uint64_t offset, char *text, size_t size)
 {
-	Dwarf_Die *unit = NULL;
-	Dwarf_Addr bias;
+	const struct fm_variables *variables = variables_of(symbols);
+	const struct variable *found = variables ? find_variable(variables, variable) : NULL;
+	Dwarf_Die die, type;
 
-	snprintf(text, size, "%s", variable);
-	while ((unit = dwfl_nextcu(fm_symbols_dwfl(symbols), unit, &bias))) {
-		Dwarf_Die die, type;
-
-		if (dwarf_child(unit, &die) != 0)
-			continue;
-		do {
-			const char *name = dwarf_tag(&die) == DW_TAG_variable ? dwarf_diename(&die) : NULL;
-
-			if (name && !strcmp(name, variable) && plain_type(&die, &type)) {
-				descend(&type, offset, text, size, 0);
-				return true;
-			}
-		} while (dwarf_siblingof(&die, &die) == 0);
-	}
-	return false;
+	if (fm_symbols_demangle(variable, text, size) == variable)
+		snprintf(text, size, "%s", variable);
+	if (!found)
+		return false;
+	die = found->die;
+	if (!plain_type(&die, &type))
+		return false;
+	descend(&type, offset, text, size, 0);
+	return true;
 }

@@ -1,7 +1,6 @@
 #include "symbols/symbols.h"
 
 #include <elf.h>
-#include <elfutils/libdwfl.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,30 +8,55 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/printable.h"
+#include "base/text.h"
 #include "symbols/internal.h"
 
 /* The functions of one file, by address: the library searches its symbol tables from end to end for every address. */
 struct function {
 	uint64_t begin, end;
 	const char *name;
+	/* at first use: */
+	char *full;                      /* demangled, with parameters */
+	char shown[FM_SYMBOLS_FUNCTION]; /* as much of it as there is room for */
 };
 
-struct table {
+/* What is known of one file. */
+struct file {
 	struct function *functions;
 	size_t count;
-	struct table *next; /* of all, to free them */
+	struct fm_units *units;
+	struct file *next; /* of all, to free them */
 };
 
 struct fm_symbols {
-	struct table *tables;
+	struct file *files;
+	struct fm_variables *variables;
 	Dwfl *dwfl;
 	Dwfl_Callbacks callbacks;
-	char *debug_path;
 };
 
 Dwfl *fm_symbols_dwfl(struct fm_symbols *symbols)
 {
 	return symbols->dwfl;
+}
+
+struct fm_variables **fm_symbols_variables(struct fm_symbols *symbols)
+{
+	return &symbols->variables;
+}
+
+/* Files are given by path; the library's own search could ask the network for one. */
+static int find_no_file(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base, char **ret_path,
+                        Elf **ret_elf)
+{
+	(void)module;
+	(void)data;
+	(void)name;
+	(void)base;
+	(void)ret_path;
+	(void)ret_elf;
+	return -1;
 }
 
 int fm_symbols_create(struct fm_symbols **ret_symbols, struct fm_error *error)
@@ -41,10 +65,9 @@ int fm_symbols_create(struct fm_symbols **ret_symbols, struct fm_error *error)
 
 	if (!symbols)
 		return fm_error_set(error, ENOMEM, "out of memory");
-	symbols->callbacks.find_elf = dwfl_linux_proc_find_elf;
-	symbols->callbacks.find_debuginfo = dwfl_standard_find_debuginfo;
+	symbols->callbacks.find_elf = find_no_file;
+	symbols->callbacks.find_debuginfo = fm_debug_file_find;
 	symbols->callbacks.section_address = dwfl_offline_section_address;
-	symbols->callbacks.debuginfo_path = &symbols->debug_path;
 	symbols->dwfl = dwfl_begin(&symbols->callbacks);
 	if (!symbols->dwfl) {
 		free(symbols);
@@ -59,13 +82,17 @@ void fm_symbols_destroy(struct fm_symbols *symbols)
 {
 	if (!symbols)
 		return;
-	while (symbols->tables) {
-		struct table *next = symbols->tables->next;
+	while (symbols->files) {
+		struct file *file = symbols->files;
 
-		free(symbols->tables->functions);
-		free(symbols->tables);
-		symbols->tables = next;
+		symbols->files = file->next;
+		for (size_t i = 0; i < file->count; i++)
+			free(file->functions[i].full);
+		free(file->functions);
+		fm_units_destroy(file->units);
+		free(file);
 	}
+	fm_variables_destroy(symbols->variables);
 	dwfl_end(symbols->dwfl);
 	free(symbols);
 }
@@ -82,40 +109,49 @@ static int by_address(const void *left, const void *right)
 	return (strlen(a->name) > strlen(b->name)) - (strlen(a->name) < strlen(b->name));
 }
 
-static struct table *build_table(struct fm_symbols *symbols, Dwfl_Module *module)
+/* Marks between code and data in ARM files are no functions. */
+static bool is_mapping_mark(const char *name)
+{
+	return name[0] == '$' && name[1] && strchr("xdat", name[1]) && (!name[2] || name[2] == '.');
+}
+
+static struct file *read_file(struct fm_symbols *symbols, Dwfl_Module *module)
 {
 	int count = dwfl_module_getsymtab(module);
-	struct table *table = calloc(1, sizeof(*table));
+	struct file *file = calloc(1, sizeof(*file));
 
-	if (!table)
+	if (!file)
 		return NULL;
-	table->functions = calloc(count > 0 ? (size_t)count : 1, sizeof(*table->functions));
-	for (int i = 0; i < count && table->functions; i++) {
+	file->functions = calloc(count > 0 ? (size_t)count : 1, sizeof(*file->functions));
+	for (int i = 0; i < count && file->functions; i++) {
 		GElf_Sym symbol;
 		GElf_Addr address;
 		const char *name = dwfl_module_getsym_info(module, i, &symbol, &address, NULL, NULL, NULL);
 		unsigned type = GELF_ST_TYPE(symbol.st_info);
 
 		if (!name || !*name || (type != STT_FUNC && type != STT_NOTYPE && type != STT_GNU_IFUNC) ||
-		    !symbol.st_shndx)
+		    !symbol.st_shndx || is_mapping_mark(name))
 			continue;
-		table->functions[table->count++] = (struct function){address, address + symbol.st_size, name};
+		file->functions[file->count].begin = address;
+		file->functions[file->count].end = address + symbol.st_size;
+		file->functions[file->count++].name = name;
 	}
-	if (table->functions)
-		qsort(table->functions, table->count, sizeof(*table->functions), by_address);
-	table->next = symbols->tables;
-	symbols->tables = table;
-	return table;
+	if (file->functions)
+		qsort(file->functions, file->count, sizeof(*file->functions), by_address);
+	file->units = fm_units_create(module);
+	file->next = symbols->files;
+	symbols->files = file;
+	return file;
 }
 
-static const char *function_at(const struct table *table, uint64_t address)
+static struct function *function_at(const struct file *file, uint64_t address)
 {
-	size_t low = 0, high = table->count;
+	size_t low = 0, high = file->count;
 
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (table->functions[middle].begin <= address)
+		if (file->functions[middle].begin <= address)
 			low = middle + 1;
 		else
 			high = middle;
@@ -124,11 +160,11 @@ static const char *function_at(const struct table *table, uint64_t address)
 		return NULL;
 	low--;
 	/* first of those that begin here */
-	while (low && table->functions[low - 1].begin == table->functions[low].begin)
+	while (low && file->functions[low - 1].begin == file->functions[low].begin)
 		low--;
 	/* one without a length goes on to the next */
-	if (address < table->functions[low].end || table->functions[low].end == table->functions[low].begin)
-		return table->functions[low].name;
+	if (address < file->functions[low].end || file->functions[low].end == file->functions[low].begin)
+		return &file->functions[low];
 	return NULL;
 }
 
@@ -158,30 +194,117 @@ void fm_symbols_ready(struct fm_symbols *symbols)
 	dwfl_report_end(symbols->dwfl, NULL, NULL);
 }
 
+/* External procedures of Fortran: solve_ is solve, and the main program is MAIN__. Only DWARF tells whether the
+   underscore was written by a programmer. */
+static const char *fortran_name(struct file *file, struct fm_unit *unit, uint64_t address, const char *name,
+                                char *buffer, size_t size)
+{
+	size_t length = strlen(name);
+	const char *written;
+
+	if (!length || name[length - 1] != '_')
+		return name;
+	if (!strcmp(name, "MAIN__")) {
+		written = fm_unit_written_function(file->units, unit, address);
+		return written ? written : name;
+	}
+	snprintf(buffer, size, "%.*s", (int)(length - 1 < size ? length - 1 : size - 1), name);
+	return buffer;
+}
+
+/* As much of a name as there is room for, parameters last. */
+static void shorten(const char *name, const char *full, char *buffer, size_t size)
+{
+	char *shorter;
+
+	if (strlen(full) < size || !(shorter = fm_demangle_copy(name, false))) {
+		fm_text_elide(buffer, size, full, SIZE_MAX);
+		return;
+	}
+	fm_text_elide(buffer, size, shorter, SIZE_MAX);
+	free(shorter);
+}
+
+static void name_function(struct file *file, struct fm_unit *unit, struct function *function)
+{
+	char buffer[FM_DEMANGLED_MAX];
+	const char *name = function->name;
+
+	if (unit && fm_unit_is_fortran(unit))
+		name = fortran_name(file, unit, function->begin, name, buffer, sizeof(buffer));
+	function->full = fm_demangle_copy(name, true);
+	shorten(name, function->full ? function->full : "?", function->shown, sizeof(function->shown));
+}
+
 void fm_symbols_find(struct fm_symbols *symbols, uint64_t address, struct fm_location_names *ret_names)
 {
 	Dwfl_Module *module = dwfl_addrmodule(symbols->dwfl, address);
-	const char *name, *path;
+	struct fm_location_names *names = ret_names;
+	const char *path, *name;
+	struct function *function;
+	struct fm_unit *unit;
+	struct file *file;
 	void **data = NULL;
-	Dwfl_Line *line;
 
-	memset(ret_names, 0, sizeof(*ret_names));
-	snprintf(ret_names->function, sizeof(ret_names->function), "?");
+	/* most of it is frames, which count only as far as frame_count says */
+	memset(names, 0, sizeof(*names));
+	snprintf(names->function, sizeof(names->function), "?");
+	names->full_function = "?";
 	if (!module)
 		return;
 	path = dwfl_module_info(module, &data, NULL, NULL, NULL, NULL, NULL, NULL);
 	if (path)
-		snprintf(ret_names->module, sizeof(ret_names->module), "%s",
-		         strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
+		fm_text_elide(names->module, sizeof(names->module), strrchr(path, '/') ? strrchr(path, '/') + 1 : path,
+		              SIZE_MAX);
 	if (data && !*data)
-		*data = build_table(symbols, module);
-	name = data && *data ? function_at(*data, address) : NULL;
-	if (name)
-		snprintf(ret_names->function, sizeof(ret_names->function), "%s", name);
-	line = dwfl_module_getsrc(module, address);
-	if (line) {
-		path = dwfl_lineinfo(line, NULL, &ret_names->line, NULL, NULL, NULL);
-		if (path)
-			snprintf(ret_names->file, sizeof(ret_names->file), "%s", path);
+		*data = read_file(symbols, module);
+	file = data ? *data : NULL;
+	if (!file)
+		return;
+	unit = file->units ? fm_units_find(file->units, address) : NULL;
+	function = function_at(file, address);
+	if (unit)
+		fm_unit_describe(file->units, unit, address, names);
+	if (function) {
+		if (!function->full)
+			name_function(file, unit, function);
+		memcpy(names->function, function->shown, sizeof(names->function));
+		names->full_function = function->full ? function->full : function->shown;
+		names->entry = function->begin;
+	} else if (unit && (name = fm_unit_function(file->units, unit, address))) {
+		/* no symbol, but DWARF */
+		fm_text_elide(names->function, sizeof(names->function), name, SIZE_MAX);
+		names->full_function = name;
 	}
+}
+
+/* Appends; what is too long is cut at the end of the buffer, at a whole character. */
+static void append(char *buffer, size_t size, const char *text)
+{
+	size_t used = strlen(buffer);
+
+	fm_printable_copy(buffer + used, size - used, text);
+}
+
+const char *fm_symbols_chain(const struct fm_location_names *names, char *buffer, size_t size)
+{
+	struct fm_frame_names only = {.line = names->line};
+	const struct fm_frame_names *frames = names->frame_count ? names->frames : &only;
+	unsigned count = names->frame_count ? names->frame_count : 1;
+
+	*buffer = '\0';
+	memcpy(only.function, names->function, sizeof(only.function));
+	memcpy(only.file, names->file, sizeof(only.file));
+	for (unsigned i = 0; i < count; i++) {
+		const char *file = strrchr(frames[i].file, '/') ? strrchr(frames[i].file, '/') + 1 : frames[i].file;
+		char line[16];
+
+		snprintf(line, sizeof(line), ":%d (", frames[i].line);
+		append(buffer, size, i ? " inlined into " : "");
+		append(buffer, size, *file ? file : "?");
+		append(buffer, size, frames[i].line ? line : " (");
+		append(buffer, size, frames[i].function);
+		append(buffer, size, ")");
+	}
+	return buffer;
 }

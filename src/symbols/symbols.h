@@ -1,4 +1,6 @@
-/* Functions and source lines of addresses, from ELF symbols and DWARF. */
+/* Functions, source lines and inlined calls of addresses, from ELF symbols and DWARF, and names as people write them.
+   Debugging information may lie in files of its own: found by build-id or by name, in the folders of FATHOM_DEBUG_PATH
+   (separated by colons), beside the program, and in /usr/lib/debug. Nothing is fetched from anywhere. */
 #ifndef FATHOM_SYMBOLS_SYMBOLS_H
 #define FATHOM_SYMBOLS_SYMBOLS_H
 
@@ -10,11 +12,33 @@
 
 struct fm_symbols;
 
-struct fm_location_names {
-	char function[160]; /* "?" when not known */
-	char file[160];     /* "" when there is no line information */
+enum {
+	FM_SYMBOLS_FUNCTION = 160, /* room for a function's name */
+	FM_SYMBOLS_FILE = 160,     /* room for a file's name */
+	FM_SYMBOLS_FRAMES_MAX = 8,
+};
+
+/* A function and the line in it: the line that is executed, or the line of an inlined call. */
+struct fm_frame_names {
+	char function[FM_SYMBOLS_FUNCTION]; /* without parameters */
+	char file[FM_SYMBOLS_FILE];         /* "" when not known */
 	int line;
-	char module[64]; /* last part of its path */
+};
+
+/* What does not fit has "…" in its middle. A function loses its parameters first. */
+struct fm_location_names {
+	char function[FM_SYMBOLS_FUNCTION]; /* the one that was compiled, into which others may be inlined; "?" */
+	char file[FM_SYMBOLS_FILE];         /* of the innermost line; "" when there is no line information */
+	int line;
+	char module[64];                   /* last part of its path */
+	char inlined[FM_SYMBOLS_FUNCTION]; /* the innermost inlined function, that of file and line; "" when none is */
+	/* From the innermost inlined function to the one they are all inlined into. 0 when nothing is inlined here. Of
+	   more than FM_SYMBOLS_FRAMES_MAX those before the last are left out. */
+	unsigned frame_count;
+	struct fm_frame_names frames[FM_SYMBOLS_FRAMES_MAX];
+	const char
+	    *full_function; /* with parameters and whole, up to some thousand bytes; until fm_symbols_destroy() */
+	uint64_t entry;     /* where the function begins, which tells namesakes apart; 0 when not known */
 };
 
 int fm_symbols_create(struct fm_symbols **ret_symbols, struct fm_error *error);
@@ -29,8 +53,20 @@ void fm_symbols_ready(struct fm_symbols *symbols);
 
 void fm_symbols_find(struct fm_symbols *symbols, uint64_t address, struct fm_location_names *ret_names);
 
+/* "kernel.h:12 (add) inlined into solver.c:40 (step)", or "solver.c:40 (step)" where nothing is inlined; files by the
+   last part of their path. Returns buffer. */
+const char *fm_symbols_chain(const struct fm_location_names *names, char *buffer, size_t size);
+
 /* What lies at an offset in a variable: "counters.words[1]", as far as the debugging information tells; otherwise just
-   the variable, and false. */
+   the variable, and false. The variable is named as in the ELF file, and demangled in the text. */
 bool fm_symbols_field(struct fm_symbols *symbols, const char *variable, uint64_t offset, char *text, size_t size);
+
+/* The name as it was written in C++, Rust or a Fortran module, put into the buffer; without parameters if there is no
+   room for them, with "…" in the middle if there is still none. Returns buffer, or name itself when it is not mangled:
+   any name may be passed. */
+const char *fm_symbols_demangle(const char *name, char *buffer, size_t size);
+
+/* Can C++ and Rust names be demangled in this build? */
+bool fm_symbols_can_demangle(void);
 
 #endif
