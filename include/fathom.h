@@ -6,7 +6,13 @@
 
    Header-only. A marked program builds and runs without Fathom, also when it is static or not position-independent:
    where no tool listens a marker is one test of a variable. C++ has fathom::region, which ends with its scope; Fortran
-   calls the functions of include/fathom.f90 through a C file that defines FATHOM_FORTRAN before including this one. */
+   calls the functions of include/fathom.f90 through a C file that defines FATHOM_FORTRAN before including this one.
+
+   Whether a tool listens is asked when the program starts, before it may forbid itself system calls (seccomp); a
+   program with more rights than its user (AT_SECURE) has no listener. After that a marker makes no system call but
+   gettid, once in each thread, getpid in a forked process, and clock_gettime where the kernel has no faster way to tell
+   the time; where counters are asked for also prctl, tgkill and those of perf_event.
+ */
 #ifndef FATHOM_H
 #define FATHOM_H
 
@@ -15,6 +21,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -29,14 +36,19 @@ extern "C" {
 extern long syscall(long number, ...);
 #endif
 
-/* No kernel knows this number. An engine that runs the program sees the call and its arguments; elsewhere it is not
- * made. */
+/* No kernel knows this number. An engine that runs the program sees the call and its arguments. It is made only after
+   the engine has answered a question that is harmless elsewhere: a read from a file that cannot be, which every kernel
+   refuses without touching the buffer and which filters let through, if they let anything through. */
 #define FATHOM_MARKER_CALL 0x46617468L
 #define FATHOM_MARKER_BEGIN 1L
 #define FATHOM_MARKER_END 2L
+#define FATHOM_QUESTION_FILE (-0x46617468L)
+#define FATHOM_ANSWER 0x656e69676e456d46ULL
 
 /* Where the program runs by itself and Fathom waits for its end, markers note time, and counters where these are asked
-   for, in a file that both have mapped. All of it is the tool's to lay out and to read; a program only marks. */
+   for, in a file that both have mapped. All of it is the tool's to lay out and to read; a program only marks. Somebody
+   else may write into the file: what the program needs of it is copied and checked once, and nothing it works with
+   lives there. */
 enum {
 	FATHOM_THREADS_MAX_ = 256,
 	FATHOM_SLOTS_MAX_ = 1024,
@@ -44,7 +56,7 @@ enum {
 	FATHOM_COUNTERS_MAX_ = 16,
 	FATHOM_NAME_MAX_ = 96
 };
-#define FATHOM_MARKERS_MAGIC_ 0x31736b72616d6846ULL
+#define FATHOM_MARKERS_MAGIC_ 0x32736b72616d6846ULL
 
 struct fathom_reading_ {
 	uint64_t nanoseconds;
@@ -61,8 +73,32 @@ struct fathom_slot_ {
 	struct fathom_reading_ spent;
 };
 
+/* What the tool wants. */
+struct fathom_wishes_ {
+	uint32_t counter_count;
+	uint32_t files_max; /* of counters, open at the same time; a program needs its own */
+	uint32_t filtered;  /* the tool itself may not make every system call, but could open the counters */
+	/* of this region only the instances from first to last are summed up, counted from one in each thread */
+	char chosen[FATHOM_NAME_MAX_];
+	uint64_t first, last;
+	uint64_t counters[FATHOM_COUNTERS_MAX_][17]; /* struct perf_event_attr, of its size at most */
+};
+
+struct fathom_markers_ {
+	uint64_t magic;
+	struct fathom_wishes_ wishes;
+	uint32_t slot_count, thread_count; /* may be larger than there is room: the rest was lost */
+	uint32_t lost;                     /* begins for which there was no room */
+	struct {
+		uint32_t process, thread;
+	} threads[FATHOM_THREADS_MAX_];
+	struct fathom_slot_ slots[FATHOM_SLOTS_MAX_];
+};
+
+#if !defined(FATHOM_LAYOUT_ONLY_)
+
 struct fathom_thread_ {
-	uint32_t process, thread;
+	uint32_t index; /* in the file */
 	uint32_t open_count;
 	uint32_t too_deep;                     /* begins beyond the room, whose ends are still to come */
 	int32_t files[FATHOM_COUNTERS_MAX_];   /* of its counters, plus one */
@@ -72,18 +108,12 @@ struct fathom_thread_ {
 	struct fathom_reading_ open[FATHOM_OPEN_MAX_]; /* when they began */
 };
 
-struct fathom_markers_ {
-	uint64_t magic;
-	uint32_t counter_count;
-	uint32_t slot_count, thread_count; /* may be larger than there is room: the rest was lost */
-	uint32_t lost;                     /* begins for which there was no room */
-	uint32_t files, files_max;         /* of counters, open at the same time; a program needs its own */
-	/* of this region only the instances from first to last are summed up, counted from one in each thread */
-	char chosen[FATHOM_NAME_MAX_];
-	uint64_t first, last;
-	uint64_t counters[FATHOM_COUNTERS_MAX_][17]; /* struct perf_event_attr, of its size at most */
+/* This process's alone: the kernel makes it zero in a forked one. */
+struct fathom_own_ {
+	volatile int process;
+	uint32_t files;                        /* of counters, open */
+	uint32_t numbers[FATHOM_THREADS_MAX_]; /* of threads; 0 for those of other processes */
 	struct fathom_thread_ threads[FATHOM_THREADS_MAX_];
-	struct fathom_slot_ slots[FATHOM_SLOTS_MAX_];
 };
 
 /* 0: not asked yet, 1: nobody listens, 2: an engine does, 3: a file does. */
@@ -92,9 +122,10 @@ extern int fathom_listening_;
 __attribute__((weak)) int fathom_listening_;
 extern struct fathom_markers_ *fathom_markers_;
 __attribute__((weak)) struct fathom_markers_ *fathom_markers_;
-/* the number of this process; the kernel makes it zero in a forked one */
-extern volatile int *fathom_process_;
-__attribute__((weak)) volatile int *fathom_process_;
+extern struct fathom_wishes_ fathom_wishes_;
+__attribute__((weak)) struct fathom_wishes_ fathom_wishes_;
+extern struct fathom_own_ *fathom_own_;
+__attribute__((weak)) struct fathom_own_ *fathom_own_;
 
 /* The file that the environment names, if it is what it should be. */
 struct fathom_markers_ *fathom_map_(const char *path);
@@ -114,7 +145,7 @@ __attribute__((weak, noinline, cold)) struct fathom_markers_ *fathom_map_(const 
 	file = open(path, flags);
 	if (file < 0)
 		return NULL;
-	if (!fstat(file, &what) && S_ISREG(what.st_mode) && what.st_uid == geteuid() &&
+	if (!fstat(file, &what) && S_ISREG(what.st_mode) && (unsigned long)what.st_uid == getauxval(AT_EUID) &&
 	    what.st_size == (off_t)sizeof(struct fathom_markers_)) {
 		page = mmap(NULL, sizeof(struct fathom_markers_), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 		markers = page == MAP_FAILED ? NULL : (struct fathom_markers_ *)page;
@@ -123,13 +154,30 @@ __attribute__((weak, noinline, cold)) struct fathom_markers_ *fathom_map_(const 
 	if (!markers)
 		return NULL;
 	/* anonymous and private, which POSIX had no name for: */
-	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, 0x22, -1, 0);
-	if (markers->magic != FATHOM_MARKERS_MAGIC_ || page == MAP_FAILED ||
-	    syscall(SYS_madvise, page, 4096L, 18L /* MADV_WIPEONFORK */))
+	page = mmap(NULL, sizeof(struct fathom_own_), PROT_READ | PROT_WRITE, 0x22, -1, 0);
+	if (page == MAP_FAILED || markers->magic != FATHOM_MARKERS_MAGIC_ ||
+	    syscall(SYS_madvise, page, (long)sizeof(struct fathom_own_), 18L /* MADV_WIPEONFORK */)) {
+		if (page != MAP_FAILED)
+			munmap(page, sizeof(struct fathom_own_));
+		munmap(markers, sizeof(struct fathom_markers_));
 		return NULL;
-	fathom_process_ = (volatile int *)page;
-	*fathom_process_ = (int)getpid();
+	}
+	memcpy(&fathom_wishes_, &markers->wishes, sizeof(fathom_wishes_));
+	fathom_wishes_.chosen[FATHOM_NAME_MAX_ - 1] = 0;
+	if (fathom_wishes_.counter_count > FATHOM_COUNTERS_MAX_)
+		fathom_wishes_.counter_count = 0;
+	fathom_own_ = (struct fathom_own_ *)page;
+	fathom_own_->process = (int)getpid();
 	return markers;
+}
+
+/* Does an engine run this program? The environment may say so to one that it does not run. */
+static inline int fathom_engine_answers_(void)
+{
+	volatile uint64_t answer = 0;
+
+	(void)syscall(SYS_read, FATHOM_QUESTION_FILE, &answer, (long)sizeof(answer));
+	return answer == FATHOM_ANSWER;
 }
 
 /* One thread asks, the others wait for its answer, two seconds at most: it might be the one a signal handler
@@ -150,16 +198,28 @@ __attribute__((weak, noinline, cold)) int fathom_ask_(void)
 		}
 		return expected == FATHOM_ASKING_ ? 1 : expected;
 	}
-	engine = getenv("FATHOM_ENGINE");
-	path = getenv("FATHOM_MARKERS");
-	if (engine && *engine) {
+	/* whoever starts a program with more rights than their own must not tell it where to write */
+	engine = getauxval(AT_SECURE) ? NULL : getenv("FATHOM_ENGINE");
+	path = getauxval(AT_SECURE) ? NULL : getenv("FATHOM_MARKERS");
+	if (engine && *engine && fathom_engine_answers_()) {
 		answer = 2;
-	} else if (path && *path && geteuid() == getuid() && getegid() == getgid()) {
+	} else if (path && *path) {
 		fathom_markers_ = fathom_map_(path);
 		answer = fathom_markers_ ? 3 : 1;
 	}
 	__atomic_store_n(&fathom_listening_, answer, __ATOMIC_RELEASE);
 	return answer;
+}
+
+/* Before the program may have forbidden itself what asking needs. */
+static void fathom_start_(void) __attribute__((constructor));
+static void fathom_start_(void)
+{
+	int problem = errno;
+
+	if (!__atomic_load_n(&fathom_listening_, __ATOMIC_ACQUIRE))
+		(void)fathom_ask_();
+	errno = problem;
 }
 
 /* A program may close every file it does not know, and open its own under the same number: that must not be read. */
@@ -189,7 +249,7 @@ __attribute__((weak, noinline)) void fathom_read_(const struct fathom_thread_ *s
 	reading->nanoseconds = (uint64_t)now[0] * 1000000000u + (uint64_t)now[1];
 #endif
 	reading->read = 0;
-	for (i = 0; i < fathom_markers_->counter_count && i < FATHOM_COUNTERS_MAX_; i++) {
+	for (i = 0; i < fathom_wishes_.counter_count; i++) {
 		/* how many, ns enabled and running, then a value of each */
 		if (self->files[i] > 0 && !self->member[i]) {
 			memset(group, 0, sizeof(group));
@@ -208,14 +268,14 @@ __attribute__((weak, noinline)) void fathom_read_(const struct fathom_thread_ *s
 void fathom_close_ended_(void);
 __attribute__((weak, noinline, cold)) void fathom_close_ended_(void)
 {
-	uint32_t count = __atomic_load_n(&fathom_markers_->thread_count, __ATOMIC_RELAXED), i, k;
-	long process = (long)getpid();
+	long process = (long)fathom_own_->process;
+	uint32_t i, k;
 
-	for (i = 0; i < count && i < FATHOM_THREADS_MAX_ && fathom_markers_->counter_count; i++) {
-		struct fathom_thread_ *ended = &fathom_markers_->threads[i];
+	for (i = 0; i < FATHOM_THREADS_MAX_; i++) {
+		uint32_t number = __atomic_load_n(&fathom_own_->numbers[i], __ATOMIC_ACQUIRE);
+		struct fathom_thread_ *ended = &fathom_own_->threads[i];
 
-		if ((long)ended->process != process || !ended->thread ||
-		    !syscall(SYS_tgkill, process, (long)ended->thread, 0L))
+		if (!number || !syscall(SYS_tgkill, process, (long)number, 0L))
 			continue;
 		for (k = 0; k < FATHOM_COUNTERS_MAX_; k++) {
 			int32_t file = __atomic_load_n(&ended->files[k], __ATOMIC_RELAXED);
@@ -226,40 +286,36 @@ __attribute__((weak, noinline, cold)) void fathom_close_ended_(void)
 			                                 __ATOMIC_RELAXED))
 				continue;
 			close(file - 1);
-			__atomic_fetch_sub(&fathom_markers_->files, 1, __ATOMIC_RELAXED);
+			__atomic_fetch_sub(&fathom_own_->files, 1, __ATOMIC_RELAXED);
 		}
 	}
 }
 
-/* A place in the file for this thread, with its counters running: as many in one group as the kernel takes. */
-struct fathom_thread_ *fathom_enter_(void);
-__attribute__((weak, noinline, cold)) struct fathom_thread_ *fathom_enter_(void)
+/* Counters of this thread: as many in one group as the kernel takes. */
+void fathom_open_counters_(struct fathom_thread_ *self);
+__attribute__((weak, noinline, cold)) void fathom_open_counters_(struct fathom_thread_ *self)
 {
-	uint32_t index = __atomic_load_n(&fathom_markers_->thread_count, __ATOMIC_RELAXED), members = 0, i;
-	struct fathom_thread_ *self;
+	uint32_t members = 0, i;
 	long leader = -1, file;
 
-	if (index < FATHOM_THREADS_MAX_)
-		index = __atomic_fetch_add(&fathom_markers_->thread_count, 1, __ATOMIC_RELAXED);
-	if (index >= FATHOM_THREADS_MAX_)
-		return NULL;
+	/* A filter that the program has installed since it started may kill it for trying. */
+	if (!fathom_wishes_.filtered && syscall(SYS_prctl, 21L /* PR_GET_SECCOMP */, 0L, 0L, 0L, 0L))
+		return;
 	fathom_close_ended_();
-	self = &fathom_markers_->threads[index];
-	self->process = (uint32_t)getpid();
-	for (i = 0; i < fathom_markers_->counter_count && i < FATHOM_COUNTERS_MAX_; i++) {
+	for (i = 0; i < fathom_wishes_.counter_count; i++) {
 		uint64_t event[17];
 
-		if (__atomic_fetch_add(&fathom_markers_->files, 1, __ATOMIC_RELAXED) >= fathom_markers_->files_max) {
-			__atomic_fetch_sub(&fathom_markers_->files, 1, __ATOMIC_RELAXED);
+		if (__atomic_fetch_add(&fathom_own_->files, 1, __ATOMIC_RELAXED) >= fathom_wishes_.files_max) {
+			__atomic_fetch_sub(&fathom_own_->files, 1, __ATOMIC_RELAXED);
 			break;
 		}
-		memcpy(event, fathom_markers_->counters[i], sizeof(event));
+		memcpy(event, fathom_wishes_.counters[i], sizeof(event));
 		file = leader < 0 ? -1 : syscall(SYS_perf_event_open, event, 0L, -1L, leader, 8L);
 		if (file < 0) {
 			event[5] |= 1; /* disabled: one that joins a group that runs already may not run with it */
 			file = syscall(SYS_perf_event_open, event, 0L, -1L, -1L, 8L);
 			if (file < 0) {
-				__atomic_fetch_sub(&fathom_markers_->files, 1, __ATOMIC_RELAXED);
+				__atomic_fetch_sub(&fathom_own_->files, 1, __ATOMIC_RELAXED);
 				continue;
 			}
 			leader = file;
@@ -272,7 +328,28 @@ __attribute__((weak, noinline, cold)) struct fathom_thread_ *fathom_enter_(void)
 	for (i = 0; i < FATHOM_COUNTERS_MAX_; i++)
 		if (self->files[i] > 0 && !self->member[i])
 			(void)syscall(SYS_ioctl, (long)self->files[i] - 1, 0x2400L /* PERF_EVENT_IOC_ENABLE */, 1L);
-	self->thread = (uint32_t)syscall(SYS_gettid);
+}
+
+/* A place for this thread, with its counters running. */
+struct fathom_thread_ *fathom_enter_(void);
+__attribute__((weak, noinline, cold)) struct fathom_thread_ *fathom_enter_(void)
+{
+	uint32_t index = __atomic_load_n(&fathom_markers_->thread_count, __ATOMIC_RELAXED), number, nobody = 0;
+	struct fathom_thread_ *self;
+
+	if (index < FATHOM_THREADS_MAX_)
+		index = __atomic_fetch_add(&fathom_markers_->thread_count, 1, __ATOMIC_RELAXED);
+	number = (uint32_t)syscall(SYS_gettid);
+	/* whoever writes into the file could give one place away twice */
+	if (index >= FATHOM_THREADS_MAX_ || !__atomic_compare_exchange_n(&fathom_own_->numbers[index], &nobody, number,
+	                                                                 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return NULL;
+	self = &fathom_own_->threads[index];
+	self->index = index;
+	fathom_markers_->threads[index].process = (uint32_t)fathom_own_->process;
+	fathom_markers_->threads[index].thread = number;
+	if (fathom_wishes_.counter_count)
+		fathom_open_counters_(self);
 	return self;
 }
 
@@ -284,7 +361,7 @@ __attribute__((weak, noinline)) struct fathom_slot_ *fathom_slot_of_(uint32_t th
 	struct fathom_slot_ *slot;
 
 	for (i = 0; i < count && i < FATHOM_SLOTS_MAX_; i++)
-		if (fathom_markers_->slots[i].thread == thread + 1 &&
+		if (__atomic_load_n(&fathom_markers_->slots[i].thread, __ATOMIC_ACQUIRE) == thread + 1 &&
 		    !strncmp(fathom_markers_->slots[i].name, name, FATHOM_NAME_MAX_ - 1))
 			return &fathom_markers_->slots[i];
 	if (count >= FATHOM_SLOTS_MAX_)
@@ -306,12 +383,13 @@ __attribute__((weak, noinline)) void fathom_note_(long what, const char *name)
 	static __thread int process; /* whose it is, and whether there was room */
 	struct fathom_reading_ now, begun;
 	struct fathom_slot_ *slot;
+	uint64_t instance;
 	uint32_t at, i, k, inside;
 
-	if (!*fathom_process_)
-		*fathom_process_ = (int)getpid();
-	if (process != *fathom_process_) {
-		process = *fathom_process_;
+	if (!fathom_own_->process)
+		fathom_own_->process = (int)getpid();
+	if (process != fathom_own_->process) {
+		process = fathom_own_->process;
 		self = fathom_enter_();
 	}
 	if (!self) {
@@ -320,7 +398,7 @@ __attribute__((weak, noinline)) void fathom_note_(long what, const char *name)
 		return;
 	}
 	if (what == FATHOM_MARKER_BEGIN) {
-		slot = fathom_slot_of_((uint32_t)(self - fathom_markers_->threads), name);
+		slot = fathom_slot_of_(self->index, name);
 		if (!slot || self->open_count >= FATHOM_OPEN_MAX_) {
 			self->too_deep += slot != NULL;
 			__atomic_fetch_add(&fathom_markers_->lost, 1, __ATOMIC_RELAXED);
@@ -336,13 +414,11 @@ __attribute__((weak, noinline)) void fathom_note_(long what, const char *name)
 		return;
 	}
 	fathom_read_(self, &now);
-	for (at = self->open_count <= FATHOM_OPEN_MAX_ ? self->open_count : 0; at > 0; at--) {
-		if (self->slots[at - 1] >= FATHOM_SLOTS_MAX_)
-			continue;
+	for (at = self->open_count; at > 0; at--) {
 		slot = &fathom_markers_->slots[self->slots[at - 1]];
 		if (strncmp(slot->name, name, FATHOM_NAME_MAX_ - 1))
 			continue;
-		slot->instances++;
+		instance = ++slot->instances;
 		/* a region inside itself is in it already: the outermost counts */
 		for (i = 0; i + 1 < at && self->slots[i] != self->slots[at - 1]; i++)
 			;
@@ -351,12 +427,12 @@ __attribute__((weak, noinline)) void fathom_note_(long what, const char *name)
 		self->open_count = at - 1;
 		if (inside)
 			return;
-		if (fathom_markers_->last && !strncmp(name, fathom_markers_->chosen, FATHOM_NAME_MAX_ - 1) &&
-		    (slot->instances < fathom_markers_->first || slot->instances > fathom_markers_->last))
+		if (fathom_wishes_.last && !strncmp(name, fathom_wishes_.chosen, FATHOM_NAME_MAX_ - 1) &&
+		    (instance < fathom_wishes_.first || instance > fathom_wishes_.last))
 			return;
 		slot->spent.nanoseconds += now.nanoseconds - begun.nanoseconds;
 		slot->unread |= (uint32_t) ~(now.read & begun.read);
-		for (i = 0; i < fathom_markers_->counter_count && i < FATHOM_COUNTERS_MAX_; i++)
+		for (i = 0; i < fathom_wishes_.counter_count; i++)
 			for (k = 0; k < 3 && (now.read & begun.read) >> i & 1; k++)
 				slot->spent.counters[i][k] += now.counters[i][k] - begun.counters[i][k];
 		return;
@@ -381,7 +457,7 @@ static inline void fathom_call_(long what, const char *name, long length)
 void fathom_note_and_keep_(long what, const char *name);
 __attribute__((weak, noinline)) void fathom_note_and_keep_(long what, const char *name)
 {
-	int problem = errno, listening = fathom_listening_;
+	int problem = errno, listening = __atomic_load_n(&fathom_listening_, __ATOMIC_ACQUIRE);
 
 	if (listening == 0 || listening == FATHOM_ASKING_)
 		listening = fathom_ask_();
@@ -429,9 +505,13 @@ void fathom_region_end_f(const char *name)
 }
 #endif
 
+#endif /* FATHOM_LAYOUT_ONLY_ */
+
 #if defined(__cplusplus)
 }
+#endif
 
+#if defined(__cplusplus) && !defined(FATHOM_LAYOUT_ONLY_)
 namespace fathom
 {
 class region

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/host.h"
+#include "base/sysfs.h"
 #include "counters/calls.h"
 #include "counters/refusal.h"
 
@@ -34,7 +35,8 @@ static int refuse(const struct fm_event *event, int code, struct fm_error *error
 	                   fm_host_is_virtual(), &refusal);
 	if (code == ESRCH)
 		return fm_error_set(error, ESRCH, "the task has ended");
-	return fm_error_set(error, ENOTSUP, "%s cannot be counted: %s. %s", event->name, refusal.why, refusal.remedy);
+	return fm_error_set(error, ENOTSUP, "%s cannot be counted: %s. Remedy: %s", event->name, refusal.why,
+	                    refusal.remedy);
 }
 
 /* The kernel's part is often not for everyone: then at least the program's own. */
@@ -103,17 +105,13 @@ static int open_all(struct fm_counting *counting, const struct fm_target *target
 int fm_counting_add(struct fm_counting *counting, const struct fm_target *target, struct fm_error *error)
 {
 	char list[4096];
-	FILE *file;
 	int status = 0;
 
 	if (!target->every_cpu)
 		return open_all(counting, target, -1, error);
 	/* numbers may have holes: "0-3,8" */
-	file = fopen("/sys/devices/system/cpu/online", "re");
-	if (!file || !fgets(list, sizeof(list), file))
+	if (fm_sysfs_read_line(list, sizeof(list), "devices/system/cpu/online"))
 		snprintf(list, sizeof(list), "0-%ld", sysconf(_SC_NPROCESSORS_ONLN) - 1);
-	if (file)
-		fclose(file);
 	for (char *at = list; *at >= '0' && *at <= '9' && !status; at += *at == ',') {
 		long first = strtol(at, &at, 10), last = first;
 

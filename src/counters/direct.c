@@ -72,7 +72,7 @@ int fm_direct_open(const struct fm_event *event, struct fm_direct *ret_direct, s
 #endif
 	if (ret_direct->file < 0) {
 		fm_refusal_explain(errno, "hardware counters for it", fm_host_is_virtual(), &refusal);
-		return fm_error_set(error, ENOTSUP, "%s cannot be counted: %s. %s", event->name, refusal.why,
+		return fm_error_set(error, ENOTSUP, "%s cannot be counted: %s. Remedy: %s", event->name, refusal.why,
 		                    refusal.remedy);
 	}
 	page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ, MAP_SHARED, ret_direct->file, 0);

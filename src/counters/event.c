@@ -238,17 +238,15 @@ static int resolve_tracepoint(const char *name, struct fm_event *event, struct f
 		return -ENOENT;
 	length = strcspn(colon + 1, ":");
 	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
-		snprintf(path, sizeof(path), "%s/%s/events/%.*s/%.*s/id", fm_sysfs_root(), roots[i],
-		         (int)(colon - name), name, (int)length, colon + 1);
-		if (fm_text_read_number(path, &number))
+		if (fm_sysfs_read_number(&number, "%s/events/%.*s/%.*s/id", roots[i], (int)(colon - name), name,
+		                         (int)length, colon + 1))
 			continue;
 		event->attributes.type = PERF_TYPE_TRACEPOINT;
 		event->attributes.config = (uint64_t)number;
 		return set_modifiers(colon + 1 + length, &event->attributes, name, error);
 	}
 	for (size_t i = 0; i < sizeof(roots) / sizeof(roots[0]); i++) {
-		snprintf(path, sizeof(path), "%s/%s/events", fm_sysfs_root(), roots[i]);
-		mounted |= !access(path, X_OK);
+		mounted |= !access(fm_sysfs_path(path, sizeof(path), "%s/events", roots[i]), X_OK);
 	}
 	/* lower case on both sides of one colon is what tracepoints look like, and nothing else */
 	if (!mounted && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_:") == strlen(name))

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "counters/formula.h"
+#include "base/formula.h"
+#include "base/text.h"
 
 enum { LARGEST = 1 << 18 };
 
@@ -93,8 +94,12 @@ int fm_group_parse(const char *text, const char *file, struct fm_group *ret_grou
 	while (!r && (line = strsep(&rest, "\n"))) {
 		number++;
 		line = trim(line);
-		if (!*line || *line == '#')
+		if (!*line || *line == '#' || (section == SECTION_TEXT && !fm_text_is_clean(line)))
 			continue;
+		if (!fm_text_is_clean(line)) {
+			r = fm_error_set(error, EBADMSG, "%s:%u: this is no text in UTF-8", file, number);
+			break;
+		}
 		if (!strncmp(line, "SHORT", 5) && (line[5] == ' ' || line[5] == '\t'))
 			snprintf(ret_group->title, sizeof(ret_group->title), "%s", trim(line + 5));
 		else if (!strncmp(line, "REQUIRE_", 8))
@@ -147,33 +152,48 @@ void fm_group_list(const struct fm_group *group, char *text, size_t size)
 		used += (size_t)snprintf(text + used, size - used, "%s%s", i ? "," : "", group->events[i].name);
 }
 
-struct values {
+/* Values stand in this order: the counters, then these. */
+enum { TIME, FREQUENCY, INVERSE_CLOCK, OTHERS };
+static const char *const others[OTHERS] = {
+    [TIME] = "time", [FREQUENCY] = "frequency", [INVERSE_CLOCK] = "inverseClock"};
+
+struct named {
 	const struct fm_group *group;
-	const double *counts;
-	double seconds, frequency;
+	const double *values;
 };
 
-static bool look_up(void *context, const char *name, double *ret_value)
+/* What is not available is told by its name, so it is looked for here. */
+static int index_of(void *context, const char *name)
 {
-	const struct values *values = context;
+	const struct named *named = context;
+	int found = -1;
 
-	*ret_value = NAN;
-	if (!strcmp(name, "time"))
-		*ret_value = values->seconds;
-	else if (!strcmp(name, "frequency"))
-		*ret_value = values->frequency;
-	else if (!strcmp(name, "inverseClock"))
-		*ret_value = 1 / values->frequency;
-	for (unsigned i = 0; i < values->group->event_count; i++)
-		if (!strcmp(values->group->events[i].counter, name))
-			*ret_value = values->counts[i];
-	return isfinite(*ret_value);
+	for (unsigned i = 0; i < OTHERS; i++)
+		if (!strcmp(others[i], name))
+			found = FM_GROUP_EVENTS_MAX + (int)i;
+	for (unsigned i = 0; i < named->group->event_count; i++)
+		if (!strcmp(named->group->events[i].counter, name))
+			found = (int)i;
+	return found >= 0 && isfinite(named->values[found]) ? found : -1;
 }
 
 int fm_group_metric(const struct fm_group *group, unsigned metric, const double *counts, double seconds,
                     double frequency, double *ret_value, struct fm_error *error)
 {
-	struct values values = {group, counts, seconds, frequency};
+	double values[FM_GROUP_EVENTS_MAX + OTHERS];
+	struct named named = {group, values};
+	const struct fm_formula_names known = {
+	    .index = index_of, .context = &named, .unknown = "there is no value for"};
+	struct fm_formula formula;
+	int r;
 
-	return fm_formula_evaluate(group->metrics[metric].formula, look_up, &values, ret_value, error);
+	memcpy(values, counts, group->event_count * sizeof(*counts));
+	values[FM_GROUP_EVENTS_MAX + TIME] = seconds;
+	values[FM_GROUP_EVENTS_MAX + FREQUENCY] = frequency;
+	values[FM_GROUP_EVENTS_MAX + INVERSE_CLOCK] = 1 / frequency;
+	r = fm_formula_parse(group->metrics[metric].formula, &known, &formula, error);
+	if (r)
+		return r;
+	r = fm_formula_run(&formula, values, NULL, ret_value);
+	return r ? fm_error_set(error, -r, "%s", r == -EDOM ? FM_FORMULA_DIVIDES : "its formula has no value") : 0;
 }

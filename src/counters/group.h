@@ -31,7 +31,7 @@ int fm_group_parse(const char *text, const char *file, struct fm_group *ret_grou
 void fm_group_list(const struct fm_group *group, char *text, size_t size);
 
 /* A metric from the counts of the events, in their order; NaN counts are those that are not available. `seconds` and
-   `frequency` (Hz) may be NaN. -ENOENT with the name of what is missing. */
+   `frequency` (Hz) may be NaN. -ENOENT with the name of what is missing, -EDOM when it divides by nothing. */
 int fm_group_metric(const struct fm_group *group, unsigned metric, const double *counts, double seconds,
                     double frequency, double *ret_value, struct fm_error *error);
 

@@ -13,7 +13,7 @@ struct fm_listed {
 	char *description;
 	enum fm_answer opens;
 	enum fm_answer counts; /* UNKNOWN: what it counts need not have happened while we looked */
-	char why[240];         /* not */
+	char why[480];         /* not */
 };
 
 struct fm_listing {

@@ -1,38 +1,44 @@
 #include "counters/markers.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#define FATHOM_LAYOUT_ONLY_
 #include "../include/fathom.h"
 #include "base/printable.h"
 #include "counters/calls.h"
 
 struct fm_markers {
 	char path[4096];
-	struct fathom_markers_ *file;
+	int descriptor;
+	struct fathom_wishes_ wishes;
+	int status; /* of choosing: instances nobody asked for are not to be reported */
+	struct fm_error problem;
 	struct fm_event *events;
 	unsigned count;
 	int counter_of[FM_EVENTS_MAX]; /* -1: none */
 	bool user_only[FM_EVENTS_MAX];
 };
 
-_Static_assert(sizeof(struct perf_event_attr) <= sizeof(((struct fathom_markers_ *)0)->counters[0]),
+_Static_assert(sizeof(struct perf_event_attr) <= sizeof(((struct fathom_wishes_ *)0)->counters[0]),
                "an event fits into the file");
 
 /* What the program's threads will ask the kernel for, as far as they will be allowed to. */
 static void add_counter(struct fm_markers *markers, unsigned event)
 {
-	struct fathom_markers_ *file = markers->file;
+	struct fathom_wishes_ *wishes = &markers->wishes;
 	struct perf_event_attr attributes = markers->events[event].attributes;
 	int probe;
 
 	markers->counter_of[event] = -1;
-	if (markers->events[event].cpu >= 0 || file->counter_count == FATHOM_COUNTERS_MAX_)
+	if (markers->events[event].cpu >= 0 || wishes->counter_count == FATHOM_COUNTERS_MAX_)
 		return;
 	attributes.size = sizeof(attributes);
 	attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_GROUP;
@@ -45,34 +51,38 @@ static void add_counter(struct fm_markers *markers, unsigned event)
 	if (probe < 0)
 		return;
 	close(probe);
-	markers->counter_of[event] = (int)file->counter_count;
-	memcpy(file->counters[file->counter_count++], &attributes, sizeof(attributes));
+	markers->counter_of[event] = (int)wishes->counter_count;
+	memcpy(wishes->counters[wishes->counter_count++], &attributes, sizeof(attributes));
 }
 
 static int make_file(struct fm_markers *markers, struct fm_error *error)
 {
 	const char *folder = getenv("TMPDIR");
-	void *mapping = MAP_FAILED;
-	int file, code;
+	int code;
 
 	if (!folder || !*folder)
 		folder = access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm";
 	snprintf(markers->path, sizeof(markers->path), "%s/fathom-markers-XXXXXX", folder);
-	file = mkstemp(markers->path);
-	if (file < 0)
+	markers->descriptor = mkostemp(markers->path, O_CLOEXEC);
+	if (markers->descriptor < 0)
 		return fm_error_set(error, errno, "cannot make a file in %s: %s", folder, strerror(errno));
 	/* all of it now: a full disk must not be the program's end */
-	code = posix_fallocate(file, 0, sizeof(struct fathom_markers_));
-	if (!code) {
-		mapping = mmap(NULL, sizeof(struct fathom_markers_), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-		code = mapping == MAP_FAILED ? errno : 0;
-	}
-	close(file);
+	code = posix_fallocate(markers->descriptor, 0, sizeof(struct fathom_markers_));
 	if (code) {
+		close(markers->descriptor);
 		unlink(markers->path);
 		return fm_error_set(error, code, "cannot make room for regions in %s: %s", folder, strerror(code));
 	}
-	markers->file = mapping;
+	return 0;
+}
+
+/* The file is written and read, not mapped: whoever cuts it short must not be our end. */
+static int write_at(const struct fm_markers *markers, size_t offset, const void *source, size_t size,
+                    struct fm_error *error)
+{
+	errno = EIO;
+	if (pwrite(markers->descriptor, source, size, (off_t)offset) != (ssize_t)size)
+		return fm_error_set(error, errno, "cannot write %s: %s", markers->path, strerror(errno));
 	return 0;
 }
 
@@ -80,6 +90,7 @@ int fm_markers_create(const struct fm_event *events, unsigned count, struct fm_m
                       struct fm_error *error)
 {
 	struct fm_markers *markers = count <= FM_EVENTS_MAX ? calloc(1, sizeof(*markers)) : NULL;
+	const uint64_t magic = FATHOM_MARKERS_MAGIC_;
 	struct rlimit files;
 	int status;
 
@@ -98,17 +109,27 @@ int fm_markers_create(const struct fm_event *events, unsigned count, struct fm_m
 	for (unsigned i = 0; i < count; i++)
 		add_counter(markers, i);
 	/* a quarter of what the program may open is ours */
-	markers->file->files_max = getrlimit(RLIMIT_NOFILE, &files) ? 64 : (uint32_t)(files.rlim_cur / 4);
-	markers->file->magic = FATHOM_MARKERS_MAGIC_;
-	*ret_markers = markers;
-	return 0;
+	markers->wishes.files_max =
+	    getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur / 4 > UINT32_MAX ? 64 : (uint32_t)(files.rlim_cur / 4);
+	markers->wishes.filtered = prctl(PR_GET_SECCOMP) != 0;
+	status = write_at(markers, offsetof(struct fathom_markers_, wishes), &markers->wishes, sizeof(markers->wishes),
+	                  error);
+	if (!status)
+		status = write_at(markers, offsetof(struct fathom_markers_, magic), &magic, sizeof(magic), error);
+	if (status)
+		fm_markers_free(markers);
+	else
+		*ret_markers = markers;
+	return status;
 }
 
 void fm_markers_choose(struct fm_markers *markers, const char *region, uint64_t first, uint64_t last)
 {
-	snprintf(markers->file->chosen, sizeof(markers->file->chosen), "%s", region);
-	markers->file->first = first;
-	markers->file->last = last;
+	snprintf(markers->wishes.chosen, sizeof(markers->wishes.chosen), "%s", region);
+	markers->wishes.first = first;
+	markers->wishes.last = last;
+	markers->status = write_at(markers, offsetof(struct fathom_markers_, wishes), &markers->wishes,
+	                           sizeof(markers->wishes), &markers->problem);
 }
 
 void fm_markers_announce(const struct fm_markers *markers)
@@ -135,8 +156,9 @@ static void take_counts(const struct fm_markers *markers, const struct fathom_sl
 		int counter = markers->counter_of[i];
 
 		if (counter >= 0 && slot->unread >> counter & 1) {
-			marked->counts[i].figure = fm_figure_unavailable(
-			    "its counter was not there in every instance: too many files, or the program closed it");
+			marked->counts[i].figure =
+			    fm_figure_unavailable("its counter was not there in every instance: too many files, or the "
+			                          "program closed or forbade it");
 			continue;
 		}
 		if (counter < 0) {
@@ -174,13 +196,27 @@ static void merge(struct fm_marked *into, struct fm_marked *from, const struct f
 int fm_markers_read(const struct fm_markers *markers, struct fm_marked **ret_marked, unsigned *ret_count,
                     uint64_t *ret_lost, struct fm_error *error)
 {
-	const struct fathom_markers_ *file = markers->file;
-	uint32_t slots = file->slot_count < FATHOM_SLOTS_MAX_ ? file->slot_count : FATHOM_SLOTS_MAX_;
-	struct fm_marked *marked = calloc(slots + 1, sizeof(*marked));
+	struct fathom_markers_ *file = markers->status ? NULL : malloc(sizeof(*file));
+	struct fm_marked *marked;
 	unsigned count = 0, kept = 0;
+	uint32_t slots;
 
-	if (!marked)
+	if (markers->status)
+		return fm_error_set(error, -markers->status, "%s", markers->problem.message);
+	if (!file)
 		return fm_error_set(error, ENOMEM, "out of memory");
+	/* a copy: the program, or a process it left behind, may still write while what is in it is checked and used */
+	if (pread(markers->descriptor, file, sizeof(*file), 0) != (ssize_t)sizeof(*file)) {
+		free(file);
+		return fm_error_set(error, EBADMSG, "the program has damaged the file of its regions, %s",
+		                    markers->path);
+	}
+	slots = file->slot_count < FATHOM_SLOTS_MAX_ ? file->slot_count : FATHOM_SLOTS_MAX_;
+	marked = calloc(slots + 1, sizeof(*marked));
+	if (!marked) {
+		free(file);
+		return fm_error_set(error, ENOMEM, "out of memory");
+	}
 	for (uint32_t i = 0; i < slots; i++) {
 		const struct fathom_slot_ *slot = &file->slots[i];
 		char raw[FATHOM_NAME_MAX_];
@@ -190,6 +226,7 @@ int fm_markers_read(const struct fm_markers *markers, struct fm_marked **ret_mar
 		marked[count].counts = calloc(markers->count + 1, sizeof(struct fm_count));
 		if (!marked[count].counts) {
 			fm_marked_free(marked, count);
+			free(file);
 			return fm_error_set(error, ENOMEM, "out of memory");
 		}
 		snprintf(raw, sizeof(raw), "%.*s", FATHOM_NAME_MAX_ - 1, slot->name);
@@ -215,6 +252,7 @@ int fm_markers_read(const struct fm_markers *markers, struct fm_marked **ret_mar
 	*ret_marked = marked;
 	*ret_count = kept;
 	*ret_lost = file->lost;
+	free(file);
 	return 0;
 }
 
@@ -230,7 +268,7 @@ void fm_markers_free(struct fm_markers *markers)
 	if (!markers)
 		return;
 	unlink(markers->path);
-	munmap(markers->file, sizeof(*markers->file));
+	close(markers->descriptor);
 	free(markers->events);
 	free(markers);
 }

@@ -28,7 +28,7 @@ void fm_markers_choose(struct fm_markers *markers, const char *region, uint64_t 
 void fm_markers_announce(const struct fm_markers *markers);
 
 /* After its end: regions by name, threads in the order in which they were made. `ret_lost` is how many instances had no
-   room. */
+   room. -EBADMSG when the file is damaged. */
 int fm_markers_read(const struct fm_markers *markers, struct fm_marked **ret_marked, unsigned *ret_count,
                     uint64_t *ret_lost, struct fm_error *error);
 void fm_marked_free(struct fm_marked *marked, unsigned count);

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-static long long paranoid_level(void)
+long long fm_paranoid_level(void)
 {
 	long long level;
 
@@ -34,43 +34,42 @@ void fm_refusal_explain(int code, const char *what, bool in_virtual_machine, str
 	case ENODEV:
 	case EOPNOTSUPP:
 		if (in_virtual_machine) {
-			WHY("the hypervisor shows no %s to this machine", what);
-			REMEDY("outside this machine only: start it with a virtual PMU (QEMU/KVM: -cpu host,pmu=on) or "
-			       "rent a "
-			       "bare-metal instance; meanwhile exact mode and timing stand in");
+			WHY("the hypervisor provides no %s", what);
+			REMEDY("start this virtual machine with a PMU (QEMU/KVM: -cpu host,pmu=on) or use bare metal; "
+			       "the exact engine needs no PMU");
 		} else {
-			WHY("the kernel has no %s for this processor", what);
-			REMEDY("boot a kernel that knows this processor; see 'dmesg | grep -i pmu'");
+			WHY("the kernel supports no %s on this processor", what);
+			REMEDY("boot a kernel that supports this processor; see 'dmesg | grep -i pmu'");
 		}
 		break;
 	case EACCES:
 	case EPERM:
-		WHY("not permitted (perf_event_paranoid is %lld)", paranoid_level());
-		if (paranoid_level() > 2)
+		WHY("not permitted (perf_event_paranoid is %lld)", fm_paranoid_level());
+		if (fm_paranoid_level() > 2)
 			REMEDY("as root: sysctl kernel.perf_event_paranoid=2");
 		else
-			REMEDY("in a container allow the system call (docker run --cap-add PERFMON --security-opt "
+			REMEDY("in a container: allow the system call (docker run --cap-add PERFMON --security-opt "
 			       "seccomp=unconfined); otherwise as root: sysctl kernel.perf_event_paranoid=-1");
 		break;
 	case ENOSYS:
 		WHY("the system call perf_event_open is missing or filtered");
-		REMEDY("in a container: --security-opt seccomp=unconfined; otherwise a kernel with CONFIG_PERF_EVENTS");
+		REMEDY("in a container: --security-opt seccomp=unconfined; otherwise use a kernel with "
+		       "CONFIG_PERF_EVENTS");
 		break;
 	case EBUSY:
-		WHY("all counters are taken by something else");
-		REMEDY(
-		    "find it with 'lsof | grep perf_event'; the NMI watchdog frees one: sysctl kernel.nmi_watchdog=0");
+		WHY("all counters are already in use");
+		REMEDY("find who uses them with 'lsof | grep perf_event'; turning off the NMI watchdog frees one: "
+		       "sysctl kernel.nmi_watchdog=0");
 		break;
 	case EMFILE:
-		WHY("too many files are open: every event needs one for each task or CPU");
+		WHY("too many open files: every event needs one for each task or CPU");
 		REMEDY("count fewer events at once, or raise the limit: ulimit -n 65536");
 		break;
 	case EINVAL:
-		WHY("the kernel does not accept %s in this combination (too many events in one group, or a field it "
-		    "does not "
-		    "know)",
+		WHY("the kernel does not accept %s in this combination (too many events in one group, or "
+		    "an unknown field)",
 		    what);
-		REMEDY("count it alone, without braces; fewer modifiers");
+		REMEDY("count it alone, without braces and with fewer modifiers");
 		break;
 	default:
 		WHY("perf_event_open failed: %s", strerror(code));

@@ -1,50 +1,24 @@
 #include "counters/sysfs.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
-#include "base/text.h"
+enum { TEXT = 512 };
 
-enum { TEXT = 512, NAMES_MAX = 4096 };
-
-const char *fm_sysfs_root(void)
-{
-	const char *root = getenv("FATHOM_SYSFS");
-
-	return root && *root ? root : "/sys";
-}
-
-/* A name that is one part of a path and nothing else: what users type goes into paths. */
-static bool is_name(const char *text)
-{
-	return *text && *text != '.' && !strchr(text, '/') && strlen(text) < 128;
-}
+#define DEVICES "bus/event_source/devices"
 
 static int read_text(const char *pmu, const char *folder, const char *name, char *text, size_t size)
 {
-	char path[TEXT];
-	FILE *file;
-	char *got;
+	int status;
 
-	if (!is_name(pmu) || !is_name(name))
+	if (!fm_sysfs_is_name(pmu) || !fm_sysfs_is_name(name))
 		return -ENOENT;
-	snprintf(path, sizeof(path), "%s/bus/event_source/devices/%s/%s%s%s", fm_sysfs_root(), pmu, folder,
-	         *folder ? "/" : "", name);
-	file = fopen(path, "re");
-	if (!file)
-		return -errno;
-	got = fgets(text, (int)size, file);
-	fclose(file);
-	if (!got)
-		return -EIO;
-	text[strcspn(text, "\n")] = 0;
-	return 0;
+	status = fm_sysfs_read_line(text, size, DEVICES "/%s/%s%s%s", pmu, folder, *folder ? "/" : "", name);
+	return status ? status : *text ? 0 : -ENODATA;
 }
 
 bool fm_sysfs_has_pmu(const char *pmu)
@@ -104,37 +78,9 @@ static bool collect(const char *name, void *context)
 	return names->used < sizeof(names->text);
 }
 
-static int by_text(const void *left, const void *right)
-{
-	return strcmp(*(char *const *)left, *(char *const *)right);
-}
-
-static void each_file(const char *path, bool (*callback)(const char *name, void *context), void *context)
-{
-	DIR *folder = opendir(path);
-	char *names[NAMES_MAX];
-	size_t count = 0;
-	bool more = true;
-
-	if (!folder)
-		return;
-	for (struct dirent *entry; (entry = readdir(folder)) && count < NAMES_MAX;)
-		if (is_name(entry->d_name)) {
-			names[count] = strdup(entry->d_name);
-			count += names[count] != NULL;
-		}
-	closedir(folder);
-	qsort(names, count, sizeof(names[0]), by_text);
-	for (size_t i = 0; i < count; i++) {
-		if (more)
-			more = callback(names[i], context);
-		free(names[i]);
-	}
-}
-
 static int set_term(const char *pmu, const char *term, struct perf_event_attr *attributes, struct fm_error *error)
 {
-	char name[128], format[TEXT], path[TEXT];
+	char name[128], format[TEXT];
 	const char *equal = strchr(term, '=');
 	uint64_t value = 1;
 	char *end;
@@ -163,8 +109,7 @@ static int set_term(const char *pmu, const char *term, struct perf_event_attr *a
 	if (status) {
 		struct names names = {.used = 0};
 
-		snprintf(path, sizeof(path), "%s/bus/event_source/devices/%s/format", fm_sysfs_root(), pmu);
-		each_file(path, collect, &names);
+		fm_sysfs_each(collect, &names, DEVICES "/%s/format", pmu);
 		return fm_error_set(error, EINVAL, "%s has no field \"%s\"; it has: %.300s", pmu, name, names.text);
 	}
 	return 0;
@@ -177,7 +122,7 @@ static int set_terms(const char *pmu, const char *terms, struct perf_event_attr 
 
 	while (*terms && !status) {
 		size_t length = strcspn(terms, ",");
-		char term[TEXT], event[TEXT];
+		char term[TEXT], event[TEXT] = "";
 
 		snprintf(term, sizeof(term), "%.*s", (int)length, terms);
 		/* a name the PMU gives stands for terms, of which none is a name again */
@@ -223,7 +168,7 @@ int fm_sysfs_type(const char *pmu)
 
 unsigned fm_sysfs_cpus(const char *pmu, int *ret_cpus, unsigned room)
 {
-	char text[TEXT];
+	char text[TEXT] = "";
 	unsigned count = 0;
 
 	if (read_text(pmu, "", "cpumask", text, sizeof(text)))
@@ -271,11 +216,9 @@ static bool on_pmu(const char *name, void *context)
 
 void fm_sysfs_each_pmu(bool (*callback)(const char *pmu, void *context), void *context)
 {
-	char path[TEXT];
 	struct pmu_context pmus = {callback, context};
 
-	snprintf(path, sizeof(path), "%s/bus/event_source/devices", fm_sysfs_root());
-	each_file(path, on_pmu, &pmus);
+	fm_sysfs_each(on_pmu, &pmus, DEVICES);
 }
 
 struct event_context {
@@ -298,11 +241,8 @@ static bool on_event(const char *name, void *context)
 void fm_sysfs_each_event(const char *pmu, bool (*callback)(const char *pmu, const char *event, void *context),
                          void *context)
 {
-	char path[TEXT];
 	struct event_context events = {pmu, callback, context};
 
-	if (!is_name(pmu))
-		return;
-	snprintf(path, sizeof(path), "%s/bus/event_source/devices/%s/events", fm_sysfs_root(), pmu);
-	each_file(path, on_event, &events);
+	if (fm_sysfs_is_name(pmu))
+		fm_sysfs_each(on_event, &events, DEVICES "/%s/events", pmu);
 }

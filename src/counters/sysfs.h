@@ -1,5 +1,4 @@
-/* The PMUs the kernel knows, from sysfs: their numbers, the fields of their events, and the events they name. The root
-   is configurable, so that captured trees of other machines can be used. */
+/* The PMUs the kernel knows, from sysfs: their numbers, the fields of their events, and the events they name. */
 #ifndef FATHOM_COUNTERS_SYSFS_H
 #define FATHOM_COUNTERS_SYSFS_H
 
@@ -7,9 +6,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-
-/* "/sys", or $FATHOM_SYSFS. */
-const char *fm_sysfs_root(void);
+#include "base/sysfs.h"
 
 /* Is there a PMU of that name? */
 bool fm_sysfs_has_pmu(const char *pmu);

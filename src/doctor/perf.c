@@ -1,36 +1,32 @@
 /* Probes of perf_event: each opens an event, lets something happen, and reads the count. */
-#include <dirent.h>
 #include <errno.h>
 #include <linux/hw_breakpoint.h>
 #include <linux/perf_event.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/host.h"
-#include "base/text.h"
+#include "counters/calls.h"
 #include "counters/refusal.h"
+#include "counters/sysfs.h"
 #include "doctor/doctor.h"
 #include "doctor/subjects.h"
-
-#define DEVICES "/sys/bus/event_source/devices"
 
 static int open_event(struct perf_event_attr *attributes, pid_t process, int cpu)
 {
 	attributes->size = sizeof(*attributes);
-	return (int)syscall(SYS_perf_event_open, attributes, process, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	attributes->read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
+	return fm_call_open(attributes, process, cpu, -1);
 }
 
 static uint64_t read_count(int event)
 {
-	uint64_t count;
+	struct fm_reading reading;
 
-	return read(event, &count, sizeof(count)) == sizeof(count) ? count : 0;
+	return fm_call_read(event, &reading) ? 0 : reading.value;
 }
 
 /* Something to count: about a million instructions that touch memory. */
@@ -40,13 +36,6 @@ static void work(void)
 
 	for (unsigned i = 0; i < 100000; i++)
 		numbers[i * 61 % 4096] += i;
-}
-
-static long long paranoid_level(void)
-{
-	long long level;
-
-	return fm_text_read_number("/proc/sys/kernel/perf_event_paranoid", &level) ? -99 : level;
 }
 
 /* Why perf_event_open failed, in words, and what would help. */
@@ -78,53 +67,8 @@ void fm_probe_core_counters(struct fm_capability *capability)
 		return;
 	}
 	fm_capability_no(capability, "the instructions event opens but counts nothing");
-	fm_capability_remedy(capability,
-	                     "the PMU is emulated without counting; a host with a working virtual PMU is needed");
-}
-
-/* "config:0-7" or "config1:3" of the PMU's format file: where a term goes. False when it is another kind. */
-static bool place_term(const char *pmu, const char *term, uint64_t value, struct perf_event_attr *attributes)
-{
-	char path[512], format[128];
-	unsigned low, high;
-	const char *colon;
-	__u64 *word = &attributes->config;
-
-	snprintf(path, sizeof(path), DEVICES "/%s/format/%s", pmu, term);
-	if (fm_text_read_line(path, format, sizeof(format)))
-		return false;
-	colon = strchr(format, ':');
-	if (!colon)
-		return false;
-	if (!strncmp(format, "config1:", 8))
-		word = &attributes->config1;
-	else if (!strncmp(format, "config2:", 8))
-		word = &attributes->config2;
-	if (sscanf(colon + 1, "%u-%u", &low, &high) < 1 || low > 63)
-		return false;
-	*word |= value << low;
-	return true;
-}
-
-/* "event=0x04,umask=0x03" of an events file. */
-static bool parse_event(const char *pmu, const char *text, struct perf_event_attr *attributes)
-{
-	char copy[256];
-	char *position = NULL;
-
-	snprintf(copy, sizeof(copy), "%s", text);
-	for (char *term = strtok_r(copy, ",", &position); term; term = strtok_r(NULL, ",", &position)) {
-		char *equals = strchr(term, '=');
-		uint64_t value = 1;
-
-		if (equals) {
-			*equals = 0;
-			value = strtoull(equals + 1, NULL, 0);
-		}
-		if (!place_term(pmu, term, value, attributes))
-			return false;
-	}
-	return true;
+	fm_capability_remedy(
+	    capability, "the hypervisor emulates the PMU but does not count; use a host with a working virtual PMU");
 }
 
 static bool is_uncore(const char *name)
@@ -138,71 +82,61 @@ static bool is_uncore(const char *name)
 	return false;
 }
 
-/* Try the PMU's named events until one counts; returns the count, or minus the last errno. */
-static int64_t try_uncore(const char *pmu, char *event_name, size_t size)
+/* Uncore units, until an event of one counts. */
+struct uncore {
+	unsigned found;
+	int64_t result; /* the count, or minus the last errno */
+	char event[300];
+};
+
+static bool try_event(const char *pmu, const char *name, void *context)
 {
-	char path[512], text[256];
-	struct dirent *entry;
-	long long type;
-	int64_t result = -ENOENT;
-	DIR *events;
+	struct perf_event_attr attributes = {0};
+	struct uncore *uncore = context;
+	int cpu = fm_sysfs_first_cpu(pmu), event;
+	struct fm_error ignored;
 
-	snprintf(path, sizeof(path), DEVICES "/%s/type", pmu);
-	if (fm_text_read_number(path, &type))
-		return -ENOENT;
-	snprintf(path, sizeof(path), DEVICES "/%s/events", pmu);
-	events = opendir(path);
-	if (!events)
-		return -ENOENT;
-	while (result <= 0 && (entry = readdir(events))) {
-		struct perf_event_attr attributes = {.type = (uint32_t)type};
-		int event;
-
-		if (strchr(entry->d_name, '.'))
-			continue;
-		snprintf(path, sizeof(path), DEVICES "/%s/events/%s", pmu, entry->d_name);
-		if (fm_text_read_line(path, text, sizeof(text)) || !parse_event(pmu, text, &attributes))
-			continue;
-		event = open_event(&attributes, -1, 0);
-		if (event < 0) {
-			result = -errno;
-			continue;
-		}
-		work();
-		usleep(1000);
-		result = (int64_t)read_count(event);
-		close(event);
-		snprintf(event_name, size, "%s/%s/", pmu, entry->d_name);
+	if (fm_sysfs_encode(pmu, name, &attributes, &ignored))
+		return true;
+	event = open_event(&attributes, -1, cpu < 0 ? 0 : cpu);
+	if (event < 0) {
+		uncore->result = -errno;
+		return true;
 	}
-	closedir(events);
-	return result;
+	work();
+	usleep(1000);
+	uncore->result = (int64_t)read_count(event);
+	close(event);
+	snprintf(uncore->event, sizeof(uncore->event), "%s/%s/", pmu, name);
+	return uncore->result <= 0;
+}
+
+static bool try_unit(const char *pmu, void *context)
+{
+	struct uncore *uncore = context;
+
+	if (is_uncore(pmu)) {
+		uncore->found++;
+		fm_sysfs_each_event(pmu, try_event, uncore);
+	}
+	return uncore->result <= 0;
 }
 
 void fm_probe_uncore_counters(struct fm_capability *capability)
 {
-	DIR *devices = opendir(DEVICES);
-	struct dirent *entry;
-	int64_t result = -ENOENT;
-	unsigned found = 0;
-	char event[300] = "";
+	struct uncore uncore = {.result = -ENOENT};
 
-	while (devices && result <= 0 && (entry = readdir(devices)))
-		if (is_uncore(entry->d_name)) {
-			found++;
-			result = try_uncore(entry->d_name, event, sizeof(event));
-		}
-	if (devices)
-		closedir(devices);
-	if (result > 0)
-		fm_capability_yes(capability, "%s opened and counted %lld", event, (long long)result);
-	else if (!found)
+	fm_sysfs_each_pmu(try_unit, &uncore);
+	if (uncore.result > 0)
+		fm_capability_yes(capability, "%s opened and counted %lld", uncore.event, (long long)uncore.result);
+	else if (!uncore.found)
 		explain(capability, ENOENT, "uncore counters");
-	else if (result == 0) {
-		fm_capability_no(capability, "%u uncore units, but none counted anything", found);
-		fm_capability_remedy(capability, "nothing known; 'perf list' shows the units");
+	else if (uncore.result == 0) {
+		fm_capability_no(capability, "found %u uncore units, but none of them counted", uncore.found);
+		fm_capability_remedy(capability, "none known; 'perf list' shows the units");
 	} else {
-		explain(capability, (int)-result, "uncore counters");
-		if (result == -EACCES || result == -EPERM)
+		explain(capability, (int)-uncore.result, "uncore counters");
+		if (uncore.result == -EACCES || uncore.result == -EPERM)
 			fm_capability_remedy(
 			    capability,
 			    "as root: sysctl kernel.perf_event_paranoid=0, or setcap cap_perfmon+ep on fathom");
@@ -229,10 +163,10 @@ static int64_t try_sampling(struct perf_event_attr *attributes)
 		close(event);
 		return -code;
 	}
-	ioctl(event, PERF_EVENT_IOC_ENABLE, 0);
+	fm_call_control(event, PERF_EVENT_IOC_ENABLE, 0);
 	for (int i = 0; i < 20; i++)
 		work();
-	ioctl(event, PERF_EVENT_IOC_DISABLE, 0);
+	fm_call_control(event, PERF_EVENT_IOC_DISABLE, 0);
 	bytes = (int64_t)ring->data_head;
 	munmap(ring, (size_t)page * 9);
 	close(event);
@@ -252,11 +186,9 @@ void fm_probe_precise_sampling(struct fm_capability *capability)
 	int64_t result = try_sampling(&attributes);
 
 	for (size_t i = 0; result <= 0 && i < sizeof(units) / sizeof(units[0]); i++) {
-		char path[128];
-		long long type;
+		int type = fm_sysfs_type(units[i]);
 
-		snprintf(path, sizeof(path), DEVICES "/%s/type", units[i]);
-		if (fm_text_read_number(path, &type))
+		if (type < 0)
 			continue;
 		attributes = (struct perf_event_attr){.type = (uint32_t)type, .sample_period = 65536};
 		result = try_sampling(&attributes);
@@ -268,7 +200,7 @@ void fm_probe_precise_sampling(struct fm_capability *capability)
 	}
 	if (!result) {
 		fm_capability_no(capability, "%s opens but delivers no samples", unit);
-		fm_capability_remedy(capability, "nothing inside this machine can change that");
+		fm_capability_remedy(capability, "cannot be changed from inside this machine");
 		return;
 	}
 	explain(capability, (int)-result, "precise sampling");
@@ -276,16 +208,16 @@ void fm_probe_precise_sampling(struct fm_capability *capability)
 
 void fm_probe_paranoid(struct fm_capability *capability)
 {
-	long long level = paranoid_level();
+	long long level = fm_paranoid_level();
 
 	if (level == -99) {
-		fm_capability_no(capability, "the kernel has no perf_event_paranoid: perf events are not built in");
-		fm_capability_remedy(capability, "a kernel with CONFIG_PERF_EVENTS");
+		fm_capability_no(capability,
+		                 "the kernel was built without perf events: perf_event_paranoid does not exist");
+		fm_capability_remedy(capability, "use a kernel with CONFIG_PERF_EVENTS");
 	} else if (level <= 2 || !geteuid()) {
-		fm_capability_yes(capability, "%lld%s", level,
-		                  geteuid() ? "" : " (and you are root, whom it does not bind)");
+		fm_capability_yes(capability, "level %lld%s", level, geteuid() ? "" : " (does not limit root)");
 	} else {
-		fm_capability_no(capability, "%lld forbids counting without root", level);
+		fm_capability_no(capability, "level %lld does not allow counting without root", level);
 		fm_capability_remedy(capability, "as root: sysctl kernel.perf_event_paranoid=2");
 	}
 }
@@ -309,7 +241,7 @@ void fm_probe_software_events(struct fm_capability *capability)
 		return;
 	}
 	fm_capability_no(capability, "task-clock opens but counts nothing");
-	fm_capability_remedy(capability, "nothing known");
+	fm_capability_remedy(capability, "none known");
 }
 
 void fm_probe_breakpoints(struct fm_capability *capability)
@@ -337,6 +269,6 @@ void fm_probe_breakpoints(struct fm_capability *capability)
 		fm_capability_yes(capability, "counted %d of %d writes", (int)count, WRITES);
 		return;
 	}
-	fm_capability_no(capability, "a breakpoint saw %llu of %d writes", (unsigned long long)count, WRITES);
-	fm_capability_remedy(capability, "nothing inside this machine can change that");
+	fm_capability_no(capability, "a breakpoint counted %llu of %d writes", (unsigned long long)count, WRITES);
+	fm_capability_remedy(capability, "cannot be changed from inside this machine");
 }

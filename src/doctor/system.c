@@ -1,7 +1,7 @@
 /* Probes of the processor, the kernel's interfaces to it, and of the moment. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/disturbance.h"
+#include "base/sysfs.h"
 #include "base/text.h"
 #include "doctor/subjects.h"
 #include "kernels/kernel.h"
@@ -46,13 +47,13 @@ void fm_probe_bare_metal(struct fm_capability *capability)
 	struct fm_topology topology;
 
 	if (fm_topology_read(&topology, NULL)) {
-		fm_capability_no(capability, "the processor could not be asked");
+		fm_capability_no(capability, "the description of the processor could not be read");
 		fm_capability_remedy(capability, "check that /sys and /proc are mounted");
 	} else if (*topology.hypervisor) {
 		fm_capability_no(capability, "a virtual machine under %s", topology.hypervisor);
-		fm_capability_remedy(capability,
-		                     "nothing inside a virtual machine can change that; measure effective sizes with "
-		                     "'fathom machine'");
+		fm_capability_remedy(
+		    capability, "cannot be changed inside a virtual machine; 'fathom machine' measures the effective "
+		                "cache sizes");
 	} else {
 		fm_capability_yes(capability, "the processor reports no hypervisor");
 	}
@@ -66,8 +67,8 @@ void fm_probe_numa(struct fm_capability *capability)
 		fm_capability_yes(capability, "%u nodes", topology.nodes);
 		return;
 	}
-	fm_capability_no(capability, "one node: all memory is local");
-	fm_capability_remedy(capability, "nothing to enable; a machine with several sockets is needed");
+	fm_capability_no(capability, "only one NUMA node: all memory is local");
+	fm_capability_remedy(capability, "needs a machine with several sockets");
 }
 
 void fm_probe_huge_pages(struct fm_capability *capability)
@@ -77,8 +78,8 @@ void fm_probe_huge_pages(struct fm_capability *capability)
 	char *colon;
 
 	if (!fm_huge_pages_probe(&error)) {
-		fm_text_read_line("/sys/kernel/mm/transparent_hugepage/enabled", setting, sizeof(setting));
-		fm_capability_yes(capability, "asked for and got 2 MiB pages (%s)", setting);
+		fm_sysfs_read_line(setting, sizeof(setting), "kernel/mm/transparent_hugepage/enabled");
+		fm_capability_yes(capability, "2 MiB pages requested and received (%s)", setting);
 		return;
 	}
 	colon = strrchr(error.message, ':');
@@ -109,26 +110,27 @@ static bool cpu_has_flag(const char *flag)
 
 void fm_probe_resctrl(struct fm_capability *capability)
 {
-	static const char group[] = "/sys/fs/resctrl/fathom-probe";
+	char group[PATH_MAX];
 	int code;
 
 	if (!cpu_has_flag("rdt_a") && !cpu_has_flag("cat_l3") && !cpu_has_flag("mba")) {
-		fm_capability_no(capability, "the processor shows no cache allocation (rdt_a, cat_l3, mba)");
-		fm_capability_remedy(capability, "nothing in this machine can enable it; 'squeeze' has software ways");
+		fm_capability_no(capability, "the processor has no cache allocation (CPU flags rdt_a, cat_l3, mba)");
+		fm_capability_remedy(capability, "cannot be enabled on this machine");
 		return;
 	}
-	if (access("/sys/fs/resctrl/schemata", F_OK)) {
+	if (!fm_sysfs_exists("fs/resctrl/schemata")) {
 		fm_capability_no(capability, "the resctrl file system is not mounted");
 		fm_capability_remedy(capability, "as root: mount -t resctrl resctrl /sys/fs/resctrl");
 		return;
 	}
+	fm_sysfs_path(group, sizeof(group), "fs/resctrl/fathom-probe");
 	if (!mkdir(group, 0700)) {
 		rmdir(group);
-		fm_capability_yes(capability, "a control group could be made");
+		fm_capability_yes(capability, "a control group was created");
 		return;
 	}
 	code = errno;
-	fm_capability_no(capability, "a control group cannot be made: %s", strerror(code));
+	fm_capability_no(capability, "a control group cannot be created: %s", strerror(code));
 	fm_capability_remedy(capability, code == EACCES || code == EPERM
 	                                     ? "run as root, or chown /sys/fs/resctrl"
 	                                     : "remove unused groups below /sys/fs/resctrl");
@@ -136,19 +138,20 @@ void fm_probe_resctrl(struct fm_capability *capability)
 
 void fm_probe_cpufreq(struct fm_capability *capability)
 {
-	static const char limit[] = "/sys/devices/system/cpu/cpu0/cpufreq/scaling_max_freq";
-	char value[32], governor[32] = "?";
+	static const char place[] = "devices/system/cpu/cpu0/cpufreq";
+	char limit[PATH_MAX], value[32], governor[32] = "?";
 	int file;
 
+	fm_sysfs_path(limit, sizeof(limit), "%s/scaling_max_freq", place);
 	if (fm_text_read_line(limit, value, sizeof(value))) {
-		fm_capability_no(capability, "the kernel offers no clock control");
+		fm_capability_no(capability, "the kernel offers no control of the clock frequency");
 		fm_capability_remedy(
 		    capability,
-		    "on bare metal load a cpufreq driver (acpi_cpufreq, intel_pstate); in a virtual machine "
-		    "nothing can");
+		    "on bare metal: load a cpufreq driver (acpi_cpufreq, intel_pstate); not possible in a virtual "
+		    "machine");
 		return;
 	}
-	fm_text_read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", governor, sizeof(governor));
+	fm_sysfs_read_line(governor, sizeof(governor), "%s/scaling_governor", place);
 	file = open(limit, O_WRONLY | O_CLOEXEC);
 	/* the value it has: tried, and nothing changed */
 	if (file >= 0 && write(file, value, strlen(value)) > 0) {
@@ -162,32 +165,33 @@ void fm_probe_cpufreq(struct fm_capability *capability)
 		close(file);
 }
 
-static bool energy_counter(char *ret_path, size_t size)
-{
-	DIR *folder = opendir("/sys/class/powercap");
-	struct dirent *entry;
-	bool found = false;
+struct energy_counter {
+	char path[PATH_MAX];
+	bool found;
+};
 
-	while (folder && !found && (entry = readdir(folder))) {
-		snprintf(ret_path, size, "/sys/class/powercap/%s/energy_uj", entry->d_name);
-		found = entry->d_name[0] != '.' && !access(ret_path, F_OK);
-	}
-	if (folder)
-		closedir(folder);
-	return found;
+static bool find_energy_counter(const char *name, void *context)
+{
+	struct energy_counter *counter = context;
+
+	fm_sysfs_path(counter->path, sizeof(counter->path), "class/powercap/%s/energy_uj", name);
+	counter->found = !access(counter->path, F_OK);
+	return !counter->found;
 }
 
 void fm_probe_rapl(struct fm_capability *capability)
 {
-	char path[320];
+	struct energy_counter counter = {.found = false};
+	const char *path = counter.path;
 	long long before, after;
 	uint64_t begin;
 	int status;
 
-	if (!energy_counter(path, sizeof(path))) {
+	fm_sysfs_each(find_energy_counter, &counter, "class/powercap");
+	if (!counter.found) {
 		fm_capability_no(capability, "no energy counter below /sys/class/powercap");
 		fm_capability_remedy(capability,
-		                     "on bare metal: modprobe intel_rapl_msr; in a virtual machine nothing can");
+		                     "on bare metal: modprobe intel_rapl_msr; not possible in a virtual machine");
 		return;
 	}
 	status = fm_text_read_number(path, &before);
@@ -202,8 +206,8 @@ void fm_probe_rapl(struct fm_capability *capability)
 		fm_capability_yes(capability, "%s advanced by %lld µJ in 20 ms", path, after - before);
 		return;
 	}
-	fm_capability_no(capability, "the energy counter stands still");
-	fm_capability_remedy(capability, "nothing inside this machine can change that");
+	fm_capability_no(capability, "the energy counter does not advance");
+	fm_capability_remedy(capability, "cannot be changed from inside this machine");
 }
 
 static volatile sig_atomic_t timer_signals;
@@ -248,11 +252,13 @@ void fm_probe_timer_rate(struct fm_capability *capability)
 	double cpu = timer_signals_per_second(CLOCK_THREAD_CPUTIME_ID);
 
 	if (wall >= 100)
-		fm_capability_yes(capability, "%.0f signals/s by wall clock, %.0f/s by CPU time (asked for 20000)",
-		                  wall, cpu < 0 ? 0 : cpu);
+		fm_capability_yes(
+		    capability,
+		    "%.0f signals/s with a wall-clock timer, %.0f/s with a CPU-time timer (20000 requested)", wall,
+		    cpu < 0 ? 0 : cpu);
 	else {
-		fm_capability_no(capability, "only %.0f timer signals per second arrive", wall < 0 ? 0 : wall);
-		fm_capability_remedy(capability, "a kernel with CONFIG_HIGH_RES_TIMERS");
+		fm_capability_no(capability, "only %.0f timer signals arrive per second", wall < 0 ? 0 : wall);
+		fm_capability_remedy(capability, "use a kernel with CONFIG_HIGH_RES_TIMERS");
 	}
 }
 
@@ -276,15 +282,17 @@ void fm_probe_quiet(struct fm_capability *capability)
 	fm_disturbance_close(&watch);
 	if (steal < 0.02 && waited < 0.02)
 		fm_capability_yes(
-		    capability, "steal time %.1f %%, waiting for the CPU %.1f %%, slowest heartbeat %.1fx the fastest",
+		    capability,
+		    "steal time %.1f %%, waiting for a CPU %.1f %%, a fixed loop up to %.1f times slower than its best",
 		    100 * steal, 100 * waited, slowdown);
 	else {
-		fm_capability_no(capability,
-		                 "steal time %.1f %%, waiting for the CPU %.1f %%, slowest heartbeat %.1fx the fastest",
-		                 100 * steal, 100 * waited, slowdown);
+		fm_capability_no(
+		    capability,
+		    "steal time %.1f %%, waiting for a CPU %.1f %%, a fixed loop up to %.1f times slower than its best",
+		    100 * steal, 100 * waited, slowdown);
 		fm_capability_remedy(capability,
 		                     steal >= 0.02
-		                         ? "the host is shared: more repetitions (-r, --budget), or a dedicated host"
-		                         : "stop other work, or choose idle CPUs with -C");
+		                         ? "the host is shared: use more repetitions (-r, --budget) or a dedicated host"
+		                         : "stop other programs, or choose idle CPUs with -C");
 	}
 }

@@ -63,7 +63,7 @@ void fm_probe_qemu(struct fm_capability *capability)
 	}
 	snprintf(first, sizeof(first), "%.*s", (int)strcspn(said, "(\n"), said);
 	if (run_program(run, said, sizeof(said))) {
-		fm_capability_no(capability, "qemu-x86_64 is there but cannot run /bin/true: %.100s", said);
+		fm_capability_no(capability, "qemu-x86_64 is installed but cannot run /bin/true: %.100s", said);
 		fm_capability_remedy(capability, "reinstall it: apt-get install --reinstall qemu-user");
 		return;
 	}

@@ -139,11 +139,11 @@ static void refusals_are_told_apart(void **state)
 	static const struct {
 		const char *fault, *words;
 	} cases[] = {
-	    {"ENOENT", "shows no hardware counters|kernel has no hardware counters"},
+	    {"ENOENT", "provides no hardware counters|supports no hardware counters"},
 	    {"EACCES", "not permitted (perf_event_paranoid is"},
 	    {"ENOSYS", "missing or filtered"},
-	    {"EBUSY", "taken by something else"},
-	    {"EMFILE", "too many files are open"},
+	    {"EBUSY", "already in use"},
+	    {"EMFILE", "too many open files"},
 	    {"EINVAL", "does not accept hardware counters"},
 	};
 	const struct fm_target ourselves = {.task = 0};

@@ -1,55 +1,11 @@
-/* Formulas, and performance groups in LIKWID's format. */
+/* Performance groups in LIKWID's format. */
 #include "unit/check.h"
 
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
-#include "counters/formula.h"
 #include "counters/group.h"
-
-static bool look_up(void *context, const char *name, double *ret_value)
-{
-	(void)context;
-	*ret_value = 7;
-	return !strcmp(name, "SEVEN");
-}
-
-static void formulas(void **state)
-{
-	static const struct {
-		const char *text;
-		double value;
-	} right[] = {{"1+2*3", 7},     {"(1+2)*3", 9},    {"1.0E-06*SEVEN*1000000", 7},
-	             {"-SEVEN+10", 3}, {"10-2-3", 5},     {"8/2/2", 2},
-	             {"((((1))))", 1}, {"SEVEN / 2", 3.5}};
-	static const struct {
-		const char *text, *words;
-		int code;
-	} wrong[] = {{"1+", "missing", EINVAL},
-	             {"(1", "not closed", EINVAL},
-	             {"1 2", "does not belong", EINVAL},
-	             {"EIGHT", "EIGHT has no value", ENOENT},
-	             {"", "missing", EINVAL}};
-	struct fm_error error;
-	double value;
-	char deep[500];
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(right) / sizeof(right[0]); i++) {
-		assert_int_equal(fm_formula_evaluate(right[i].text, look_up, NULL, &value, &error), 0);
-		assert_near(value, right[i].value, 1e-9);
-	}
-	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-		assert_int_equal(fm_formula_evaluate(wrong[i].text, look_up, NULL, &value, &error), -wrong[i].code);
-		assert_non_null(strstr(error.message, wrong[i].words));
-	}
-	assert_int_equal(fm_formula_evaluate("1/0", look_up, NULL, &value, &error), 0);
-	assert_true(isnan(value));
-	memset(deep, '(', sizeof(deep) - 1);
-	deep[sizeof(deep) - 1] = '\0';
-	assert_int_equal(fm_formula_evaluate(deep, look_up, NULL, &value, &error), -EINVAL);
-}
 
 /* The two formulas of the threading guide, on its own counts: it prints 7.6, its figures make 7.40. */
 static void formulas_of_the_guide(void **state)
@@ -94,6 +50,11 @@ static void groups_as_likwid_has_them(void **state)
 	assert_string_equal(list, "INST_RETIRED:ANY,L1D:REPLACEMENT,L2_TRANS:L1D_WB");
 	assert_int_equal(fm_group_metric(&group, 1, (double[]){1, 1e6, 5e5}, 2, NAN, &value, &error), 0);
 	assert_near(value, 48, 1e-9);
+	/* no time: neither infinite nor 0, and the reason is there to be shown */
+	assert_int_equal(fm_group_metric(&group, 1, (double[]){1, 1e6, 5e5}, 0, NAN, &value, &error), -EDOM);
+	assert_non_null(strstr(error.message, "divides by nothing"));
+	assert_int_equal(fm_group_metric(&group, 1, (double[]){1, 1e6, NAN}, 2, NAN, &value, &error), -ENOENT);
+	assert_non_null(strstr(error.message, "PMC1"));
 	assert_int_equal(fm_group_parse("nonsense\n", "x", &group, &error), -EBADMSG);
 	assert_int_equal(fm_group_parse("EVENTSET\nPMC0\n", "x", &group, &error), -EBADMSG);
 	assert_non_null(strstr(error.message, "x:2:"));
@@ -104,7 +65,6 @@ static void groups_as_likwid_has_them(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(formulas),
 	    cmocka_unit_test(formulas_of_the_guide),
 	    cmocka_unit_test(groups_as_likwid_has_them),
 	};

@@ -4,19 +4,27 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "../include/fathom.h"
 #include "counters/markers.h"
 
-enum { PAGES = 50, EXTRA = SANITIZED ? 3 * PAGES : 10 };
+enum { CANNOT = 99, PAGES = 50, EXTRA = SANITIZED ? 3 * PAGES : 10 };
 
 /* What the program does, by name. */
 
@@ -166,6 +174,79 @@ static void keeps_errno(void)
 		_exit(4);
 }
 
+/* A program that gives up every system call but what the C library needs for threads and memory, and is killed for any
+   other. */
+static void forbid(void)
+{
+	static const unsigned allowed[] = {SYS_rt_sigaction, SYS_brk,
+	                                   SYS_sigaltstack,  SYS_getrandom,
+	                                   SYS_sched_yield,  SYS_sched_getaffinity,
+	                                   SYS_write,        SYS_exit,
+	                                   SYS_exit_group,   SYS_gettid,
+	                                   SYS_mmap,         SYS_munmap,
+	                                   SYS_madvise,      SYS_clock_gettime,
+	                                   SYS_prctl,        SYS_futex,
+	                                   SYS_mprotect,     SYS_rt_sigreturn,
+	                                   SYS_clone3,       SYS_set_robust_list,
+	                                   SYS_rseq,         SYS_rt_sigprocmask,
+	                                   SYS_clone};
+	struct sock_filter filter[2 * sizeof(allowed) / sizeof(allowed[0]) + 2];
+	struct sock_fprog program = {0, filter};
+
+	filter[program.len++] =
+	    (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	for (size_t i = 0; i < sizeof(allowed) / sizeof(allowed[0]); i++) {
+		filter[program.len++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, allowed[i], 0, 1);
+		filter[program.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	}
+	filter[program.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		_exit(CANNOT);
+}
+
+static void filtered(void)
+{
+	pthread_t thread;
+
+	forbid();
+	mark(NULL);
+	if (pthread_create(&thread, NULL, mark, NULL) || pthread_join(thread, NULL))
+		_exit(5);
+	_exit(0); /* without whatever a sanitizer does at the end */
+}
+
+/* Has this program more rights than who started it? */
+static void privileged(void)
+{
+	mark(NULL);
+	_exit(getauxval(AT_SECURE) ? 0 : CANNOT);
+}
+
+/* Marks for as long as somebody writes rubbish into the file. */
+static void *mark_for_long(void *argument)
+{
+	char name[32];
+
+	for (int i = 0; i < 20000; i++) {
+		snprintf(name, sizeof(name), "region %d", i % 7);
+		fathom_region_begin(name);
+		fathom_region_begin("inside");
+		fathom_region_end("inside");
+		fathom_region_end(name);
+	}
+	return argument;
+}
+
+static void beside_a_hostile_writer(void)
+{
+	pthread_t threads[3];
+
+	for (int i = 0; i < 3; i++)
+		pthread_create(&threads[i], NULL, mark_for_long, NULL);
+	for (int i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -177,7 +258,10 @@ static const struct {
             {"closes in region", closes_in_region},
             {"forks in region", forks_in_region},
             {"many threads", many_threads},
-            {"keeps errno", keeps_errno}};
+            {"keeps errno", keeps_errno},
+            {"filtered", filtered},
+            {"privileged", privileged},
+            {"hostile", beside_a_hostile_writer}};
 
 /* The tool's side. */
 
@@ -365,6 +449,202 @@ static void strange_files_are_left_alone(void **state)
 	close(file);
 }
 
+/* Run an act with variables of the environment; its status as waitpid gives it. */
+static int run_with(const char *program, const char *act, const char *engine, const char *path, uid_t user)
+{
+	int status;
+	pid_t child = fork();
+
+	if (!child) {
+		if (engine)
+			setenv("FATHOM_ENGINE", engine, 1);
+		if (path)
+			setenv("FATHOM_MARKERS", path, 1);
+		if (user && (setresgid(user, user, user) || setresuid(user, user, user)))
+			_exit(CANNOT);
+		execl(program, program, act, NULL);
+		_exit(127);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	return status;
+}
+
+/* What a filter kills for is not done: neither without a listener, nor for a file, nor because the environment speaks
+   of an engine that is not there, nor for counters. */
+static void filters_do_not_kill(void **state)
+{
+	struct fm_event events[FM_EVENTS_MAX];
+	struct fm_markers *markers;
+	struct fm_marked *marked;
+	struct fm_error error;
+	unsigned count;
+	uint64_t lost;
+	int status = run_with(self, "filtered", NULL, NULL, 0);
+
+	(void)state;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == CANNOT) {
+		print_message("SKIPPED: this kernel lets no program filter its system calls\n");
+		skip();
+	}
+	assert_int_equal(status, 0);
+	assert_int_equal(run_with(self, "filtered", "exact", NULL, 0), 0);
+	for (unsigned engine = 0; engine < 2; engine++)
+		for (int counters = 0; counters < 2; counters++) {
+			if (counters)
+				assert_int_equal(fm_events_parse("page-faults", events, FM_EVENTS_MAX, &error), 1);
+			assert_int_equal(fm_markers_create(events, (unsigned)counters, &markers, &error), 0);
+			fm_markers_announce(markers);
+			assert_int_equal(
+			    run_with(self, "filtered", engine ? "exact" : NULL, getenv("FATHOM_MARKERS"), 0), 0);
+			unsetenv("FATHOM_MARKERS");
+			assert_int_equal(fm_markers_read(markers, &marked, &count, &lost, &error), 0);
+			assert_int_equal(count, 4);
+			for (unsigned i = 0; i < count; i++) {
+				assert_int_equal(marked[i].instances, 3);
+				if (counters)
+					assert_false(marked[i].counts[0].figure.available);
+			}
+			fm_marked_free(marked, count);
+			fm_markers_free(markers);
+		}
+}
+
+/* A copy of this program that a user may run with more rights than are theirs; false where that cannot be made. */
+static bool make_privileged(const char *path, bool by_capability, uid_t owner)
+{
+	/* struct vfs_cap_data: revision 2, effective; permitted: CAP_NET_BIND_SERVICE */
+	const uint32_t capability[5] = {0x02000001, 1u << 10, 0, 0, 0};
+	char command[9000];
+
+	snprintf(command, sizeof(command), "cp '%s' '%s'", self, path);
+	if (geteuid() || system(command) || chown(path, owner, owner) || chmod(path, by_capability ? 0755 : 06755))
+		return false;
+	return !by_capability || !setxattr(path, "security.capability", capability, sizeof(capability), 0);
+}
+
+/* Who starts a program that has more rights than theirs does not tell it where to write. */
+static void privileged_programs_do_not_listen(void **state)
+{
+	enum { NOBODY = 65534, SOMEBODY = 65533 };
+	char folder[] = "/tmp/fathom-test-XXXXXX", program[64], path[64];
+	struct fathom_markers_ *file = calloc(1, sizeof(*file)), *after = calloc(1, sizeof(*after));
+	unsigned tried = 0;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	chmod(folder, 0755);
+	snprintf(program, sizeof(program), "%s/program", folder);
+	snprintf(path, sizeof(path), "%s/markers", folder);
+	file->magic = FATHOM_MARKERS_MAGIC_;
+	for (unsigned by_capability = 0; by_capability < 2; by_capability++) {
+		/* the file is its user's, whose rights the program has beside others, or whose name it runs under */
+		uid_t owner = by_capability ? 0 : SOMEBODY;
+		int descriptor, status;
+
+		unlink(path);
+		descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		assert_true(descriptor >= 0);
+		assert_int_equal(write(descriptor, file, sizeof(*file)), sizeof(*file));
+		unlink(program);
+		if (make_privileged(program, by_capability, owner) &&
+		    !fchown(descriptor, by_capability ? NOBODY : SOMEBODY, (gid_t)-1)) {
+			status = run_with(program, "privileged", "exact", path, NOBODY);
+			if (!WIFEXITED(status) || WEXITSTATUS(status) != CANNOT) {
+				assert_int_equal(status, 0);
+				tried++;
+			}
+		}
+		assert_int_equal(pread(descriptor, after, sizeof(*after), 0), sizeof(*after));
+		assert_memory_equal(file, after, sizeof(*file));
+		close(descriptor);
+	}
+	unlink(program);
+	unlink(path);
+	rmdir(folder);
+	free(file);
+	free(after);
+	print_message("%u of 2 ways to have more rights tried\n", tried);
+	if (!tried) {
+		print_message("SKIPPED: no program with more rights than its user's can be made here\n");
+		skip();
+	}
+}
+
+/* Counts and numbers that nobody wrote in good faith, changed all the time. */
+static void scribble(struct fathom_markers_ *file, unsigned seed, unsigned rounds)
+{
+	static const uint32_t values[] = {0, 1, FATHOM_THREADS_MAX_, FATHOM_SLOTS_MAX_ + 1, 0x7fffffff, UINT32_MAX};
+	uint32_t *words = (uint32_t *)(void *)file;
+
+	for (unsigned i = 0; i < rounds; i++) {
+		seed = seed * 1103515245u + 12345;
+		file->slot_count = values[seed >> 16 & 3];
+		file->thread_count = values[(seed >> 18) % 6];
+		file->wishes.counter_count = values[(seed >> 20) % 6];
+		file->slots[seed >> 8 & 7].thread = values[(seed >> 16) % 6];
+		memset(file->slots[seed >> 8 & 7].name, 'x', FATHOM_NAME_MAX_);
+		words[(seed >> 4) % (sizeof(*file) / 4)] = values[(seed >> 12) % 6];
+	}
+}
+
+static struct fathom_markers_ *map_announced(const struct fm_markers *markers, int *ret_descriptor)
+{
+	struct fathom_markers_ *file;
+
+	fm_markers_announce(markers);
+	*ret_descriptor = open(getenv("FATHOM_MARKERS"), O_RDWR | O_CLOEXEC);
+	unsetenv("FATHOM_MARKERS");
+	assert_true(*ret_descriptor >= 0);
+	file = mmap(NULL, sizeof(*file), PROT_READ | PROT_WRITE, MAP_SHARED, *ret_descriptor, 0);
+	assert_ptr_not_equal(file, MAP_FAILED);
+	return file;
+}
+
+static void hostile_writers_do_no_harm(void **state)
+{
+	struct fm_event events[FM_EVENTS_MAX];
+	struct fathom_markers_ *file;
+	struct fm_markers *markers;
+	struct fm_marked *marked;
+	struct fm_error error;
+	unsigned count;
+	uint64_t lost;
+	int descriptor, status;
+	pid_t child, writer;
+
+	(void)state;
+	assert_int_equal(fm_events_parse("page-faults", events, FM_EVENTS_MAX, &error), 1);
+	assert_int_equal(fm_markers_create(events, 1, &markers, &error), 0);
+	file = map_announced(markers, &descriptor);
+	child = fork();
+	if (!child) {
+		fm_markers_announce(markers);
+		execl(self, self, "hostile", NULL);
+		_exit(127);
+	}
+	writer = fork();
+	if (!writer)
+		for (unsigned seed = 1;; seed++)
+			scribble(file, seed, 1000);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	/* the tool reads while it goes on */
+	for (unsigned i = 0; i < 50; i++) {
+		assert_int_equal(fm_markers_read(markers, &marked, &count, &lost, &error), 0);
+		for (unsigned k = 0; k < count; k++)
+			assert_true(strlen(marked[k].name) < FATHOM_NAME_MAX_);
+		fm_marked_free(marked, count);
+	}
+	kill(writer, SIGKILL);
+	waitpid(writer, &status, 0);
+	/* cut short, it is refused; a tool that has it mapped would end by SIGBUS */
+	assert_int_equal(ftruncate(descriptor, 4096), 0);
+	assert_int_equal(fm_markers_read(markers, &marked, &count, &lost, &error), -EBADMSG);
+	munmap(file, sizeof(*file));
+	close(descriptor);
+	fm_markers_free(markers);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -376,6 +656,9 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(processes_do_not_mix),
 	    cmocka_unit_test(the_program_keeps_its_files),
 	    cmocka_unit_test(strange_files_are_left_alone),
+	    cmocka_unit_test(filters_do_not_kill),
+	    cmocka_unit_test(privileged_programs_do_not_listen),
+	    cmocka_unit_test(hostile_writers_do_no_harm),
 	};
 
 	for (size_t i = 0; argc > 1 && i < sizeof(acts) / sizeof(acts[0]); i++)
@@ -385,5 +668,9 @@ int main(int argc, char **argv)
 		}
 	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
 		return 1;
+	/* The others count page faults and close files; the sanitizer has pages of its own and keeps a record of files,
+	   which does not know those that the header opens by system calls. */
+	if (THREADS_SANITIZED)
+		cmocka_set_test_filter("threads_*");
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -262,6 +262,8 @@ static void regions(void)
 		pthread_t other;
 
 		fm_markers_announce(markers);
+		/* no program is executed here that would ask when it begins */
+		fathom_listening_ = 0;
 		pthread_create(&other, NULL, mark, NULL);
 		mark(NULL);
 		pthread_join(other, NULL);
