@@ -13,16 +13,18 @@
 volatile bool fm_interrupted;
 volatile bool fm_told_to_end;
 
-static void on_interrupt(int number)
+/* Ctrl-C reaches the program too; what somebody sent to us alone has to be passed on. */
+static void on_interrupt(int number, siginfo_t *information, void *unused)
 {
+	(void)unused;
 	fm_interrupted = true;
-	fm_told_to_end = number == SIGTERM;
+	fm_told_to_end = number == SIGTERM || information->si_code != SI_KERNEL;
 }
 
 void fm_interrupt_install(void)
 {
 	/* SA_RESETHAND: the second Ctrl-C is not ours */
-	struct sigaction action = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+	struct sigaction action = {.sa_sigaction = on_interrupt, .sa_flags = (int)SA_RESETHAND | SA_SIGINFO};
 
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
@@ -88,7 +90,7 @@ enum { OPTIONS_MAX = 64 };
 /* The verb's options and -h. */
 static void collect_options(const struct fm_command *command, struct argp_option *ret_options)
 {
-	static const struct argp_option help = {"help", 'h', NULL, 0, "This text", -1};
+	static const struct argp_option help = {"help", 'h', NULL, 0, "Print this help", -1};
 	unsigned count = 0;
 
 	memset(ret_options, 0, OPTIONS_MAX * sizeof(*ret_options));
@@ -159,7 +161,7 @@ static void explain_bad_word(const struct fm_command *command, const struct argp
 		if (command->runs_program && argv[i][0] != '-')
 			break;
 		near = strncmp(argv[i], "--", 2) ? NULL : fm_suggest(argv[i] + 2, names, count);
-		fprintf(stderr, "fathom: %s: \"%s\" is not understood here%s%s%s: 'fathom %s --help' lists what is\n",
+		fprintf(stderr, "fathom: %s: unknown option or argument \"%s\"%s%s%s: see 'fathom %s --help'\n",
 		        command->name, argv[i], near ? ", did you mean --" : "", near ? near : "", near ? "?" : "",
 		        command->name);
 		return;

@@ -40,7 +40,7 @@ static void print_text(const struct fm_capability *list, unsigned count, FILE *o
 	}
 	fm_table_print(table, output, 0, width);
 	fm_table_free(table);
-	fprintf(output, "\n%u of %u available; each was tried, not looked up.\n", available, count);
+	fprintf(output, "\n%u of %u available. Each one was tried.\n", available, count);
 }
 
 static json_t *to_json(const struct fm_capability *list, unsigned count)
@@ -108,15 +108,13 @@ static int run(const struct fm_command *command, int argc, char **argv)
 
 const struct fm_command fm_verb_doctor = {
     .name = "doctor",
-    .summary = "what can be measured here, and how to unlock the rest",
-    .description =
-        "Try everything Fathom can use on a machine and say what works. A row is \"yes\" only when the thing was used "
-        "and "
-        "answered: a PMU is there when an event was opened and counted. For everything else the row says why not and "
-        "which command or setting would change it.",
+    .summary = "show what can be measured here, and how to enable the rest",
+    .description = "Try everything that Fathom can use on a machine and report what works. A row says \"yes\" only "
+                   "if the thing was tried and gave a result: for a PMU, an event was opened and counted. Otherwise "
+                   "the row says why it does not work and which command or setting would enable it.",
     .examples = "Examples:\n"
                 "  fathom doctor\n"
-                "  fathom doctor --json | jq -r '.capabilities[] | select(.available | not) | .remedy'",
+                "  fathom doctor --json | jq '.capabilities[] | select(.available == false)'",
     .options = options,
     .parser = parse,
     .run = run,

@@ -5,16 +5,16 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "counters/listing.h"
-#include "exact/description.h"
-#include "exact/simulated.h"
+#include "simulator/description.h"
+#include "simulator/simulated.h"
 #include "json/figure.h"
 #include "report/table.h"
 
 enum { KEY_MACHINE = FM_KEY_OWN, KEY_NO_TRY };
 
 static const struct argp_option options[] = {
-    {"machine", KEY_MACHINE, "NAME", 0, "The events of a simulated machine, and what they are made of", 0},
-    {"no-try", KEY_NO_TRY, NULL, 0, "Only the names: do not try whether each opens and counts", 0},
+    {"machine", KEY_MACHINE, "NAME", 0, "List the events of a simulated machine, with their formulas", 0},
+    {"no-try", KEY_NO_TRY, NULL, 0, "List only the names; do not try to open and count each event", 0},
     FM_OPTION_OUTPUT,
     FM_OPTION_JSON,
     FM_OPTION_SEPARATOR,
@@ -50,6 +50,14 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 }
 
+/* Columns of the output, at most 100. */
+static unsigned columns(FILE *output)
+{
+	unsigned width = fm_text_columns(fileno(output));
+
+	return width < 100 ? width : 100;
+}
+
 static const char *answer(const struct fm_listed *event)
 {
 	if (event->opens == FM_ANSWER_UNKNOWN)
@@ -81,43 +89,77 @@ static void print_json(const struct fm_listing *listing, FILE *output)
 		json_array_append_new(array, entry);
 	}
 	json_object_set_new(root, "machine", json_null());
-	json_object_set_new(root, "machine_why", json_string("the one Fathom runs on"));
+	json_object_set_new(root, "machine_why", json_string("the machine that Fathom runs on"));
 	json_object_set_new(root, "disturbance", json_null());
-	json_object_set_new(root, "disturbance_why", json_string("a list of names does not depend on the moment"));
+	json_object_set_new(root, "disturbance_why", json_string("a list of names is not affected by disturbance"));
 	json_object_set_new(root, "events", array);
 	json_dumpf(root, output, JSON_INDENT(1));
 	fputc('\n', output);
 	json_decref(root);
 }
 
-static void print_text(const struct fm_listing *listing, FILE *output)
+/* Two lines per event, since names of events take up to 80 columns. The name of a PMU is left out where the name of the
+   event begins with it. */
+static void print_event(const struct fm_listed *event, FILE *output, unsigned width)
 {
-	struct fm_table *table = fm_table_create("llll");
+	bool named = !strncmp(event->name, event->pmu, strlen(event->pmu));
+	struct fm_table *table;
+
+	fprintf(output, "%-10s  %s%s%s%s\n", answer(event), event->name, named ? "" : " (", named ? "" : event->pmu,
+	        named ? "" : ")");
+	if (!*event->description)
+		return;
+	table = fm_table_create("w");
+	fm_table_cell(table, "%s", event->description);
+	fm_table_print(table, output, 16, width);
+	fm_table_free(table);
+}
+
+static void print_text(const struct fm_listing *listing, FILE *output, unsigned width)
+{
+	struct fm_table *table;
 	const char *why = NULL;
 	size_t counts = 0, refused = 0;
 
-	fm_table_cell(table, "Event");
-	fm_table_cell(table, "PMU");
-	fm_table_cell(table, "here");
-	fm_table_cell(table, "what it counts");
 	for (size_t i = 0; i < listing->count; i++) {
 		const struct fm_listed *event = &listing->events[i];
 
-		fm_table_cell(table, "%s", event->name);
-		fm_table_cell(table, "%s", event->pmu);
-		fm_table_cell(table, "%s", answer(event));
-		fm_table_cell(table, "%.80s", event->description);
+		print_event(event, output, width);
 		counts += event->counts == FM_ANSWER_YES;
 		if (event->opens == FM_ANSWER_NO) {
 			refused++;
 			why = why ? why : event->why;
 		}
 	}
-	fm_table_print(table, output, 0, 140);
-	fm_table_free(table);
 	fprintf(output, "\n%zu events, %zu count here, %zu are refused\n", listing->count, counts, refused);
-	if (why)
-		fprintf(output, "The first refusal: %s\n", why);
+	if (!why)
+		return;
+	table = fm_table_create("lw");
+	fm_table_cell(table, "First refusal:");
+	fm_table_cell(table, "%s", why);
+	fm_table_print(table, output, 0, width);
+	fm_table_free(table);
+}
+
+/* A formula or a description, indented and wrapped. */
+static void print_indented(const char *mark, const char *text, FILE *output, unsigned width)
+{
+	struct fm_table *table = fm_table_create(*mark ? "lw" : "w");
+
+	if (*mark)
+		fm_table_cell(table, "%s", mark);
+	fm_table_cell(table, "%s", text);
+	fm_table_print(table, output, 4, width);
+	fm_table_free(table);
+}
+
+static void print_simulated(const struct fm_simulated_events *events, unsigned index, FILE *output)
+{
+	unsigned width = columns(output);
+
+	fprintf(output, "%s\n", fm_simulated_name(events, index));
+	print_indented("=", fm_simulated_formula(events, index), output, width);
+	print_indented("", fm_simulated_description(events, index), output, width);
 }
 
 static int run_simulated(const struct input *input)
@@ -161,8 +203,7 @@ static int run_simulated(const struct input *input)
 					        fm_simulated_formula(events, i), separator,
 					        fm_simulated_description(events, i));
 				else
-					fprintf(output, "%s\n    = %s\n    %s\n", fm_simulated_name(events, i),
-					        fm_simulated_formula(events, i), fm_simulated_description(events, i));
+					print_simulated(events, i, output);
 			}
 		}
 	}
@@ -188,7 +229,7 @@ static int run(const struct fm_command *command, int argc, char **argv)
 	}
 	if (!listing.count && !input.common.json) {
 		fm_listing_free(&listing);
-		fm_error_set(&error, ENOENT, "no event matches \"%s\": fewer words find more", input.pattern);
+		fm_error_set(&error, ENOENT, "no event matches \"%s\": try fewer words", input.pattern);
 		return fm_report_error(&error);
 	}
 	output = fm_common_open(&input.common);
@@ -201,7 +242,7 @@ static int run(const struct fm_command *command, int argc, char **argv)
 				        listing.events[i].pmu, input.common.separator, answer(&listing.events[i]),
 				        input.common.separator, listing.events[i].description);
 		else
-			print_text(&listing, output);
+			print_text(&listing, output, columns(output));
 		code = fm_common_close(&input.common, output);
 	} else {
 		code = FM_EXIT_FAILED;
@@ -212,16 +253,16 @@ static int run(const struct fm_command *command, int argc, char **argv)
 
 const struct fm_command fm_verb_events = {
     .name = "events",
-    .summary = "list and search events, and whether they count here",
+    .summary = "list and search events, and test whether they count here",
     .arguments = "[PATTERN...]",
-    .description =
-        "List the events this machine can be asked for: those every kernel names, those its PMUs name in sysfs, "
-        "and the vendor's names (libpfm4). Each is opened and given some work: \"counts\", \"opens only\" "
-        "(a trap: it stays at zero), or \"no\" with the reason. A pattern is words that must all occur in name "
-        "or description.",
+    .description = "List the events that can be named on this machine: the kernel's generic events, the events of "
+                   "its PMUs in sysfs, and the vendor's events (libpfm4). Each event is opened and given some work. "
+                   "The result is \"counts\", \"opens\" (it stayed at zero, perhaps because nothing happened), "
+                   "\"opens only\" (it stayed at zero although something happened: do not use it), or \"no\" with "
+                   "the reason. PATTERN is one or more words; all of them must occur in the name or the description.",
     .examples = "Examples:\n"
                 "  fathom events cache misses\n"
-                "  fathom events --machine haswell-ep L2        simulated ones, with their formulas\n"
+                "  fathom events --machine haswell-ep L2     of a simulated machine\n"
                 "  fathom events --json | jq -r '.events[] | select(.counts).name'",
     .options = options,
     .parser = parse,

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "cli/check.h"
+#include "trust/combination.h"
 #include "cli/command.h"
 #include "machine/machine.h"
 #include "report/machine_text.h"
@@ -23,18 +23,19 @@ enum {
 };
 
 static const struct argp_option options[] = {
-    {"quick", KEY_QUICK, NULL, 0, "Fewer points and kernels, within 10 seconds", 0},
-    {"full", KEY_FULL, NULL, 0, "Every kernel, width and thread count, as long as it takes", 0},
-    {"budget", KEY_BUDGET, "TIME", 0, "Stop measuring after TIME (30s, 5min) and keep what there is", 0},
-    {"cpus", 'C', "LIST", 0, "Measure on these CPUs (0-3,8); one-core figures come from the first", 0},
+    {"quick", KEY_QUICK, NULL, 0, "Measure fewer sizes and kernels, within 10 seconds", 0},
+    {"full", KEY_FULL, NULL, 0, "Measure every kernel, vector width and thread count, without a time limit", 0},
+    {"budget", KEY_BUDGET, "TIME", 0, "Stop measuring after TIME (30s, 5min) and keep the results so far", 0},
+    {"cpus", 'C', "LIST", 0, "Measure on these CPUs (0-3,8); single-core figures come from the first one", 0},
     {"check", KEY_CHECK, NULL, 0,
-     "Also check the exact engine with kernels that run by themselves and in it, some 10 seconds; without --quick and "
-     "--budget that is done anyway",
+     "Also check the exact engine: run test kernels natively and in the engine and compare, about 10 seconds. This is "
+     "the default without --quick and --budget",
      0},
     {"show", KEY_SHOW, NULL, 0, "Print the saved profile instead of measuring", 0},
-    {"profile", KEY_PROFILE, "FILE", 0, "Save to (with --show: read from) FILE instead of the usual place", 0},
+    {"profile", KEY_PROFILE, "FILE", 0, "Save the profile to FILE instead of the default place; with --show: read FILE",
+     0},
     {"tolerate", KEY_TOLERATE, "PCT", 0, "Accept a profile with up to PCT % disturbed trials (default 50)", 0},
-    {"seed", KEY_SEED, "N", 0, "Seed of the random orders (default 1)", 0},
+    {"seed", KEY_SEED, "N", 0, "Seed for the random orders (default 1)", 0},
     FM_OPTION_OUTPUT,
     FM_OPTION_JSON,
     FM_OPTION_SEPARATOR,
@@ -95,9 +96,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		}
 		if (input->show &&
 		    (input->quick || input->full || input->cpus || input->characterise.budget_seconds > 0)) {
-			fm_error_set(
-			    &error, EINVAL,
-			    "--show prints the saved profile and measures nothing: leave the other options out");
+			fm_error_set(&error, EINVAL,
+			             "--show only prints the saved profile: leave the other options out");
 			return fm_usage_error(&error);
 		}
 		return 0;
@@ -135,7 +135,7 @@ static void warn_if_foreign(const struct fm_machine *machine, const char *path)
 
 	if (!fm_topology_read(&here, NULL) && strcmp(here.processor, machine->topology.processor))
 		fprintf(stderr,
-		        "fathom: %s was taken on another processor (%s; this is %s): run 'fathom machine' again\n",
+		        "fathom: %s was measured on another processor (%s, here %s): run 'fathom machine' again\n",
 		        path, machine->topology.processor, here.processor);
 }
 
@@ -160,18 +160,25 @@ static int show(const struct input *input, const char *path)
 }
 
 /* The engine against the machine; a profile without that is one all the same. */
+static void tell_case(void *context, const struct fm_checked_case *checked)
+{
+	(void)context;
+	fprintf(stderr, "  %-13s %-7s bytes %+6.1f %%   time %9.3g s, predicted %9.3g s, %+6.1f %%\n", checked->kernel,
+	        checked->level, 100 * checked->count_error, checked->seconds, checked->predicted_seconds,
+	        100 * checked->time_error);
+}
+
 static void check(const struct input *input, struct fm_machine *machine)
 {
-	struct fm_check_options wishes = {.quick = input->quick, .interrupted = &fm_interrupted};
+	struct fm_check_options wishes = {.quick = input->quick};
 	struct fm_progress progress;
 	struct fm_error error;
 
 	if (!input->check && (input->quick || input->characterise.budget_seconds > 0))
 		return;
 	fm_progress_begin(&progress, input->common.verbosity < 0);
-	wishes.progress = fm_progress_update;
-	wishes.progress_context = &progress;
-	wishes.report = input->common.verbosity > 0 ? stderr : NULL;
+	wishes.watcher = (struct fm_watcher){&fm_interrupted, fm_progress_update, &progress};
+	wishes.tell = input->common.verbosity > 0 ? tell_case : NULL;
 	if (fm_check_combination(machine, &wishes, &error) && (input->check || input->common.verbosity > 0))
 		fprintf(stderr, "fathom: the exact engine was not checked: %s\n", error.message);
 	fm_progress_end(&progress);
@@ -187,9 +194,7 @@ static int measure(struct input *input, const char *path)
 	fm_interrupt_install();
 	fm_progress_begin(&progress, input->common.verbosity < 0);
 	input->characterise.effort = input->quick ? FM_EFFORT_QUICK : input->full ? FM_EFFORT_FULL : FM_EFFORT_DEFAULT;
-	input->characterise.interrupted = &fm_interrupted;
-	input->characterise.progress = fm_progress_update;
-	input->characterise.progress_context = &progress;
+	input->characterise.watcher = (struct fm_watcher){&fm_interrupted, fm_progress_update, &progress};
 	status = fm_machine_characterise(&input->characterise, &machine, &error);
 	fm_progress_end(&progress);
 	if (status == -EINTR) {
@@ -237,23 +242,20 @@ static int run(const struct fm_command *command, int argc, char **argv)
 
 const struct fm_command fm_verb_machine = {
     .name = "machine",
-    .summary = "measure what this machine can really do, and keep it as its profile",
-    .description = "Measure the memory hierarchy: latency and effective capacity of every level, bandwidth per kernel "
-                   "and instruction set, "
-                   "outstanding misses, latency under load, core-to-core transfers. The result is the machine profile "
-                   "that other verbs "
-                   "compare programs with.\n\n"
-                   "Every figure comes with its 95 % interval. \"Effective\" is the capacity this machine shows to a "
-                   "program, which in a "
-                   "virtual machine or on a shared cache is often far below the advertised one. Trials during which "
-                   "something else had the "
-                   "CPU are set aside and counted.",
+    .summary = "measure latency, bandwidth and effective cache sizes; save the machine profile",
+    .description = "Measure the memory hierarchy: latency and effective capacity of every level, bandwidth per "
+                   "kernel and instruction set, outstanding misses, latency under load, core-to-core latency. The "
+                   "result is saved as the machine profile; other verbs compare programs with it.\n\n"
+                   "Every figure has a 95 % interval. \"Effective\" is the capacity that a program can really use. "
+                   "In a virtual machine or with a shared cache it is often much smaller than the advertised one. "
+                   "Trials that were disturbed by another task or by the hypervisor are discarded, and their number "
+                   "is shown.",
     .examples = "Examples:\n"
                 "  fathom machine --quick            a first look, 10 seconds\n"
                 "  fathom machine -C 0-7             one socket of several\n"
                 "  fathom machine --show             print the saved profile\n"
                 "  fathom machine --json | jq '.levels[] | {name, latency_ns}'\n\n"
-                "Exit status: 0 done, 1 failed or disturbed beyond use, 2 wrong usage.",
+                "Exit status: 0 done, 1 failed or too many disturbed trials, 2 wrong usage.",
     .options = options,
     .parser = parse,
     .run = run,

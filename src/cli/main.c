@@ -30,8 +30,8 @@ const struct fm_command *fm_command_find(const char *name)
 
 static void print_overview(FILE *output)
 {
-	fputs("Fathom tells how a program uses the memory hierarchy and what to do about it,\n"
-	      "also where there are no hardware counters.\n\n"
+	fputs("Fathom shows how a program uses the memory hierarchy and what to improve.\n"
+	      "It works with and without hardware counters.\n\n"
 	      "Usage: fathom VERB [OPTION...]\n\n",
 	      output);
 	for (const struct fm_command *const *command = fm_commands; *command; command++)

@@ -5,12 +5,12 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "cli/chosen_machine.h"
+#include "observe/machines.h"
 #include "cli/command.h"
 #include "counters/counting.h"
 #include "counters/listing.h"
 #include "doctor/doctor.h"
-#include "exact/host.h"
+#include "machine/simulated_host.h"
 #include "json/figure.h"
 #include "report/progress.h"
 #include "report/validate_text.h"
@@ -33,19 +33,20 @@ enum {
 
 static const struct argp_option options[] = {
     {"machine", KEY_MACHINE, "NAME", 0,
-     "Judge the events of a simulated machine: haswell-ep, or a file with NAME.events beside it", 0},
-    {"events", 'e', "LIST", 0, "Only these events; default: all that open and count", 0},
+     "Validate the events of a simulated machine: haswell-ep, or a file with NAME.events beside it", 0},
+    {"events", 'e', "LIST", 0, "Only these events (default: all that open and count)", 0},
     {"repeat", 'r', "N", 0, "Repetitions of every run (default 10)", 0},
     {"cpus", 'C', "LIST", 0, "Use these CPUs; the counters of the first are read", 0},
-    {"quick", KEY_QUICK, NULL, 0, "A first look: the widest instruction set only, short runs", 0},
-    {"scale", KEY_SCALE, "N", 0, "With --machine: caches N times smaller, so that it is over sooner", 0},
-    {"seed", KEY_SEED, "N", 0, "Seed of the order of runs and of simulated noise (default 1)", 0},
-    {"from", KEY_FROM, "FILE", 0, "Judge a matrix that was measured elsewhere (CSV, docs/validate.md)", 2},
-    {"dump", KEY_DUMP, "FILE", 0, "Write the matrix", 2},
-    {"explain", KEY_EXPLAIN, "EVENT", 0, "The whole story of one event, with a picture", 2},
-    {"html", KEY_HTML, "FILE", 0, "Write a page for the browser", 2},
-    {"profile", KEY_PROFILE, "FILE", 0, "The machine profile to use, and to save the metrics in", 2},
-    {"no-save", KEY_NO_SAVE, NULL, 0, "Leave the machine profile as it is", 2},
+    {"quick", KEY_QUICK, NULL, 0, "Short runs with the widest instruction set only; nothing is saved", 0},
+    {"scale", KEY_SCALE, "N", 0, "With --machine: make the caches N times smaller, which is faster; nothing is saved",
+     0},
+    {"seed", KEY_SEED, "N", 0, "Seed for the order of runs and for simulated noise (default 1)", 0},
+    {"from", KEY_FROM, "FILE", 0, "Validate counts from FILE instead of measuring (CSV, see docs/validate.md)", 2},
+    {"dump", KEY_DUMP, "FILE", 0, "Write all counts to FILE, for --from", 2},
+    {"explain", KEY_EXPLAIN, "EVENT", 0, "Show all details of one event, with a plot", 2},
+    {"html", KEY_HTML, "FILE", 0, "Write the report as an HTML page", 2},
+    {"profile", KEY_PROFILE, "FILE", 0, "Use FILE as machine profile, and save the metrics in it", 2},
+    {"no-save", KEY_NO_SAVE, NULL, 0, "Do not change the machine profile", 2},
     FM_OPTION_OUTPUT,
     FM_OPTION_JSON,
     FM_OPTION_SEPARATOR,
@@ -110,12 +111,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (input->from && (input->machine || input->events || input->cpus || input->quick)) {
-			fm_error_set(&error, EINVAL, "--from judges what a file has: leave the other options out");
+			fm_error_set(&error, EINVAL,
+			             "--from takes the counts from a file: leave the other options out");
 			return fm_usage_error(&error);
 		}
 		if (input->scale > 1 && !input->machine) {
-			fm_error_set(&error, EINVAL,
-			             "--scale makes a simulated machine smaller: name one with --machine");
+			fm_error_set(&error, EINVAL, "--scale needs a simulated machine: name one with --machine");
 			return fm_usage_error(&error);
 		}
 		return 0;
@@ -181,13 +182,11 @@ static int simulate(const struct input *input, struct fm_progress *progress, str
 	                                       .small = input->quick};
 	const struct fm_simulate_options simulation = {.repeats = (unsigned)input->repeats,
 	                                               .seed = input->seed,
-	                                               .interrupted = &fm_interrupted,
-	                                               .progress = fm_progress_update,
-	                                               .progress_context = progress};
+	                                               .watcher = {&fm_interrupted, fm_progress_update, progress}};
 	struct fm_machine_description machine;
 	struct fm_simulated_events *events = NULL;
 	struct fm_plan *plan = NULL;
-	int r = fm_chosen_machine(input->machine, &machine, error);
+	int r = fm_machine_chosen(input->machine, &machine, error);
 
 	if (!r)
 		r = fm_simulated_load(input->machine, &events, error);
@@ -218,8 +217,8 @@ static void quote_doctor(struct fm_error *error)
 			continue;
 		fm_probe_run(&fm_probes[i], &capability);
 		if (!capability.available)
-			fm_error_set(error, ENOTSUP, "events cannot be measured here. doctor says: %s; %s",
-			             capability.why, capability.remedy);
+			fm_error_set(error, ENOTSUP, "events cannot be measured here: %s. Remedy: %s", capability.why,
+			             capability.remedy);
 	}
 }
 
@@ -272,9 +271,7 @@ static int measure(const struct input *input, const char *profile_path, struct f
 {
 	struct fm_measure_options wishes = {.repeats = (unsigned)input->repeats,
 	                                    .seed = input->seed,
-	                                    .interrupted = &fm_interrupted,
-	                                    .progress = fm_progress_update,
-	                                    .progress_context = progress};
+	                                    .watcher = {&fm_interrupted, fm_progress_update, progress}};
 	struct fm_plan_options shape = {.unit = input->quick ? 8192 : 65536, .small = input->quick};
 	struct fm_machine_description machine;
 	struct fm_machine *profile = NULL;
@@ -295,7 +292,7 @@ static int measure(const struct input *input, const char *profile_path, struct f
 	r = input->cpus ? fm_cpu_list_parse(input->cpus, &wishes.cpus, error)
 	                : fm_cpu_list_allowed(&wishes.cpus, error);
 	if (!r)
-		r = fm_chosen_profile(input->profile, &profile, error);
+		r = fm_profile_chosen(input->profile, &profile, error);
 	if (!r)
 		r = fm_description_from_profile(profile, &machine, error);
 	if (!r) {
@@ -347,9 +344,8 @@ static int print(const struct input *input, const struct fm_validation *validati
 		                    json_pack("{s:s, s:b}", "name", validation->matrix->machine, "simulated",
 		                              !strcmp(validation->matrix->origin, "simulated")));
 		json_object_set_new(root, "disturbance", json_null());
-		json_object_set_new(
-		    root, "disturbance_why",
-		    json_string("counts do not depend on the time that they take; see reproducibility"));
+		json_object_set_new(root, "disturbance_why",
+		                    json_string("disturbance changes times, not counts; see reproducibility"));
 		fm_validation_to_json(validation, root);
 		json_dumpf(root, output, JSON_INDENT(1));
 		fputc('\n', output);
@@ -373,8 +369,7 @@ static bool saves(const struct input *input)
 
 static int judge(const struct input *input, struct fm_matrix *matrix, const char *path, struct fm_progress *progress)
 {
-	const struct fm_validation_options wishes = {
-	    .interrupted = &fm_interrupted, .progress = fm_progress_update, .progress_context = progress};
+	const struct fm_validation_options wishes = {.watcher = {&fm_interrupted, fm_progress_update, progress}};
 	struct fm_validation *validation;
 	struct fm_error error;
 	int code;
@@ -395,7 +390,7 @@ static int judge(const struct input *input, struct fm_matrix *matrix, const char
 		if (fm_metrics_save(validation, path, &error))
 			code = fm_report_error(&error);
 		else if (input->common.verbosity >= 0)
-			fprintf(stderr, "fathom: the metrics are saved in %s\n", path);
+			fprintf(stderr, "fathom: metrics saved in %s\n", path);
 	}
 	fm_validation_free(validation);
 	return code;
@@ -416,7 +411,7 @@ static int run(const struct fm_command *command, int argc, char **argv)
 		return fm_report_error(&error);
 	/* without a home there is nothing to save in, which is no reason to judge nothing */
 	if ((input.profile ? !(path = strdup(input.profile)) && fm_error_set(&error, ENOMEM, "out of memory")
-	                   : fm_chosen_profile_path(input.machine, &path, &error)) &&
+	                   : fm_profile_path(input.machine, &path, &error)) &&
 	    error.code == ENOMEM)
 		return fm_report_error(&error);
 	fm_interrupt_install();
@@ -428,7 +423,7 @@ static int run(const struct fm_command *command, int argc, char **argv)
 		fm_progress_end(&progress);
 		code = fm_report_error(&error);
 		if (code == FM_EXIT_NOT_HERE && !input.machine)
-			fprintf(stderr, "fathom: a simulated machine can be judged anywhere: fathom validate --machine "
+			fprintf(stderr, "fathom: a simulated machine needs no counters: fathom validate --machine "
 			                "haswell-ep\n");
 	} else {
 		code = judge(&input, matrix, path, &progress);
@@ -441,25 +436,22 @@ static int run(const struct fm_command *command, int argc, char **argv)
 
 const struct fm_command fm_verb_validate = {
     .name = "validate",
-    .summary = "which events tell the truth, and what they really count",
-    .description =
-        "Run kernels whose loads, stores, lines and operations are known exactly, with their data in every level, on "
-        "one "
-        "core and on all, "
-        "and compare what every event counts. Each event gets a class (exact, proportional, overlapping, blind, "
-        "saturating, "
-        "conditional, leaking, offset, indicator, stall, noisy, dead), the quantities that explain it, its errors, and "
-        "a "
-        "formula where it can be "
-        "corrected. From those that can be trusted come the best indicators for each resource with the rate that means "
-        "100 %, and the decomposition of cycles; they are saved in the machine profile.\n\n"
-        "An interrupted measurement goes on where it was when the same command is given again.",
+    .summary = "test which events count correctly, and what they really count",
+    .description = "Run kernels whose loads, stores, cache lines and operations are known exactly, with their data "
+                   "in every level, on one core and on all cores, and compare these numbers with the count of every "
+                   "event. Each event gets a class (exact, proportional, overlapping, blind, saturating, "
+                   "conditional, leaking, offset, indicator, stall, noisy, dead), the quantities that it counts, "
+                   "its error, and a formula if it can be corrected. From the trusted events come the best "
+                   "indicator of each resource with its rate at 100 % utilisation, and the decomposition of cycles. "
+                   "These metrics are saved in the machine profile.\n\n"
+                   "To continue an interrupted measurement, give the same command again.",
     .examples = "Examples:\n"
-                "  fathom validate                                 every event of this machine\n"
+                "  fathom validate                         every event of this machine\n"
                 "  fathom validate -e LLC-load-misses,cycles -r 100\n"
-                "  fathom validate --machine haswell-ep            a simulated machine with known flaws\n"
+                "  fathom validate --machine haswell-ep    a simulated machine with known flaws\n"
                 "  fathom validate --machine haswell-ep --explain L2_RQSTS:RFO_HIT\n"
-                "  fathom validate --dump counts.csv && fathom validate --from counts.csv --html page.html\n\n"
+                "  fathom validate --dump counts.csv\n"
+                "  fathom validate --from counts.csv --html page.html\n\n"
                 "Exit status: 0 done, 1 failed, 2 wrong usage, 3 cannot be measured here.",
     .options = options,
     .parser = parse,

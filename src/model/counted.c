@@ -193,7 +193,7 @@ static void fill_cycles(const struct fm_counted *counted, struct fm_picture *pic
 	    lines = picture->level_count > 1 ? picture->levels[1].read_bytes : fm_figure_unavailable("%s", "");
 	double least = least_cycles(counted, picture),
 	       lookups = lines.available ? lines.value / 64 * latency_of(counted, picture, 0) : 0;
-	double below[5] = {0}, above[5] = {0}, values[5];
+	double below[5] = {0}, above[5] = {0}, values[5] = {0};
 	int missing = -1;
 
 	for (int i = 0; i < INPUTS; i++)
@@ -303,36 +303,38 @@ static void fill_signs(const struct fm_counted *counted, struct fm_picture *pict
 	struct fm_figure exact =
 	    fm_figure_unavailable("counters do not tell; the exact engine does (--counters exact)");
 
-	picture->unused = picture->foreseen = picture->false_sharing = exact;
+	picture->signs.unused = picture->signs.regular = picture->signs.false_sharing = exact;
+	picture->signs.blocked = picture->signs.handing_over = exact;
 	/* the controllers' reads are all of them, a core's only the local ones */
-	picture->remote = remote;
+	picture->signs.remote = remote;
 	if (local.available && remote.available) {
 		const struct fm_recipe_item *memory = fm_recipe_find(counted->recipe, FM_RECIPE_read, "memory");
 		struct fm_figure all = memory->socket ? local : combine(&local, &remote, 1);
 
-		picture->remote = fm_picture_share(&remote, all.value > 0 ? &all : &local);
+		picture->signs.remote = fm_picture_share(&remote, all.value > 0 ? &all : &local);
 		if (!(all.value > 0))
-			picture->remote = fm_figure_make(0, 0, 0, "", remote.origin, remote.backend, remote.trials);
+			picture->signs.remote =
+			    fm_figure_make(0, 0, 0, "", remote.origin, remote.backend, remote.trials);
 	}
-	picture->translation = fm_picture_share(&walks, &picture->active);
-	picture->throughput = instructions;
+	picture->signs.translation = fm_picture_share(&walks, &picture->active);
+	picture->signs.throughput = instructions;
 	if (instructions.available && picture->active.available) {
 		unsigned width = counted->machine ? counted->machine->core.width : 0;
 		double share = instructions.value / fmax(picture->active.value * width, 1);
 
-		picture->throughput =
+		picture->signs.throughput =
 		    width ? fm_figure_make(share, share, share, "", instructions.origin, instructions.backend, 1)
 		          : fm_figure_unavailable("how many instructions this core can execute at once is not known; "
 		                                  "it executed %.2f per cycle",
 		                                  instructions.value / fmax(picture->active.value, 1));
 	}
-	picture->narrow = flops.available ? wide : flops;
+	picture->signs.narrow = flops.available ? wide : flops;
 	if (flops.available && wide.available) {
 		double share = instructions.available && flops.value < 0.05 * instructions.value
 		                   ? 0
 		                   : fmax(0, 1 - 4 * wide.value / fmax(flops.value, 1));
 
-		picture->narrow = fm_figure_make(share, share, share, "", flops.origin, flops.backend, 1);
+		picture->signs.narrow = fm_figure_make(share, share, share, "", flops.origin, flops.backend, 1);
 	}
 }
 
@@ -341,12 +343,14 @@ void fm_picture_from_counts(const struct fm_counted *counted, struct fm_picture 
 	struct fm_picture *picture = ret_picture;
 
 	memset(picture, 0, sizeof(*picture));
+	picture->recording = counted->recording;
 	picture->machine = counted->machine ? counted->machine->name : "this machine";
 	picture->part = counted->part;
 	picture->instances = counted->instances;
 	picture->threads = counted->threads ? counted->threads : 1;
 	picture->seconds = counted->seconds;
 	picture->predicted_seconds = fm_figure_unavailable("what is counted is not predicted");
+	picture->user_seconds = picture->off = picture->predicted_seconds;
 	name_levels(counted, picture);
 	for (unsigned i = 0; i < picture->level_count; i++)
 		fill_level(counted, i, &picture->levels[i]);
@@ -357,14 +361,14 @@ void fm_picture_from_counts(const struct fm_counted *counted, struct fm_picture 
 }
 
 static void count_simulated(const struct fm_recipe *recipe, const struct fm_simulated_events *events,
-                            const struct fm_results *results, const struct fm_part_sums *sums,
+                            const struct fm_recording *recording, const struct fm_part_sums *sums,
                             struct fm_figure *ret_counts)
 {
 	struct fm_truth truth = {
 	    .work = &sums->work, .counts = &sums->counts, .timing = sums->timing.cycles ? &sums->timing : NULL};
 
-	for (unsigned i = 0; i < results->thread_count; i++)
-		truth.smt |= results->threads[i].shares_core != 0;
+	for (size_t i = 0; i < recording->threads_count; i++)
+		truth.smt |= !recording->threads[i].process && recording->threads[i].shares_core;
 	for (unsigned i = 0; i < recipe->event_count; i++) {
 		struct fm_error ignored;
 		unsigned index;
@@ -376,17 +380,18 @@ static void count_simulated(const struct fm_recipe *recipe, const struct fm_simu
 }
 
 void fm_picture_from_simulated(const struct fm_recipe *recipe, const struct fm_simulated_events *events,
-                               const struct fm_machine_description *machine, const struct fm_engine_run *run,
-                               const struct fm_part *part, struct fm_figure *counts, struct fm_picture *ret_picture)
+                               const struct fm_recording *recording, const struct fm_part *part,
+                               struct fm_figure *counts, struct fm_picture *ret_picture)
 {
 	struct fm_part_sums sums;
 	double seconds;
 
-	fm_part_sum(run, part, &sums);
-	count_simulated(recipe, events, run->results, &sums, counts);
-	seconds = sums.longest / machine->frequency_ghz * 1e-9;
+	fm_part_sum(recording, part, &sums);
+	count_simulated(recipe, events, recording, &sums, counts);
+	seconds = sums.longest / recording->machine.frequency_ghz * 1e-9;
 	fm_picture_from_counts(&(struct fm_counted){.recipe = recipe,
-	                                            .machine = machine,
+	                                            .recording = recording,
+	                                            .machine = &recording->machine,
 	                                            .counts = counts,
 	                                            .seconds = seconds > 0
 	                                                           ? fm_figure_make(seconds, seconds, seconds, "s",
@@ -398,14 +403,14 @@ void fm_picture_from_simulated(const struct fm_recipe *recipe, const struct fm_s
 	                       ret_picture);
 	if (part->thread >= 0)
 		return;
-	for (unsigned i = 0; i < run->results->thread_count; i++) {
+	for (unsigned i = 0; i < fm_part_thread_count(recording); i++) {
 		const struct fm_part own = {.region = part->region, .thread = (int)i};
 		struct fm_figure thread[FM_EVENTS_MAX];
 
-		fm_part_sum(run, &own, &sums);
+		fm_part_sum(recording, &own, &sums);
 		if (!sums.threads)
 			continue;
-		count_simulated(recipe, events, run->results, &sums, thread);
+		count_simulated(recipe, events, recording, &sums, thread);
 		fm_picture_add_thread(ret_picture, recipe, thread, i);
 	}
 }
@@ -423,6 +428,7 @@ static void judge_work(struct fm_picture *picture, bool all_arithmetic)
 	for (unsigned i = 0; i < picture->thread_count; i++) {
 		struct fm_picture_thread *thread = &picture->per_thread[i];
 
+		thread->arithmetic = 2 * flops > stores;
 		thread->useful = 2 * flops > stores ? thread->flops : all_arithmetic ? thread->stores : 0;
 	}
 }
@@ -433,10 +439,6 @@ void fm_picture_add_thread(struct fm_picture *picture, const struct fm_recipe *r
 	static const enum fm_recipe_quantity wanted[] = {FM_RECIPE_instructions, FM_RECIPE_flops, FM_RECIPE_stores,
 	                                                 FM_RECIPE_vector_calculations};
 	double values[4] = {0};
-	struct fm_picture_thread *entry;
-
-	if (picture->thread_count == FM_RESULT_THREADS_MAX)
-		return;
 	for (unsigned i = 0; i < 4; i++) {
 		const struct fm_recipe_item *item = fm_recipe_find(recipe, wanted[i], NULL);
 		struct fm_figure figure =
@@ -446,10 +448,10 @@ void fm_picture_add_thread(struct fm_picture *picture, const struct fm_recipe *r
 	}
 	/* arithmetic, where it is counted; else stores: a thread that spins has neither */
 	values[1] = fmax(values[1], 4 * values[3]);
-	entry = &picture->per_thread[picture->thread_count++];
-	*entry = (struct fm_picture_thread){.thread = thread,
-	                                    .instructions = (uint64_t)values[0],
-	                                    .flops = (uint64_t)values[1],
-	                                    .stores = (uint64_t)values[2]};
+	if (!fm_picture_grow(picture, &(struct fm_picture_thread){.thread = thread,
+	                                                          .instructions = (uint64_t)values[0],
+	                                                          .flops = (uint64_t)values[1],
+	                                                          .stores = (uint64_t)values[2]}))
+		return;
 	judge_work(picture, fm_recipe_find(recipe, FM_RECIPE_flops, NULL) != NULL);
 }

@@ -5,10 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exact/numbers.h"
+#include "model/agreement.h"
+#include "model/uncertainty.h"
+#include "simulator/numbers.h"
 
-/* A thread that did less than this share of what the busiest did was not there to work. */
+/* A thread that did less than this share of what the busiest did was not there to work; the first one starts the
+   others, and that is some work too. */
 #define IDLE 0.001
+#define STARTING 0.05
 
 /* Bytes that a kernel really moves at a level below the first cache, for each that it loads and stores. */
 static double traffic_factor(enum fm_stream_kernel_index index, unsigned level)
@@ -91,6 +95,30 @@ static struct fm_figure simulated(double value, const char *unit)
 	return fm_figure_make(value, value, value, unit, FM_ORIGIN_simulated, "exact", 1);
 }
 
+void fm_picture_free(struct fm_picture *picture)
+{
+	free(picture->per_thread);
+	picture->per_thread = NULL;
+	picture->thread_count = 0;
+}
+
+bool fm_picture_grow(struct fm_picture *picture, const struct fm_picture_thread *thread)
+{
+	struct fm_picture_thread *larger = picture->per_thread;
+
+	/* by doubling: room is a power of two */
+	if (!(picture->thread_count & (picture->thread_count - 1)))
+		larger =
+		    realloc(larger, (picture->thread_count ? 2 * (size_t)picture->thread_count : 1) * sizeof(*larger));
+	if (!larger)
+		return false;
+	picture->per_thread = larger;
+	larger[picture->thread_count++] = *thread;
+	return true;
+}
+
+/* Traffic */
+
 static void fill_traffic(const struct fm_machine_description *machine, const struct fm_core_counts *counts,
                          unsigned level, struct fm_picture_level *ret)
 {
@@ -119,34 +147,64 @@ static void fill_traffic(const struct fm_machine_description *machine, const str
 	ret->write_bytes = simulated(written, "B");
 }
 
-/* Bytes over time: simulated counts over measured time are combined, over simulated time simulated. `off` is how far
-   the counts may be off, as kernels on this machine showed. */
-static struct fm_figure rate(double bytes, const struct fm_figure *seconds, double off)
+/* Bytes over time: simulated counts over measured time are combined, over simulated time simulated. `off` is the count
+   error that kernels on this machine showed. */
+static struct fm_figure rate(const struct fm_picture_level *level, const struct fm_figure *seconds, double off)
 {
-	double gb = bytes * 1e-9;
+	const struct fm_figure *read = &level->read_bytes, *allocated = &level->allocate_bytes,
+	                       *written = &level->write_bytes;
 
 	if (!seconds->available)
 		return *seconds;
 	if (!(seconds->low > 0))
 		return fm_figure_unavailable("there is no time to divide by");
-	return fm_figure_make(gb / seconds->value, gb / seconds->high * fmax(0, 1 - off), gb / seconds->low * (1 + off),
-	                      "GB/s", seconds->origin == FM_ORIGIN_measured ? FM_ORIGIN_combined : FM_ORIGIN_simulated,
-	                      "exact", seconds->trials);
+	return fm_figure_make((read->value + allocated->value + written->value) * 1e-9 / seconds->value,
+	                      (read->low + allocated->low + written->low) * 1e-9 / seconds->high * fmax(0, 1 - off),
+	                      (read->high + allocated->high + written->high) * 1e-9 / seconds->low * (1 + off), "GB/s",
+	                      seconds->origin == FM_ORIGIN_measured ? FM_ORIGIN_combined : FM_ORIGIN_simulated, "exact",
+	                      seconds->trials);
 }
 
-static void fill_cycles(const struct fm_timing_counts *timing, struct fm_picture *picture)
-{
-	static const enum fm_stall latencies[] = {FM_STALL_latency_second, FM_STALL_latency_third,
-	                                          FM_STALL_latency_memory, FM_STALL_latency_remote,
-	                                          FM_STALL_latency_core,   FM_STALL_translation},
-	                           bandwidths[] = {FM_STALL_bandwidth_second, FM_STALL_bandwidth_third,
-	                                           FM_STALL_bandwidth_memory, FM_STALL_stores};
-	double latency = 0, bandwidth = 0, active = (double)timing->cycles, stall = (double)timing->no_execute;
+/* Cycles */
 
-	for (size_t i = 0; i < sizeof(latencies) / sizeof(latencies[0]); i++)
-		latency += (double)timing->stalls[latencies[i]];
-	for (size_t i = 0; i < sizeof(bandwidths) / sizeof(bandwidths[0]); i++)
-		bandwidth += (double)timing->stalls[bandwidths[i]];
+/* The index in the stalls of who serves a level: caches by number, then memory. */
+static unsigned served_by(const struct fm_machine_description *machine, unsigned level)
+{
+	return level < machine->cache_count ? level : FM_SERVED_MEMORY;
+}
+
+/* Latency of another socket's memory is memory's. */
+static double latency_stalls(const struct fm_machine_description *machine, const struct fm_timing_counts *timing,
+                             unsigned level)
+{
+	unsigned served = served_by(machine, level);
+
+	return (double)(timing->latency_stalls[served] +
+	                (served == FM_SERVED_MEMORY ? timing->latency_stalls[FM_SERVED_REMOTE] : 0));
+}
+
+static double bandwidth_stalls(const struct fm_machine_description *machine, const struct fm_timing_counts *timing,
+                               unsigned level)
+{
+	unsigned served = served_by(machine, level);
+
+	return (double)(timing->bandwidth_stalls[served] +
+	                (served == FM_SERVED_MEMORY ? timing->bandwidth_stalls[FM_SERVED_REMOTE] : 0));
+}
+
+static void fill_cycles(const struct fm_machine_description *machine, const struct fm_timing_counts *timing,
+                        struct fm_picture *picture)
+{
+	double active = (double)timing->cycles, stall = (double)timing->no_execute,
+	       latency = (double)(timing->latency_stalls[FM_SERVED_CORE] + timing->stalls[FM_STALL_translation]),
+	       bandwidth = (double)(timing->bandwidth_stalls[FM_SERVED_CORE] + timing->stalls[FM_STALL_stores]);
+
+	/* the first cache's own latency is the core's business */
+	for (unsigned i = 1; i <= machine->cache_count; i++) {
+		latency += latency_stalls(machine, timing, i);
+		bandwidth += bandwidth_stalls(machine, timing, i);
+	}
+	picture->handed_cycles = (double)timing->latency_stalls[FM_SERVED_CORE];
 	picture->active = simulated(active, "cycles");
 	picture->stall = simulated(stall, "cycles");
 	picture->productive = simulated(active - stall, "cycles");
@@ -156,7 +214,7 @@ static void fill_cycles(const struct fm_timing_counts *timing, struct fm_picture
 	picture->other_stall = simulated(stall - latency - bandwidth, "cycles");
 }
 
-/* The level whose bandwidth full store buffers wait for: the one that is used most of what it can do. */
+/* The level whose bandwidth full store buffers wait for: the one with the largest share of its peak in use. */
 static unsigned busiest(const struct fm_picture *picture)
 {
 	unsigned best = 1;
@@ -172,29 +230,20 @@ static unsigned busiest(const struct fm_picture *picture)
 static void fill_waiting(const struct fm_machine_description *machine, const struct fm_timing_counts *timing,
                          struct fm_picture *picture)
 {
-	const uint64_t *stalls = timing->stalls;
 	double active = (double)timing->cycles;
 	unsigned stored = busiest(picture);
 
 	for (unsigned i = 0; i < picture->level_count; i++) {
 		struct fm_picture_level *level = &picture->levels[i];
-		bool memory = i >= machine->cache_count;
-		double bandwidth = (double)(memory   ? stalls[FM_STALL_bandwidth_memory]
-		                            : i == 0 ? 0
-		                            : i == 1 ? stalls[FM_STALL_bandwidth_second]
-		                                     : stalls[FM_STALL_bandwidth_third]),
-		       latency = (double)(memory   ? stalls[FM_STALL_latency_memory] + stalls[FM_STALL_latency_remote]
-		                          : i == 0 ? stalls[FM_STALL_first]
-		                          : i == 1 ? stalls[FM_STALL_latency_second]
-		                                   : stalls[FM_STALL_latency_third]);
+		double bandwidth = i ? bandwidth_stalls(machine, timing, i) : 0;
 
 		if (i == stored)
-			bandwidth += (double)stalls[FM_STALL_stores];
+			bandwidth += (double)timing->stalls[FM_STALL_stores];
 		level->bandwidth_share = simulated(bandwidth / active, "");
-		level->latency_share = simulated(latency / active, "");
+		level->latency_share = simulated(latency_stalls(machine, timing, i) / active, "");
 	}
-	picture->translation = simulated((double)stalls[FM_STALL_translation] / active, "");
-	picture->throughput = simulated((double)timing->instructions / (active * machine->core.width), "");
+	picture->signs.translation = simulated((double)timing->stalls[FM_STALL_translation] / active, "");
+	picture->signs.throughput = simulated((double)timing->instructions / (active * machine->core.width), "");
 }
 
 static void without_cycles(struct fm_picture *picture)
@@ -203,57 +252,107 @@ static void without_cycles(struct fm_picture *picture)
 
 	picture->active = picture->stall = picture->productive = picture->latency_bound = why;
 	picture->bandwidth_bound = picture->memory_bound = picture->other_stall = why;
-	picture->translation = picture->throughput = why;
+	picture->signs.translation = picture->signs.throughput = why;
 	for (unsigned i = 0; i < picture->level_count; i++)
 		picture->levels[i].bandwidth_share = picture->levels[i].latency_share = why;
 }
 
+/* Signs */
+
 /* How much of the lines that came into the first cache was used: bytes accessed over bytes brought; reuse makes it more
-   than one. Of the lines that were wanted from below the second, those that a prefetcher had brought. Arithmetic: a
-   program that hardly computes is not composed badly. */
+   than one. Arithmetic: a program that hardly computes is not composed badly. */
 static void fill_signs(const struct fm_machine_description *machine, const struct fm_part_sums *sums,
                        struct fm_picture *picture)
 {
 	const struct fm_core_counts *counts = &sums->counts;
-	const struct fm_cache_counts *first = &counts->caches[0],
-	                             *second = &counts->caches[machine->cache_count > 1 ? 1 : 0];
+	const struct fm_cache_counts *first = &counts->caches[0];
 	double brought = (double)machine->line_bytes *
 	                 (double)(first->lines_demand + first->lines_ownership + first->lines_prefetch),
-	       used = (double)(counts->load_bytes + counts->store_bytes),
-	       wanted = (double)(second->lines_demand + second->lines_ownership + second->prefetch_hits),
-	       flops = (double)sums->work.flops, wide = 4 * (double)sums->work.vector_calculations;
+	       used = (double)(counts->load_bytes + counts->store_bytes), flops = (double)sums->work.flops,
+	       wide = 4 * (double)sums->work.vector_calculations;
 
-	picture->unused = simulated(brought > 0 ? fmax(0, 1 - used / brought) : 0, "");
-	picture->foreseen = simulated(wanted > 0 ? (double)second->prefetch_hits / wanted : 0, "");
-	picture->remote = simulated(machine->sockets > 1 && counts->memory_reads
-	                                ? (double)counts->memory_reads_remote / (double)counts->memory_reads
-	                                : 0,
-	                            "");
-	picture->narrow = simulated(flops < 0.05 * (double)sums->work.instructions ? 0 : fmax(0, 1 - wide / flops), "");
+	picture->signs.unused = simulated(brought > 0 ? fmax(0, 1 - used / brought) : 0, "");
+	picture->signs.remote = simulated(machine->sockets > 1 && counts->memory_reads
+	                                      ? (double)counts->memory_reads_remote / (double)counts->memory_reads
+	                                      : 0,
+	                                  "");
+	picture->signs.narrow =
+	    simulated(flops < 0.05 * (double)sums->work.instructions ? 0 : fmax(0, 1 - wide / flops), "");
+}
+
+/* What was not used of the lines that each function brought, by its own accesses: those of others, which find their
+   data in the first cache, say nothing about it. A function's accesses are taken to be as wide as the program's. */
+static void fill_unused(const struct fm_recording *recording, const struct fm_core_counts *counts,
+                        struct fm_picture *picture)
+{
+	double accesses = (double)(counts->loads + counts->stores), brought = 0, unused = 0,
+	       width = accesses > 0 ? (double)(counts->load_bytes + counts->store_bytes) / accesses : 0;
+	struct fm_function_use *functions;
+	size_t count = fm_functions_use(recording, &functions);
+
+	for (size_t i = 0; i < count; i++) {
+		double lines = (double)functions[i].lines * recording->machine.line_bytes;
+
+		brought += lines;
+		unused += fmax(0, lines - width * (double)functions[i].accesses);
+	}
+	if (count)
+		picture->signs.unused = simulated(brought > 0 ? unused / brought : 0, "");
+	free(functions);
+}
+
+static double first_misses(const struct fm_core_counts *counts)
+{
+	return (double)(counts->caches[0].load_misses + counts->caches[0].store_misses);
+}
+
+/* Address differences are judged per instruction, over the whole program. A part with a share f of the misses has at
+   least what is left when all others were regular, and at most all that were. */
+static void fill_regularity(const struct fm_recording *recording, const struct fm_core_counts *counts,
+                            struct fm_picture *picture)
+{
+	double regular = 0, all = 0, misses = 0, share, whole;
+
+	for (size_t i = 0; i < recording->lines_count; i++) {
+		regular += (double)recording->lines[i].regular;
+		all += (double)(recording->lines[i].regular + recording->lines[i].irregular);
+	}
+	for (size_t i = 0; i < recording->threads_count; i++)
+		misses += first_misses(&recording->threads[i].counts);
+	whole = all > 0 ? regular / all : 1;
+	picture->signs.regular = simulated(whole, "");
+	if (!picture->part.region && picture->part.thread < 0)
+		return;
+	share = misses > 0 ? fmin(1, first_misses(counts) / misses) : 0;
+	picture->signs.regular.low = share > 0 ? fmax(0, (whole - (1 - share)) / share) : 0;
+	picture->signs.regular.high = share > 0 ? fmin(1, whole / share) : 1;
 }
 
 /* In the engine threads take turns: a line that is fought for moves at each of them. */
-static void fill_false_sharing(const struct fm_results *results, struct fm_picture *picture)
+static void fill_false_sharing(const struct fm_recording *recording, struct fm_picture *picture)
 {
-	uint64_t most = 0;
+	uint64_t most = 0, turns = recording->processes[0].turns;
 
 	if (picture->part.region || picture->part.thread >= 0) {
-		picture->false_sharing = fm_figure_unavailable("shared lines are known for the whole program only");
+		picture->signs.false_sharing =
+		    fm_figure_unavailable("shared lines are known for the whole program only");
 		return;
 	}
-	for (unsigned i = 0; i < results->line_count && i < FM_RESULT_LINES_MAX; i++) {
-		const struct fm_line_users *users = &results->line_users[i];
+	for (size_t i = 0; i < recording->shared_count; i++) {
+		const struct fm_recorded_shared *shared = &recording->shared[i];
 
-		if (users->false_transfers > users->true_transfers && users->false_transfers > most)
-			most = users->false_transfers;
+		if (shared->false_transfers > shared->true_transfers && shared->false_transfers > most)
+			most = shared->false_transfers;
 	}
 	if (picture->threads < 2 || most < 20)
-		picture->false_sharing = simulated(0, "");
-	else if (!results->turns)
-		picture->false_sharing = fm_figure_unavailable("the threads ran freely: turns were not counted");
+		picture->signs.false_sharing = simulated(0, "");
+	else if (!turns)
+		picture->signs.false_sharing = fm_figure_unavailable("the threads ran freely: turns were not counted");
 	else
-		picture->false_sharing = simulated(fmin(1, (double)most / (double)results->turns), "");
+		picture->signs.false_sharing = simulated(fmin(1, (double)most / (double)turns), "");
 }
+
+/* Threads */
 
 struct building {
 	struct fm_picture *picture;
@@ -263,22 +362,34 @@ struct building {
 static void add(void *context, const struct fm_part_entry *entry)
 {
 	struct building *building = context;
-	struct fm_picture *picture = building->picture;
 
 	fm_part_add(&building->sums, entry);
 	/* a forked process is none of the team */
-	if (picture->thread_count == FM_RESULT_THREADS_MAX || entry->forked)
+	if (entry->forked || entry->others)
 		return;
-	picture->per_thread[picture->thread_count++] =
-	    (struct fm_picture_thread){.thread = entry->thread,
-	                               .instructions = entry->work->instructions,
-	                               .flops = entry->work->flops,
-	                               .stores = entry->counts.stores,
-	                               .cycles = (double)entry->timing.cycles};
+	fm_picture_grow(building->picture, &(struct fm_picture_thread){.thread = entry->thread,
+	                                                               .instructions = entry->work->instructions,
+	                                                               .flops = entry->work->flops,
+	                                                               .stores = entry->counts->stores,
+	                                                               .cycles = (double)entry->timing->cycles});
+}
+
+/* Stores to data that several threads write are no work of its own: a thread that spins with an atomic exchange has
+   many. Data that only shares a line with others' is its own. */
+static uint64_t contended_stores(const struct fm_recording *recording, unsigned thread)
+{
+	uint64_t stores = 0;
+
+	for (size_t i = 0; i < recording->users_count; i++)
+		if (recording->users[i].thread == (int64_t)thread &&
+		    strcmp(fm_sharing_kind(&recording->shared[recording->users[i].shared]), "false") != 0)
+			stores += recording->users[i].stores;
+	return stores;
 }
 
 static void count_threads(struct fm_picture *picture, const struct fm_part_sums *sums)
 {
+	bool arithmetic = 2 * sums->work.flops > sums->counts.stores;
 	uint64_t most = 0;
 
 	for (unsigned i = 0; i < picture->thread_count; i++)
@@ -286,43 +397,47 @@ static void count_threads(struct fm_picture *picture, const struct fm_part_sums 
 			most = picture->per_thread[i].instructions;
 	for (unsigned i = 0; i < picture->thread_count; i++) {
 		struct fm_picture_thread *thread = &picture->per_thread[i];
+		uint64_t contended = picture->part.region ? 0 : contended_stores(picture->recording, thread->thread);
 
-		thread->useful = 2 * sums->work.flops > sums->counts.stores ? thread->flops : thread->stores;
-		picture->threads += (double)thread->instructions > IDLE * (double)most;
+		thread->arithmetic = arithmetic;
+		thread->useful = arithmetic                   ? thread->flops
+		                 : thread->stores > contended ? thread->stores - contended
+		                                              : 0;
+		picture->threads += (double)thread->instructions > (thread->thread ? IDLE : STARTING) * (double)most;
 	}
 	if (!picture->threads)
 		picture->threads = 1;
 }
 
 /* Which of the threads that ran the region this one is: both runs make them in the same order. */
-static unsigned ordinal_of(const struct fm_results *results, const struct fm_part *part)
+static unsigned ordinal_of(const struct fm_recording *recording, const struct fm_part *part)
 {
 	unsigned before = 0;
 
-	for (unsigned i = 0; i < results->region_count && i < FM_RESULT_REGIONS_MAX; i++)
-		before += (int)results->regions[i].thread < part->thread && results->regions[i].instances &&
-		          !strncmp(results->regions[i].name, part->region, sizeof(results->regions[i].name));
+	for (size_t i = 0; i < recording->regions_count; i++)
+		before += (int)recording->regions[i].thread < part->thread && !recording->regions[i].process &&
+		          recording->regions[i].instances && !strcmp(recording->regions[i].name, part->region);
 	return before;
 }
 
 /* How long the part took natively: a region as long as the thread that was in it longest. */
-static struct fm_figure native_seconds(const struct fm_native *native, const struct fm_results *results,
-                                       const struct fm_part *part)
+static struct fm_figure native_seconds(const struct fm_recording *recording, const struct fm_picture *picture)
 {
+	const struct fm_part *part = &picture->part;
 	struct fm_figure longest = fm_figure_unavailable("the native run did not note this region");
-	unsigned ordinal = part->region && part->thread >= 0 ? ordinal_of(results, part) : 0;
+	unsigned ordinal = part->region && part->thread >= 0 ? ordinal_of(recording, part) : 0;
 
-	if (native->differs)
-		return fm_figure_unavailable("the two runs did not do the same: %.100s", native->difference);
+	if (*picture->differs)
+		return fm_figure_unavailable("the two runs did not do the same: %.100s", picture->differs);
 	if (!part->region)
-		return native->seconds;
-	if (native->regions_lost)
+		return recording->native.seconds;
+	if (recording->native.regions_lost)
 		return fm_figure_unavailable("%llu instances of regions had no room: too many, or too deep",
-		                             (unsigned long long)native->regions_lost);
-	for (unsigned i = 0; i < native->region_count; i++) {
-		const struct fm_native_region *region = &native->regions[i];
+		                             (unsigned long long)recording->native.regions_lost);
+	for (size_t i = 0; i < recording->native_regions_count; i++) {
+		const struct fm_recorded_native_region *region = &recording->native_regions[i];
 
-		if (strcmp(region->name, part->region) || (part->thread >= 0 && region->ordinal != ordinal))
+		if (strcmp(region->name, part->region) != 0 || (part->thread >= 0 && region->ordinal != ordinal))
 			continue;
 		if (!longest.available || region->seconds.value > longest.value)
 			longest = region->seconds;
@@ -331,9 +446,10 @@ static struct fm_figure native_seconds(const struct fm_native *native, const str
 }
 
 /* Levels, cycles and signs, once it is known what was done, by how many threads, in what time. */
-static void fill(const struct fm_picture_source *source, const struct fm_part_sums *sums, struct fm_picture *picture)
+static void fill(const struct fm_recording *recording, const struct fm_part_sums *sums, struct fm_picture *picture)
 {
-	const struct fm_machine_description *machine = source->machine;
+	const struct fm_machine_description *machine = &recording->machine;
+	const struct fm_machine *profile = recording->profile;
 
 	picture->level_count = machine->cache_count + 1;
 	for (unsigned i = 0; i < picture->level_count; i++) {
@@ -342,78 +458,64 @@ static void fill(const struct fm_picture_source *source, const struct fm_part_su
 		snprintf(level->name, sizeof(level->name), "%s",
 		         i < machine->cache_count ? machine->caches[i].name : "memory");
 		fill_traffic(machine, &sums->counts, i, level);
-		level->gbs = rate(level->read_bytes.value + level->allocate_bytes.value + level->write_bytes.value,
-		                  &picture->seconds, source->profile ? source->profile->combination.count_most : 0);
-		level->peak_gbs = fm_picture_peak(machine, source->profile, level, i, picture->threads);
+	}
+	fm_uncertain_traffic(recording, picture);
+	for (unsigned i = 0; i < picture->level_count; i++) {
+		struct fm_picture_level *level = &picture->levels[i];
+
+		level->gbs = rate(level, &picture->seconds, profile ? profile->combination.count_most : 0);
+		level->peak_gbs = fm_picture_peak(machine, profile, level, i, picture->threads);
 		level->utilisation = fm_picture_share(&level->gbs, &level->peak_gbs);
 	}
 	if (sums->timing.cycles) {
-		fill_cycles(&sums->timing, picture);
+		fill_cycles(machine, &sums->timing, picture);
 		fill_waiting(machine, &sums->timing, picture);
+		fm_uncertain_cycles(recording, picture);
 	} else {
 		without_cycles(picture);
 	}
 	fill_signs(machine, sums, picture);
 }
 
-void fm_picture_build(const struct fm_picture_source *source, const struct fm_part *part,
-                      struct fm_picture *ret_picture)
+void fm_picture_build(const struct fm_recording *recording, const struct fm_part *part, struct fm_picture *ret_picture)
 {
-	const struct fm_machine_description *machine = source->machine;
-	const struct fm_native *native = source->native;
+	const struct fm_machine_description *machine = &recording->machine;
 	struct fm_picture *picture = ret_picture;
 	struct building building = {.picture = picture};
 	const struct fm_part_sums *sums = &building.sums;
 
 	memset(picture, 0, sizeof(*picture));
+	picture->recording = recording;
 	picture->machine = machine->name;
 	picture->part = *part;
-	fm_part_each(source->run, part, add, &building);
+	fm_part_each(recording, part, add, &building);
 	picture->instances = sums->instances;
 	count_threads(picture, sums);
+	fm_agreement(recording, picture->differs, sizeof(picture->differs));
 	picture->predicted_seconds = sums->longest > 0 ? simulated(sums->longest / machine->frequency_ghz * 1e-9, "s")
 	                                               : fm_figure_unavailable("there was no core timing");
-	if (native)
-		picture->native = *native;
-	if (source->profile)
-		picture->combination = source->profile->combination;
-	picture->seconds =
-	    native && native->runs ? native_seconds(native, source->run->results, part) : picture->predicted_seconds;
-	fill(source, sums, picture);
-	fill_false_sharing(source->run->results, picture);
+	picture->seconds = recording->native.runs ? native_seconds(recording, picture) : picture->predicted_seconds;
+	fill(recording, sums, picture);
+	fill_regularity(recording, &sums->counts, picture);
+	if (!part->region && part->thread < 0)
+		fill_unused(recording, &sums->counts, picture);
+	fill_false_sharing(recording, picture);
+	fm_uncertain_prediction(recording, picture);
+	fm_synchronisation(recording, &sums->counts, picture);
 }
 
-bool fm_picture_moment(const struct fm_picture_source *source, unsigned index, struct fm_picture *ret_picture,
+bool fm_picture_moment(const struct fm_recording *recording, unsigned index, struct fm_picture *ret_picture,
                        double *ret_at)
 {
-	const struct fm_results *results = source->run->results;
-	unsigned count = results->moment_count < FM_RESULT_MOMENTS_MAX ? results->moment_count : FM_RESULT_MOMENTS_MAX;
-	const struct fm_result_moment *before = index ? &results->moments[index - 1] : NULL;
-	double hertz = source->machine->frequency_ghz * 1e9, cycles;
-	struct fm_part_sums sums;
+	const struct fm_recorded_moment *moment = &recording->moments[index], *before = index ? moment - 1 : NULL;
+	double hertz = recording->machine.frequency_ghz * 1e9, cycles;
+	struct fm_part_sums sums = {0};
 
-	if (!count || index > count)
+	if (index >= recording->moments_count)
 		return false;
-	/* moments are of the first process, and of its cores */
-	fm_part_sum(&(struct fm_engine_run){.results = results}, &(struct fm_part){.thread = -1}, &sums);
-	cycles = sums.longest;
-	memset(&sums.counts, 0, sizeof(sums.counts));
-	memset(&sums.timing, 0, sizeof(sums.timing));
-	for (unsigned i = 0; i < results->core_count && i < FM_SIMULATED_CORES_MAX; i++) {
-		fm_core_counts_add(&sums.counts, &results->cores[i].counts);
-		fm_numbers_add(&sums.timing, &results->timings[i], sizeof(sums.timing));
-	}
-	memset(ret_picture, 0, sizeof(*ret_picture));
-	ret_picture->machine = source->machine->name;
-	ret_picture->part.thread = -1;
-	ret_picture->threads = 1;
-	if (index < count) {
-		sums.counts = results->moments[index].counts;
-		sums.timing = results->moments[index].timing;
-		cycles = (double)results->moments[index].cycle;
-		if (results->moments[index].running > 1)
-			ret_picture->threads = (unsigned)results->moments[index].running;
-	}
+	sums.counts = moment->counts;
+	sums.timing = moment->timing;
+	cycles = (double)moment->cycle;
 	*ret_at = cycles / hertz;
 	if (before) {
 		fm_numbers_subtract(&sums.counts, &before->counts, sizeof(sums.counts));
@@ -422,65 +524,13 @@ bool fm_picture_moment(const struct fm_picture_source *source, unsigned index, s
 	}
 	if (!(cycles > 0))
 		return false;
+	memset(ret_picture, 0, sizeof(*ret_picture));
+	ret_picture->recording = recording;
+	ret_picture->machine = recording->machine.name;
+	ret_picture->part.thread = -1;
+	ret_picture->threads = moment->running > 1 ? (unsigned)moment->running : 1;
 	ret_picture->seconds = simulated(cycles / hertz, "s");
 	ret_picture->predicted_seconds = ret_picture->seconds;
-	fill(source, &sums, ret_picture);
+	fill(recording, &sums, ret_picture);
 	return true;
-}
-
-static uint64_t engine_instances(const struct fm_engine_run *run, const char *name, unsigned *ret_threads)
-{
-	uint64_t instances = 0;
-
-	*ret_threads = 0;
-	for (unsigned p = 0; p <= run->forked_count; p++) {
-		const struct fm_results *results = p ? run->forked[p - 1] : run->results;
-
-		for (unsigned i = 0; i < results->region_count && i < FM_RESULT_REGIONS_MAX; i++)
-			if (!strncmp(results->regions[i].name, name, sizeof(results->regions[i].name)) &&
-			    results->regions[i].instances) {
-				instances += results->regions[i].instances;
-				++*ret_threads;
-			}
-	}
-	return instances;
-}
-
-static void compare_region(struct fm_native *native, const struct fm_engine_run *run, const char *name)
-{
-	uint64_t own = 0, engine;
-	unsigned threads = 0, engine_threads;
-
-	for (unsigned i = 0; i < native->region_count; i++)
-		if (!strcmp(native->regions[i].name, name)) {
-			own += native->regions[i].instances;
-			threads++;
-		}
-	engine = engine_instances(run, name, &engine_threads);
-	if (native->differs || (own == engine && threads == engine_threads))
-		return;
-	native->differs = true;
-	snprintf(native->difference, sizeof(native->difference),
-	         "region %.60s was passed %llu times by %u thread%s by itself, %llu times by %u in the engine", name,
-	         (unsigned long long)own, threads, threads == 1 ? "" : "s", (unsigned long long)engine, engine_threads);
-}
-
-void fm_native_compare_regions(struct fm_native *native, const struct fm_engine_run *run)
-{
-	char name[FM_RESULT_NAME];
-
-	if (native->regions_lost)
-		return;
-	for (unsigned i = 0; i < native->region_count; i++)
-		if (!i || strcmp(native->regions[i - 1].name, native->regions[i].name) != 0)
-			compare_region(native, run, native->regions[i].name);
-	for (unsigned i = 0; fm_part_region_name(run, i, name); i++)
-		compare_region(native, run, name);
-}
-
-void fm_native_free(struct fm_native *native)
-{
-	free(native->regions);
-	native->regions = NULL;
-	native->region_count = 0;
 }

@@ -2,12 +2,19 @@
 
 #include "patterns/patterns.h"
 
-/* Below this, beginning and ending a process is much of its time. */
-#define SHORT 0.02
-
 /* Shares of what the thread with most of it did. */
 #define NO_WORK 0.001
+#define STARTING 0.05
 #define BUSY 0.5
+
+/* Does the thread take part? One that neither did useful work nor was busy does not: main, which starts the others and
+   waits for them, is none of the team. One that spins is busy, and its share is missing. */
+static bool takes_part(const struct fm_picture_thread *thread, double most, double busiest)
+{
+	double least = thread->thread ? NO_WORK : STARTING;
+
+	return (double)thread->useful > least * most || (double)thread->instructions > BUSY * busiest;
+}
 
 /* How much of the level's bandwidth was used over the whole time; or, since a program does not do the same all the
    time, the share of its cycles that waited for that bandwidth. */
@@ -35,95 +42,128 @@ static struct fm_figure like(const struct fm_figure *model, double value)
 	return fm_figure_make(value, value, value, "", model->origin, model->backend, model->trials);
 }
 
-/* A thread that neither did useful work nor was busy took no part: main, which waits for the others, is none of the
-   team. One that spins is busy, and its share is missing. */
+/* Of the busiest thread over the mean, by what each thread of the team did. */
+static double unevenness(const struct fm_picture *picture, bool by_instructions, unsigned *ret_team)
+{
+	double most = 0, busiest = 0, sum = 0, largest = 0;
+
+	*ret_team = 0;
+	for (unsigned i = 0; i < picture->thread_count; i++) {
+		most = fmax(most, (double)picture->per_thread[i].useful);
+		busiest = fmax(busiest, (double)picture->per_thread[i].instructions);
+	}
+	for (unsigned i = 0; i < picture->thread_count; i++) {
+		const struct fm_picture_thread *thread = &picture->per_thread[i];
+		double did = by_instructions ? (double)thread->instructions : (double)thread->useful;
+
+		if (!takes_part(thread, most, busiest))
+			continue;
+		++*ret_team;
+		sum += did;
+		largest = fmax(largest, did);
+	}
+	return sum > 0 ? largest / sum * *ret_team : 0;
+}
+
+/* Useful work is arithmetic; where there is none, stores, which say less: who hands work on stores more than who takes
+   it. Then the instructions must agree. */
 static struct fm_figure imbalance(const struct fm_picture *picture, unsigned level)
 {
 	/* threads were counted by what counted the rest */
 	const struct fm_figure *origin = picture->active.available ? &picture->active : &picture->levels[1].read_bytes;
-	double most = 0, busiest = 0, sum = 0;
-	unsigned team = 0;
+	double useful, instructions;
+	unsigned team;
 
 	(void)level;
 	if (!picture->thread_count)
 		return fm_figure_unavailable("what each thread did is not known");
 	if (picture->threads < 2)
 		return like(origin, 1);
-	for (unsigned i = 0; i < picture->thread_count; i++) {
-		most = fmax(most, (double)picture->per_thread[i].useful);
-		busiest = fmax(busiest, (double)picture->per_thread[i].instructions);
-		sum += (double)picture->per_thread[i].useful;
-	}
-	for (unsigned i = 0; i < picture->thread_count; i++)
-		team += (double)picture->per_thread[i].useful > NO_WORK * most ||
-		        (double)picture->per_thread[i].instructions > BUSY * busiest;
-	return sum > 0 ? like(origin, most / sum * team)
-	               : fm_figure_unavailable("no useful work was counted: neither arithmetic nor stores");
+	useful = unevenness(picture, false, &team);
+	if (!(useful > 0))
+		return fm_figure_unavailable("no useful work was counted: neither arithmetic nor stores");
+	instructions = unevenness(picture, true, &team);
+	if (picture->per_thread[0].arithmetic || !(instructions > 0))
+		return like(origin, useful);
+	return fm_figure_make(useful, fmin(useful, instructions), useful, "", origin->origin, origin->backend,
+	                      origin->trials);
 }
 
 static struct fm_figure false_sharing(const struct fm_picture *picture, unsigned level)
 {
 	(void)level;
-	return picture->false_sharing;
+	return picture->signs.false_sharing;
+}
+
+/* What was not used of the lines brought, times how regularly they were asked for. */
+static struct fm_figure unused_times(const struct fm_picture *picture, bool regular)
+{
+	const struct fm_figure *unused = &picture->signs.unused, *even = &picture->signs.regular;
+
+	if (!unused->available || !even->available)
+		return unused->available ? *even : *unused;
+	return fm_figure_make(unused->value * (regular ? even->value : 1 - even->value),
+	                      unused->low * (regular ? even->low : 1 - even->high),
+	                      unused->high * (regular ? even->high : 1 - even->low), "", unused->origin,
+	                      unused->backend, unused->trials);
 }
 
 static struct fm_figure strided(const struct fm_picture *picture, unsigned level)
 {
 	(void)level;
-	if (!picture->unused.available || !picture->foreseen.available)
-		return picture->unused.available ? picture->foreseen : picture->unused;
-	return like(&picture->unused, picture->unused.value * picture->foreseen.value);
+	return unused_times(picture, true);
 }
 
 static struct fm_figure erratic(const struct fm_picture *picture, unsigned level)
 {
 	(void)level;
-	if (!picture->unused.available || !picture->foreseen.available)
-		return picture->unused.available ? picture->foreseen : picture->unused;
-	return like(&picture->unused, picture->unused.value * (1 - picture->foreseen.value));
+	return unused_times(picture, false);
 }
 
 static struct fm_figure remote_share(const struct fm_picture *picture, unsigned level)
 {
 	(void)level;
-	return picture->remote;
+	return picture->signs.remote;
 }
 
 static struct fm_figure translation_share(const struct fm_picture *picture, unsigned level)
 {
 	(void)level;
-	return picture->translation;
+	return picture->signs.translation;
 }
 
+/* Blocked, or handing lines over: a thread does one or the other. */
 static struct fm_figure waiting_share(const struct fm_picture *picture, unsigned level)
 {
-	const struct fm_native *native = &picture->native;
-	unsigned running = native->cpus && picture->threads > native->cpus ? native->cpus : picture->threads;
-	double waited;
+	const struct fm_figure *blocked = &picture->signs.blocked, *handing = &picture->signs.handing_over;
 
 	(void)level;
-	if (!native->runs)
-		return fm_figure_unavailable("only a native run tells how long threads wait");
-	if (picture->part.region || picture->part.thread >= 0)
-		return fm_figure_unavailable("processor time is known for the whole program only");
-	if (picture->threads < 2)
-		return fm_figure_make(0, 0, 0, "", FM_ORIGIN_measured, "native", native->runs);
-	if (native->seconds.value < SHORT)
-		return fm_figure_unavailable("it ran too briefly: most of its time was its beginning and end");
-	waited = fmax(0, 1 - native->cpu_seconds / (native->seconds.value * running));
-	return fm_figure_make(waited, waited, waited, "", FM_ORIGIN_measured, "native", native->runs);
+	if (!blocked->available && !handing->available)
+		return *blocked;
+	/* one of the two is not known: it may be anything */
+	if (!blocked->available || !handing->available) {
+		const struct fm_figure *known = blocked->available ? blocked : handing;
+
+		return picture->threads < 2 ? *known
+		                            : fm_figure_make(known->value, known->low, 1, "", known->origin,
+		                                             known->backend, known->trials);
+	}
+	return fm_figure_make(fmin(1, blocked->value + handing->value), fmin(1, blocked->low + handing->low),
+	                      fmin(1, blocked->high + handing->high), "",
+	                      handing->value > blocked->value ? handing->origin : blocked->origin, blocked->backend,
+	                      blocked->trials);
 }
 
 static struct fm_figure throughput(const struct fm_picture *picture, unsigned level)
 {
 	(void)level;
-	return picture->throughput;
+	return picture->signs.throughput;
 }
 
 static struct fm_figure narrow_arithmetic(const struct fm_picture *picture, unsigned level)
 {
 	(void)level;
-	return picture->narrow;
+	return picture->signs.narrow;
 }
 
 static const struct {

@@ -25,6 +25,11 @@ const char *fm_verdict_name(enum fm_verdict verdict)
 	return verdicts[verdict];
 }
 
+/* What rests on a simulated machine that does not fit the program is not stated with more confidence than this. */
+#define DOUBTFUL_CONFIDENCE 0.6
+/* … nor, where the fit could not be checked, with more than this. */
+#define UNCHECKED_CONFIDENCE 0.8
+
 /* Far beyond a threshold is nearly certain, at it nothing is. */
 static double confidence_of(double value, double threshold)
 {
@@ -64,6 +69,14 @@ static void say(const struct fm_picture *picture, enum fm_metric metric, unsigne
 		         (share ? 100 : 1) * figure->low, (share ? 100 : 1) * figure->high);
 	snprintf(finding->evidence, sizeof(finding->evidence), share ? "%.0f %%%s %s" : "%.2f%s %s",
 	         (share ? 100 : 1) * figure->value, range, fm_metric_words(metric));
+	if (metric == FM_METRIC_waiting_share && picture->signs.blocked.available &&
+	    picture->signs.handing_over.available) {
+		size_t used = strlen(finding->evidence);
+
+		snprintf(finding->evidence + used, sizeof(finding->evidence) - used,
+		         ": %.0f %% blocked, %.0f %% handing over lines that several threads write",
+		         100 * picture->signs.blocked.value, 100 * picture->signs.handing_over.value);
+	}
 	if (metric == FM_METRIC_saturation && picture->levels[level].peak_gbs.available &&
 	    picture->levels[level].gbs.available) {
 		size_t used = strlen(finding->evidence);
@@ -107,6 +120,10 @@ unsigned fm_patterns_find(const struct fm_picture *picture, struct fm_finding *r
 			finding->place = patterns[i].place;
 			finding->level = level;
 			judge(&metric, patterns[i].present, patterns[i].absent, finding);
+			if (picture->doubtful && !strcmp(patterns[i].group, "bottleneck"))
+				finding->confidence = fmin(finding->confidence, DOUBTFUL_CONFIDENCE);
+			if (picture->unchecked && !strcmp(patterns[i].group, "bottleneck"))
+				finding->confidence = fmin(finding->confidence, UNCHECKED_CONFIDENCE);
 			say(picture, patterns[i].metric, level, finding);
 		}
 	}

@@ -14,7 +14,14 @@ enum fm_metric {
 enum fm_verdict { FM_VERDICT_ABSENT, FM_VERDICT_INCONCLUSIVE, FM_VERDICT_PRESENT };
 
 /* Where to look for it: see patterns.def. */
-enum fm_place { FM_PLACE_nowhere, FM_PLACE_level, FM_PLACE_memory, FM_PLACE_sharing, FM_PLACE_balance };
+enum fm_place {
+	FM_PLACE_nowhere,
+	FM_PLACE_level,
+	FM_PLACE_memory,
+	FM_PLACE_sharing,
+	FM_PLACE_handing_over,
+	FM_PLACE_balance
+};
 
 enum { FM_FINDINGS_MAX = 32 };
 

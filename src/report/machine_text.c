@@ -11,18 +11,18 @@
 void fm_disturbance_print(const struct fm_disturbance *disturbance, FILE *output, unsigned width)
 {
 	static const char *const causes[FM_DISTURBANCE_CAUSES] = {
-	    "another task had the CPU", "the hypervisor took the CPU", "the core ran slower than its best"};
+	    "another task used the CPU", "the hypervisor took the CPU", "the core ran slower than its best"};
 	struct fm_table *table = fm_table_create("lw");
 	char text[400];
 	size_t used;
 	bool any = false;
 
 	if (!disturbance->disturbed) {
-		used = (size_t)snprintf(text, sizeof(text), "none of %llu trials",
+		used = (size_t)snprintf(text, sizeof(text), "0 of %llu trials discarded",
 		                        (unsigned long long)disturbance->trials);
 	} else {
 		used =
-		    (size_t)snprintf(text, sizeof(text), "%llu of %llu trials set aside (%.1f %%",
+		    (size_t)snprintf(text, sizeof(text), "%llu of %llu trials discarded (%.1f %%",
 		                     (unsigned long long)disturbance->disturbed,
 		                     (unsigned long long)disturbance->trials, 100 * fm_disturbance_share(disturbance));
 		for (int i = 0; i < FM_DISTURBANCE_CAUSES; i++)
@@ -34,8 +34,8 @@ void fm_disturbance_print(const struct fm_disturbance *disturbance, FILE *output
 			}
 		used += (size_t)snprintf(text + used, sizeof(text) - used, ")");
 	}
-	snprintf(text + used, sizeof(text) - used, "; %.2f s stolen in %.0f s", (double)disturbance->stolen_ns / 1e9,
-	         (double)disturbance->elapsed_ns / 1e9);
+	snprintf(text + used, sizeof(text) - used, "; steal time %.2f s in %.0f s",
+	         (double)disturbance->stolen_ns / 1e9, (double)disturbance->elapsed_ns / 1e9);
 	fm_table_cell(table, "Disturbance:");
 	fm_table_cell(table, "%s", text);
 	fm_table_print(table, output, 0, width);
@@ -77,9 +77,22 @@ static const char *bytes_or(char *buffer, size_t size, const struct fm_figure *f
 	return buffer;
 }
 
+/* A latency; when its interval is wide, the interval itself: "12–41 ns" says more than "inconclusive". */
+static const char *latency_text(char *buffer, size_t size, const struct fm_level *level, const struct fm_figure *figure)
+{
+	char low[32], high[32];
+
+	if (!figure->available || !level->advertised_bytes ||
+	    (!level->no_plateau && fm_figure_relative_width(figure) <= FM_FIGURE_INCONCLUSIVE))
+		return fm_figure_text(buffer, size, figure);
+	snprintf(buffer, size, "%s–%s %s", fm_text_number(low, sizeof(low), figure->low),
+	         fm_text_number(high, sizeof(high), figure->high), figure->unit);
+	return buffer;
+}
+
 static void print_levels(const struct fm_machine *machine, FILE *output, unsigned width)
 {
-	struct fm_table *table = fm_table_create("lrlrrr");
+	struct fm_table *table = fm_table_create("lrlrrr"), *notes = fm_table_create("lw");
 	static const char *const heads[] = {"Level", "advertised", "effective", "latency", "in cycles", "on 4K pages"};
 
 	for (unsigned i = 0; i < 6; i++)
@@ -95,12 +108,24 @@ static void print_levels(const struct fm_machine *machine, FILE *output, unsigne
 		fm_table_cell(table, "%s",
 		              bytes_or(text, sizeof(text), &level->effective_bytes,
 		                       level->advertised_bytes ? "not visible" : ""));
-		fm_table_cell(table, "%s", fm_figure_text(text, sizeof(text), &level->latency_ns));
-		fm_table_cell(table, "%s", fm_figure_text(text, sizeof(text), &level->latency_cycles));
-		fm_table_cell(table, "%s", fm_figure_text(text, sizeof(text), &level->latency_small_pages_ns));
+		fm_table_cell(table, "%s", latency_text(text, sizeof(text), level, &level->latency_ns));
+		fm_table_cell(table, "%s", latency_text(text, sizeof(text), level, &level->latency_cycles));
+		fm_table_cell(table, "%s", latency_text(text, sizeof(text), level, &level->latency_small_pages_ns));
+		if (level->no_plateau && level->latency_ns.available) {
+			fm_table_cell(notes, "%s:", level->name);
+			fm_table_cell(notes,
+			              "no plateau: latency rises steadily with the size, so the ranges cover the "
+			              "whole rise; typical value %s ns",
+			              fm_text_number(text, sizeof(text), level->latency_ns.value));
+		} else if (level->advertised_bytes && !level->effective_bytes.available) {
+			fm_table_cell(notes, "%s:", level->name);
+			fm_table_cell(notes, "not visible: %s", level->effective_bytes.why);
+		}
 	}
 	fm_table_print(table, output, 0, width);
+	fm_table_print(notes, output, 0, width);
 	fm_table_free(table);
+	fm_table_free(notes);
 }
 
 static void print_latency_plot(const struct fm_machine *machine, FILE *output, unsigned width)
@@ -111,7 +136,7 @@ static void print_latency_plot(const struct fm_machine *machine, FILE *output, u
 	const char *names[FM_LEVELS_MAX];
 	char titles[FM_LEVELS_MAX][16];
 	struct fm_plot plot = {
-	    .title = "Latency in ns against data-set size (solid: 2 MiB pages, dotted: 4 KiB; | ends a level)",
+	    .title = "Latency in ns against data-set size (solid: 2 MiB pages, dotted: 4 KiB; | marks a level's end)",
 	    .x_is_bytes = true,
 	    .width = width,
 	    .height = 14,
@@ -139,7 +164,7 @@ static void print_latency_plot(const struct fm_machine *machine, FILE *output, u
 		                                                      .count = curve->count};
 	}
 	if (plot.series_count == 1)
-		plot.title = "Latency in ns against data-set size (4 KiB pages; | ends a level)";
+		plot.title = "Latency in ns against data-set size (4 KiB pages; | marks a level's end)";
 	for (unsigned i = 0; i < machine->level_count; i++)
 		if (machine->levels[i].effective_bytes.available) {
 			snprintf(titles[plot.mark_count], sizeof(titles[0]), "%s|", machine->levels[i].name);
@@ -198,7 +223,7 @@ static void print_bandwidth_table(const struct fm_machine *machine, FILE *output
 	alignment[2 + machine->level_count] = 0;
 	table = fm_table_create(alignment);
 	fm_table_cell(table, "Kernel");
-	fm_table_cell(table, "does");
+	fm_table_cell(table, "operation");
 	for (unsigned level = 0; level < machine->level_count; level++)
 		fm_table_cell(table, "%s", machine->levels[level].name);
 	for (int kernel = 0; kernel < FM_STREAM_COUNT; kernel++) {
@@ -229,7 +254,7 @@ static void print_staircase(const struct fm_machine *machine, FILE *output, unsi
 			most = fmax(most, machine->bandwidths[i].gbs.value);
 	if (!(most > 0))
 		return;
-	fprintf(output, "Bandwidth staircase (load kernel, bars to scale)\n");
+	fprintf(output, "Bandwidth by level, load kernel\n");
 	for (unsigned level = 0; level < machine->level_count; level++)
 		for (unsigned i = 0; i < machine->bandwidth_count; i++) {
 			const struct fm_bandwidth *point = &machine->bandwidths[i];
@@ -250,6 +275,79 @@ static void print_staircase(const struct fm_machine *machine, FILE *output, unsi
 		}
 }
 
+/* "reads lines first (share 0.97, 0.90–1.00)" */
+static const char *share_text(char *buffer, size_t size, const struct fm_figure *share)
+{
+	if (!share->available)
+		snprintf(buffer, size, "reads lines first: n/a (%s)", share->why);
+	else
+		snprintf(buffer, size, "%s lines first (share %.2f, %.2f–%.2f)",
+		         share->low > 0.5     ? "reads"
+		         : share->high < 0.5  ? "does not read"
+		         : share->value > 0.5 ? "probably reads"
+		                              : "probably does not read",
+		         share->value, share->low, share->high);
+	return buffer;
+}
+
+/* GB/s of a kernel in memory; in_pieces: of a string instruction that is repeated for every piece. */
+static const char *string_gbs(char *buffer, size_t size, const struct fm_machine *machine, const char *kernel,
+                              bool in_pieces)
+{
+	const struct fm_string_stores *stores = &machine->string_stores;
+	char number[32];
+
+	for (unsigned i = 0; i < stores->point_count; i++) {
+		const struct fm_bandwidth *point = &stores->points[i];
+		const char *name = point->string ? point->string->name : fm_stream_kernels[point->kernel].name;
+
+		if (!strcmp(name, kernel) && !machine->levels[point->level].advertised_bytes && point->gbs.available &&
+		    in_pieces == (point->piece > 0)) {
+			snprintf(buffer, size, "%s", fm_text_number(number, sizeof(number), point->gbs.value));
+			return buffer;
+		}
+	}
+	snprintf(buffer, size, "n/a");
+	return buffer;
+}
+
+static void print_string_stores(const struct fm_machine *machine, FILE *output, unsigned width)
+{
+	const struct fm_string_stores *stores = &machine->string_stores;
+	const struct {
+		const char *title, *string, *plain, *nontemporal, *word;
+		const struct fm_figure *brief, *extended;
+	} rows[] = {
+	    {"Clearing, rep stos:", "rep_stos", "store", "store_nt", "stores", &stores->clear_allocates,
+	     &stores->clear_long_allocates},
+	    {"Copying, rep movs:", "rep_movs", "copy", "copy_nt", "copies", &stores->copy_allocates,
+	     &stores->copy_long_allocates},
+	};
+	struct fm_table *table;
+
+	if (!stores->point_count)
+		return;
+	fprintf(output,
+	        "String stores in memory, 1 thread (whether they read lines first is inferred from their time):\n");
+	table = fm_table_create("lw");
+	for (unsigned i = 0; i < 2; i++) {
+		char brief[224], extended[224], gbs[4][32], bytes[2][32];
+
+		fm_table_cell(table, "%s", rows[i].title);
+		fm_table_cell(table, "%s each: %s, %s GB/s; %s at once: %s, %s GB/s; plain %s %s, non-temporal %s GB/s",
+		              fm_text_bytes(bytes[0], sizeof(bytes[0]), (double)stores->short_bytes),
+		              share_text(brief, sizeof(brief), rows[i].brief),
+		              string_gbs(gbs[0], sizeof(gbs[0]), machine, rows[i].string, true),
+		              fm_text_bytes(bytes[1], sizeof(bytes[1]), (double)stores->long_bytes),
+		              share_text(extended, sizeof(extended), rows[i].extended),
+		              string_gbs(gbs[1], sizeof(gbs[1]), machine, rows[i].string, false), rows[i].word,
+		              string_gbs(gbs[2], sizeof(gbs[2]), machine, rows[i].plain, false),
+		              string_gbs(gbs[3], sizeof(gbs[3]), machine, rows[i].nontemporal, false));
+	}
+	fm_table_print(table, output, 2, width);
+	fm_table_free(table);
+}
+
 static void print_concurrency(const struct fm_machine *machine, FILE *output)
 {
 	char text[64], other[64];
@@ -261,7 +359,7 @@ static void print_concurrency(const struct fm_machine *machine, FILE *output)
 	if (!machine->loaded_count) {
 		fprintf(output, "Latency under load: n/a (%s)\n", machine->loaded_why.why);
 	} else {
-		fprintf(output, "Latency under load (traffic of the other CPUs, latency beside it):\n");
+		fprintf(output, "Latency under load (traffic of the other CPUs, memory latency at that traffic):\n");
 		for (unsigned i = 0; i < machine->loaded_count; i++)
 			fprintf(output, "  %6.1f GB/s   %s\n",
 			        machine->loaded[i].traffic_gbs.available ? machine->loaded[i].traffic_gbs.value : NAN,
@@ -276,7 +374,7 @@ static void print_transfers(const struct fm_machine *machine, FILE *output, unsi
 	struct fm_table *table;
 
 	if (!machine->transfer_count) {
-		fprintf(output, "Core to core: n/a (%s)\n", machine->transfers_why.why);
+		fprintf(output, "Core-to-core latency: n/a (%s)\n", machine->transfers_why.why);
 		return;
 	}
 	if (cpus + 1 > FM_TABLE_COLUMNS_MAX) {
@@ -288,11 +386,11 @@ static void print_transfers(const struct fm_machine *machine, FILE *output, unsi
 			least = fmin(least, machine->transfers[i].ns.value);
 			most = fmax(most, machine->transfers[i].ns.value);
 		}
-		fprintf(output, "Core to core: %.0f to %.0f ns one way over %u pairs (--json has the matrix)\n", least,
-		        most, machine->transfer_count);
+		fprintf(output, "Core-to-core latency: %.0f to %.0f ns one way, %u pairs (--json has the matrix)\n",
+		        least, most, machine->transfer_count);
 		return;
 	}
-	fprintf(output, "Core to core, one way (a line written by one CPU and read by the other):\n");
+	fprintf(output, "Core-to-core latency, one way (one CPU writes a line, the other reads it):\n");
 	memset(alignment, 'r', sizeof(alignment));
 	alignment[cpus + 1] = 0;
 	table = fm_table_create(alignment);
@@ -362,7 +460,7 @@ void fm_machine_print(const struct fm_machine *machine, FILE *output, unsigned w
 	for (int isa = widest; isa >= 0; isa--) {
 		if (!measured_with(machine, FM_STREAM_load, isa, 1) || (isa != widest && verbose < 1))
 			continue;
-		fprintf(output, "Bandwidth in GB/s, 1 thread, %s (bytes the kernel loads and stores)\n",
+		fprintf(output, "Bandwidth in GB/s, 1 thread, %s (bytes that the kernel loads and stores)\n",
 		        fm_isa_name((enum fm_isa)isa));
 		print_bandwidth_table(machine, output, width, isa, 1);
 	}
@@ -373,6 +471,7 @@ void fm_machine_print(const struct fm_machine *machine, FILE *output, unsigned w
 	fputc('\n', output);
 	print_staircase(machine, output, width);
 	fputc('\n', output);
+	print_string_stores(machine, output, width);
 	print_concurrency(machine, output);
 	print_transfers(machine, output, width);
 	print_numa(machine, output, width);
@@ -436,6 +535,16 @@ void fm_machine_print_separated(const struct fm_machine *machine, FILE *output, 
 		snprintf(detail, sizeof(detail), "%s/%s/%u", fm_stream_kernels[point->kernel].name,
 		         fm_isa_name(point->isa), point->threads);
 		print_line(output, separator, "bandwidth", machine->levels[point->level].name, detail, &point->gbs);
+	}
+	if (machine->string_stores.point_count) {
+		const struct fm_string_stores *stores = &machine->string_stores;
+
+		print_line(output, separator, "lines_read_first", "memory", "rep_stos/short", &stores->clear_allocates);
+		print_line(output, separator, "lines_read_first", "memory", "rep_stos/long",
+		           &stores->clear_long_allocates);
+		print_line(output, separator, "lines_read_first", "memory", "rep_movs/short", &stores->copy_allocates);
+		print_line(output, separator, "lines_read_first", "memory", "rep_movs/long",
+		           &stores->copy_long_allocates);
 	}
 	print_line(output, separator, "outstanding_misses", "core", "", &machine->outstanding_misses);
 	for (unsigned i = 0; i < machine->loaded_count; i++) {

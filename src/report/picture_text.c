@@ -1,12 +1,10 @@
-#include "report/picture_text.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "report/parts.h"
 #include "report/table.h"
-#include "report/where.h"
 
 static const char *bytes(char *text, size_t size, const struct fm_figure *figure)
 {
@@ -15,40 +13,85 @@ static const char *bytes(char *text, size_t size, const struct fm_figure *figure
 	return figure->value > 0 ? fm_text_bytes(text, size, figure->value) : "-";
 }
 
-static void print_time(const struct fm_picture *picture, const struct fm_stat *stat, FILE *output)
-{
-	const struct fm_native *native = &picture->native;
-	const struct fm_combination *combination = &picture->combination;
+/* The first lines */
 
-	if (native->runs) {
-		fprintf(output, "%s took %.3g s by itself (%u run%s, %.3g … %.3g).\n", stat->program,
-		        native->seconds.value, native->runs, native->runs == 1 ? "" : "s", native->seconds.low,
-		        native->seconds.high);
-		/* processor time is counted in ticks */
-		if (native->cpu_seconds > 0.05)
-			fprintf(output, "%.0f %% of its processor time was the kernel's, which is not predicted.\n",
-			        100 * native->kernel_seconds / native->cpu_seconds);
-		fprintf(output, "Counts are simulated on %s; GB/s are these counts over that time.\n",
-		        picture->machine);
-		if (combination->cases)
+/* Does the simulated machine describe this program? What is wrong is said first. */
+static void print_prediction(const struct fm_picture *picture, FILE *output)
+{
+	if (!picture->off.available) {
+		if (picture->predicted_seconds.available && picture->seconds.available)
 			fprintf(output,
-			        "Checked with kernels (%u cases): counts are off what these declare by %.1f %% (nine "
-			        "tenths\n"
-			        "within %.1f %%), predicted times off measured ones by %.0f %% (nine tenths within "
-			        "%.0f %%).\n",
-			        combination->cases, 100 * combination->count_median, 100 * combination->count_most,
-			        100 * combination->time_median, 100 * combination->time_most);
-		else
-			fprintf(output, "How far off they are was not checked: 'fathom machine --check' does that.\n");
-	} else {
-		fprintf(output, "%s on the simulated %s%s\n", stat->program, picture->machine,
+			        "Predicted from the simulated cycles: %.3g s; too short to compare with the measured "
+			        "time.\n",
+			        picture->predicted_seconds.value);
+		return;
+	}
+	if (picture->doubtful)
+		fprintf(output, "DOUBTFUL: ");
+	fprintf(output, "Predicted from the simulated cycles: %.3g s of user time; measured: %.3g s (%+.0f %%).\n",
+	        picture->predicted_seconds.value, picture->user_seconds.value, 100 * picture->off.value);
+	if (picture->doubtful)
+		fprintf(
+		    output,
+		    "The simulated host does not fit this program: no bottleneck is stated with more than 0.6\n"
+		    "confidence, and cycles and predicted time may be wrong by as much. Counts are not affected.\n");
+}
+
+static void print_combined(const struct fm_analysis *analysis, FILE *output)
+{
+	const struct fm_picture *picture = &analysis->whole.picture;
+	const struct fm_recorded_native *native = &analysis->recording->native;
+	const struct fm_combination *error =
+	    analysis->recording->profile ? &analysis->recording->profile->combination : NULL;
+	char program[160];
+
+	fprintf(output, "%s took %.3g s by itself (%u run%s, %.3g … %.3g)",
+	        fm_text_elide(program, sizeof(program), analysis->recording->run.program, 32), native->seconds.value,
+	        native->runs, native->runs == 1 ? "" : "s", native->seconds.low, native->seconds.high);
+	fprintf(output, ".\n");
+	/* processor time is counted in ticks */
+	if (native->share_seconds > 0.05)
+		fprintf(output, "%.0f %% of its CPU time was in the kernel, which is not predicted.\n",
+		        100 * native->kernel_share);
+	print_prediction(picture, output);
+	fprintf(output, "Counts are simulated on %s; GB/s are these counts over that time.\n", picture->machine);
+	if (error && error->cases)
+		fprintf(output,
+		        "Count error on %u test kernels: median %.1f %%, 90th percentile %.1f %%; error of predicted\n"
+		        "times: median %.0f %%, 90th percentile %.0f %%.\n",
+		        error->cases, 100 * error->count_median, 100 * error->count_most, 100 * error->time_median,
+		        100 * error->time_most);
+	else
+		fprintf(output, "Their error is not known: 'fathom machine --check' measures it.\n");
+}
+
+static void print_source(const struct fm_analysis *analysis, FILE *output)
+{
+	const struct fm_picture *picture = &analysis->whole.picture;
+	const struct fm_recording *recording = analysis->recording;
+
+	switch ((enum fm_question)recording->asked.question) {
+	case FM_QUESTION_COMBINED:
+		print_combined(analysis, output);
+		break;
+	case FM_QUESTION_EXACT:
+		fprintf(output, "%s on the simulated %s%s\n", recording->run.program, picture->machine,
 		        picture->predicted_seconds.available ? "" : ", without time");
+		break;
+	default:
+		fprintf(output, "\n%s%s%s: %.4g s", fm_observed_words(recording),
+		        recording->has_machine ? " on the simulated " : "",
+		        recording->has_machine ? recording->machine.name : "", picture->seconds.value);
+		if (picture->seconds.trials > 1)
+			fprintf(output, " (%u runs, %.4g … %.4g)", picture->seconds.trials, picture->seconds.low,
+			        picture->seconds.high);
+		fprintf(output, ", counted by the counters of %s.\n", picture->machine);
 	}
 	if (picture->part.region && picture->instances && picture->seconds.available)
 		fprintf(output, "Only region %s was counted%s; it took %.3g s.\n", picture->part.region,
-		        stat->options->last_instance ? ", its chosen instances" : "", picture->seconds.value);
-	if (native->differs)
-		fprintf(output, "The two did not do the same, so there are no rates:\n%s.\n", native->difference);
+		        recording->asked.last_instance ? ", its chosen instances" : "", picture->seconds.value);
+	if (*picture->differs)
+		fprintf(output, "The two runs did not do the same, so there are no rates:\n%s.\n", picture->differs);
 }
 
 static void print_levels(const struct fm_picture *picture, FILE *output, unsigned width)
@@ -61,8 +104,8 @@ static void print_levels(const struct fm_picture *picture, FILE *output, unsigne
 	fm_table_cell(table, "write-allocate");
 	fm_table_cell(table, "written");
 	fm_table_cell(table, "GB/s");
-	fm_table_cell(table, "can do");
-	fm_table_cell(table, "used");
+	fm_table_cell(table, "peak GB/s");
+	fm_table_cell(table, "of peak");
 	for (unsigned i = 0; i < picture->level_count; i++) {
 		const struct fm_picture_level *level = &picture->levels[i];
 
@@ -79,11 +122,11 @@ static void print_levels(const struct fm_picture *picture, FILE *output, unsigne
 	fm_table_free(table);
 	for (unsigned i = 0; i < picture->level_count; i++)
 		if (picture->levels[i].utilisation.available && picture->levels[i].utilisation.low > 1.05)
-			fprintf(
-			    output,
-			    "%s: more than was ever measured here. Counts and time are not of the same thing, or the\n"
-			    "program moves data in a way that no kernel of 'fathom machine' does.\n",
-			    picture->levels[i].name);
+			fprintf(output,
+			        "%s: more than the measured peak. Counts and time are not of the same thing, or the "
+			        "program\n"
+			        "moves data in a way that no kernel of 'fathom machine' does.\n",
+			        picture->levels[i].name);
 }
 
 static double percent(const struct fm_picture *picture, const struct fm_figure *cycles)
@@ -101,51 +144,43 @@ static void print_cycles(const struct fm_picture *picture, FILE *output)
 	        fm_origin_name(picture->productive.origin), percent(picture, &picture->productive),
 	        percent(picture, &picture->bandwidth_bound), percent(picture, &picture->latency_bound),
 	        percent(picture, &picture->other_stall));
-	if (picture->native.runs && picture->seconds.available && picture->predicted_seconds.available)
-		fprintf(output, "Predicted from them: %.3g s; measured: %.3g s (%+.0f %%).\n",
-		        picture->predicted_seconds.value, picture->seconds.value,
-		        100 * (picture->predicted_seconds.value / picture->seconds.value - 1));
 }
 
-static void print_patterns(const struct fm_picture *picture, const struct fm_picture_parts *parts,
-                           const struct fm_stat *stat, FILE *output, unsigned width, int verbose)
+static void print_patterns(const struct fm_analysis *analysis, const struct fm_writer_options *options, FILE *output)
 {
-	struct fm_finding findings[FM_FINDINGS_MAX];
-	unsigned count = fm_patterns_find(picture, findings), absent = 0;
-	struct fm_where *where = calloc(FM_FINDINGS_MAX, sizeof(*where));
+	const struct fm_judged *whole = &analysis->whole;
 	struct fm_table *table = fm_table_create("llw");
-
-	if (where)
-		fm_where_find(picture, findings, count, parts, stat, where);
+	unsigned absent = 0;
 
 	fm_table_cell(table, "Pattern");
 	fm_table_cell(table, "verdict");
 	fm_table_cell(table, "evidence");
-	for (unsigned i = 0; i < count; i++) {
-		if (findings[i].verdict == FM_VERDICT_ABSENT && verbose < 1) {
+	for (unsigned i = 0; i < whole->finding_count; i++) {
+		const struct fm_finding *finding = &whole->findings[i];
+		char text[600];
+
+		if (finding->verdict == FM_VERDICT_ABSENT && options->verbosity < 1) {
 			absent++;
 			continue;
 		}
-		fm_table_cell(table, "%s", findings[i].name);
-		fm_table_cell(table, "%s", fm_verdict_name(findings[i].verdict));
-		fm_table_cell(table, "%s", findings[i].evidence);
-		if (findings[i].verdict == FM_VERDICT_PRESENT) {
-			char text[600];
-
-			if (where && *fm_where_text(&where[i], text, sizeof(text))) {
-				fm_table_cell(table, "%s", "");
-				fm_table_cell(table, "where");
-				fm_table_cell(table, "%s", text);
-			}
+		fm_table_cell(table, "%s", finding->name);
+		fm_table_cell(table, finding->verdict == FM_VERDICT_INCONCLUSIVE ? "%s" : "%s %.2f",
+		              fm_verdict_name(finding->verdict), finding->confidence);
+		fm_table_cell(table, "%s", finding->evidence);
+		if (finding->verdict != FM_VERDICT_PRESENT)
+			continue;
+		if (*fm_where_text(&analysis->where[i], text, sizeof(text))) {
 			fm_table_cell(table, "%s", "");
-			fm_table_cell(table, "try");
-			fm_table_cell(table, "%s", findings[i].advice);
+			fm_table_cell(table, "where");
+			fm_table_cell(table, "%s", text);
 		}
+		fm_table_cell(table, "%s", "");
+		fm_table_cell(table, "try");
+		fm_table_cell(table, "%s", finding->advice);
 	}
 	fputc('\n', output);
-	fm_table_print(table, output, 0, width);
+	fm_table_print(table, output, 0, options->width);
 	fm_table_free(table);
-	free(where);
 	if (absent)
 		fprintf(output, "%u other patterns are absent (-v lists them).\n", absent);
 }
@@ -173,188 +208,185 @@ static struct fm_table *part_table(const struct fm_picture *picture, const char 
 	return table;
 }
 
-static void part_cells(struct fm_table *table, const struct fm_picture *picture)
+static void part_cells(struct fm_table *table, const struct fm_judged *part)
 {
-	struct fm_finding findings[FM_FINDINGS_MAX];
-	unsigned count = fm_patterns_find(picture, findings);
+	const struct fm_picture *picture = &part->picture;
+	const struct fm_figure *cycles[] = {&picture->productive, &picture->bandwidth_bound, &picture->latency_bound};
 	char names[200] = "";
 	size_t used = 0;
 
 	for (unsigned i = picture->level_count > 3 ? picture->level_count - 3 : 1; i < picture->level_count; i++)
 		fm_table_cell(table, picture->levels[i].utilisation.available ? "%.0f %%" : "n/a",
 		              100 * picture->levels[i].utilisation.value);
-	for (unsigned i = 0; i < 3; i++) {
-		const struct fm_figure *cycles = i == 0   ? &picture->productive
-		                                 : i == 1 ? &picture->bandwidth_bound
-		                                          : &picture->latency_bound;
-
-		fm_table_cell(table, cycles->available && picture->active.value > 0 ? "%.0f %%" : "n/a",
-		              percent(picture, cycles));
-	}
-	for (unsigned i = 0; i < count && used < sizeof(names); i++)
-		if (findings[i].verdict == FM_VERDICT_PRESENT)
+	for (unsigned i = 0; i < 3; i++)
+		fm_table_cell(table, cycles[i]->available && picture->active.value > 0 ? "%.0f %%" : "n/a",
+		              percent(picture, cycles[i]));
+	for (unsigned i = 0; i < part->finding_count && used < sizeof(names); i++)
+		if (part->findings[i].verdict == FM_VERDICT_PRESENT)
 			used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
-			                         findings[i].name);
+			                         part->findings[i].name);
 	fm_table_cell(table, "%s", *names ? names : "-");
 }
 
 enum { ROWS_MAX = 16 };
 
-static void print_threads(const struct fm_picture *picture, const struct fm_picture_parts *parts, FILE *output,
-                          unsigned width)
+static void print_threads(const struct fm_analysis *analysis, FILE *output, unsigned width)
 {
-	struct fm_picture *part = picture->threads > 1 ? malloc(sizeof(*part)) : NULL;
+	const struct fm_picture *picture = &analysis->whole.picture;
 	struct fm_table *table;
 	double useful = 0;
-	unsigned rows = 0;
 
-	if (!part)
+	if (picture->threads < 2 || !analysis->threads.count)
 		return;
 	table = part_table(picture, "Thread", false);
 	for (unsigned i = 0; i < picture->thread_count; i++)
 		useful += (double)picture->per_thread[i].useful;
-	for (; parts->thread(parts->context, rows, part); rows++) {
+	for (size_t i = 0; i < analysis->threads.count && i < ROWS_MAX; i++) {
+		const struct fm_judged *part = &analysis->threads.parts[i];
 		double own = 0;
 
-		if (rows >= ROWS_MAX)
-			continue;
 		for (unsigned k = 0; k < picture->thread_count; k++)
-			if ((int)picture->per_thread[k].thread == part->part.thread)
+			if ((int)picture->per_thread[k].thread == part->picture.part.thread)
 				own = (double)picture->per_thread[k].useful;
-		fm_table_cell(table, "%d", part->part.thread);
+		fm_table_cell(table, "%d", part->picture.part.thread);
 		fm_table_cell(table, useful > 0 ? "%.0f %%" : "n/a", 100 * own / useful);
 		part_cells(table, part);
 	}
-	if (rows) {
-		fputc('\n', output);
-		fm_table_print(table, output, 0, width);
-	}
+	fputc('\n', output);
+	fm_table_print(table, output, 0, width);
 	fm_table_free(table);
-	if (rows > ROWS_MAX)
-		fprintf(output, "%u more threads (--json has them).\n", rows - ROWS_MAX);
-	free(part);
+	if (analysis->threads.count > ROWS_MAX)
+		fprintf(output, "%zu more threads (--json has them).\n", analysis->threads.count - ROWS_MAX);
 }
 
-static void print_regions(const struct fm_picture *picture, const struct fm_picture_parts *parts, FILE *output,
-                          unsigned width)
+static void print_regions(const struct fm_analysis *analysis, FILE *output, unsigned width)
 {
-	struct fm_picture *part = malloc(sizeof(*part));
+	const struct fm_judged_list *regions = &analysis->regions;
 	struct fm_table *table;
-	unsigned rows = 0;
 
-	if (!part)
+	if (!regions->count)
 		return;
-	table = part_table(picture, "Region", true);
-	for (; parts->region(parts->context, rows, part); rows++) {
-		if (rows >= ROWS_MAX)
-			continue;
-		fm_table_cell(table, "%.24s", part->part.region);
-		fm_table_cell(table, "%u", part->threads);
-		fm_table_cell(table, "%llu", (unsigned long long)part->instances);
-		fm_table_cell(table, part->seconds.available ? "%.3g" : "n/a", part->seconds.value);
-		part_cells(table, part);
+	table = part_table(&analysis->whole.picture, "Region", true);
+	for (size_t i = 0; i < regions->count && i < ROWS_MAX; i++) {
+		const struct fm_picture *picture = &regions->parts[i].picture;
+		char name[80];
+
+		fm_table_cell(table, "%s", fm_text_elide(name, sizeof(name), picture->part.region, 24));
+		fm_table_cell(table, "%u", picture->threads);
+		fm_table_cell(table, "%llu", (unsigned long long)picture->instances);
+		fm_table_cell(table, picture->seconds.available ? "%.3g" : "n/a", picture->seconds.value);
+		part_cells(table, &regions->parts[i]);
 	}
-	if (rows) {
-		fputc('\n', output);
-		fm_table_print(table, output, 0, width);
-	}
+	fputc('\n', output);
+	fm_table_print(table, output, 0, width);
 	fm_table_free(table);
-	if (rows > ROWS_MAX)
-		fprintf(output, "%u more regions (--json has them).\n", rows - ROWS_MAX);
-	free(part);
+	if (regions->count > ROWS_MAX)
+		fprintf(output, "%zu more regions (--json has them).\n", regions->count - ROWS_MAX);
 }
 
-static void print_where(const struct fm_picture *picture, const struct fm_stat *stat, FILE *output)
+/* Which source lines and variables move the most. */
+static void print_movers(const struct fm_analysis *analysis, FILE *output)
 {
-	unsigned last = stat->machine->cache_count - 1, shown = 0;
+	const struct fm_machine_description *machine = &analysis->recording->machine;
+	unsigned last = machine->cache_count - 1, shown = 0;
+	char name[128], file[96], text[40];
 
-	for (size_t i = 0; i < stat->line_count && shown < 3; i++) {
-		const struct fm_stat_place *line = &stat->lines[i];
-		const char *slash = strrchr(line->file, '/');
+	for (size_t i = 0; i < analysis->line_count && shown < 3; i++) {
+		const struct fm_recorded_place *line = &analysis->lines[i];
 
-		if (!line->misses[last] && !line->misses[0])
+		if (!line->moved[last] && !line->moved[0] && !line->misses[0])
 			break;
 		if (!shown++)
 			fprintf(output, "\nMost of it comes from\n");
-		fprintf(output, "  %s%s%s:%d (%.24s): %llu accesses, %llu miss the last cache\n",
-		        *line->file ? "" : line->module, *line->file ? (slash ? slash + 1 : line->file) : " ", "",
-		        line->line, line->function, (unsigned long long)(line->loads + line->stores),
-		        (unsigned long long)line->misses[last]);
+		fm_text_elide(name, sizeof(name), *line->inlined ? line->inlined : line->function, 30);
+		if (*line->file)
+			fprintf(output,
+			        "  %s:%lld (%s): ", fm_text_elide(file, sizeof(file), fm_file_name(line->file), 24),
+			        (long long)line->line, name);
+		else
+			fprintf(output, "  %s (%s): ", name, line->module);
+		fprintf(output, "%llu accesses, %s from memory\n", (unsigned long long)(line->loads + line->stores),
+		        fm_text_bytes(text, sizeof(text), (double)line->moved[last] * machine->line_bytes));
 	}
-	for (size_t i = 0; i < stat->sharing_count && i < 2; i++)
-		if (!strcmp(fm_sharing_kind(&stat->sharing[i]), "false") && stat->sharing[i].false_transfers >= 20) {
-			const struct fm_stat_sharing *sharing = &stat->sharing[i];
-
-			char often[48] = "";
-
-			if (picture->seconds.available && picture->seconds.value > 0)
-				snprintf(often, sizeof(often), ", %.2g a second at least",
-				         (double)sharing->false_transfers / picture->seconds.value);
-			fprintf(output, "\nFalse sharing of the line at 0x%llx%s%s:\n  %llu transfers for nothing%s\n",
-			        (unsigned long long)sharing->line, *sharing->object ? ", in " : "", sharing->object,
-			        (unsigned long long)sharing->false_transfers, often);
-			for (unsigned k = 0; k < sharing->user_count; k++) {
-				const char *slash = strrchr(sharing->users[k].file, '/');
-
-				fprintf(output, "  thread %d: %s, %s:%d\n", sharing->users[k].thread,
-				        *sharing->users[k].field ? sharing->users[k].field : "data without a name",
-				        slash ? slash + 1 : sharing->users[k].file, sharing->users[k].source_line);
-			}
-		}
 }
 
-static void print_tables(const struct fm_picture *picture, const struct fm_picture_parts *parts,
-                         const struct fm_stat *stat, FILE *output, unsigned width, int verbose)
+static void print_false_sharing(const struct fm_analysis *analysis, FILE *output)
 {
-	print_levels(picture, output, width);
-	print_cycles(picture, output);
-	print_patterns(picture, parts, stat, output, width, verbose);
-	print_regions(picture, parts, output, width);
-	print_threads(picture, parts, output, width);
-}
+	const struct fm_recording *recording = analysis->recording;
+	const struct fm_figure *seconds = &analysis->whole.picture.seconds;
 
-void fm_picture_print(const struct fm_picture *picture, const struct fm_picture_parts *parts,
-                      const struct fm_stat *stat, FILE *output, unsigned width, int verbose)
-{
-	print_time(picture, stat, output);
-	if (picture->part.region && !picture->instances) {
-		fprintf(output, "Nothing was counted: no such instance of the region happened.\n");
-		return;
+	for (unsigned i = 0; i < recording->shared_count && i < 2; i++) {
+		const struct fm_recorded_shared *shared = &recording->shared[i];
+
+		if (strcmp(fm_sharing_kind(shared), "false") != 0 || shared->false_transfers < 20)
+			continue;
+		fprintf(output, "\nFalse sharing of the line at 0x%llx%s%s:\n  %llu needless transfers",
+		        (unsigned long long)shared->line, *shared->object ? ", in " : "", shared->object,
+		        (unsigned long long)shared->false_transfers);
+		if (seconds->available && seconds->value > 0)
+			fprintf(output, ", at least %.2g a second", (double)shared->false_transfers / seconds->value);
+		fputc('\n', output);
+		for (size_t k = 0; k < recording->users_count; k++)
+			if (recording->users[k].shared == i)
+				fprintf(output, "  thread %lld: %s, %s:%lld\n", (long long)recording->users[k].thread,
+				        *recording->users[k].field ? recording->users[k].field : "data without a name",
+				        fm_file_name(recording->users[k].file),
+				        (long long)recording->users[k].source_line);
 	}
-	print_tables(picture, parts, stat, output, width, verbose);
-	print_where(picture, stat, output);
 }
 
-void fm_picture_print_counted(const struct fm_picture *picture, const struct fm_picture_parts *parts, const char *what,
-                              FILE *output, unsigned width, int verbose)
+/* By counters: the formula of each level and whether it was validated. */
+static void print_formulas(const struct fm_picture *picture, FILE *output, unsigned width)
 {
 	struct fm_table *table = fm_table_create("lw");
-	unsigned sources = 0;
+	unsigned rows = 0;
 
-	fprintf(output, "\n%s: %.4g s", what, picture->seconds.value);
-	if (picture->seconds.trials > 1)
-		fprintf(output, " (%u runs, %.4g … %.4g)", picture->seconds.trials, picture->seconds.low,
-		        picture->seconds.high);
-	fprintf(output, ", counted by the counters of %s.\n", picture->machine);
-	print_tables(picture, parts, NULL, output, width, verbose);
 	fm_table_cell(table, "Level");
-	fm_table_cell(table, "is told by");
+	fm_table_cell(table, "formula");
 	for (unsigned i = 0; i < picture->level_count; i++)
 		if (*picture->levels[i].source) {
 			fm_table_cell(table, "%s", picture->levels[i].name);
 			fm_table_cell(table, "%s", picture->levels[i].source);
-			sources++;
+			rows++;
 		}
-	if (sources) {
+	if (rows) {
 		fputc('\n', output);
 		fm_table_print(table, output, 0, width);
 	}
 	fm_table_free(table);
 }
 
-void fm_picture_print_moment(const struct fm_picture *picture, double at, FILE *output)
+void fm_picture_print(const struct fm_analysis *analysis, const struct fm_writer_options *options, FILE *output)
 {
-	fprintf(output, "%10.3f s", at);
+	const struct fm_picture *picture = &analysis->whole.picture;
+
+	print_source(analysis, output);
+	if (picture->part.region && !picture->instances) {
+		fprintf(output, "Nothing was counted: no such instance of the region happened.\n");
+		return;
+	}
+	print_levels(picture, output, options->width);
+	print_cycles(picture, output);
+	print_patterns(analysis, options, output);
+	print_regions(analysis, output, options->width);
+	print_threads(analysis, output, options->width);
+	if (analysis->recording->asked.question == FM_QUESTION_EXACT ||
+	    analysis->recording->asked.question == FM_QUESTION_COMBINED) {
+		print_movers(analysis, output);
+		print_false_sharing(analysis, output);
+	} else {
+		print_formulas(picture, output, options->width);
+	}
+	if (analysis->recording->run.regions_lost)
+		fprintf(output, "%llu instances of regions had no room and are missing.\n",
+		        (unsigned long long)analysis->recording->run.regions_lost);
+}
+
+void fm_picture_print_moment(const struct fm_judged *moment, FILE *output)
+{
+	const struct fm_picture *picture = &moment->picture;
+
+	fprintf(output, "%10.3f s", moment->at);
 	for (unsigned i = 1; i < picture->level_count; i++) {
 		const struct fm_picture_level *level = &picture->levels[i];
 

@@ -1,10 +1,8 @@
-#include "report/series_text.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/picture_text.h"
+#include "report/parts.h"
 
 enum { STRIPS_MAX = FM_PICTURE_LEVELS + 3, COLUMNS_MAX = 160, MOMENTS_MAX = 4096 };
 
@@ -45,25 +43,22 @@ static double share_of(const struct fm_picture *picture, const struct fm_figure 
 	return cycles->available && picture->active.value > 0 ? cycles->value / picture->active.value : 0;
 }
 
-static void gather(const struct fm_series_source *source, struct strips *strips)
+static void gather(const struct fm_judged_list *moments, struct strips *strips)
 {
-	struct fm_picture *picture = malloc(sizeof(*picture));
-
 	strips->at = calloc(MOMENTS_MAX, sizeof(*strips->at));
-	for (unsigned i = 0;
-	     picture && strips->at && i < MOMENTS_MAX && source->moment(source->context, i, picture, &strips->at[i]);
-	     i++) {
+	for (size_t i = 0; strips->at && i < moments->count && i < MOMENTS_MAX; i++) {
+		const struct fm_picture *picture = &moments->parts[i].picture;
 		unsigned row = 0;
 
+		strips->at[i] = moments->parts[i].at;
 		for (unsigned k = 1; k < picture->level_count; k++)
-			note(strips, row++, picture->levels[k].name, "of what it can do",
+			note(strips, row++, picture->levels[k].name, "of peak",
 			     picture->levels[k].utilisation.available ? picture->levels[k].utilisation.value : 0);
-		note(strips, row++, "productive", "of the cycles", share_of(picture, &picture->productive));
-		note(strips, row++, "bandwidth", "of the cycles", share_of(picture, &picture->bandwidth_bound));
-		note(strips, row++, "latency", "of the cycles", share_of(picture, &picture->latency_bound));
+		note(strips, row++, "productive", "of cycles", share_of(picture, &picture->productive));
+		note(strips, row++, "bandwidth", "of cycles", share_of(picture, &picture->bandwidth_bound));
+		note(strips, row++, "latency", "of cycles", share_of(picture, &picture->latency_bound));
 		strips->moments++;
 	}
-	free(picture);
 }
 
 /* The mean of the moments that fall into a column, weighted by how long they took. */
@@ -82,17 +77,17 @@ static double mean(const struct strips *strips, const double *values, double fro
 	return time > 0 ? sum / time : 0;
 }
 
-void fm_series_print(const struct fm_series_source *source, FILE *output, unsigned width)
+void fm_series_print(const struct fm_analysis *analysis, const struct fm_writer_options *options, FILE *output)
 {
 	static const char *const steps[] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 	struct strips strips = {0};
-	unsigned columns = width > 60 && width - 44 < COLUMNS_MAX ? width - 44 : 56;
+	unsigned columns = options->width > 60 && options->width - 44 < COLUMNS_MAX ? options->width - 44 : 56;
 
-	gather(source, &strips);
+	gather(&analysis->moments, &strips);
 	if (strips.moments > 1) {
 		double end = strips.at[strips.moments - 1];
 
-		fprintf(output, "\nOver %.3g s of %s, in %u steps:\n", end, source->time, strips.moments);
+		fprintf(output, "\nOver %.3g s of simulated time, in %u steps:\n", end, strips.moments);
 		for (unsigned i = 0; i < strips.count; i++) {
 			const struct strip *strip = &strips.strips[i];
 
@@ -111,33 +106,4 @@ void fm_series_print(const struct fm_series_source *source, FILE *output, unsign
 	for (unsigned i = 0; i < strips.count; i++)
 		free(strips.strips[i].values);
 	free(strips.at);
-}
-
-json_t *fm_series_to_json(const struct fm_series_source *source)
-{
-	struct fm_picture *picture = malloc(sizeof(*picture));
-	json_t *array = json_array();
-	double at;
-
-	for (unsigned i = 0; picture && source->moment(source->context, i, picture, &at); i++) {
-		json_t *entry = json_pack("{s:f}", "seconds", at);
-
-		fm_picture_to_json(picture, entry);
-		json_object_del(entry, "patterns");
-		json_object_del(entry, "predicted");
-		json_object_del(entry, "predicted_why");
-		json_array_append_new(array, entry);
-	}
-	free(picture);
-	return array;
-}
-
-static bool exact_moment(void *context, unsigned index, struct fm_picture *ret_picture, double *ret_at)
-{
-	return fm_picture_moment(context, index, ret_picture, ret_at);
-}
-
-struct fm_series_source fm_series_exact(struct fm_picture_source *source)
-{
-	return (struct fm_series_source){.context = source, .moment = exact_moment, .time = "simulated time"};
 }

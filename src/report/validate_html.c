@@ -116,13 +116,12 @@ static void put_errors(const struct fm_validation *validation, FILE *output)
 		return;
 	for (unsigned i = 0; i < count; i++)
 		scale = fmax(scale, fmax(fabs(cells[i].least), fabs(cells[i].most)));
-	fprintf(
-	    output,
-	    "<h2>Lines in and out of each level, by the best indicators: error from &minus;%.1f %% to +%.1f %%</h2>\n"
-	    "<svg viewBox='0 0 %d %u' font-size='12' role='img' aria-label='errors by kernel and level'>\n"
-	    "<line x1='%d' x2='%d' y1='0' y2='%u' stroke='#999'/>\n",
-	    100 * scale, 100 * scale, LEFT + WIDE, (count + 1) * ROW, LEFT + WIDE / 2, LEFT + WIDE / 2,
-	    (count + 1) * ROW);
+	fprintf(output,
+	        "<h2>Error of the best indicators for lines in and out of each level, &minus;%.1f %% to +%.1f %%</h2>\n"
+	        "<svg viewBox='0 0 %d %u' font-size='12' role='img' aria-label='errors by kernel and level'>\n"
+	        "<line x1='%d' x2='%d' y1='0' y2='%u' stroke='#999'/>\n",
+	        100 * scale, 100 * scale, LEFT + WIDE, (count + 1) * ROW, LEFT + WIDE / 2, LEFT + WIDE / 2,
+	        (count + 1) * ROW);
 	for (unsigned i = 0; i < count; i++) {
 		double middle = LEFT + WIDE / 2.0, half = WIDE / 2.0 - 8, y = (i + 1) * ROW;
 
@@ -205,12 +204,12 @@ static void put_events(const struct fm_validation *validation, FILE *output)
 			put(output, judgement->reason);
 			fputs("</summary>", output);
 			if (*judgement->formula) {
-				fputs("<p>Right is <code>", output);
+				fputs("<p>Corrected: <code>", output);
 				put(output, judgement->formula);
 				fputs("</code></p>", output);
 			}
 			if (judgement->error_runs)
-				fprintf(output, "<p>Error %+.2f %% on average, %+.2f … %+.2f %%, over %u runs.</p>",
+				fprintf(output, "<p>Error: mean %+.2f %%, range %+.2f … %+.2f %%, %u runs.</p>",
 				        100 * judgement->error_mean, 100 * judgement->error_min,
 				        100 * judgement->error_max, judgement->error_runs);
 			put_scatter(validation, i, output);
@@ -228,7 +227,7 @@ int fm_validation_to_html(const struct fm_validation *validation, FILE *output)
 	put(output, matrix->machine);
 	fprintf(output, "</title><style>%s</style>\n<h1>Which events of ", style);
 	put(output, matrix->machine);
-	fprintf(output, " tell the truth</h1><p>%u events in %u runs of known kernels, ", matrix->event_count,
+	fprintf(output, " count correctly</h1><p>%u events in %u runs of known kernels, ", matrix->event_count,
 	        matrix->run_count);
 	put(output, matrix->origin);
 	fprintf(output, ", %u repetition%s.</p>\n", matrix->repeats, matrix->repeats == 1 ? "" : "s");

@@ -78,7 +78,8 @@ static json_t *resource_json(const struct fm_validation *validation, const struc
 		fm_json_set_figure(entry, "maximal_events_per_second", &events);
 	} else {
 		json_object_set_new(entry, "indicator", json_null());
-		json_object_set_new(entry, "indicator_why", json_string("no event follows it, nor a sum of three"));
+		json_object_set_new(entry, "indicator_why",
+		                    json_string("no event matches it, and no sum of up to three events does"));
 	}
 	return entry;
 }

@@ -64,12 +64,12 @@ static void print_stalls(const struct fm_validation *validation, FILE *output, u
 		unsigned cache = shown > 1 ? shown - 1 : shown;
 
 		table = fm_table_create("lrrrrw");
-		fm_table_cell(table, "Cycles per load, by event");
+		fm_table_cell(table, "Cycles per load (+24 multiplies)");
 		fm_table_cell(table, "%s", stalls->levels[cache]);
-		fm_table_cell(table, "+24 beside");
-		fm_table_cell(table, "+24 in chain");
+		fm_table_cell(table, "+24 independent");
+		fm_table_cell(table, "+24 dependent");
 		fm_table_cell(table, "%s", stalls->levels[shown]);
-		fm_table_cell(table, "good for");
+		fm_table_cell(table, "role");
 		fm_table_cell(table, "(run time)");
 		fm_table_cell(table, "%.1f", stalls->cycles_plain[cache]);
 		fm_table_cell(table, "%.1f", stalls->cycles_independent[cache]);
@@ -166,8 +166,8 @@ static void print_errors(const struct fm_validation *validation, FILE *output, u
 	fm_table_cell(table, "kernel");
 	fm_table_cell(table, "error from -%.0f %% to +%.0f %%", 100 * scale, 100 * scale);
 	fm_table_cell(table, "mean");
-	fm_table_cell(table, "least");
-	fm_table_cell(table, "most");
+	fm_table_cell(table, "min");
+	fm_table_cell(table, "max");
 	for (unsigned i = 0; i < count; i++) {
 		char bar[BAR + 1];
 
@@ -199,7 +199,7 @@ static void print_imbalance(const struct fm_validation *validation, FILE *output
 	fm_table_cell(table, "thread 1");
 	fm_table_cell(table, "ratio");
 	fm_table_cell(table, "error");
-	fm_table_cell(table, "by");
+	fm_table_cell(table, "formula");
 	for (unsigned i = 0; i < count; i++) {
 		fm_table_cell(table, "%s", rows[i].metric);
 		fm_table_cell(table, "%.4g", rows[i].values[0]);
@@ -225,7 +225,7 @@ static void print_sharing(const struct fm_validation *validation, FILE *output, 
 		return;
 	snprintf(layout, 3 + sharing.event_count + 1, "%s", columns);
 	table = fm_table_create(layout);
-	fm_table_cell(table, "Handed over");
+	fm_table_cell(table, "Lines handed over");
 	fm_table_cell(table, "between");
 	fm_table_cell(table, "lines");
 	for (unsigned i = 0; i < sharing.event_count; i++)
@@ -233,7 +233,7 @@ static void print_sharing(const struct fm_validation *validation, FILE *output, 
 	for (unsigned r = 0; r < sharing.row_count; r++) {
 		const struct fm_sharing_row *row = &sharing.rows[r];
 
-		fm_table_cell(table, "%u a step", row->lines);
+		fm_table_cell(table, "%u per step", row->lines);
 		fm_table_cell(table, row->remote ? "sockets" : row->smt ? "cores with two threads" : "cores");
 		fm_table_cell(table, "%.0f", row->model);
 		for (unsigned i = 0; i < sharing.event_count; i++)
@@ -274,7 +274,7 @@ void fm_validation_print(const struct fm_validation *validation, FILE *output, u
 	print_sharing(validation, output, width);
 	print_events(validation, output, width);
 	if (verbose < 1)
-		fprintf(output, "\nThe whole story of an event: --explain EVENT. All counts: --dump FILE.\n");
+		fprintf(output, "\nDetails of one event: --explain EVENT. All counts: --dump FILE.\n");
 }
 
 /* One event */
@@ -321,14 +321,14 @@ static void plot_event(const struct fm_validation *validation, unsigned event, F
 	line[0] = judgement->factor * ends[0];
 	line[1] = judgement->factor * ends[1];
 	if (ends[1] > ends[0]) {
-		const struct fm_plot_series series[] = {{"counted", x, y, count}, {"if it were right", ends, line, 2}};
+		const struct fm_plot_series series[] = {{"counted", x, y, count}, {"expected", ends, line, 2}};
 		const struct fm_plot plot = {.title = title,
 		                             .width = width < 90 ? width : 90,
 		                             .height = 14,
 		                             .series = series,
 		                             .series_count = 2};
 
-		snprintf(title, sizeof(title), "events, over %s",
+		snprintf(title, sizeof(title), "events against %s",
 		         matrix->quantities.quantities[judgement->quantity].words);
 		fputc('\n', output);
 		fm_plot_print(&plot, output);
@@ -352,7 +352,7 @@ static void print_ratios(const struct fm_validation *validation, unsigned event,
 	fm_table_cell(table, "cores");
 	fm_table_cell(table, "true");
 	fm_table_cell(table, "counted");
-	fm_table_cell(table, "of each");
+	fm_table_cell(table, "ratio");
 	for (unsigned r = 0; r < matrix->run_count; r++) {
 		const struct fm_run *run = &matrix->runs[r];
 		double truth = judgement->quantity < 0
@@ -394,7 +394,7 @@ void fm_validation_explain(const struct fm_validation *validation, unsigned even
 	fm_table_cell(table, "scope");
 	fm_table_cell(table, "%s", judgement->socket ? "the whole socket" : "one core");
 	if (*judgement->formula) {
-		fm_table_cell(table, "right is");
+		fm_table_cell(table, "corrected");
 		fm_table_cell(table, "%s", judgement->formula);
 	}
 	for (unsigned i = 0; i < judgement->term_count; i++) {
@@ -406,17 +406,17 @@ void fm_validation_explain(const struct fm_validation *validation, unsigned even
 	}
 	if (judgement->error_runs) {
 		fm_table_cell(table, "error");
-		fm_table_cell(table, "%+.2f %% on average, %+.2f … %+.2f %%, as a count of the %s (%u runs)",
+		fm_table_cell(table, "mean %+.2f %%, range %+.2f … %+.2f %%, as a count of the %s (%u runs)",
 		              100 * judgement->error_mean, 100 * judgement->error_min, 100 * judgement->error_max,
 		              all->quantities[judgement->quantity].words, judgement->error_runs);
 	}
 	if (judgement->class != FM_CLASS_dead && judgement->class != FM_CLASS_uncounted) {
-		fm_table_cell(table, "explained");
-		fm_table_cell(table, "to within %.2f %%; runs that were left out, to within %.2f %%",
-		              100 * judgement->misfit, 100 * judgement->misfit_left_out);
+		fm_table_cell(table, "fit");
+		fm_table_cell(table, "error %.2f %%; on runs left out of the fit %.2f %%", 100 * judgement->misfit,
+		              100 * judgement->misfit_left_out);
 	}
-	fm_table_cell(table, "repeats");
-	fm_table_cell(table, matrix->repeats > 1 ? "to within %.2f %% (standard deviation)" : "once: nothing is known",
+	fm_table_cell(table, "noise");
+	fm_table_cell(table, matrix->repeats > 1 ? "standard deviation %.2f %%" : "not known (one repetition)",
 	              100 * judgement->reproducibility);
 	fm_table_print(table, output, 0, width);
 	fm_table_free(table);

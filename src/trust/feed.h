@@ -3,7 +3,7 @@
 #ifndef FATHOM_TRUST_FEED_H
 #define FATHOM_TRUST_FEED_H
 
-#include "exact/core.h"
+#include "simulator/core.h"
 #include "kernels/kernel.h"
 
 /* One block of FM_BLOCK_BYTES of every stream, starting at these addresses. */

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RUNS_MAX = 20000, EVENTS_MAX = 5000, REPEATS_MAX = 1000 };
+#include "base/text.h"
+
+enum { RUNS_MAX = 20000, EVENTS_MAX = 5000, REPEATS_MAX = 1000, SPARSE = 16 };
 
 static const char *const kind_names[] = {
 #define RUN_KIND(identifier, words) #identifier,
@@ -137,10 +139,10 @@ void fm_matrix_settle(struct fm_matrix *matrix)
 
 /* Writing */
 
-static void write_name(FILE *output, const char *name)
+static void write_name(FILE *output, const char *prefix, const char *name)
 {
-	/* event names have commas at most, never quotes */
-	fprintf(output, strchr(name, ',') ? "\"%s\"" : "%s", name);
+	/* names have commas at most, never quotes */
+	fprintf(output, strchr(name, ',') ? "\"%s%s\"" : "%s%s", prefix, name);
 }
 
 /* With the comma before it; nothing for what is not known. */
@@ -164,17 +166,22 @@ int fm_matrix_write(const struct fm_matrix *matrix, FILE *output)
 		fprintf(output, ",true.%s,socket.%s", all->atoms[i].name, all->atoms[i].name);
 	for (unsigned i = 0; i < matrix->event_count; i++) {
 		fputc(',', output);
-		if (matrix->events[i].socket)
-			fputs("uncore:", output);
-		write_name(output, matrix->events[i].name);
+		write_name(output, matrix->events[i].socket ? "uncore:" : "", matrix->events[i].name);
 	}
 	fputc('\n', output);
 	for (unsigned r = 0; r < matrix->run_count; r++)
 		for (unsigned k = 0; k < matrix->repeats; k++) {
 			const struct fm_run *run = &matrix->runs[r];
 
-			fprintf(output, "%s,%s,%s,%s,%s,%u,%d,%d,%u,%u,%u,%.9g", run->name, kind_names[run->kind],
-			        run->kernel, run->isa, run->level, run->cores, run->remote, run->smt, run->step,
+			write_name(output, "", run->name);
+			fprintf(output, ",%s", kind_names[run->kind]);
+			for (unsigned i = 0; i < 3; i++) {
+				const char *const words[] = {run->kernel, run->isa, run->level};
+
+				fputc(',', output);
+				write_name(output, "", words[i]);
+			}
+			fprintf(output, ",%u,%d,%d,%u,%u,%u,%.9g", run->cores, run->remote, run->smt, run->step,
 			        run->thread, k + 1, run->seconds);
 			for (unsigned i = 0; i < all->atom_count; i++) {
 				write_number(output, run->known >> i & 1 ? run->own[i] : NAN);
@@ -275,8 +282,29 @@ static bool read_line(struct reader *reader)
 	if (length < 0)
 		return false;
 	reader->number++;
+	/* a byte 0 would end the line: leave one that is no text either */
+	for (ssize_t i = 0; i < length; i++)
+		if (!reader->line[i])
+			reader->line[i] = '\1';
 	while (length > 0 && isspace((unsigned char)reader->line[length - 1]))
 		reader->line[--length] = '\0';
+	return true;
+}
+
+static bool number(const char *text, double least, double most, double *ret)
+{
+	char *end;
+
+	*ret = strtod(text, &end);
+	return end != text && !*end && isfinite(*ret) && *ret >= least && *ret <= most;
+}
+
+/* What names are made of: printable, and no quotes, which would have to be doubled in CSV. */
+static bool plain(const char *text)
+{
+	for (; *text; text++)
+		if (*text < ' ' || *text > '~' || *text == '"')
+			return false;
 	return true;
 }
 
@@ -291,25 +319,40 @@ struct preamble {
 static int read_preamble(struct reader *reader, struct preamble *preamble)
 {
 	while (read_line(reader) && *reader->line == '#') {
-		char *text = reader->line + 1, *save, *word;
+		char *text = reader->line + 1, *save = NULL;
+		const char *key = strtok_r(text, " \t", &save), *value;
+		double bytes;
 
-		word = strtok_r(text, " \t", &save);
-		if (!word)
+		if (!key)
 			continue;
-		if (!strcmp(word, "machine"))
+		if (!strcmp(key, "machine")) {
+			if (save && !fm_text_is_clean(save))
+				return wrong(reader, "the name of the machine is no text in UTF-8%s", "");
 			snprintf(preamble->machine, sizeof(preamble->machine), "%s", save ? save : "");
-		else if (!strcmp(word, "origin") && (word = strtok_r(NULL, " \t", &save)))
-			snprintf(preamble->origin, sizeof(preamble->origin), "%s", word);
-		else if (!strcmp(word, "remote") && (word = strtok_r(NULL, " \t", &save)))
-			preamble->remote = !strcmp(word, "yes");
-		else if (!strcmp(word, "line") && (word = strtok_r(NULL, " \t", &save)))
-			preamble->line_bytes = (unsigned)strtoul(word, NULL, 10);
-		else if (!strcmp(word, "caches"))
-			while ((word = strtok_r(NULL, " \t", &save))) {
-				if (preamble->cache_count == FM_SIMULATED_CACHES_MAX || strlen(word) > 11)
-					return wrong(reader, "at most four caches with short names%s", "");
-				snprintf(preamble->caches[preamble->cache_count++], 12, "%s", word);
-			}
+			fm_text_complete(preamble->machine);
+			continue;
+		}
+		value = strtok_r(NULL, " \t", &save);
+		if (!value)
+			continue;
+		if (!plain(value))
+			return wrong(reader, "\"%.40s\" has strange characters", value);
+		if (!strcmp(key, "origin"))
+			snprintf(preamble->origin, sizeof(preamble->origin), "%s", value);
+		else if (!strcmp(key, "remote"))
+			preamble->remote = !strcmp(value, "yes");
+		else if (!strcmp(key, "line"))
+			preamble->line_bytes = number(value, 0, 1e6, &bytes) ? (unsigned)bytes : 0;
+		for (; value && !strcmp(key, "caches"); value = strtok_r(NULL, " \t", &save)) {
+			if (preamble->cache_count == FM_SIMULATED_CACHES_MAX || strlen(value) > 11 ||
+			    strspn(value, FM_CACHE_NAME_LETTERS) != strlen(value))
+				return wrong(reader, "at most four caches with short names of letters and digits%s",
+				             "");
+			for (unsigned i = 0; i < preamble->cache_count; i++)
+				if (!strcmp(preamble->caches[i], value))
+					return wrong(reader, "the cache %s is there twice", value);
+			snprintf(preamble->caches[preamble->cache_count++], 12, "%s", value);
+		}
 	}
 	if (!preamble->cache_count)
 		return wrong(reader, "there is no line \"# caches L1 L2 …\": %s",
@@ -359,10 +402,10 @@ static int read_heading(struct reader *reader)
 			if (!names || !sockets)
 				return fm_error_set(reader->error, ENOMEM, "no memory for %s", reader->path);
 			field += socket ? 7 : 0;
-			for (const char *c = field; *c; c++)
-				if ((unsigned char)*c < ' ' || (unsigned char)*c > '~')
-					return wrong(reader, "the name of an event has strange characters: \"%.20s\"",
-					             field);
+			if (!plain(field) || strlen(field) >= sizeof(*names))
+				return wrong(reader,
+				             "the name of an event is too long or has strange characters: \"%.20s\"",
+				             field);
 			for (unsigned i = 0; i < reader->event_count; i++)
 				if (!strcmp(names[i], field))
 					return wrong(reader, "the event \"%.60s\" has two columns", field);
@@ -381,21 +424,17 @@ static int read_heading(struct reader *reader)
 	return 0;
 }
 
-static bool number(const char *text, double least, double most, double *ret)
-{
-	char *end;
-
-	*ret = strtod(text, &end);
-	return end != text && !*end && isfinite(*ret) && *ret >= least && *ret <= most;
-}
-
 static int set_field(struct reader *reader, struct fm_run *run, struct row *row, const struct column *column,
                      const char *field)
 {
 	double value = 0;
 
+	if (column->kind <= COLUMN_LEVEL && !plain(field))
+		return wrong(reader, "\"%.40s\" has strange characters", field);
 	switch (column->kind) {
 	case COLUMN_RUN:
+		if (strlen(field) >= sizeof(run->name))
+			return wrong(reader, "the name of a run is too long: \"%.40s…\"", field);
 		snprintf(run->name, sizeof(run->name), "%s", field);
 		return 0;
 	case COLUMN_KERNEL:
@@ -438,9 +477,9 @@ static int set_field(struct reader *reader, struct fm_run *run, struct row *row,
 		run->thread = (unsigned)fmin(value, 65536);
 		return 0;
 	case COLUMN_REPEAT:
-		row->repeat = (unsigned)value;
 		if (value < 1 || value > REPEATS_MAX)
 			return wrong(reader, "repetitions are counted from 1 to 1000, not \"%s\"", field);
+		row->repeat = (unsigned)value;
 		return 0;
 	case COLUMN_SECONDS:
 		run->seconds = value;
@@ -554,9 +593,14 @@ static int read_all(struct reader *reader)
 	r = read_heading(reader);
 	while (!r && read_line(reader))
 		if (*reader->line && *reader->line != '#')
-			r = read_row(reader);
+			r = fm_text_is_clean(reader->line) ? read_row(reader)
+			                                   : wrong(reader, "this is no text in UTF-8%s", "");
 	if (!r && !reader->row_count)
 		r = wrong(reader, "there is no run%s", "");
+	/* memory is for all repetitions of all runs: a few lines must not ask for gigabytes of it */
+	if (!r &&
+	    (size_t)reader->matrix->run_count * reader->matrix->repeats > SPARSE * (size_t)reader->row_count + SPARSE)
+		r = wrong(reader, "most repetitions of most runs are missing%s", "");
 	for (unsigned i = 0; !r && i < reader->event_count; i++)
 		if (!fm_matrix_add_event(reader->matrix, reader->event_names[i], reader->event_socket[i]))
 			r = fm_error_set(reader->error, ENOMEM, "no memory for %s", reader->path);

@@ -63,9 +63,14 @@ void fm_measure_adapt(const struct fm_cpu_list *cpus, struct fm_machine_descript
 			elsewhere++;
 	machine->cores = here ? here : 1;
 	machine->sockets = elsewhere ? 2 : 1;
-	for (unsigned i = 0; i < machine->cache_count; i++)
+	for (unsigned i = 0; i < machine->cache_count; i++) {
+		/* here every CPU is a core */
+		if (machine->caches[i].shared_by > 1)
+			machine->caches[i].shared_by *= fm_description_threads(machine);
 		if (machine->caches[i].shared_by > machine->cores || machine->cores % machine->caches[i].shared_by)
 			machine->caches[i].shared_by = machine->cores;
+	}
+	machine->threads = 1;
 }
 
 /* CPUs of the first one's node come first. */
@@ -362,9 +367,7 @@ static void save_state(struct measurement *measurement)
 	output = fopen(path, "wxe");
 	if (!output)
 		return;
-	if (fm_matrix_write(measurement->matrix, output) | fclose(output))
-		unlink(path);
-	else if (rename(path, measurement->options->state))
+	if (fm_matrix_write(measurement->matrix, output) | fclose(output) || rename(path, measurement->options->state))
 		unlink(path);
 }
 
@@ -494,6 +497,7 @@ static int run_passes(struct measurement *measurement, struct fm_error *error)
 
 			r = choose(measurement, pass->events, pass->count);
 			if (r) {
+				/* NOLINTNEXTLINE(clang-analyzer-unix.Malloc): fm_measure_matrix() frees the passes */
 				*error = measurement->counting_error;
 				break;
 			}
@@ -506,7 +510,7 @@ static int run_passes(struct measurement *measurement, struct fm_error *error)
 			for (unsigned i = 0; i < count; i++, done++) {
 				double seconds = (double)(fm_clock_now() - began) * 1e-9;
 
-				if (options->interrupted && *options->interrupted) {
+				if (fm_watcher_stops(&options->watcher)) {
 					r = fm_error_set(error, EINTR,
 					                 options->state
 					                     ? "interrupted; what was measured is kept, the same "
@@ -519,9 +523,8 @@ static int run_passes(struct measurement *measurement, struct fm_error *error)
 					continue;
 				count_run(measurement, order[i], pass, repeat);
 				worked++;
-				if (options->progress)
-					options->progress(options->progress_context, "counting", (double)done / total,
-					                  seconds / worked * (total - done));
+				fm_watcher_tell(&options->watcher, "counting", (double)done / total,
+				                seconds / worked * (total - done));
 				if (fm_clock_now() - saved > SAVE_NS * 1000ull) {
 					save_state(measurement);
 					saved = fm_clock_now();

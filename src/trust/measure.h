@@ -3,6 +3,7 @@
 #ifndef FATHOM_TRUST_MEASURE_H
 #define FATHOM_TRUST_MEASURE_H
 
+#include "base/watcher.h"
 #include "counters/event.h"
 #include "machine/topology.h"
 #include "trust/plan.h"
@@ -15,9 +16,7 @@ struct fm_measure_options {
 	double frequency_ghz;    /* for cycles; 0: not known */
 	uint64_t seed;
 	const char *state; /* file in which an interrupted measurement is kept and found again; NULL: nowhere */
-	const volatile bool *interrupted;
-	void (*progress)(void *context, const char *what, double share, double seconds_left);
-	void *progress_context;
+	struct fm_watcher watcher;
 };
 
 /* What the plan can be here: sockets and cores from the CPUs there are. */

@@ -51,16 +51,16 @@ static uint64_t data_bytes(const struct builder *builder, unsigned level, unsign
 {
 	const struct fm_machine_description *machine = builder->machine;
 	const struct fm_cache_description *last = &machine->caches[machine->cache_count - 1];
-	uint64_t bytes, above = level ? machine->caches[level - 1].bytes : 0;
+	uint64_t bytes, above = level ? fm_cache_available(&machine->caches[level - 1]) : 0;
 
 	if (level < machine->cache_count)
-		bytes = machine->caches[level].bytes / machine->caches[level].shared_by / 2;
+		bytes = fm_cache_available(&machine->caches[level]) / machine->caches[level].shared_by / 2;
 	else
 		bytes = 2 * last->bytes *
 		        (last->shared_by > 1 ? (machine->cores + last->shared_by - 1) / last->shared_by : 1) /
 		        (last->shared_by > 1 ? cores : 1);
 	if (level && level == machine->cache_count && last->shared_by > 1 && machine->cache_count > 1)
-		above = machine->caches[machine->cache_count - 2].bytes;
+		above = fm_cache_available(&machine->caches[machine->cache_count - 2]);
 	return bytes >= 2 * above ? bytes : 0;
 }
 
@@ -146,7 +146,8 @@ static void add_stream(struct builder *builder, const struct fm_stream_kernel *k
 	entry->kernel = kernel;
 	entry->isa = isa;
 	entry->level = level;
-	entry->bytes = bytes / ((uint64_t)kernel->streams * FM_BLOCK_BYTES) * kernel->streams * FM_BLOCK_BYTES;
+	entry->bytes =
+	    bytes - bytes % ((uint64_t)kernel->streams * FM_BLOCK_BYTES); /* NOLINT: no kernel has 0 streams */
 	/* all cores together do more than one, but not in proportion: it is simulated, and takes its time */
 	entry->blocks = length(builder, unit) / LINES_PER_BLOCK / (cores > 4 ? 4 : cores);
 	entry->run = (struct fm_run){.kind = FM_RUN_stream, .cores = cores, .remote = remote};
@@ -230,7 +231,8 @@ static void add_handover(struct builder *builder, unsigned lines, bool remote, b
 	struct fm_plan_entry *entry;
 
 	/* a step has to fit into the producer's own caches, or its lines come from elsewhere */
-	if ((uint64_t)lines * machine->line_bytes > machine->caches[own].bytes / 2 || !(entry = add(builder)))
+	if ((uint64_t)lines * machine->line_bytes > fm_cache_available(&machine->caches[own]) / 2 ||
+	    !(entry = add(builder)))
 		return;
 	entry->level = 0;
 	entry->blocks = (uint64_t)lines * FM_HANDOVER_STEPS;
@@ -304,6 +306,7 @@ int fm_plan_scale_machine(struct fm_machine_description *machine, unsigned facto
 			return fm_error_set(error, EINVAL, "%s of %s cannot be made %u times smaller", cache->name,
 			                    machine->name, factor);
 		cache->bytes /= factor;
+		cache->available /= factor;
 	}
 	return 0;
 }

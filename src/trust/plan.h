@@ -4,7 +4,7 @@
 #ifndef FATHOM_TRUST_PLAN_H
 #define FATHOM_TRUST_PLAN_H
 
-#include "exact/description.h"
+#include "simulator/description.h"
 #include "kernels/kernel.h"
 #include "trust/matrix.h"
 

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "exact/description.h"
+#include "simulator/description.h"
 
 enum {
 	FM_WIDTHS = 4,     /* accesses of 8, 16, 32, 64 bytes */

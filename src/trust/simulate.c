@@ -409,9 +409,7 @@ static void report(struct pool *pool)
 	double share = (double)pool->done / pool->plan->count;
 	double seconds = (double)(fm_clock_now() - pool->began) * 1e-9;
 
-	if (pool->options->progress)
-		pool->options->progress(pool->options->progress_context, "simulating", share,
-		                        share > 0 ? seconds / share - seconds : 0);
+	fm_watcher_tell(&pool->options->watcher, "simulating", share, share > 0 ? seconds / share - seconds : 0);
 }
 
 static void *work(void *context)
@@ -424,7 +422,7 @@ static void *work(void *context)
 		int r;
 
 		pthread_mutex_lock(&pool->lock);
-		if (pool->options->interrupted && *pool->options->interrupted && !pool->result)
+		if (fm_watcher_stops(&pool->options->watcher) && !pool->result)
 			pool->result = fm_error_set(&pool->error, EINTR, "interrupted");
 		/* the long ones are at the end: from there */
 		mine = pool->result ? pool->plan->count : pool->next++;

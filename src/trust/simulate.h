@@ -2,16 +2,15 @@
 #ifndef FATHOM_TRUST_SIMULATE_H
 #define FATHOM_TRUST_SIMULATE_H
 
-#include "exact/simulated.h"
+#include "base/watcher.h"
+#include "simulator/simulated.h"
 #include "trust/plan.h"
 
 struct fm_simulate_options {
 	unsigned repeats; /* of events that are declared noisy; the others are the same each time */
 	uint64_t seed;    /* of the noise */
 	unsigned jobs;    /* runs at once; 0: as many as there are processors */
-	const volatile bool *interrupted;
-	void (*progress)(void *context, const char *what, double share, double seconds_left);
-	void *progress_context;
+	struct fm_watcher watcher;
 };
 
 /* What is certain of one run. */

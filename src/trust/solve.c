@@ -24,8 +24,8 @@ void fm_normal_add(struct fm_normal *normal, const double *row, double target, d
 /* Solve for the columns in `active` by Cholesky's method; a column that depends on the ones before it gets zero. */
 static void solve_active(const struct fm_normal *normal, unsigned long long active, double *solution)
 {
-	unsigned index[FM_SOLVE_MAX], count = 0;
-	double lower[FM_SOLVE_MAX][FM_SOLVE_MAX], middle[FM_SOLVE_MAX];
+	unsigned index[FM_SOLVE_MAX] = {0}, count = 0;
+	double lower[FM_SOLVE_MAX][FM_SOLVE_MAX], middle[FM_SOLVE_MAX] = {0};
 	bool dependent[FM_SOLVE_MAX] = {false};
 
 	memset(solution, 0, normal->columns * sizeof(*solution));

@@ -177,7 +177,7 @@ static void try_pair(struct court *court, const double *column, const double *se
 static void try_blind(struct court *court, unsigned quantity)
 {
 	const struct fm_quantities *all = &court->matrix->quantities;
-	uint64_t atoms = all->quantities[quantity].atoms, groups[16];
+	uint64_t atoms = all->quantities[quantity].atoms, groups[16] = {0};
 	unsigned count = 0;
 
 	/* atoms of a kind, and wide accesses together */
@@ -411,7 +411,7 @@ bool fm_stories_best(const struct fm_matrix *matrix, const struct fm_evidence *e
 	struct court court = {.matrix = matrix, .evidence = evidence, .runs = matrix->run_count};
 	size_t cells = (size_t)all->quantity_count * (matrix->run_count ? matrix->run_count : 1);
 
-	court.truth = malloc(cells * sizeof(double));
+	court.truth = calloc(cells, sizeof(double));
 	court.others = malloc(cells * sizeof(double));
 	court.column = malloc((matrix->run_count + 1) * sizeof(double));
 	court.second = malloc((matrix->run_count + 1) * sizeof(double));

@@ -80,8 +80,7 @@ static void report(const struct fm_validation_options *options, const char *what
 {
 	double seconds = (double)(fm_clock_now() - began) * 1e-9;
 
-	if (options->progress)
-		options->progress(options->progress_context, what, share, share > 0 ? seconds / share - seconds : 0);
+	fm_watcher_tell(&options->watcher, what, share, share > 0 ? seconds / share - seconds : 0);
 }
 
 int fm_validation_create(struct fm_matrix *matrix, const struct fm_validation_options *options,
@@ -100,7 +99,7 @@ int fm_validation_create(struct fm_matrix *matrix, const struct fm_validation_op
 	validation->matrix = matrix;
 	fm_matrix_settle(matrix);
 	for (unsigned i = 0; i < matrix->event_count; i++) {
-		if (options->interrupted && *options->interrupted) {
+		if (fm_watcher_stops(&options->watcher)) {
 			fm_validation_free(validation);
 			return fm_error_set(error, EINTR, "interrupted");
 		}

@@ -2,6 +2,7 @@
 #ifndef FATHOM_TRUST_VALIDATION_H
 #define FATHOM_TRUST_VALIDATION_H
 
+#include "base/watcher.h"
 #include "trust/judge.h"
 #include "trust/resources.h"
 #include "trust/stalls.h"
@@ -15,9 +16,7 @@ struct fm_validation {
 };
 
 struct fm_validation_options {
-	const volatile bool *interrupted;
-	void (*progress)(void *context, const char *what, double share, double seconds_left);
-	void *progress_context;
+	struct fm_watcher watcher;
 };
 
 /* The matrix is settled. -EINTR when interrupted. */

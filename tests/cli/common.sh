@@ -30,6 +30,13 @@ holds() {
 
 skip() { echo "SKIPPED: $*"; exit 77; }
 
+# material NAME: a file from outside, its path in $material; FATHOM_MATERIAL names their folder. Skips the test when it is not there.
+material() {
+	[ -n "${FATHOM_MATERIAL-}" ] || skip 'FATHOM_MATERIAL is not set'
+	[ -r "$FATHOM_MATERIAL/$1" ] || skip "there is no $FATHOM_MATERIAL/$1"
+	material=$FATHOM_MATERIAL/$1
+}
+
 finish() {
 	echo "$checks checks, $failures failed"
 	[ "$checks" -gt 0 ] && [ "$failures" = 0 ]

@@ -4,7 +4,7 @@
 expect 1 "no machine profile at .*: 'fathom machine --quick' makes one" "$tool" machine --show
 cp "$source/tests/cli/example-profile.json" "$scratch/profile.json"
 expect 0 'L3 +48 MiB +1.58 MiB' "$tool" machine --show --profile "$scratch/profile.json"
-expect 0 'taken on another processor' "$tool" machine --show --profile "$scratch/profile.json"
+expect 0 'measured on another processor' "$tool" machine --show --profile "$scratch/profile.json"
 expect 0 'Example Processor' "$tool" machine --show -q --profile "$scratch/profile.json"
 holds [ ! -s "$scratch/err" ]
 holds awk '{ gsub(/[\200-\277]/, ""); if (length > 100) exit 1 }' "$scratch/out"
@@ -20,5 +20,5 @@ expect 1 'cut.json:[0-9]+: ' "$tool" machine --show --profile "$scratch/cut.json
 echo '{"verb": "doctor"}' >"$scratch/other.json"
 expect 1 'other.json: not a machine profile' "$tool" machine --show --profile "$scratch/other.json"
 env -u HOME -u XDG_DATA_HOME "$tool" machine --show >"$scratch/out" 2>"$scratch/err"
-holds grep -q 'name the profile with --profile' "$scratch/err"
+holds grep -q 'set one of them' "$scratch/err"
 finish

@@ -35,10 +35,16 @@ cp "$source/tests/cli/example-profile.json" "$scratch/profile.json"
 mkdir -p "$XDG_DATA_HOME/fathom/machines"
 cp "$scratch/profile.json" "$XDG_DATA_HOME/fathom/machines/$(hostname).json"
 expect 42 'on host \(Example Processor' "$tool" stat --machine host -- "$program"
+# hardware threads that share their core's caches; two nodes: both make a host
+jq '.machine.cores = 1 | .machine.cpus = 2 | (.levels[] | select(.name == "L1" or .name == "L2")).shared_by = 2' "$scratch/profile.json" \
+	>"$XDG_DATA_HOME/fathom/machines/$(hostname).json"
+expect 42 'on host ' "$tool" stat --machine host --timing -- "$program"
+expect 0 '"shares_core"' "$tool" stat --machine host --json -- "$build/tests/program_threads"
+cp "$scratch/profile.json" "$XDG_DATA_HOME/fathom/machines/$(hostname).json"
 # counts from the engine, time from the program by itself
 expect 42 'by itself' "$tool" stat -- "$program"
 holds sh -c "awk '{ gsub(/[\200-\277]/, \"\"); if (length > 100) exit 1 }' '$scratch/out'"
-holds grep -q 'Predicted from them' "$scratch/out"
+holds grep -q 'Predicted from the simulated cycles' "$scratch/out"
 expect 139 'ended with 139' "$tool" stat -- "$program" segv
 expect 127 'no such program' "$tool" stat -- /nonexistent
 expect 126 'cannot be run' "$tool" stat -- /etc/hostname
@@ -101,6 +107,18 @@ kill -TERM $telling
 wait $telling
 holds [ $? = 143 ]
 holds grep -q 'instructions' "$scratch/told"
+# the same while it runs by itself: what is sent to us alone is passed on, and when we die nothing is left
+for signal in INT TERM KILL; do
+	"$tool" stat -q -o /dev/null -- sh -c "echo \$\$ >'$scratch/process'; while :; do :; done" &
+	telling=$!
+	sleep 1
+	kill -$signal $telling
+	wait $telling
+	status=$?
+	[ $signal = KILL ] || holds [ $status = 143 ]
+	sleep 0.5
+	holds sh -c "! grep -q '^State:.[^ZX]' /proc/$(cat "$scratch/process")/status 2>/dev/null"
+done
 # whom a pattern concerns: the lines that miss, the thread with most to do
 expect 0 '' "$tool" stat --json -o "$scratch/where.json" -- "$build/examples/chase"
 holds jq -e '.patterns | map(select(.name == "latency:memory"))[0] | .verdict == "present" and (.lines[0].file == "chase.c") and .lines[0].share > 0.3' "$scratch/where.json" >/dev/null

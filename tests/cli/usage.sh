@@ -13,10 +13,10 @@ wrong 'no verb "machin", did you mean "machine"' machin
 wrong 'no verb "frobnicate"' frobnicate
 wrong 'no verb "frobnicate"' help frobnicate
 for verb in $("$tool" --complete); do
-	wrong '"--nonsense" is not understood here' "$verb" --nonsense
-	wrong '"-Z" is not understood here' "$verb" -Z
-	case $verb in help | stat | events) continue ;; esac
-	wrong '"stray" is not understood here' "$verb" stray
+	wrong 'unknown option or argument "--nonsense"' "$verb" --nonsense
+	wrong 'unknown option or argument "-Z"' "$verb" -Z
+	case $verb in help | stat | events | report) continue ;; esac
+	wrong 'unknown option or argument "stray"' "$verb" stray
 done
 wrong 'did you mean --quick' machine --quikc
 wrong 'exclude each other' machine --quick --full
@@ -38,5 +38,7 @@ wrong 'takes a range' stat --machine zen3 --window x -- true
 wrong 'power of two' stat --machine zen3 --pages 5000 -- true
 wrong 'numbers and ranges' stat --machine zen3 --cores a -- true
 wrong 'needs a value' stat --machine
+wrong 'no recording to report' report
+wrong 'one recording at a time' report one two
 FATHOM_CPU=avx9 expect 2 'unknown instruction set "avx9"' "$tool" doctor
 finish

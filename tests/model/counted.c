@@ -9,8 +9,9 @@
 #include <string.h>
 
 #include "counters/library.h"
-#include "exact/engine.h"
 #include "model/counted.h"
+#include "observe/machines.h"
+#include "observed.h"
 #include "patterns/patterns.h"
 #include "trust/metrics.h"
 #include "trust/validated.h"
@@ -36,6 +37,7 @@ static int set_up(void **state)
 	struct fm_matrix *matrix;
 	struct fm_error error;
 	json_t *metrics;
+	char *text = NULL;
 	int r;
 
 	(void)state;
@@ -51,9 +53,12 @@ static int set_up(void **state)
 	if (!r)
 		r = fm_recipe_create(&wishes, &validated, &error);
 	json_decref(metrics);
-	wishes = (struct fm_recipe_wishes){.vendor_file = GROUPS "/haswell-ep/UTILISATION.txt", .exists = is_simulated};
+	if (!r)
+		r = fm_file_text(VENDOR_GROUPS "/haswell-ep/UTILISATION.txt", &text, &error);
+	wishes = (struct fm_recipe_wishes){.vendor_text = text, .exists = is_simulated};
 	if (!r)
 		r = fm_recipe_create(&wishes, &vendor, &error);
+	free(text);
 	if (r)
 		print_error("%s\n", error.message);
 	/* the examples' data shall not fit */
@@ -70,19 +75,20 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void execute_with(char *const *arguments, const char *cores, struct fm_engine_run *ret_run)
+static struct fm_recording *execute_with(char *const *arguments, const char *cores)
 {
-	const struct fm_engine_options options = {.machine = &machine, .cores = cores, .timing = true};
-	struct fm_error error;
-
-	if (fm_engine_execute(&options, arguments, ret_run, &error))
-		fail_msg("%s", error.message);
-	assert_int_equal(ret_run->exit_status, 0);
+	return observed(&machine, &(struct fm_observation){.program = arguments, .cores = cores, .timing = true});
 }
 
-static void execute(const char *path, struct fm_engine_run *ret_run)
+static struct fm_recording *execute(const char *path)
 {
-	execute_with((char *[]){(char *)path, NULL}, "0-23", ret_run);
+	return execute_with((char *[]){(char *)path, NULL}, "0-23");
+}
+
+static void drop(struct fm_picture *picture)
+{
+	fm_picture_free(picture);
+	free(picture);
 }
 
 static double share(const struct fm_picture *picture, const struct fm_figure *cycles)
@@ -105,7 +111,7 @@ static enum fm_verdict verdict_of(const struct fm_picture *picture, const char *
 
 /* Levels within 2 %, parts of the cycles within 10 points, and no pattern judged the other way round. Of regions,
    latency may be told too much of. */
-static void compare(const struct fm_engine_run *run, const struct fm_part *part)
+static void compare(const struct fm_recording *recording, const struct fm_part *part)
 {
 	static const char *const patterns[] = {"bandwidth:L2", "bandwidth:L3", "bandwidth:memory",
 	                                       "latency:L2",   "latency:L3",   "latency:memory",
@@ -113,8 +119,8 @@ static void compare(const struct fm_engine_run *run, const struct fm_part *part)
 	struct fm_picture *truth = malloc(sizeof(*truth)), *counted = malloc(sizeof(*counted));
 	struct fm_figure counts[FM_EVENTS_MAX];
 
-	fm_picture_build(&(struct fm_picture_source){.machine = &machine, .run = run}, part, truth);
-	fm_picture_from_simulated(validated, events, &machine, run, part, counts, counted);
+	fm_picture_build(recording, part, truth);
+	fm_picture_from_simulated(validated, events, recording, part, counts, counted);
 	for (unsigned i = 1; i < truth->level_count; i++) {
 		const struct fm_picture_level *known = &truth->levels[i], *told = &counted->levels[i];
 
@@ -148,8 +154,8 @@ static void compare(const struct fm_engine_run *run, const struct fm_part *part)
 			fail_msg("%s is %s, and by counters %s", patterns[i], fm_verdict_name(known),
 			         fm_verdict_name(told));
 	}
-	free(truth);
-	free(counted);
+	drop(truth);
+	drop(counted);
 }
 
 static void counters_tell_what_the_engine_knows(void **state)
@@ -159,17 +165,16 @@ static void counters_tell_what_the_engine_knows(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
-		struct fm_engine_run run;
-		char name[FM_RESULT_NAME];
+		struct fm_recording *recording = execute(programs[i]);
+		const char *name;
 
 		print_message("%s\n", strrchr(programs[i], '/') + 1);
-		execute(programs[i], &run);
-		compare(&run, &(struct fm_part){.thread = -1});
-		for (unsigned k = 0; fm_part_region_name(&run, k, name); k++) {
+		compare(recording, &(struct fm_part){.thread = -1});
+		for (unsigned k = 0; (name = fm_part_region_name(recording, k)); k++) {
 			print_message(" region %s\n", name);
-			compare(&run, &(struct fm_part){.region = name, .thread = -1});
+			compare(recording, &(struct fm_part){.region = name, .thread = -1});
 		}
-		fm_engine_run_free(&run);
+		fm_recording_free(recording);
 	}
 }
 
@@ -180,17 +185,17 @@ static void what_is_not_known_stays_open(void **state)
 	char *arguments[] = {KERNEL, "chase", "0", "33554432", "30000", NULL};
 	struct fm_picture *picture = malloc(sizeof(*picture));
 	struct fm_figure counts[FM_EVENTS_MAX];
-	struct fm_engine_run run;
+	struct fm_recording *recording;
 
 	(void)state;
-	execute_with(arguments, "0", &run);
-	fm_picture_from_simulated(validated, events, &machine, &run, &(struct fm_part){.region = "work", .thread = -1},
+	recording = execute_with(arguments, "0");
+	fm_picture_from_simulated(validated, events, recording, &(struct fm_part){.region = "work", .thread = -1},
 	                          counts, picture);
 	assert_true(share(picture, &picture->latency_bound) > 80);
 	for (size_t i = 0; i < sizeof(verdicts) / sizeof(verdicts[0]); i++)
 		assert_int_equal(verdict_of(picture, verdicts[i]), FM_VERDICT_INCONCLUSIVE);
-	fm_engine_run_free(&run);
-	free(picture);
+	fm_recording_free(recording);
+	drop(picture);
 }
 
 /* A thread that reads the other socket's memory: of all reads, not of these and the local ones. */
@@ -200,21 +205,22 @@ static void remote_reads_are_a_share_of_all(void **state)
 	const struct fm_part part = {.thread = -1};
 	struct fm_picture *truth = malloc(sizeof(*truth)), *counted = malloc(sizeof(*counted));
 	struct fm_figure counts[FM_EVENTS_MAX];
-	struct fm_engine_run run;
+	struct fm_recording *recording;
 
 	(void)state;
-	execute_with(arguments, "0+12", &run);
-	fm_picture_build(&(struct fm_picture_source){.machine = &machine, .run = &run}, &part, truth);
-	fm_picture_from_simulated(validated, events, &machine, &run, &part, counts, counted);
-	print_message("remote: %.3f, counted %.3f [%.3f, %.3f]\n", truth->remote.value, counted->remote.value,
-	              counted->remote.low, counted->remote.high);
-	assert_true(truth->remote.value > 0.5);
+	recording = execute_with(arguments, "0+12");
+	fm_picture_build(recording, &part, truth);
+	fm_picture_from_simulated(validated, events, recording, &part, counts, counted);
+	print_message("remote: %.3f, counted %.3f [%.3f, %.3f]\n", truth->signs.remote.value,
+	              counted->signs.remote.value, counted->signs.remote.low, counted->signs.remote.high);
+	assert_true(truth->signs.remote.value > 0.5);
 	/* a core's event for it is off by 70 % where nobody prefetches, and says so */
-	assert_true(counted->remote.low <= truth->remote.value && truth->remote.value <= counted->remote.high);
-	assert_near(counted->remote.value, truth->remote.value, 0.1);
-	fm_engine_run_free(&run);
-	free(truth);
-	free(counted);
+	assert_true(counted->signs.remote.low <= truth->signs.remote.value &&
+	            truth->signs.remote.value <= counted->signs.remote.high);
+	assert_near(counted->signs.remote.value, truth->signs.remote.value, 0.1);
+	fm_recording_free(recording);
+	drop(truth);
+	drop(counted);
 }
 
 /* Three formulas of which each is better than another in some way: one is chosen, whatever their order. */
@@ -272,20 +278,21 @@ static void what_was_validated_is_better(void **state)
 	const struct fm_part part = {.region = "divide", .thread = -1};
 	struct fm_picture *picture = malloc(sizeof(*picture));
 	struct fm_figure counts[FM_EVENTS_MAX];
-	struct fm_engine_run run;
+	struct fm_recording *recording;
 	double memory[2];
 
 	(void)state;
-	execute(PROGRAMS "phases", &run);
+	recording = execute(PROGRAMS "phases");
 	for (int i = 0; i < 2; i++) {
-		fm_picture_from_simulated(i ? validated : vendor, events, &machine, &run, &part, counts, picture);
+		fm_picture_from_simulated(i ? validated : vendor, events, recording, &part, counts, picture);
 		memory[i] = share(picture, &picture->memory_bound);
+		fm_picture_free(picture);
 	}
 	print_message("bound by memory: %.1f %% by the vendor's formula, %.1f %% by the validated one\n", memory[0],
 	              memory[1]);
 	assert_true(memory[1] < 5);
 	assert_true(memory[0] > memory[1] + 10);
-	fm_engine_run_free(&run);
+	fm_recording_free(recording);
 	free(picture);
 }
 
@@ -361,12 +368,14 @@ static void vendors_events_exist(void **state)
 		struct fm_group group;
 		struct fm_recipe *recipe;
 		struct fm_error error;
-		char path[512];
+		char path[512], *text = NULL;
 
-		snprintf(path, sizeof(path), GROUPS "/%s/UTILISATION.txt", families[i].folder);
-		if (fm_group_read(path, &group, &error) ||
-		    fm_recipe_create(&(struct fm_recipe_wishes){.vendor_file = path}, &recipe, &error))
+		snprintf(path, sizeof(path), VENDOR_GROUPS "/%s/UTILISATION.txt", families[i].folder);
+		if (fm_group_read(path, &group, &error) || fm_file_text(path, &text, &error) ||
+		    fm_recipe_create(&(struct fm_recipe_wishes){.vendor_text = text, .vendor_name = path}, &recipe,
+		                     &error))
 			fail_msg("%s", error.message);
+		free(text);
 		for (unsigned k = 0; k < group.event_count; k++) {
 			struct fm_event event = {0};
 			char name[200];

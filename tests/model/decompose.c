@@ -36,17 +36,15 @@ struct shares {
 static struct shares truth_of(const struct fm_timing_counts *t)
 {
 	double active = (double)t->cycles / 100;
-	const uint64_t *s = t->stalls;
+	uint64_t bandwidth = t->stalls[FM_STALL_stores], latency = t->stalls[FM_STALL_translation];
 
-	return (struct shares){(double)(t->cycles - t->no_execute) / active,
-	                       (double)(s[FM_STALL_bandwidth_second] + s[FM_STALL_bandwidth_third] +
-	                                s[FM_STALL_bandwidth_memory] + s[FM_STALL_stores]) /
-	                           active,
-	                       (double)(s[FM_STALL_latency_second] + s[FM_STALL_latency_third] +
-	                                s[FM_STALL_latency_memory] + s[FM_STALL_latency_remote] +
-	                                s[FM_STALL_latency_core] + s[FM_STALL_translation]) /
-	                           active,
-	                       (double)(s[FM_STALL_none] + s[FM_STALL_compute] + s[FM_STALL_first]) / active};
+	for (unsigned i = 1; i < FM_SERVED_COUNT; i++) {
+		bandwidth += t->bandwidth_stalls[i];
+		latency += t->latency_stalls[i];
+	}
+	return (struct shares){
+	    (double)(t->cycles - t->no_execute) / active, (double)bandwidth / active, (double)latency / active,
+	    (double)(t->stalls[FM_STALL_none] + t->stalls[FM_STALL_compute] + t->latency_stalls[0]) / active};
 }
 
 static struct shares shares_of(const struct fm_decomposition *d)

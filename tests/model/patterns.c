@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exact/engine.h"
+#include "engine/engine.h"
+#include "model/uncertainty.h"
+#include "observed.h"
 #include "patterns/patterns.h"
 
 static struct fm_machine_description machine;
@@ -25,21 +27,34 @@ static int set_up(void **state)
 	return 0;
 }
 
+/* Recordings of the test that runs: pictures refer to them. */
+static struct fm_recording *recordings[64];
+static unsigned recording_count;
+
+static int forget(void **state)
+{
+	(void)state;
+	while (recording_count)
+		fm_recording_free(recordings[--recording_count]);
+	return 0;
+}
+
 /* The picture of a region, or of everything (NULL), on these simulated cores. */
 static struct fm_picture *picture_with(char *const *arguments, const char *region, const char *cores)
 {
-	const struct fm_engine_options options = {.machine = &machine, .cores = cores, .timing = true};
 	struct fm_picture *picture = calloc(1, sizeof(*picture));
-	struct fm_engine_run run;
-	struct fm_error error;
+	struct fm_recording *recording =
+	    observed(&machine, &(struct fm_observation){.program = arguments, .cores = cores, .timing = true});
 
-	if (fm_engine_execute(&options, arguments, &run, &error))
-		fail_msg("%s", error.message);
-	assert_int_equal(run.exit_status, 0);
-	fm_picture_build(&(struct fm_picture_source){.machine = &machine, .run = &run},
-	                 &(struct fm_part){.region = region, .thread = -1}, picture);
-	fm_engine_run_free(&run);
+	recordings[recording_count++] = recording;
+	fm_picture_build(recording, &(struct fm_part){.region = region, .thread = -1}, picture);
 	return picture;
+}
+
+static void drop(struct fm_picture *picture)
+{
+	fm_picture_free(picture);
+	free(picture);
 }
 
 static struct fm_picture *picture_of(const char *path, const char *argument)
@@ -70,7 +85,7 @@ static void expect_of(struct fm_picture *picture, const char *const *present, co
 		assert_int_equal(verdict_of(picture, *present), FM_VERDICT_PRESENT);
 	for (; *absent; absent++)
 		assert_int_equal(verdict_of(picture, *absent), FM_VERDICT_ABSENT);
-	free(picture);
+	drop(picture);
 }
 
 static void expect(const char *path, const char *argument, const char *const *present, const char *const *absent)
@@ -131,7 +146,7 @@ static void spinning_is_no_work(void **state)
 	assert_near((double)picture->per_thread[0].useful / (double)picture->per_thread[1].useful, upper / lower,
 	            0.01 * upper / lower);
 	assert_int_equal(verdict_of(picture, "imbalance"), FM_VERDICT_PRESENT);
-	free(picture);
+	drop(picture);
 }
 
 /* Producer and consumer: every line once per step, the line they synchronise by not counted; and it is no false
@@ -209,7 +224,22 @@ static void levels_are_told_apart(void **state)
 			else
 				assert_int_not_equal(verdict, FM_VERDICT_PRESENT);
 		}
-		free(picture);
+		drop(picture);
+	}
+}
+
+/* Cleared and copied by the C library: 200 MiB, bound by the bandwidth of memory and by nothing else. */
+static void clearing_is_bound_by_bandwidth(void **state)
+{
+	static const char *const ways[] = {"set", "copy"};
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		char *arguments[] = {PROGRAMS "clear", (char *)ways[i], "200", NULL};
+
+		print_message("%s\n", ways[i]);
+		expect_of(picture_with(arguments, "work", "0"), LIST("bandwidth:memory"),
+		          LIST("latency:memory", "latency:L3", "bandwidth:L2", "erratic", "strided", "tlb"));
 	}
 }
 
@@ -252,33 +282,39 @@ static void waiting_is_told_from_working(void **state)
 	             {2, 2, 1, 1.6, FM_VERDICT_INCONCLUSIVE},      {1, 2, 1, 0.1, FM_VERDICT_ABSENT},
 	             {2, 2, 0.005, 0.001, FM_VERDICT_INCONCLUSIVE}};
 	struct fm_picture *picture = picture_of(EXAMPLES "sharing", "padded");
+	struct fm_recording *recording = recordings[recording_count - 1];
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		picture->threads = cases[i].threads;
-		picture->native =
-		    (struct fm_native){.runs = 3, .cpus = cases[i].cpus, .cpu_seconds = cases[i].cpu_seconds};
-		picture->native.seconds = fm_figure_make(cases[i].seconds, cases[i].seconds, cases[i].seconds, "s",
-		                                         FM_ORIGIN_measured, "native", 3);
+		recording->native = (struct fm_recorded_native){.runs = 3,
+		                                                .cpus = cases[i].cpus,
+		                                                .cpu_seconds = cases[i].cpu_seconds,
+		                                                .busiest = cases[i].cpu_seconds / cases[i].seconds};
+		recording->native.seconds = fm_figure_make(cases[i].seconds, cases[i].seconds, cases[i].seconds, "s",
+		                                           FM_ORIGIN_measured, "native", 3);
+		fm_synchronisation(recording, &(struct fm_core_counts){0}, picture);
+		picture->signs.handing_over = fm_figure_make(0, 0, 0, "", FM_ORIGIN_measured, "native", 3);
 		assert_int_equal(verdict_of(picture, "synchronisation"), cases[i].verdict);
 	}
-	free(picture);
+	drop(picture);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(streams_are_bound_by_bandwidth),
-	    cmocka_unit_test(chases_are_bound_by_latency),
-	    cmocka_unit_test(arithmetic_is_bound_by_nothing_of_the_kind),
-	    cmocka_unit_test(false_sharing_is_found_and_gone),
-	    cmocka_unit_test(spinning_is_no_work),
-	    cmocka_unit_test(handed_over_lines_are_counted),
-	    cmocka_unit_test(levels_are_told_apart),
-	    cmocka_unit_test(strides_waste_lines),
-	    cmocka_unit_test(pages_cost_translation),
-	    cmocka_unit_test(memory_is_far_away),
-	    cmocka_unit_test(waiting_is_told_from_working),
+	    cmocka_unit_test_teardown(streams_are_bound_by_bandwidth, forget),
+	    cmocka_unit_test_teardown(chases_are_bound_by_latency, forget),
+	    cmocka_unit_test_teardown(arithmetic_is_bound_by_nothing_of_the_kind, forget),
+	    cmocka_unit_test_teardown(false_sharing_is_found_and_gone, forget),
+	    cmocka_unit_test_teardown(spinning_is_no_work, forget),
+	    cmocka_unit_test_teardown(handed_over_lines_are_counted, forget),
+	    cmocka_unit_test_teardown(levels_are_told_apart, forget),
+	    cmocka_unit_test_teardown(clearing_is_bound_by_bandwidth, forget),
+	    cmocka_unit_test_teardown(strides_waste_lines, forget),
+	    cmocka_unit_test_teardown(pages_cost_translation, forget),
+	    cmocka_unit_test_teardown(memory_is_far_away, forget),
+	    cmocka_unit_test_teardown(waiting_is_told_from_working, forget),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, NULL);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exact/engine.h"
+#include "engine/engine.h"
 #include "trust/feed.h"
 #include "trust/simulate.h"
 

@@ -10,6 +10,15 @@
 
 #include <cmocka.h>
 
+/* FATHOM_CASES='same_*' build/tests/test_engine: only the cases that match. */
+static void __attribute__((constructor)) choose_cases(void)
+{
+	const char *pattern = getenv("FATHOM_CASES");
+
+	if (pattern && *pattern)
+		cmocka_set_test_filter(pattern);
+}
+
 /* A sanitizer has pages and time of its own beside the program's. */
 #define SANITIZED 0
 #if defined(__has_feature)
@@ -17,6 +26,12 @@
 #undef SANITIZED
 #define SANITIZED 1
 #endif
+#if __has_feature(thread_sanitizer)
+#define THREADS_SANITIZED 1
+#endif
+#endif
+#if !defined(THREADS_SANITIZED)
+#define THREADS_SANITIZED 0
 #endif
 
 #define assert_near(actual, expected, tolerance)                                                                  \

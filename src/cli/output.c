@@ -1,0 +1,38 @@
+#include "cli/output.h"
+
+enum { WIDTH = 100 };
+
+void fm_output_choose(struct fm_output *output, const struct fm_common *common, unsigned top)
+{
+	*output = (struct fm_output){
+	    .common = common,
+	    .writer = fm_writer_find(common->json        ? "json"
+	                             : common->separator ? "separated"
+	                                                 : "text"),
+	    .options = {.width = WIDTH, .top = top, .verbosity = common->verbosity, .separator = common->separator}};
+}
+
+bool fm_output_open(struct fm_output *output)
+{
+	if (!output->file && !output->failed)
+		output->file = fm_common_open(output->common);
+	output->failed = !output->file;
+	return output->file != NULL;
+}
+
+int fm_output_stat(struct fm_output *output, const struct fm_recording *recording)
+{
+	struct fm_analysis *analysis;
+	struct fm_error error;
+
+	if (!fm_output_open(output))
+		return FM_EXIT_FAILED;
+	if (fm_analyse(recording, &analysis, &error)) {
+		fm_common_close(output->common, output->file);
+		fm_report_error(&error);
+		return FM_EXIT_FAILED;
+	}
+	output->writer->stat(analysis, &output->options, output->file);
+	fm_analysis_free(analysis);
+	return fm_common_close(output->common, output->file);
+}

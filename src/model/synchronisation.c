@@ -1,0 +1,109 @@
+/* What threads lose by waiting for each other. */
+#include <math.h>
+
+#include "model/uncertainty.h"
+
+/* Beginning and ending a process takes about this long, and nobody works then. */
+#define STARTING 0.002
+
+/* A thread whose processor is taken away, or that begins, waits for at most about this long until it runs again. */
+#define SLICE 0.004
+
+/* Blocked in the kernel: processor time that the threads could have had and did not use. */
+static struct fm_figure blocked(const struct fm_recording *recording, const struct fm_picture *picture)
+{
+	const struct fm_recorded_native *native = &recording->native;
+	unsigned running = native->cpus && picture->threads > native->cpus ? native->cpus : picture->threads;
+	double waited, error, others, chosen;
+
+	if (!native->runs)
+		return fm_figure_unavailable("only a native run tells how long threads wait");
+	if (picture->part.region || picture->part.thread >= 0)
+		return fm_figure_unavailable("processor time is known for the whole program only");
+	if (picture->threads < 2)
+		return fm_figure_make(0, 0, 0, "", FM_ORIGIN_measured, "native", native->runs);
+	if (native->seconds.value < 4 * STARTING)
+		return fm_figure_unavailable("it ran too briefly: most of its time was its beginning and end");
+	/* of the run that was least disturbed: other programs take processors away, and that is no waiting */
+	waited = fmax(0, 1 - native->busiest / running);
+	/* What was lost to others is not known, but how it was lost: each time a processor was taken away, or a thread
+	   began, it waited for at most a slice; and of all waits, those that the threads chose themselves were for
+	   somebody. */
+	others = (double)native->preemptions + picture->threads;
+	error = STARTING / native->seconds.value;
+	chosen = waited * (double)native->switches / ((double)native->switches + others) - error;
+	error += SLICE * others / (native->seconds.value * running);
+	return fm_figure_make(waited, fmax(0, fmax(waited - error, chosen)), waited, "", FM_ORIGIN_measured, "native",
+	                      native->runs);
+}
+
+/* Nanoseconds to hand a line from one core to another: the median over the measured pairs; 0: not measured. */
+static double transfer_ns(const struct fm_machine *profile)
+{
+	double sum = 0;
+	unsigned count = 0;
+
+	for (unsigned i = 0; profile && i < profile->transfer_count; i++)
+		if (profile->transfers[i].ns.available) {
+			sum += profile->transfers[i].ns.value;
+			count++;
+		}
+	return count ? sum / count : 0;
+}
+
+/* Accesses to lines that at least two threads write, or one writes and others read over and over. */
+static uint64_t contended_accesses(const struct fm_recording *recording)
+{
+	uint64_t accesses = 0;
+
+	for (size_t i = 0; i < recording->users_count; i++) {
+		const struct fm_recorded_user *user = &recording->users[i];
+
+		if (recording->shared[user->shared].modified >= 20)
+			accesses += user->loads + user->stores;
+	}
+	return accesses;
+}
+
+/* Handing lines over. In the engine threads take turns, so it sees few of the transfers that happen when they run at
+   once: those are the least, every access to a contended line the most. What the program took longer than predicted
+   says where between the two it is; the prediction's usual error is not laid at this door. */
+static struct fm_figure handing_over(const struct fm_recording *recording, const struct fm_core_counts *counts,
+                                     const struct fm_picture *picture)
+{
+	double each = transfer_ns(recording->profile) * 1e-9, seconds = picture->seconds.value, least, most, gap, sure;
+
+	if (picture->part.region || picture->part.thread >= 0)
+		return fm_figure_unavailable("shared lines are known for the whole program only");
+	if (picture->threads < 2)
+		return fm_figure_make(0, 0, 0, "", FM_ORIGIN_simulated, "exact", 1);
+	if (!recording->native.runs) {
+		struct fm_figure cycles = picture->active;
+
+		if (!cycles.available || !(cycles.value > 0))
+			return fm_figure_unavailable("there was no core timing (--timing)");
+		return fm_figure_make(picture->handed_cycles / cycles.value, picture->handed_cycles / cycles.value,
+		                      picture->handed_cycles / cycles.value, "", FM_ORIGIN_simulated, "exact", 1);
+	}
+	if (!(each > 0) || !picture->seconds.available || !(seconds > 0))
+		return fm_figure_unavailable(!(each > 0)
+		                                 ? "'fathom machine' has not measured transfers between cores here"
+		                                 : "there is no time to compare with");
+	least = (double)counts->transfers_modified * each / (seconds * picture->threads);
+	most = fmax(least, (double)contended_accesses(recording) * each / (seconds * picture->threads));
+	if (most < 0.02 || !picture->predicted_seconds.available || !picture->user_seconds.available)
+		return fm_figure_make(fmin(1, (least + most) / 2), fmin(1, least), fmin(1, most), "",
+		                      FM_ORIGIN_combined, "exact", recording->native.runs);
+	gap = fmax(0, 1 - picture->predicted_seconds.value / picture->user_seconds.value);
+	sure = fmax(0, 1 - (1 + FM_DOUBTFUL) * picture->predicted_seconds.value / picture->user_seconds.value);
+	return fm_figure_make(fmin(1, fmax(least, fmin(most, gap))), fmin(1, fmax(least, fmin(most, sure))),
+	                      fmin(1, fmax(least, fmin(most, gap + FM_DOUBTFUL))), "", FM_ORIGIN_combined, "exact",
+	                      recording->native.runs);
+}
+
+void fm_synchronisation(const struct fm_recording *recording, const struct fm_core_counts *counts,
+                        struct fm_picture *picture)
+{
+	picture->signs.blocked = blocked(recording, picture);
+	picture->signs.handing_over = handing_over(recording, counts, picture);
+}

@@ -1,0 +1,25 @@
+/* What a simulated host does not know: the profile's own intervals, carried into what rests on them. A machine that is
+   given as a file is exact, and so are its figures. */
+#ifndef FATHOM_MODEL_UNCERTAINTY_H
+#define FATHOM_MODEL_UNCERTAINTY_H
+
+#include "model/picture.h"
+
+/* More than this between predicted and measured user time, and the simulated machine does not fit the program. */
+#define FM_DOUBTFUL 0.30
+
+/* The interval of a cache's capacity becomes one of the lines that miss it. Misses against capacity are taken as a
+   power law between the caches that were simulated. */
+void fm_uncertain_traffic(const struct fm_recording *recording, struct fm_picture *picture);
+
+/* The intervals of latencies and bandwidths become those of the cycles waited for them. */
+void fm_uncertain_cycles(const struct fm_recording *recording, struct fm_picture *picture);
+
+/* Predicted against measured time: the interval of the prediction, its error, and whether to doubt the rest. */
+void fm_uncertain_prediction(const struct fm_recording *recording, struct fm_picture *picture);
+
+/* What threads lose by waiting for each other: blocked in the kernel, and handing lines over from core to core. */
+void fm_synchronisation(const struct fm_recording *recording, const struct fm_core_counts *counts,
+                        struct fm_picture *picture);
+
+#endif

@@ -1,0 +1,247 @@
+/* The program in the exact engine: every load and store on a simulated machine; and, without --machine, by itself for
+   its time. */
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "counters/group.h"
+#include "machine/simulated_host.h"
+#include "observe/machines.h"
+#include "observe/parts.h"
+#include "simulator/simulated.h"
+
+static unsigned long largest_number(const char *list)
+{
+	unsigned long largest = 0;
+
+	while (*list) {
+		char *end;
+		unsigned long number = strtoul(list, &end, 10);
+
+		largest = number > largest ? number : largest;
+		list = end + (*end != '\0');
+	}
+	return largest;
+}
+
+/* Documents */
+
+static int keep(struct fm_recording *recording, const char *name, const char *text, struct fm_error *error)
+{
+	return fm_recording_set(recording, name, text) ? fm_error_set(error, ENOMEM, "out of memory") : 0;
+}
+
+static int keep_file(struct fm_recording *recording, const char *name, const char *path, struct fm_error *error)
+{
+	char *text;
+	int r = fm_file_text(path, &text, error);
+
+	if (!r) {
+		r = keep(recording, name, text, error);
+		free(text);
+	}
+	return r;
+}
+
+/* The events of the simulated machine, and whether those asked for are among them: before the run, which may be long.
+ */
+static int keep_events(const struct fm_observation *wanted, struct fm_recording *recording, struct fm_error *error)
+{
+	struct fm_simulated_events *events;
+	char path[4096], list[4096], *saved = NULL, missing[300] = "";
+	size_t used = 0;
+	int r = fm_simulated_load(wanted->machine, &events, error);
+
+	if (r) {
+		if (error->code == ENOENT)
+			error->code = ENOTSUP;
+		return -error->code;
+	}
+	snprintf(list, sizeof(list), "%s", wanted->events ? wanted->events : "");
+	for (char *name = strtok_r(list, ",{}", &saved); name && !r; name = strtok_r(NULL, ",{}", &saved)) {
+		unsigned index;
+
+		r = fm_simulated_find(events, name, &index, error);
+		if (r && wanted->group && used < sizeof(missing)) {
+			used +=
+			    (size_t)snprintf(missing + used, sizeof(missing) - used, "%s%s", used ? ", " : "", name);
+			r = 0;
+		}
+	}
+	fm_simulated_free(events);
+	if (used)
+		return fm_error_set(error, ENOTSUP, "%s does not have these events of the group: %s", wanted->machine,
+		                    missing);
+	if (!r && !fm_description_file(wanted->machine, "events", path, sizeof(path)))
+		r = keep_file(recording, "machine events", path, error);
+	return r;
+}
+
+/* Formulas for what its counters would say. */
+static int keep_formulas(const char *machine, const char *family, struct fm_recording *recording,
+                         struct fm_error *error)
+{
+	char *profile, path[4096], *text = NULL;
+	struct fm_error ignored;
+	json_t *root, *metrics;
+	int r = fm_profile_path(machine, &profile, error);
+
+	if (r)
+		return r;
+	root = fm_file_text(profile, &text, &ignored) ? NULL : json_loads(text, 0, NULL);
+	free(text);
+	metrics = json_object_get(root, "metrics");
+	text = metrics ? json_dumps(metrics, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
+	if (text)
+		r = keep(recording, "metrics", text, error);
+	free(text);
+	if (!r && fm_vendor_path(family, path, sizeof(path)))
+		r = keep_file(recording, "vendor group", path, error);
+	json_decref(root);
+	free(profile);
+	return r;
+}
+
+/* Running */
+
+static int engine_options(const struct fm_observation *wanted, const struct fm_machine_description *machine,
+                          char *all_cores, size_t size, struct fm_engine_options *ret_options, struct fm_error *error)
+{
+	unsigned cores = fm_description_cpus(machine);
+	bool simulated_counters = wanted->counters && !strcmp(wanted->counters, "simulated");
+
+	if (wanted->cores && largest_number(wanted->cores) >= cores)
+		return fm_error_set(error, EINVAL, "--cores %s: %s has cores 0 to %u", wanted->cores, machine->name,
+		                    cores - 1);
+	snprintf(all_cores, size, "0-%u", cores - 1);
+	*ret_options =
+	    (struct fm_engine_options){.machine = machine,
+	                               .cores = wanted->cores ? wanted->cores : all_cores,
+	                               .timing = wanted->timing || wanted->interval_ms ||
+	                                         (!wanted->no_timing && (!wanted->machine || simulated_counters)),
+	                               .free_running = wanted->free_running,
+	                               .no_prefetch = wanted->no_prefetch,
+	                               .skew = wanted->skew,
+	                               .page_bytes = wanted->page_bytes,
+	                               .region = wanted->region,
+	                               .first_instance = wanted->first_instance,
+	                               .last_instance = wanted->last_instance,
+	                               .window_begin = wanted->window_begin,
+	                               .window_end = wanted->window_end};
+	if (wanted->interval_ms)
+		ret_options->interval = (uint64_t)((double)wanted->interval_ms * machine->frequency_ghz * 1e6);
+	return 0;
+}
+
+int fm_engine_observe(const struct fm_observation *wanted, const struct fm_machine_description *machine,
+                      struct fm_recording *recording, struct fm_error *error)
+{
+	struct fm_engine_options options;
+	struct fm_engine_run run;
+	char all_cores[32], *text;
+	int r = engine_options(wanted, machine, all_cores, sizeof(all_cores), &options, error);
+
+	if (!r)
+		r = fm_description_text(machine, &text, error);
+	if (r)
+		return r;
+	r = keep(recording, "machine", text, error);
+	free(text);
+	if (!r)
+		r = fm_engine_execute(&options, wanted->program, &run, error);
+	if (r)
+		return r;
+	recording->asked.timing = options.timing;
+	recording->run.signal = run.signal;
+	recording->run.exit_status = recording->run.engine_exit_status = run.exit_status;
+	recording->run.engine_seconds = run.seconds;
+	snprintf(recording->run.engine, sizeof(recording->run.engine), "exact");
+	r = fm_results_record(&run, machine, recording, error);
+	fm_engine_run_free(&run);
+	return r;
+}
+
+/* The same program once more, in the engine; its output was seen already. */
+static int run_combined(const struct fm_observation *wanted, const struct fm_machine_description *machine,
+                        struct fm_recording *recording, struct fm_error *error)
+{
+	struct fm_recorded_native *native = &recording->native;
+	int r = fm_observer_native.run(wanted, recording, error), saved;
+
+	if (r)
+		return r;
+	if (native->signalled || (wanted->interrupted && *wanted->interrupted)) {
+		recording->run.exit_status = native->exit_status;
+		return fm_error_set(error, ECANCELED,
+		                    "the program ended with %d after %.3g s by itself; it was not run again",
+		                    (int)native->exit_status, native->seconds.available ? native->seconds.value : 0);
+	}
+	if (!fm_input_rewind() && !isatty(STDIN_FILENO))
+		fm_observe_remark(wanted, "standard input cannot be read twice: the engine's run finds it empty");
+	saved = fm_output_divert();
+	r = fm_engine_observe(wanted, machine, recording, error);
+	recording->run.engine_output_bytes = fm_output_restore(saved);
+	/* the program's own end is that of the run that people saw */
+	if (!r && !(wanted->interrupted && *wanted->interrupted))
+		recording->run.exit_status = native->exit_status;
+	return r;
+}
+
+static int run(const struct fm_observation *wanted, struct fm_recording *recording, struct fm_error *error)
+{
+	bool simulated_counters = wanted->counters && !strcmp(wanted->counters, "simulated");
+	struct fm_machine_description machine;
+	char *profile = NULL;
+	int r;
+
+	/* the profile says what can be achieved, and what error to expect */
+	if (!wanted->machine) {
+		r = fm_profile_text(NULL, &profile, error);
+		if (!r)
+			r = keep(recording, "profile", profile, error);
+		free(profile);
+		if (r)
+			return r;
+	}
+	r = fm_machine_chosen(wanted->machine ? wanted->machine : "host", &machine, error);
+	if (r) {
+		/* a machine that is not there is no program that is not there */
+		if (error->code == ENOENT || error->code == EBADMSG)
+			error->code = EINVAL;
+		return -error->code;
+	}
+	if (wanted->machine && (wanted->events || simulated_counters))
+		r = keep_events(wanted, recording, error);
+	if (!r && simulated_counters)
+		r = keep_formulas(wanted->machine, machine.name, recording, error);
+	if (wanted->page_bytes)
+		machine.page_bytes = (unsigned)wanted->page_bytes;
+	if (r)
+		return r;
+	fflush(stdout);
+	r = wanted->machine ? fm_engine_observe(wanted, &machine, recording, error)
+	                    : run_combined(wanted, &machine, recording, error);
+	if (!r && recording->run.signal == 4)
+		fm_observe_remark(
+		    wanted,
+		    "the program met an instruction that the engine does not have, such as AVX-512: build it for AVX2 "
+		    "(-march=x86-64-v3), or mask it (GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX512F)");
+	for (size_t i = 0; !r && i < recording->executions_count; i++)
+		fm_observe_remark(wanted, "the program executed %s, which was not followed",
+		                  recording->executions[i].program);
+	return r;
+}
+
+static int probe(const struct fm_observation *wanted, struct fm_recording *recording, struct fm_error *why)
+{
+	(void)recording, (void)why;
+	return wanted->program
+	           ? 0
+	           : fm_error_set(why, ENOTSUP, "the exact engine runs a program from its beginning: no -p, -a");
+}
+
+const struct fm_observer fm_observer_exact = {
+    .name = "exact", .kind = FM_OBSERVER_ENGINE, .priority = 10, .probe = probe, .run = run};

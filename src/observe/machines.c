@@ -1,0 +1,160 @@
+#include "observe/machines.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/installed.h"
+#include "counters/library.h"
+#include "machine/simulated_host.h"
+
+enum { FILE_MAX = 16 << 20 };
+
+static const struct {
+	const char *pmu, *folder;
+} families[] = {
+#define FAMILY(pmu, folder) {pmu, folder},
+#include "observe/families.def"
+#undef FAMILY
+};
+
+int fm_file_text(const char *path, char **ret_text, struct fm_error *error)
+{
+	int file = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat there;
+	size_t used = 0;
+	char *text;
+
+	if (file < 0 || fstat(file, &there)) {
+		int code = errno;
+
+		if (file >= 0)
+			close(file);
+		return fm_error_set(error, code, "%s: %s", path, strerror(code));
+	}
+	if (!S_ISREG(there.st_mode) || there.st_size > FILE_MAX) {
+		close(file);
+		return fm_error_set(error, EBADMSG, "%s: this is no file of a sensible size", path);
+	}
+	text = malloc((size_t)there.st_size + 1);
+	while (text && used < (size_t)there.st_size) {
+		ssize_t got = read(file, text + used, (size_t)there.st_size - used);
+
+		if (got <= 0)
+			break;
+		used += (size_t)got;
+	}
+	close(file);
+	if (!text)
+		return fm_error_set(error, ENOMEM, "out of memory");
+	text[used] = '\0';
+	*ret_text = text;
+	return 0;
+}
+
+/* The path that was given, or that of this host's profile, which is also *usual, to be freed in any case. */
+static int find_profile(const char **path, char **usual, struct fm_error *error)
+{
+	int r = *path ? 0 : fm_profile_default_path(usual, error);
+
+	if (r)
+		return r;
+	if (!*path)
+		*path = *usual;
+	if (access(*path, F_OK))
+		return fm_error_set(
+		    error, ENOTSUP,
+		    "there is no machine profile yet: 'fathom machine --quick' makes one in 10 seconds");
+	return 0;
+}
+
+int fm_profile_text(const char *path, char **ret_text, struct fm_error *error)
+{
+	char *usual = NULL;
+	int r = find_profile(&path, &usual, error);
+
+	if (!r)
+		r = fm_file_text(path, ret_text, error);
+	free(usual);
+	return r;
+}
+
+int fm_profile_chosen(const char *path, struct fm_machine **ret_profile, struct fm_error *error)
+{
+	char *usual = NULL;
+	int r = find_profile(&path, &usual, error);
+
+	if (!r)
+		r = fm_profile_load(path, ret_profile, error);
+	free(usual);
+	return r;
+}
+
+int fm_profile_path(const char *machine, char **ret_path, struct fm_error *error)
+{
+	char *host, *slash;
+	const char *name = machine ? strrchr(machine, '/') : NULL;
+	int r;
+
+	*ret_path = NULL;
+	r = fm_profile_default_path(&host, error);
+	if (r)
+		return r;
+	if (!machine || !strcmp(machine, "host")) {
+		*ret_path = host;
+		return 0;
+	}
+	name = name ? name + 1 : machine;
+	slash = strrchr(host, '/');
+	if (asprintf(ret_path, "%.*s/simulated-%s.json", (int)(slash - host), host, name) < 0)
+		*ret_path = NULL;
+	free(host);
+	return *ret_path ? 0 : fm_error_set(error, ENOMEM, "out of memory");
+}
+
+int fm_machine_chosen(const char *name, struct fm_machine_description *ret_description, struct fm_error *error)
+{
+	struct fm_machine *profile;
+	int r;
+
+	if (strcmp(name, "host") != 0)
+		return fm_description_find(name, ret_description, error);
+	r = fm_profile_chosen(NULL, &profile, error);
+	if (r)
+		return r;
+	r = fm_description_from_profile(profile, ret_description, error);
+	fm_machine_free(profile);
+	return r;
+}
+
+static bool find_ours(const char *name, char *path, size_t size)
+{
+	char file[256];
+
+	return (size_t)snprintf(file, sizeof(file), "%s.txt", name) < sizeof(file) &&
+	       !fm_installed_find(FM_INSTALLED_group, file, path, size);
+}
+
+bool fm_group_path(const char *name, char *path, size_t size)
+{
+	if (strchr(name, '/') && !access(name, R_OK))
+		return (size_t)snprintf(path, size, "%s", name) < size;
+	return find_ours(name, path, size);
+}
+
+bool fm_vendor_path(const char *family, char *path, size_t size)
+{
+	char name[64];
+
+	for (size_t i = 0; !family && i < sizeof(families) / sizeof(families[0]); i++)
+		if (fm_library_has_pmu(families[i].pmu))
+			family = families[i].folder;
+	if (!family || strchr(family, '/'))
+		return false;
+	snprintf(name, sizeof(name), "%s/UTILISATION", family);
+	return find_ours(name, path, size);
+}

@@ -1,0 +1,168 @@
+#include "observe/observe.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "observe/parts.h"
+
+const struct fm_observer *const fm_observers[] = {
+#define OBSERVER(identifier) &fm_observer_##identifier,
+#include "observe/observers.def"
+#undef OBSERVER
+    NULL,
+};
+
+const struct fm_observer *fm_observer_find(const char *name)
+{
+	for (unsigned i = 0; fm_observers[i]; i++)
+		if (!strcmp(fm_observers[i]->name, name))
+			return fm_observers[i];
+	return NULL;
+}
+
+static bool counts(const struct fm_observer *observer)
+{
+	return observer->kind == FM_OBSERVER_COUNTERS || observer->kind == FM_OBSERVER_ENGINE;
+}
+
+const char *fm_observer_names(char *text, size_t size)
+{
+	size_t used = (size_t)snprintf(text, size, "auto");
+
+	for (unsigned i = 0; fm_observers[i]; i++)
+		if (counts(fm_observers[i]) && used < size)
+			used += (size_t)snprintf(text + used, size - used, ", %s", fm_observers[i]->name);
+	if (used < size)
+		snprintf(text + used, size - used, " or simulated");
+	return text;
+}
+
+void fm_observe_remark(const struct fm_observation *wanted, const char *format, ...)
+{
+	char text[1024];
+	va_list arguments;
+
+	if (!wanted->remark)
+		return;
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	wanted->remark(wanted->context, text);
+}
+
+/* Who counts: the one asked for, or of those that can the first in order of priority. The reason of the one that would
+   be best is kept. */
+static int choose(const struct fm_observation *wanted, struct fm_recording *recording,
+                  const struct fm_observer **ret_observer, struct fm_error *error)
+{
+	bool free_choice = !wanted->counters || !strcmp(wanted->counters, "auto");
+	const struct fm_observer *best = NULL;
+	struct fm_error why;
+	int r = -ENOTSUP;
+
+	/* only counters can look at what is running already, or at named events of this machine; only the engine
+	 * simulates */
+	if (wanted->machine)
+		best = &fm_observer_exact;
+	else if (wanted->events || wanted->processes || wanted->system_wide)
+		best = &fm_observer_perf;
+	else if (!free_choice)
+		best = fm_observer_find(wanted->counters);
+	else if (wanted->region)
+		best = &fm_observer_exact;
+	if (best) {
+		*ret_observer = best;
+		return best->probe(wanted, recording, error);
+	}
+	for (int priority = 100; priority > 0 && r; priority--)
+		for (unsigned i = 0; fm_observers[i] && r; i++) {
+			if (!counts(fm_observers[i]) || fm_observers[i]->priority != priority)
+				continue;
+			r = fm_observers[i]->probe(wanted, recording, &why);
+			/* the last one is what can be had without special means: its reason says what to do */
+			*error = why;
+			*ret_observer = fm_observers[i];
+			if (r && r != -ENOTSUP)
+				return r;
+		}
+	return r;
+}
+
+static void note_question(const struct fm_observation *wanted, const struct fm_observer *observer,
+                          struct fm_recording *recording)
+{
+	struct fm_recorded_asked *asked = &recording->asked;
+	bool simulated_counters = wanted->counters && !strcmp(wanted->counters, "simulated");
+
+	*asked = (struct fm_recorded_asked){.free_running = wanted->free_running,
+	                                    .system_wide = wanted->system_wide,
+	                                    .per_thread = wanted->per_thread,
+	                                    .first_instance = wanted->first_instance,
+	                                    .last_instance = wanted->last_instance,
+	                                    .window_begin = wanted->window_begin,
+	                                    .window_end = wanted->window_end,
+	                                    .interval_ms = wanted->interval_ms,
+	                                    .repeats = wanted->repeats};
+	if (observer->kind == FM_OBSERVER_COUNTERS)
+		asked->question = wanted->events ? FM_QUESTION_COUNTED_EVENTS : FM_QUESTION_COUNTED_LEVELS;
+	else if (!wanted->machine)
+		asked->question = FM_QUESTION_COMBINED;
+	else
+		asked->question = wanted->events       ? FM_QUESTION_SIMULATED_EVENTS
+		                  : simulated_counters ? FM_QUESTION_SIMULATED_LEVELS
+		                                       : FM_QUESTION_EXACT;
+	snprintf(asked->machine, sizeof(asked->machine), "%s",
+	         observer->kind == FM_OBSERVER_COUNTERS ? ""
+	         : wanted->machine                      ? wanted->machine
+	                                                : "host");
+	snprintf(asked->region, sizeof(asked->region), "%s", wanted->region ? wanted->region : "");
+	snprintf(asked->events, sizeof(asked->events), "%s", wanted->events ? wanted->events : "");
+	snprintf(asked->processes, sizeof(asked->processes), "%s", wanted->processes ? wanted->processes : "");
+}
+
+static void note_run(const struct fm_observation *wanted, struct fm_recording *recording)
+{
+	struct fm_recorded_run *run = &recording->run;
+	time_t now = time(NULL);
+	struct tm utc;
+
+	snprintf(run->verb, sizeof(run->verb), "stat");
+	snprintf(run->program, sizeof(run->program), "%s", wanted->program ? wanted->program[0] : "");
+	if (gethostname(run->host, sizeof(run->host) - 1))
+		run->host[0] = 0;
+	if (gmtime_r(&now, &utc))
+		strftime(run->started, sizeof(run->started), "%Y-%m-%dT%H:%M:%SZ", &utc);
+	run->elapsed = fm_figure_unavailable("not counted");
+	recording->native.seconds = fm_figure_unavailable("it did not run by itself");
+}
+
+int fm_observe(const struct fm_observation *wanted, struct fm_recording **ret_recording, struct fm_error *error)
+{
+	struct fm_recording *recording = fm_recording_create();
+	const struct fm_observer *observer;
+	int r;
+
+	if (!recording)
+		return fm_error_set(error, ENOMEM, "out of memory");
+	note_run(wanted, recording);
+	r = choose(wanted, recording, &observer, error);
+	if (!r) {
+		note_question(wanted, observer, recording);
+		r = observer->run(wanted, recording, error);
+	}
+	if (!r && wanted->group && fm_recording_set(recording, "group", wanted->group))
+		r = fm_error_set(error, ENOMEM, "out of memory");
+	if (!r)
+		r = fm_recording_settle(recording, error);
+	/* how the program ended is wanted even when nothing can be said of it */
+	if (r && r != -ECANCELED) {
+		fm_recording_free(recording);
+		return r;
+	}
+	*ret_recording = recording;
+	return r;
+}

@@ -1,0 +1,38 @@
+/* What the parts of observing share. */
+#ifndef FATHOM_OBSERVE_PARTS_H
+#define FATHOM_OBSERVE_PARTS_H
+
+#include "engine/engine.h"
+#include "observe/observe.h"
+
+#define OBSERVER(identifier) extern const struct fm_observer fm_observer_##identifier;
+#include "observe/observers.def"
+#undef OBSERVER
+
+/* The program by itself. */
+struct fm_native_wishes {
+	unsigned least, most; /* runs */
+	double seconds;       /* after these no further one is begun, beyond the least */
+	bool silent;          /* also the first run's output is only measured */
+};
+int fm_native_observe(const struct fm_observation *wanted, const struct fm_native_wishes *wishes,
+                      struct fm_recording *recording, struct fm_error *error);
+
+/* The program in the engine, its results in the recording, with names. `output` is -1 or a descriptor for its output.
+ */
+int fm_engine_observe(const struct fm_observation *wanted, const struct fm_machine_description *machine,
+                      struct fm_recording *recording, struct fm_error *error);
+
+/* What the engine counted, as rows of a recording. */
+int fm_results_record(const struct fm_engine_run *run, const struct fm_machine_description *machine,
+                      struct fm_recording *recording, struct fm_error *error);
+
+/* From now on what is written to standard output goes into a file; the end gives its size and puts the old one back. */
+int fm_output_divert(void);
+int64_t fm_output_restore(int saved);
+
+/* Standard input at the place where it was at first. false when it cannot be: what reads it will find nothing. */
+bool fm_input_rewind(void);
+void fm_input_remember(void);
+
+#endif

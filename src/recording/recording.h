@@ -1,0 +1,266 @@
+/* What was observed: runs, processes, threads, regions, source lines, objects, shared lines, moments, counts, native
+   times, each with its origin. It stands between observing and analysing: an observer fills it, the analysis reads it,
+   and neither knows the other. In memory it is a set of flat tables (tables.def); recording/store.h keeps the same
+   tables as an SQLite file, with everything that is needed to open it on another machine. */
+#ifndef FATHOM_RECORDING_RECORDING_H
+#define FATHOM_RECORDING_RECORDING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/figure.h"
+#include "machine/machine.h"
+#include "simulator/core.h"
+#include "simulator/description.h"
+#include "simulator/work.h"
+
+enum { FM_NAME = 96, FM_FUNCTION = 200, FM_RECORDED_USERS = FM_LINE_USERS };
+
+/* What was asked, as far as it decides what a report says. */
+enum fm_question {
+	FM_QUESTION_EXACT,            /* the engine on a simulated machine */
+	FM_QUESTION_COMBINED,         /* the engine for counts, the program by itself for time */
+	FM_QUESTION_COUNTED_EVENTS,   /* events by name, of this machine */
+	FM_QUESTION_COUNTED_LEVELS,   /* levels and cycles by this machine's counters */
+	FM_QUESTION_SIMULATED_EVENTS, /* events by name, of the simulated machine */
+	FM_QUESTION_SIMULATED_LEVELS, /* levels and cycles as the simulated machine's counters tell them */
+	FM_QUESTION_COUNT
+};
+
+struct fm_recorded_asked {
+	uint32_t question; /* enum fm_question */
+	char machine[256]; /* the simulated one, by name or path */
+	bool timing, free_running, system_wide, per_thread;
+	char region[FM_NAME]; /* only this one; "": everything */
+	uint64_t first_instance, last_instance;
+	uint64_t window_begin, window_end;
+	uint64_t interval_ms, repeats;
+	char events[4096];   /* -e */
+	char processes[256]; /* -p */
+};
+
+struct fm_recorded_run {
+	char verb[16];
+	char program[512]; /* "" when running processes were observed */
+	char host[72];
+	char started[32];    /* UTC */
+	int64_t exit_status; /* of the program: 0 … 255, or 128 + the signal */
+	int64_t signal;
+	char engine[24]; /* that ran it; "": none */
+	double engine_seconds;
+	int64_t engine_exit_status;
+	int64_t engine_output_bytes; /* -1: not known */
+	struct fm_figure elapsed;    /* of the program by counters; of several runs the median */
+	uint64_t regions_lost;       /* instances that had no room, by counters */
+};
+
+/* The program by itself, without the engine. */
+struct fm_recorded_native {
+	uint32_t runs;
+	struct fm_figure seconds; /* of the wall clock: median and range */
+	double cpu_seconds;       /* of all threads together, of the median run */
+	double kernel_seconds;    /* of these, in the kernel */
+	double kernel_share;      /* of the processor time of all runs, in the kernel; it is told in ticks, so … */
+	double share_seconds;     /* … the more processor time it rests on, the better */
+	double busiest;       /* processors in use on average, in the run that used the most: others take time away */
+	uint64_t switches;    /* how often its threads gave their processor away to wait, in that run */
+	uint64_t preemptions; /* how often their processor was taken from them */
+	uint32_t cpus;        /* that it could run on */
+	int64_t exit_status;
+	int64_t output_bytes; /* of a run whose output was measured; -1: none was */
+	bool signalled;
+	bool differs; /* its runs did not do the same */
+	char difference[200];
+	uint64_t regions_lost; /* instances for which there was no room; then regions have no time */
+};
+
+/* A marked region as one thread ran it in native runs. */
+struct fm_recorded_native_region {
+	char name[FM_NAME];
+	uint32_t ordinal; /* among the threads that ran it, in the order in which they were made */
+	uint64_t instances;
+	struct fm_figure seconds; /* all instances together: median and range over the runs */
+};
+
+struct fm_recorded_process {
+	uint32_t process, parent;
+	bool executed; /* it began with an exec that was followed */
+	bool timing;
+	char program[256];
+	uint64_t turns, forced_turns;
+	uint64_t lost_sites, lost_threads, lost_regions, lost_objects, lost_processes;
+	uint64_t kernel_bytes; /* that system calls wrote into its buffers, unseen by the engine */
+	uint64_t simulator_bytes;
+	uint64_t accesses_lost; /* that had not been simulated when it was ended */
+};
+
+/* A program that a process executed and that was not followed. */
+struct fm_recorded_execution {
+	uint32_t process; /* index */
+	char program[256];
+};
+
+struct fm_recorded_thread {
+	uint32_t process; /* index of its process; the first is 0 */
+	uint32_t thread;  /* number in its process */
+	uint32_t core;
+	bool shares_core;
+	uint64_t others; /* > 0: stands for so many threads that had no record of their own */
+	uint64_t clock;  /* with timing: the cycle of simulated time it reached */
+	struct fm_work work;
+	struct fm_core_counts counts;
+	struct fm_timing_counts timing;
+};
+
+/* A marked region as one thread ran it in the engine. */
+struct fm_recorded_region {
+	uint32_t process, thread;
+	char name[FM_NAME];
+	uint64_t instances;
+	uint64_t counted; /* of these, those that were chosen */
+	uint64_t elapsed; /* with timing: cycles of simulated time, waiting included */
+	struct fm_work work;
+	struct fm_core_counts counts;
+	struct fm_timing_counts timing;
+};
+
+/* All cores of the first process together, from the beginning until then. The last one is its end. */
+struct fm_recorded_moment {
+	uint64_t cycle;
+	uint64_t running; /* threads that had something to do */
+	struct fm_core_counts counts;
+	struct fm_timing_counts timing;
+};
+
+/* A source line, or an instruction without one, of all processes together. */
+struct fm_recorded_place {
+	char function[FM_FUNCTION];
+	char inlined[FM_FUNCTION]; /* the innermost function inlined there; "": none */
+	char chain[320];           /* "kernel.h:12 (add) inlined into solver.c:40 (step)"; "": nothing is inlined */
+	char file[256];            /* "": not known */
+	int64_t line;
+	char module[64];
+	uint64_t loads, stores;
+	uint64_t misses[FM_SIMULATED_CACHES_MAX];
+	uint64_t moved[FM_SIMULATED_CACHES_MAX]; /* lines that came into this cache because of it */
+	uint64_t regular, irregular;             /* misses of the first cache at an even distance, and others */
+};
+
+struct fm_recorded_object {
+	char name[FM_FUNCTION];
+	char module[64];
+	uint64_t bytes;
+	bool rest; /* all memory that is no static variable */
+	uint64_t loads, stores;
+	uint64_t misses[FM_SIMULATED_CACHES_MAX];
+	uint64_t moved[FM_SIMULATED_CACHES_MAX];
+};
+
+/* A line that moved between cores, most transfers first. */
+struct fm_recorded_shared {
+	uint64_t line; /* address */
+	uint64_t modified, clean, invalidations;
+	uint64_t true_transfers, false_transfers; /* of those whose bytes were noted */
+	char object[FM_FUNCTION];                 /* "" when it is no static variable */
+};
+
+struct fm_recorded_user {
+	uint32_t shared;         /* index of the line */
+	int64_t thread;          /* -1: not known */
+	uint64_t read, written;  /* bytes, one bit each */
+	uint64_t loads, stores;  /* accesses since the line first moved */
+	char field[FM_FUNCTION]; /* what it wrote, or read, first in the line */
+	char function[FM_FUNCTION];
+	char file[256];
+	int64_t source_line;
+};
+
+/* By counters */
+
+struct fm_recorded_event {
+	char name[192];
+	char recipe[96]; /* what a recipe calls it: several boxes may share that; "": none does */
+	char pmu[64];
+	char unit[12];
+	int64_t cpu; /* counted on this CPU only; -1: with the task */
+	bool needs_pmu;
+};
+
+/* Everything together (thread 0), or one thread of a running process. */
+struct fm_recorded_part {
+	int64_t thread;
+};
+
+struct fm_recorded_count {
+	uint32_t owner; /* index of the part or the marked region */
+	uint32_t event;
+	uint64_t value, enabled, running;
+	bool user_only;
+	struct fm_figure figure;
+};
+
+/* A marked region as one thread ran it, by counters. */
+struct fm_recorded_marked {
+	char name[FM_NAME];
+	uint32_t ordinal;
+	uint64_t instances;
+	double seconds;
+};
+
+struct fm_recorded_interval {
+	double at; /* seconds since the beginning */
+	uint32_t part, event;
+	struct fm_figure figure; /* what was counted since the one before */
+};
+
+/* Texts that the analysis needs: name, content. */
+struct fm_document {
+	char name[24];
+	char *text;
+};
+
+struct fm_recording {
+#define SINGLE(name, type, words) struct fm_recorded_##type name;
+#define TABLE(name, type, words)         \
+	struct fm_recorded_##type *name; \
+	size_t name##_count;
+#define TABLE_END
+#define COLUMN(kind, member)
+#include "recording/tables.def"
+#undef SINGLE
+#undef TABLE
+#undef TABLE_END
+#undef COLUMN
+	/* "profile" and "metrics" (JSON), "machine", "machine events", "group", "vendor group" */
+	struct fm_document documents[8];
+	unsigned document_count;
+	/* made of the documents */
+	struct fm_machine_description machine; /* the simulated one */
+	bool has_machine;
+	struct fm_machine *profile; /* NULL: there was none */
+};
+
+struct fm_recording *fm_recording_create(void);
+void fm_recording_free(struct fm_recording *recording);
+
+/* One more entry at the end of a table, zeroed; NULL when there is no memory: fm_recording_add(recording, threads). */
+#define fm_recording_add(recording, table)                                                                            \
+	((__typeof__((recording)->table))fm_recording_grow((void **)&(recording)->table, &(recording)->table##_count, \
+	                                                   sizeof(*(recording)->table)))
+void *fm_recording_grow(void **items, size_t *count, size_t size);
+
+/* Documents. A copy is kept; -ENOMEM. */
+int fm_recording_set(struct fm_recording *recording, const char *name, const char *text);
+const char *fm_recording_get(const struct fm_recording *recording, const char *name); /* NULL: there is none */
+
+/* The recording is complete: make `machine` and `profile` of the documents, texts fit to print, and check that what
+   refers to other rows does so rightly. Nothing is trusted. An analysis takes only what has been settled, so that a
+   recording says the same before and after it was kept. */
+int fm_recording_settle(struct fm_recording *recording, struct fm_error *error);
+
+/* False when most of what moved the line brought nothing new; with too little noted nothing is said ("unknown"). */
+const char *fm_sharing_kind(const struct fm_recorded_shared *shared);
+
+#endif

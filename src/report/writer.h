@@ -1,0 +1,30 @@
+/* Formats. A writer prints an analysis and computes nothing; a new format is one file and one line in writers.def. */
+#ifndef FATHOM_REPORT_WRITER_H
+#define FATHOM_REPORT_WRITER_H
+
+#include <stdio.h>
+
+#include "patterns/analysis.h"
+
+struct fm_writer_options {
+	unsigned width; /* columns */
+	unsigned top;   /* rows of lists that may be long */
+	int verbosity;
+	const char *separator; /* of fields */
+	bool moments_written;  /* they were, while they came */
+};
+
+struct fm_writer {
+	const char *name;
+	void (*stat)(const struct fm_analysis *analysis, const struct fm_writer_options *options, FILE *output);
+	/* What has just been counted, while the program still runs: intervals from `first` on, and, where levels are
+	   told by counters, their picture. NULL: everything comes at the end. */
+	void (*moment)(const struct fm_recording *recording, size_t first, const struct fm_judged *moment,
+	               const struct fm_writer_options *options, FILE *output);
+};
+
+extern const struct fm_writer *const fm_writers[]; /* ended by NULL */
+
+const struct fm_writer *fm_writer_find(const char *name);
+
+#endif

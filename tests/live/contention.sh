@@ -1,0 +1,22 @@
+#!/bin/sh
+# Threads that get in each other's way on this machine: never called absent, never called imbalance; threads that do not are
+# not said to wait. How much they wait depends on the machine and the moment: inconclusive is an answer.
+. "$(dirname "$0")/../cli/common.sh"
+program="$build/tests/program_contention"
+[ -x "$program" ] || skip 'the exact engine was not built'
+[ "$(nproc)" -ge 2 ] || skip 'one processor: threads cannot get in each other'"'"'s way'
+mkdir -p "$XDG_DATA_HOME/fathom/machines"
+cp "$source/tests/cli/example-profile.json" "$XDG_DATA_HOME/fathom/machines/$(hostname).json"
+verdict() { jq -r --arg name "$1" '.patterns[] | select(.name == $name).verdict' "$scratch/stat.json"; }
+for kind in mutex rwlock atomic queue; do
+	expect 0 '' "$tool" stat --json -o "$scratch/stat.json" -- "$program" "$kind" 300000
+	holds [ "$(verdict synchronisation)" != absent ]
+	holds [ "$(verdict imbalance)" != present ]
+done
+expect 0 '' "$tool" stat --json -o "$scratch/stat.json" -- "$program" alone 3000000
+holds [ "$(verdict synchronisation)" != present ]
+holds [ "$(verdict imbalance)" = absent ]
+# who spins with an atomic exchange does no work
+expect 0 '' "$tool" stat --json -o "$scratch/stat.json" -- "$program" spin 300000
+holds [ "$(verdict imbalance)" != absent ]
+finish

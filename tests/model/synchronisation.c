@@ -1,0 +1,245 @@
+/* What threads lose by waiting for each other, and which verdicts that gives: invented recordings with known answers.
+ */
+#include "unit/check.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/uncertainty.h"
+#include "patterns/patterns.h"
+
+/* Two threads on one contended line: a recording as a native run and the engine make it. */
+struct invented {
+	double seconds, cpu_seconds, predicted; /* wall clock; of all threads; by the simulated core */
+	uint64_t accesses, transfers;           /* to the contended line; seen by the engine */
+	unsigned threads;
+};
+
+static struct fm_figure exactly(double value)
+{
+	return fm_figure_make(value, value, value, "s", FM_ORIGIN_measured, "native", 3);
+}
+
+static struct fm_recording *invent(const struct invented *invented)
+{
+	struct fm_recording *recording = fm_recording_create();
+	struct fm_recorded_shared *shared = fm_recording_add(recording, shared);
+	struct fm_transfer *transfer = calloc(1, sizeof(*transfer));
+
+	recording->native = (struct fm_recorded_native){.runs = 3,
+	                                                .cpus = 8,
+	                                                .seconds = exactly(invented->seconds),
+	                                                .cpu_seconds = invented->cpu_seconds,
+	                                                .share_seconds = 3 * invented->cpu_seconds,
+	                                                .busiest = invented->cpu_seconds / invented->seconds};
+	shared->modified = shared->true_transfers = invented->transfers;
+	for (int i = 0; i < 2; i++) {
+		struct fm_recorded_user *user = fm_recording_add(recording, users);
+
+		user->thread = i + 1;
+		user->stores = invented->accesses / 2;
+	}
+	recording->profile = calloc(1, sizeof(*recording->profile));
+	transfer->ns = fm_figure_make(50, 49, 51, "ns", FM_ORIGIN_measured, "native", 9);
+	recording->profile->transfers = transfer;
+	recording->profile->transfer_count = 1;
+	return recording;
+}
+
+static enum fm_verdict verdict(const struct invented *invented, struct fm_figure *ret_metric)
+{
+	struct fm_recording *recording = invent(invented);
+	struct fm_core_counts counts = {.transfers_modified = invented->transfers};
+	struct fm_picture picture = {.recording = recording,
+	                             .threads = invented->threads,
+	                             .part = {.thread = -1},
+	                             .seconds = exactly(invented->seconds),
+	                             .predicted_seconds = exactly(invented->predicted),
+	                             .level_count = 1};
+	struct fm_finding findings[FM_FINDINGS_MAX];
+	unsigned count;
+	enum fm_verdict found = FM_VERDICT_INCONCLUSIVE;
+
+	fm_uncertain_prediction(recording, &picture);
+	fm_synchronisation(recording, &counts, &picture);
+	count = fm_patterns_find(&picture, findings);
+	for (unsigned i = 0; i < count; i++)
+		if (!strcmp(findings[i].name, "synchronisation")) {
+			print_message("  %s: %s\n", fm_verdict_name(findings[i].verdict), findings[i].evidence);
+			found = findings[i].verdict;
+			*ret_metric = findings[i].metric;
+		}
+	fm_recording_free(recording);
+	return found;
+}
+
+static void contention_is_found(void **state)
+{
+	static const struct {
+		const char *words;
+		struct invented invented;
+		enum fm_verdict verdict;
+	} cases[] = {
+	    {"an atomic counter: measured 85 ms, predicted 3",
+	     {0.085, 0.168, 0.003, 2000000, 2000, 2},
+	     FM_VERDICT_PRESENT},
+	    {"a mutex whose threads sleep half of the time", {0.5, 0.5, 0.2, 1000000, 50000, 2}, FM_VERDICT_PRESENT},
+	    {"as long as predicted: nobody waited for lines", {0.4, 0.8, 0.39, 100000, 40, 2}, FM_VERDICT_ABSENT},
+	    {"slower than predicted, and nothing shared", {0.4, 0.8, 0.1, 0, 0, 2}, FM_VERDICT_ABSENT},
+	    {"slower by the usual error of a prediction", {0.4, 0.8, 0.32, 20000000, 4000, 2}, FM_VERDICT_INCONCLUSIVE},
+	    {"one thread waits for nobody", {0.4, 0.4, 0.1, 5000000, 0, 1}, FM_VERDICT_ABSENT},
+	    {"too short to tell", {0.004, 0.002, 0.001, 0, 0, 2}, FM_VERDICT_INCONCLUSIVE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct fm_figure metric;
+
+		print_message("%s\n", cases[i].words);
+		assert_int_equal(verdict(&cases[i].invented, &metric), cases[i].verdict);
+		assert_true(!metric.available ||
+		            (metric.low <= metric.value && metric.value <= metric.high && metric.high <= 1));
+	}
+}
+
+/* Stores alone do not make an imbalance when the instructions are even; a spinning thread's stores are no work. */
+static enum fm_verdict balance(const struct fm_picture_thread *threads, unsigned count)
+{
+	struct fm_picture picture = {.threads = count, .part = {.thread = -1}, .level_count = 2};
+	struct fm_finding findings[FM_FINDINGS_MAX];
+	enum fm_verdict found = FM_VERDICT_INCONCLUSIVE;
+	unsigned found_count;
+
+	picture.levels[1].read_bytes = exactly(1);
+	for (unsigned i = 0; i < count; i++)
+		fm_picture_grow(&picture, &threads[i]);
+	found_count = fm_patterns_find(&picture, findings);
+	for (unsigned i = 0; i < found_count; i++)
+		if (!strcmp(findings[i].name, "imbalance"))
+			found = findings[i].verdict;
+	fm_picture_free(&picture);
+	return found;
+}
+
+static void balance_needs_work(void **state)
+{
+	/* main starts the others: a few per cent of the stores */
+	const struct fm_picture_thread even[] = {{0, 200000, 30000, false, 0, 30000, 0},
+	                                         {1, 5000000, 1000000, false, 0, 1000000, 0},
+	                                         {2, 5000000, 1000000, false, 0, 1000000, 0}},
+	                               queue[] = {{0, 200000, 30000, false, 0, 30000, 0},
+	                                          {1, 9000000, 2000000, false, 0, 2000000, 0},
+	                                          {2, 9000000, 900000, false, 0, 900000, 0}},
+	                               uneven[] = {{0, 200000, 30000, false, 0, 30000, 0},
+	                                           {1, 9000000, 3000000, false, 0, 3000000, 0},
+	                                           {2, 3000000, 1000000, false, 0, 1000000, 0}},
+	                               spinning[] = {{0, 9000000, 3000000, true, 3000000, 0, 0},
+	                                             {1, 20000000, 1000000, true, 1000000, 9000000, 0}};
+
+	(void)state;
+	assert_int_equal(balance(even, 3), FM_VERDICT_ABSENT);
+	assert_int_equal(balance(queue, 3), FM_VERDICT_INCONCLUSIVE);
+	assert_int_equal(balance(uneven, 3), FM_VERDICT_PRESENT);
+	assert_int_equal(balance(spinning, 2), FM_VERDICT_PRESENT);
+}
+
+/* Predicted and measured user time that differ by more than 30 %: said, and no bottleneck above 0.6. */
+static void doubt_lowers_confidence(void **state)
+{
+	(void)state;
+	for (int doubtful = 0; doubtful < 2; doubtful++) {
+		struct fm_recording *recording = fm_recording_create();
+		struct fm_picture picture = {
+		    .recording = recording, .threads = 1, .part = {.thread = -1}, .level_count = 2};
+		struct fm_finding findings[FM_FINDINGS_MAX];
+		unsigned count, found = 0;
+
+		recording->native = (struct fm_recorded_native){
+		    .runs = 3, .seconds = exactly(1), .cpu_seconds = 1, .kernel_share = 0.2, .share_seconds = 3};
+		picture.seconds = exactly(1);
+		picture.predicted_seconds = exactly(doubtful ? 0.55 : 0.6);
+		snprintf(picture.levels[1].name, sizeof(picture.levels[1].name), "memory");
+		picture.levels[1].latency_share = fm_figure_make(0.9, 0.9, 0.9, "", FM_ORIGIN_simulated, "exact", 1);
+		fm_uncertain_prediction(recording, &picture);
+		/* 0.8 s were the program's own */
+		assert_near(picture.user_seconds.value, 0.8, 1e-9);
+		assert_int_equal(picture.doubtful, doubtful);
+		count = fm_patterns_find(&picture, findings);
+		for (unsigned i = 0; i < count; i++)
+			if (!strcmp(findings[i].name, "latency:memory")) {
+				found++;
+				assert_int_equal(findings[i].verdict, FM_VERDICT_PRESENT);
+				assert_true(doubtful ? findings[i].confidence <= 0.6 : findings[i].confidence > 0.9);
+			}
+		assert_int_equal(found, 1);
+		fm_recording_free(recording);
+	}
+}
+
+/* The profile's intervals reach the figures: wide latency, wide shares; a wide capacity, a wide range of misses. */
+static void profiles_make_intervals(void **state)
+{
+	struct fm_recording *recording = fm_recording_create();
+	struct fm_machine *profile = calloc(1, sizeof(*profile));
+	struct fm_picture picture = {.recording = recording, .level_count = 4};
+	static const char *const names[] = {"L1", "L2", "L3", "memory"};
+
+	(void)state;
+	recording->profile = profile;
+	recording->machine.cache_count = 3;
+	profile->level_count = 4;
+	for (unsigned i = 0; i < 4; i++) {
+		struct fm_picture_level *level = &picture.levels[i];
+
+		snprintf(profile->levels[i].name, sizeof(profile->levels[i].name), "%s", names[i]);
+		snprintf(level->name, sizeof(level->name), "%s", names[i]);
+		profile->levels[i].latency_cycles = exactly(10 * (i + 1));
+		profile->levels[i].effective_bytes = exactly(32768 << 4 * i);
+		level->latency_share = level->bandwidth_share = exactly(0.2);
+		level->peak_gbs = exactly(10);
+		level->read_bytes = exactly(1e9 / (1 << i));
+		level->allocate_bytes = level->write_bytes = exactly(0);
+		if (i < 3) {
+			snprintf(recording->machine.caches[i].name, sizeof(recording->machine.caches[i].name), "%s",
+			         names[i]);
+			recording->machine.caches[i].bytes = 32768 << 4 * i;
+		}
+	}
+	picture.active = picture.stall = picture.latency_bound = picture.bandwidth_bound = picture.memory_bound =
+	    exactly(1e9);
+	/* L3: latency ±48 %, 3 … 20 MiB for 8 */
+	profile->levels[2].latency_cycles = fm_figure_make(30, 15.6, 44.4, "cycles", FM_ORIGIN_measured, "native", 9);
+	profile->levels[2].effective_bytes =
+	    fm_figure_make(32768 << 8, (32768 << 8) / 2.5, (32768 << 8) * 2.5, "B", FM_ORIGIN_measured, "native", 9);
+	fm_uncertain_traffic(recording, &picture);
+	fm_uncertain_cycles(recording, &picture);
+	assert_near(picture.levels[2].latency_share.low, 0.2 * 0.52 / (0.8 + 0.2 * 0.52), 1e-9);
+	assert_near(picture.levels[2].latency_share.high, 0.2 * 1.48 / (0.8 + 0.2 * 1.48), 1e-9);
+	assert_near(picture.levels[3].latency_share.high, 0.2, 1e-9);
+	assert_near(picture.latency_bound.low, 1e9 - 0.2e9 * 0.48, 1);
+	assert_near(picture.latency_bound.high, 1e9 + 0.2e9 * 0.48, 1);
+	/* misses fall by half for each factor of 16 in size: 2.5 times as much is 2.5^-0.25 of them */
+	assert_near(picture.levels[3].read_bytes.low / picture.levels[3].read_bytes.value, 0.7953, 1e-3);
+	assert_near(picture.levels[3].read_bytes.high / picture.levels[3].read_bytes.value, 1.2574, 1e-3);
+	assert_near(picture.levels[2].read_bytes.high, picture.levels[2].read_bytes.value, 1e-6);
+	/* a machine that is given as a file is exact */
+	recording->profile = NULL;
+	picture.levels[3].read_bytes = exactly(5);
+	fm_uncertain_traffic(recording, &picture);
+	assert_near(picture.levels[3].read_bytes.high, 5, 1e-12);
+	fm_machine_free(profile);
+	fm_recording_free(recording);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(contention_is_found),
+	    cmocka_unit_test(balance_needs_work),
+	    cmocka_unit_test(doubt_lowers_confidence),
+	    cmocka_unit_test(profiles_make_intervals),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
