@@ -1,0 +1,746 @@
+/* Translates blocks: straight code up to a branch that always branches; conditional branches leave it sideways. */
+#include "translate/emit.h"
+#include "translate/internal.h"
+
+static uint64_t *slot_of(struct work *work, unsigned number)
+{
+	return &work->translator->slots->registers[number];
+}
+
+/* Says what holds from here on. Called wherever it changes. */
+static void mark(struct work *work, enum pc_kind kind)
+{
+	struct fm_translator *translator = work->translator;
+	struct place place = {
+	    .held = work->held, .logged = work->logged, .log_register = work->log_register, .pc_kind = (uint8_t)kind};
+
+	for (;;) {
+		size_t distance = (size_t)(work->at - work->last_code);
+		struct place *next = &translator->places[translator->place_count];
+
+		/* there is room: fm_translate_block() has seen to it */
+		if (distance <= 255) {
+			place.code = (uint8_t)distance;
+			place.pc = (int8_t)(work->pc - work->last_pc);
+			*next = place;
+		} else { /* nothing new, only further on */
+			*next = work->block->place_count ? next[-1] : (struct place){.log_register = NO_REGISTER};
+			next->code = 255;
+			next->pc = 0;
+			work->last_code += 255;
+		}
+		translator->place_count++;
+		work->block->place_count++;
+		if (distance <= 255)
+			break;
+	}
+	work->last_code = work->at;
+	work->last_pc = work->pc;
+}
+
+static void pend(struct work *work, enum exit_kind kind, uint64_t pc, unsigned reason, uint32_t patch, uint32_t site)
+{
+	struct pending *pending = &work->pending[work->pending_count++];
+
+	pending->displacement = work->at;
+	pending->record = (struct exit_record){
+	    .pc = pc, .patch = patch, .kind = (uint16_t)kind, .reason = (uint16_t)reason, .site = site};
+	emit_32(&work->at, 0);
+}
+
+/* The displacement of a branch to the translation of pc, as the end of the instruction. */
+static void branch_to(struct work *work, uint64_t pc)
+{
+	uint32_t known = fm_translate_find(work->translator, pc);
+
+	if (known)
+		emit_relative(&work->at, work->translator->code + work->translator->blocks[known - 1].code);
+	else
+		pend(work, EXIT_CHAIN, pc, 0, 0, 0);
+}
+
+static void spill(struct work *work, unsigned number)
+{
+	emit_store(&work->at, number, slot_of(work, number));
+	work->held |= REGISTER_BIT(number);
+	mark(work, PC_STATIC);
+}
+
+/* A register that may be overwritten, its value being in its slot. */
+static unsigned borrow(struct work *work, unsigned exclude, bool low)
+{
+	static const uint8_t order[] = {R11, R10, R9, R8, RDX, RSI, RDI, RCX, RBX, RAX, RBP, R15, R14, R13, R12};
+
+	if (work->log_register != NO_REGISTER)
+		exclude |= REGISTER_BIT(work->log_register);
+	for (unsigned pass = 0; pass < 2; pass++)
+		for (unsigned i = 0; i < sizeof(order); i++) {
+			unsigned number = order[i];
+
+			if ((exclude & REGISTER_BIT(number)) || (low && number >= 8))
+				continue;
+			if (work->held & REGISTER_BIT(number))
+				return number;
+			if (pass) {
+				spill(work, number);
+				return number;
+			}
+		}
+	return NO_REGISTER;
+}
+
+static void give_back(struct work *work, unsigned mask)
+{
+	mask &= work->held;
+	if (work->log_register != NO_REGISTER && (mask & REGISTER_BIT(work->log_register))) {
+		unsigned number = work->log_register;
+
+		emit_memory(&work->at, 0x8d, true, number, number, NO_REGISTER, 0,
+		            (int32_t)(work->writing * sizeof(struct fm_translate_entry)));
+		work->logged = work->writing = 0;
+		mark(work, PC_STATIC);
+		emit_store(&work->at, number, &work->translator->slots->log_end);
+		work->log_register = NO_REGISTER;
+		mark(work, PC_STATIC);
+	}
+	for (unsigned number = 0; mask >> number; number++)
+		if (mask & REGISTER_BIT(number)) {
+			emit_load(&work->at, number, slot_of(work, number));
+			work->held &= (uint16_t)~REGISTER_BIT(number);
+			mark(work, PC_STATIC);
+		}
+}
+
+/* number := address. The registers of the address have their program's values. */
+static void emit_address(struct work *work, unsigned number, const struct address *address)
+{
+	if (address->segment == SEGMENT_FS) {
+		static const uint8_t thread_pointer[] = {0x64};
+
+		emit_bytes(&work->at, thread_pointer, sizeof(thread_pointer));
+		emit_memory(&work->at, 0x8b, true, number, NO_REGISTER, NO_REGISTER, 0, 0);
+		if (address->index != NO_REGISTER)
+			emit_memory(&work->at, 0x8d, true, number, number, address->index, address->scale, 0);
+		emit_memory(&work->at, 0x8d, true, number, number, address->base, 0, (int32_t)address->displacement);
+	} else if (address->absolute) {
+		emit_constant(&work->at, number, (uint64_t)address->displacement);
+	} else {
+		emit_memory(&work->at, 0x8d, !address->narrow, number, address->base, address->index, address->scale,
+		            (int32_t)address->displacement);
+	}
+}
+
+static void log_reference(struct work *work, const struct instruction *instruction, const struct reference *reference,
+                          uint32_t site)
+{
+	unsigned used = instruction->reads | instruction->writes | REGISTER_BIT(RSP), temporary;
+	unsigned entries = reference->kind & FM_TRANSLATE_REPEATED ? 2 : 1;
+
+	if (work->log_register == NO_REGISTER) {
+		unsigned number = borrow(work, used, false);
+
+		emit_load(&work->at, number, &work->translator->slots->log_end);
+		work->log_register = (uint8_t)number;
+		mark(work, PC_STATIC);
+	}
+	temporary = borrow(work, used, false);
+	for (unsigned entry = 0; entry < entries; entry++) {
+		int32_t offset = (int32_t)((work->writing + entry) * sizeof(struct fm_translate_entry));
+
+		if (!entry)
+			emit_address(work, temporary, &reference->address);
+		emit_memory(&work->at, 0x89, true, entry ? RCX : temporary, work->log_register, NO_REGISTER, 0, offset);
+		emit_memory(&work->at, 0xc7, true, 0, work->log_register, NO_REGISTER, 0, offset + 8);
+		emit_32(&work->at, site);
+	}
+	work->writing += (uint8_t)entries;
+}
+
+static void call_reference(struct work *work, const struct instruction *instruction, const struct reference *reference,
+                           uint32_t site)
+{
+	unsigned used = instruction->reads | instruction->writes | REGISTER_BIT(RSP), temporary;
+
+	give_back(work, work->held);
+	temporary = borrow(work, used, false);
+	emit_address(work, temporary, &reference->address);
+	emit_store(&work->at, temporary, &work->translator->slots->target);
+	give_back(work, work->held);
+	emit_byte(&work->at, 0xe9);
+	pend(work, EXIT_REFERENCE, work->pc, 0, (uint32_t)(work->at + 4 - work->translator->code), site);
+}
+
+static void instrument(struct work *work, const struct instruction *instruction)
+{
+	struct fm_translator *translator = work->translator;
+
+	translator->counts.unlogged += instruction->unknown_references;
+	for (unsigned i = 0; i < instruction->reference_count; i++) {
+		const struct reference *reference = &instruction->references[i];
+		struct fm_translate_site site = {instruction->pc, reference->size, reference->kind, (uint8_t)i};
+		enum fm_translate_choice choice;
+
+		if (reference->address.segment == SEGMENT_FS &&
+		    (reference->address.absolute || reference->address.narrow)) {
+			translator->counts.unlogged++;
+			continue;
+		}
+		choice = translator->client.choose(translator->client.context, &site);
+		if (choice == FM_TRANSLATE_IGNORE)
+			continue;
+		translator->sites[translator->site_count] = site;
+		if (choice == FM_TRANSLATE_LOGGED)
+			log_reference(work, instruction, reference, translator->site_count);
+		else
+			call_reference(work, instruction, reference, translator->site_count);
+		translator->site_count++;
+	}
+}
+
+static bool reaches(const uint8_t *from, uint64_t address)
+{
+	int64_t distance = (int64_t)(address - (uint64_t)from);
+
+	return distance == (int32_t)distance;
+}
+
+/* An operand relative to the instruction that is out of reach of the cache goes through a register. */
+static void copy_far(struct work *work, const struct instruction *instruction)
+{
+	unsigned replaced = instruction->replaces & 0xff & ~REGISTER_BIT(RSP), number;
+	uint8_t *copy;
+
+	if (work->log_register != NO_REGISTER)
+		replaced &= ~REGISTER_BIT(work->log_register);
+	if (replaced) { /* what the instruction overwrites anyway need not be restored */
+		number = (unsigned)__builtin_ctz(replaced);
+		if (!(work->held & REGISTER_BIT(number)))
+			spill(work, number);
+	} else {
+		number = borrow(work, instruction->reads | instruction->writes, true);
+	}
+	emit_constant(&work->at, number, instruction->rip_address);
+	copy = work->at;
+	emit_bytes(&work->at, (const void *)instruction->pc, instruction->length);
+	copy[instruction->modrm_at] = (uint8_t)((copy[instruction->modrm_at] & 0x38) | 0x80 | number);
+	memset(copy + instruction->displacement_at, 0, 4);
+	if (instruction->has_extension && instruction->extension_inverted)
+		copy[instruction->extension_at] |= 0x20;
+	else if (instruction->has_extension)
+		copy[instruction->extension_at] &= 0xfe;
+}
+
+static void copy(struct work *work, const struct instruction *instruction)
+{
+	uint8_t *start = work->at;
+
+	if (!instruction->rip_relative) {
+		emit_bytes(&work->at, (const void *)instruction->pc, instruction->length);
+	} else if (instruction->agen && instruction->replaces) {
+		emit_constant(&work->at, (unsigned)__builtin_ctz(instruction->replaces), instruction->rip_address);
+	} else if (reaches(start + instruction->length, instruction->rip_address)) {
+		uint32_t displacement = (uint32_t)(instruction->rip_address - (uint64_t)(start + instruction->length));
+
+		emit_bytes(&work->at, (const void *)instruction->pc, instruction->length);
+		memcpy(start + instruction->displacement_at, &displacement, sizeof(displacement));
+	} else {
+		copy_far(work, instruction);
+	}
+	work->held &= (uint16_t)~instruction->replaces;
+}
+
+static void push_literal(struct work *work, uint64_t value)
+{
+	emit_byte(&work->at, 0xff);
+	emit_byte(&work->at, 0x35);
+	work->literals[work->literal_count].displacement = work->at;
+	work->literals[work->literal_count++].value = value;
+	emit_32(&work->at, 0);
+}
+
+/* Goes to the landing for the address in rcx; rcx and r11 are in their slots. */
+static void emit_dispatch(uint8_t **at, const uint64_t *table)
+{
+	static const uint8_t index_and_jump[] = {
+	    0x66, 0x41, 0x89, 0xcb,                         /* mov %cx, %r11w */
+	    0x42, 0xff, 0x24, 0xdd, 0x00, 0x00, 0x00, 0x00, /* jmp *0(, %r11, 8) */
+	};
+
+	emit_constant(at, R11, (uint64_t)table >> 3);
+	emit_bytes(at, index_and_jump, sizeof(index_and_jump));
+}
+
+static void emit_indirect(struct work *work, const struct instruction *instruction)
+{
+	const struct address *from = &instruction->from;
+
+	spill(work, RCX);
+	spill(work, R11);
+	if (instruction->class == CLASS_RETURN) {
+		if (!instruction->popped) {
+			emit_byte(&work->at, 0x59); /* pop %rcx */
+		} else {
+			emit_memory(&work->at, 0x8b, true, RCX, RSP, NO_REGISTER, 0, 0);
+			emit_memory(&work->at, 0x8d, true, RSP, RSP, NO_REGISTER, 0, 8 + instruction->popped);
+		}
+	} else if (instruction->branch_register != NO_REGISTER) {
+		emit_byte(&work->at, 0x48 | (instruction->branch_register >= 8 ? 4u : 0));
+		emit_byte(&work->at, 0x89);
+		emit_byte(&work->at, 0xc0 | (instruction->branch_register & 7u) << 3 | RCX);
+	} else {
+		if (from->absolute)
+			emit_constant(&work->at, RCX, (uint64_t)from->displacement);
+		if (from->segment)
+			emit_byte(&work->at, from->segment == SEGMENT_FS ? 0x64 : 0x65);
+		if (from->absolute)
+			emit_memory(&work->at, 0x8b, true, RCX, RCX, NO_REGISTER, 0, 0);
+		else
+			emit_memory(&work->at, 0x8b, true, RCX, from->base, from->index, from->scale,
+			            (int32_t)from->displacement);
+	}
+	if (instruction->class == CLASS_INDIRECT_CALL)
+		push_literal(work, instruction->pc + instruction->length);
+	mark(work, PC_IN_RCX);
+	emit_dispatch(&work->at, work->translator->table);
+}
+
+static void emit_system_call(struct work *work, const struct instruction *instruction)
+{
+	static const uint8_t number[] = {0x0f, 0xb6, 0xc8};              /* movzx %al, %ecx */
+	static const uint8_t look_up[] = {0x41, 0x0f, 0xb6, 0x0c, 0x0b}; /* movzx (%r11, %rcx), %ecx */
+	struct slots *slots = work->translator->slots;
+	uint64_t next = instruction->pc + instruction->length;
+	uint8_t *skip;
+
+	if (work->translator->client.on_system_call) {
+		emit_byte(&work->at, 0xe9);
+		pend(work, EXIT_SYSTEM_CALL, instruction->pc, 0, 0, 0);
+		return;
+	}
+	spill(work, RCX);
+	spill(work, R11);
+	emit_bytes(&work->at, number, sizeof(number));
+	emit_slot(&work->at, 0x8d, R11, slots->special_calls);
+	emit_bytes(&work->at, look_up, sizeof(look_up));
+	emit_byte(&work->at, 0xe3); /* jrcxz */
+	skip = work->at++;
+	give_back(work, work->held);
+	emit_byte(&work->at, 0xe9);
+	pend(work, EXIT_SYSTEM_CALL, instruction->pc, 0, 0, 0);
+	*skip = (uint8_t)(work->at - skip - 1);
+	/* the call overwrites both registers */
+	mark(work, PC_STATIC);
+	emit_byte(&work->at, 0x0f);
+	emit_byte(&work->at, 0x05);
+	work->pc = next;
+	mark(work, PC_AFTER_CALL);
+	emit_constant(&work->at, RCX, next);
+	mark(work, PC_STATIC);
+	emit_byte(&work->at, 0xe9);
+	branch_to(work, next);
+}
+
+static void emit_counted(struct work *work, const struct instruction *instruction)
+{
+	if (instruction->narrow)
+		emit_byte(&work->at, 0x67);
+	emit_byte(&work->at, instruction->opcode);
+	emit_byte(&work->at, 2);
+	work->pc += instruction->length;
+	mark(work, PC_STATIC);
+	emit_byte(&work->at, 0xeb);
+	emit_byte(&work->at, 5);
+	mark(work, PC_UNKNOWN);
+	emit_byte(&work->at, 0xe9);
+	branch_to(work, instruction->target);
+	mark(work, PC_STATIC);
+}
+
+/* The branch, or whatever else ends straight code. */
+static void emit_end(struct work *work, const struct instruction *instruction)
+{
+	switch ((enum instruction_class)instruction->class) {
+	case CLASS_COPY:
+		break;
+	case CLASS_JUMP:
+		emit_byte(&work->at, 0xe9);
+		branch_to(work, instruction->target);
+		break;
+	case CLASS_CONDITIONAL:
+		emit_byte(&work->at, 0x0f);
+		emit_byte(&work->at, 0x80u | instruction->condition);
+		branch_to(work, instruction->target);
+		break;
+	case CLASS_COUNTED:
+		emit_counted(work, instruction);
+		break;
+	case CLASS_CALL:
+		push_literal(work, instruction->pc + instruction->length);
+		work->block->end_pc = instruction->target;
+		mark(work, PC_END);
+		emit_byte(&work->at, 0xe9);
+		branch_to(work, instruction->target);
+		break;
+	case CLASS_RETURN:
+	case CLASS_INDIRECT_JUMP:
+	case CLASS_INDIRECT_CALL:
+		emit_indirect(work, instruction);
+		break;
+	case CLASS_SYSTEM_CALL:
+		emit_system_call(work, instruction);
+		break;
+	case CLASS_LEAVE:
+		emit_byte(&work->at, 0xe9);
+		pend(work, EXIT_LEAVE, instruction->pc, instruction->reason, 0, 0);
+		break;
+	}
+}
+
+/* rcx := 0 if all is well, by code between these two; else asks the translator, which comes back to `here`. */
+static uint8_t *begin_check(struct work *work)
+{
+	uint8_t *here = work->at;
+
+	spill(work, RCX);
+	return here;
+}
+
+static void end_check(struct work *work, uint8_t *here, enum exit_kind kind, uint32_t charged)
+{
+	uint8_t *skip;
+
+	emit_byte(&work->at, 0xe3); /* jrcxz */
+	skip = work->at++;
+	emit_load(&work->at, RCX, slot_of(work, RCX));
+	emit_byte(&work->at, 0xe9);
+	pend(work, kind, work->pc, 0, (uint32_t)(here - work->translator->code), charged);
+	*skip = (uint8_t)(work->at - skip - 1);
+	give_back(work, REGISTER_BIT(RCX));
+}
+
+static void emit_fuel_check(struct work *work, unsigned instructions)
+{
+	struct slots *slots = work->translator->slots;
+	uint8_t *here = begin_check(work);
+
+	emit_load(&work->at, RCX, &slots->fuel);
+	emit_memory(&work->at, 0x8d, true, RCX, RCX, NO_REGISTER, 0, -(int32_t)instructions);
+	emit_store(&work->at, RCX, &slots->fuel);
+	/* The highest byte is 0 unless the number is negative: a test that leaves the flags alone. Not read from
+	   memory, which would wait for the store. */
+	emit_bytes(&work->at, "\x48\x0f\xc9\x0f\xb6\xc9", 6); /* bswap %rcx; movzx %cl, %ecx */
+	end_check(work, here, EXIT_FUEL, instructions);
+}
+
+/* The log ends where byte 3 of the address changes; what a block may write beyond that is mapped. */
+static void emit_room_check(struct work *work)
+{
+	struct slots *slots = work->translator->slots;
+	uint8_t *here = begin_check(work);
+
+	emit_load(&work->at, RCX, &slots->log_end);
+	emit_bytes(&work->at, "\x0f\xc9\x0f\xb6\xc9", 5); /* bswap %ecx; movzx %cl, %ecx */
+	emit_memory(&work->at, 0x8d, false, RCX, RCX, NO_REGISTER, 0, -(int32_t)work->translator->log_frame);
+	end_check(work, here, EXIT_FULL, 0);
+}
+
+static unsigned piece_length(const struct instruction *instructions, unsigned from, unsigned count)
+{
+	unsigned i = from;
+
+	while (i < count && instructions[i].class == CLASS_COPY)
+		i++;
+	return i < count && instructions[i].class != CLASS_LEAVE ? i - from + 1 : i - from;
+}
+
+static void finish_stubs(struct work *work)
+{
+	struct fm_translator *translator = work->translator;
+
+	work->held = 0;
+	mark(work, PC_UNKNOWN);
+	for (unsigned i = 0; i < work->pending_count; i++) {
+		struct pending *pending = &work->pending[i];
+		uint8_t *end = pending->displacement;
+
+		if (pending->record.kind == EXIT_CHAIN)
+			pending->record.patch = (uint32_t)(pending->displacement - translator->code);
+		emit_relative(&end, work->at);
+		translator->exits[translator->exit_count] = pending->record;
+		emit_store(&work->at, RCX, slot_of(work, RCX));
+		emit_byte(&work->at, 0xb9); /* mov $index, %ecx */
+		emit_32(&work->at, translator->exit_count++);
+		emit_jump(&work->at, translator->exit_code);
+	}
+	work->at = (uint8_t *)(((uintptr_t)work->at + 7) & ~(uintptr_t)7);
+	for (unsigned i = 0; i < work->literal_count; i++) {
+		uint8_t *end = work->literals[i].displacement;
+
+		emit_relative(&end, work->at);
+		emit_64(&work->at, work->literals[i].value);
+	}
+}
+
+/* Decodes up to the end of the block. Where it ends without a branch, *ret_next is where to go on. */
+static unsigned decode_block(struct fm_translator *translator, const struct range *range, uint64_t pc,
+                             uint64_t *ret_next)
+{
+	unsigned count = 0;
+
+	for (; count < MOST_INSTRUCTIONS && pc < range->end; count++) {
+		struct instruction *instruction = &translator->instructions[count];
+
+		if (count && fm_translate_find(translator, pc))
+			break;
+		if (pc == (uint64_t)fm_translator_leave) {
+			*instruction = (struct instruction){.pc = pc, .class = CLASS_LEAVE, .reason = FM_LEFT_ASKED};
+		} else if (pc == (uint64_t)fm_translator_enter) { /* has been done */
+			*instruction = (struct instruction){.pc = pc, .class = CLASS_RETURN};
+		} else {
+			fm_translate_decode(&translator->decoder, pc, range->end - pc, instruction);
+		}
+		pc += instruction->length;
+		if (instruction->class != CLASS_COPY && instruction->class != CLASS_CONDITIONAL &&
+		    instruction->class != CLASS_COUNTED) {
+			*ret_next = 0;
+			return count + 1;
+		}
+	}
+	*ret_next = pc;
+	return count;
+}
+
+static void insert(struct fm_translator *translator, uint64_t pc, uint32_t block)
+{
+	uint32_t at = lookup_start(translator, pc);
+
+	while (translator->lookup[at].block)
+		at = (at + 1) & translator->lookup_mask;
+	translator->lookup[at] = (struct lookup_entry){pc, block};
+}
+
+static bool has_room(const struct fm_translator *translator)
+{
+	return translator->code_end - translator->code_at >= MOST_BLOCK_CODE &&
+	       translator->most_blocks - translator->block_count >= 2 &&
+	       translator->most_exits - translator->exit_count >= MOST_PENDING &&
+	       translator->most_places - translator->place_count >= MOST_BLOCK_CODE / 16 &&
+	       translator->most_sites - translator->site_count >= MOST_INSTRUCTIONS * MOST_REFERENCES;
+}
+
+static struct block *begin_block(struct fm_translator *translator, struct work *work, uint64_t pc, unsigned alignment)
+{
+	struct block *block = &translator->blocks[translator->block_count++];
+
+	translator->code_at =
+	    (uint8_t *)(((uintptr_t)translator->code_at + alignment - 1) & ~(uintptr_t)(alignment - 1));
+	*block = (struct block){
+	    .pc = pc, .code = (uint32_t)(translator->code_at - translator->code), .places = translator->place_count};
+	/* not as a whole: the lists are long, and their lengths are enough */
+	work->translator = translator;
+	work->at = work->last_code = translator->code_at;
+	work->block = block;
+	work->pc = work->last_pc = pc;
+	work->held = 0;
+	work->log_register = NO_REGISTER;
+	work->logged = work->writing = 0;
+	work->pending_count = work->literal_count = 0;
+	return block;
+}
+
+/* Where indirect branches to pc arrive: compares the address in rcx with pc; others go on to whoever had this entry of
+   the table before. Returns the offset; the block itself must follow. */
+static uint32_t emit_landing(struct fm_translator *translator, uint64_t pc)
+{
+	static const uint8_t compare[] = {0x4a, 0x8d, 0x0c, 0x19};    /* lea (%rcx, %r11), %rcx */
+	static const uint8_t undo[] = {0x49, 0xf7, 0xd3,              /* not %r11 */
+	                               0x4a, 0x8d, 0x4c, 0x19, 0x01}; /* lea 1(%rcx, %r11), %rcx */
+	uint64_t *entry = &translator->table[pc & ((1u << INDEX_BITS) - 1)];
+	struct work *work = &translator->work;
+	struct block *landing = begin_block(translator, work, pc, 16);
+	uint8_t *skip;
+
+	work->held = REGISTER_BIT(RCX) | REGISTER_BIT(R11);
+	mark(work, PC_IN_RCX);
+	emit_constant(&work->at, R11, -pc);
+	emit_bytes(&work->at, compare, sizeof(compare));
+	mark(work, PC_RCX_MINUS_R11);
+	emit_byte(&work->at, 0xe3); /* jrcxz */
+	skip = work->at++;
+	mark(work, PC_UNKNOWN);
+	emit_bytes(&work->at, undo, sizeof(undo));
+	emit_jump(&work->at, (const void *)*entry);
+	*skip = (uint8_t)(work->at - skip - 1);
+	mark(work, PC_STATIC);
+	give_back(work, work->held);
+	translator->code_at = work->at;
+	*entry = (uint64_t)(translator->code + landing->code);
+	return landing->code;
+}
+
+void fm_translate_land(struct fm_translator *translator, uint32_t index)
+{
+	struct block *block = &translator->blocks[index - 1];
+
+	if (block->landing || !has_room(translator))
+		return;
+	block->landing = emit_landing(translator, block->pc);
+	emit_jump(&translator->code_at, translator->code + block->code);
+}
+
+uint32_t fm_translate_block(struct fm_translator *translator, uint64_t pc, bool with_landing,
+                            enum fm_translate_reason *ret_reason)
+{
+	static const enum fm_translate_reason reasons[] = {
+	    [RANGE_GENERATED] = FM_LEFT_GENERATED, [RANGE_WRITABLE] = FM_LEFT_WRITABLE};
+	uint32_t known = fm_translate_find(translator, pc);
+	struct range *range;
+	struct work *work = &translator->work;
+	uint64_t next;
+	uint32_t landing;
+	unsigned count, copied = 0;
+	bool logs = false;
+
+	if (known)
+		return known;
+	range = fm_translate_find_range(&translator->ranges, pc);
+	if (!range) {
+		*ret_reason = FM_LEFT_UNMAPPED;
+		return 0;
+	}
+	if (range->kind != RANGE_FILE && !translator->generated_code) {
+		*ret_reason = reasons[range->kind];
+		return 0;
+	}
+	if (!has_room(translator))
+		fm_translator_flush(translator);
+	if (!has_room(translator)) {
+		*ret_reason = FM_LEFT_MEMORY;
+		return 0;
+	}
+	range->used = true;
+	count = decode_block(translator, range, pc, &next);
+	landing = with_landing ? emit_landing(translator, pc) : 0;
+	begin_block(translator, work, pc, with_landing ? 1 : 16)->landing = landing;
+	known = translator->block_count;
+	insert(translator, pc, known);
+	mark(work, PC_STATIC);
+	for (unsigned i = 0; translator->client.choose && i < count; i++)
+		logs |= translator->instructions[i].reference_count > 0;
+	if (logs)
+		emit_room_check(work);
+	for (unsigned i = 0; i < count; i++) {
+		const struct instruction *instruction = &translator->instructions[i];
+
+		if (translator->with_fuel && (!i || instruction[-1].class != CLASS_COPY))
+			if (piece_length(translator->instructions, i, count))
+				emit_fuel_check(work, piece_length(translator->instructions, i, count));
+		/* what it overwrites as a whole may stay borrowed until then */
+		give_back(work,
+		          (unsigned)(instruction->reads | instruction->writes) & ~(unsigned)instruction->replaces);
+		if (work->log_register != NO_REGISTER && (instruction->replaces & REGISTER_BIT(work->log_register)))
+			give_back(work, REGISTER_BIT(work->log_register));
+		if (work->writing > 255 - 2 * MOST_REFERENCES)
+			give_back(work, work->held);
+		if (translator->client.choose)
+			instrument(work, instruction);
+		if (instruction->class == CLASS_COPY) {
+			copy(work, instruction);
+			work->pc += instruction->length;
+			work->logged = work->writing;
+			mark(work, PC_STATIC);
+			copied++;
+			continue;
+		}
+		give_back(work, work->held);
+		emit_end(work, instruction);
+		copied += instruction->class != CLASS_LEAVE;
+		if (instruction->class == CLASS_CONDITIONAL) {
+			work->pc += instruction->length;
+			mark(work, PC_STATIC);
+		}
+	}
+	if (next) {
+		give_back(work, work->held);
+		emit_byte(&work->at, 0xe9);
+		branch_to(work, next);
+	}
+	finish_stubs(work);
+	translator->code_at = work->at;
+	translator->counts.blocks++;
+	translator->counts.instructions += copied;
+	return known;
+}
+
+/* What is in every cache, at its beginning. */
+void fm_translate_permanent_code(struct fm_translator *translator)
+{
+	struct slots *slots = translator->slots;
+	uint8_t *at = translator->code;
+
+	translator->exit_code = at;
+	emit_store(&at, RCX, &slots->exit);
+	for (unsigned number = 0; number < 16; number++)
+		if (number != RCX)
+			emit_store(&at, number, &slots->registers[number]);
+	emit_load(&at, RSP, &slots->stack);
+	emit_byte(&at, 0x9c); /* pushf */
+	emit_bytes(&at, "\x8f\x05", 2);
+	emit_relative(&at, &slots->flags); /* pop */
+	emit_load(&at, RDI, &slots->self);
+	emit_bytes(&at, "\xff\x25", 2);
+	emit_relative(&at, &slots->gate); /* jmp * */
+
+	translator->enter_code = (uint64_t)at;
+	emit_bytes(&at, "\xff\x35", 2);
+	emit_relative(&at, &slots->flags); /* push */
+	emit_byte(&at, 0x9d);              /* popf */
+	for (unsigned number = 0; number < 16; number++)
+		emit_load(&at, number, &slots->registers[number]);
+	emit_bytes(&at, "\xff\x25", 2);
+	emit_relative(&at, &slots->resume);
+
+	translator->missing_code = at;
+	emit_store(&at, RCX, &slots->target);
+	emit_load(&at, R11, &slots->registers[R11]);
+	emit_byte(&at, 0xb9);
+	emit_32(&at, EXIT_INDIRECT);
+	emit_jump(&at, translator->exit_code);
+
+	translator->call_code = at;
+	emit_bytes(&at, "\x0f\x05", 2);
+	emit_load(&at, RCX, &slots->next);
+	emit_store(&at, RCX, &slots->registers[RCX]);
+	emit_store(&at, R11, &slots->registers[R11]);
+	emit_dispatch(&at, translator->table);
+
+	translator->thread_gates = (uint8_t *)(((uintptr_t)at + 63) & ~(uintptr_t)63);
+	translator->code_start = translator->thread_gates + GATES_SIZE;
+}
+
+/* The new thread must not use the slots, which are its creator's. Its gate may be reached long after the call was made,
+   so gates are never given up. */
+uint8_t *fm_translate_thread_gate(struct fm_translator *translator, uint64_t next)
+{
+	struct slots *slots = translator->slots;
+	uint8_t *at, *gate, *skip;
+
+	for (unsigned i = 0; i < translator->thread_gate_count; i++)
+		if (translator->thread_gate_pcs[i] == next)
+			return translator->thread_gates + i * THREAD_GATE_SIZE;
+	if (translator->thread_gate_count == THREAD_GATES)
+		return NULL;
+	gate = at = translator->thread_gates + translator->thread_gate_count * THREAD_GATE_SIZE;
+	translator->thread_gate_pcs[translator->thread_gate_count++] = next;
+	emit_bytes(&at, "\x0f\x05\x48\x89\xc1\xe3", 6); /* syscall; mov %rax, %rcx; jrcxz */
+	skip = at++;
+	emit_constant(&at, RCX, next);
+	emit_store(&at, RCX, &slots->registers[RCX]);
+	emit_store(&at, R11, &slots->registers[R11]);
+	emit_dispatch(&at, translator->table);
+	*skip = (uint8_t)(at - skip - 1);
+	emit_constant(&at, RCX, next);
+	emit_bytes(&at, "\xff\x25\0\0\0\0", 6); /* jmp *, by the address that follows */
+	emit_64(&at, next);
+	return gate;
+}

@@ -1,0 +1,454 @@
+/* The memory of a translator, and the way from a place in the cache back to the program. */
+#include <cpuid.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "translate/internal.h"
+
+enum {
+	STACK_SIZE = 128 << 10,
+	TABLE_SIZE = sizeof(uint64_t) << INDEX_BITS,
+	SLOTS_SIZE = 4096,
+	SMALLEST_CODE = 64 << 10,
+	LARGEST_CODE = 512 << 20,
+	MOST_ENTRIES = 1000000,
+	/* more than one block can log beyond the end */
+	LOG_SLACK = MOST_INSTRUCTIONS * MOST_REFERENCES * 2 * sizeof(struct fm_translate_entry),
+	LOG_FRAME = 16 << 20,
+};
+
+_Static_assert(sizeof(struct slots) <= SLOTS_SIZE, "the slots have a page");
+_Static_assert(FM_LEFT_REASONS < 255, "reasons are kept in a byte");
+
+/* System calls that the translator must see: those that make threads and those that change mappings. */
+static const uint16_t special_calls[] = {SYS_clone,    SYS_clone3, SYS_vfork,         SYS_mmap, SYS_munmap,
+                                         SYS_mprotect, SYS_mremap, SYS_pkey_mprotect, SYS_shmat};
+
+static size_t whole_pages(size_t size)
+{
+	return (size + 4095) & ~(size_t)4095;
+}
+
+/* A place from which operands relative to instructions around `near_to` can be reached, if there is one. */
+static uint8_t *map_region(uint64_t near_to, size_t size)
+{
+	const uint64_t step = 32 << 20, furthest = 1800u << 20, heap = 1100u << 20;
+	int protection = PROT_READ | PROT_WRITE | PROT_EXEC, flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+	uint64_t base = near_to & ~(uint64_t)(TABLE_SIZE - 1), wanted;
+	uint8_t *region;
+
+	/* below first: above a program grows its heap */
+	for (uint64_t distance = size + step; distance < furthest && base > distance + (64 << 10); distance += step) {
+		wanted = (base - distance) & ~(uint64_t)(TABLE_SIZE - 1);
+		region = mmap((void *)wanted, size, protection, flags | MAP_FIXED_NOREPLACE, -1, 0);
+		if (region == (uint8_t *)wanted)
+			return region;
+		if (region != MAP_FAILED)
+			munmap(region, size);
+	}
+	for (uint64_t distance = heap; distance < furthest; distance += step) {
+		wanted = base + distance;
+		region = mmap((void *)wanted, size, protection, flags | MAP_FIXED_NOREPLACE, -1, 0);
+		if (region == (uint8_t *)wanted)
+			return region;
+		if (region != MAP_FAILED)
+			munmap(region, size);
+	}
+	region = mmap(NULL, size + TABLE_SIZE, protection, flags, -1, 0);
+	if (region == MAP_FAILED)
+		return NULL;
+	wanted = ((uint64_t)region + TABLE_SIZE - 1) & ~(uint64_t)(TABLE_SIZE - 1);
+	if (wanted != (uint64_t)region)
+		munmap(region, wanted - (uint64_t)region);
+	if (wanted + size != (uint64_t)region + size + TABLE_SIZE)
+		munmap((void *)(wanted + size), (uint64_t)region + TABLE_SIZE - wanted);
+	return (uint8_t *)wanted;
+}
+
+/* A shadow stack knows only addresses that a call has pushed; the cache pushes them otherwise. */
+static bool has_shadow_stack(void)
+{
+	const long status = 0x5005; /* ARCH_SHSTK_STATUS */
+	uint64_t features = 0;
+
+	return !syscall(SYS_arch_prctl, status, &features) && (features & 1);
+}
+
+static int find_vector_state(uint64_t *ret_mask, size_t *ret_size)
+{
+	unsigned a, b, c, d, low, high;
+
+	if (has_shadow_stack() || !__get_cpuid(1, &a, &b, &c, &d) || !(c & (1u << 27)))
+		return -ENOTSUP;
+	__asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+	if (!__get_cpuid_count(0xd, 0, &a, &b, &c, &d))
+		return -ENOTSUP;
+	/* x87, SSE, AVX, AVX-512: what C code may use. Tiles and protection keys it leaves alone. */
+	*ret_mask = low & 0xe7u;
+	*ret_size = b;
+	return 0;
+}
+
+/* The log ends at a multiple of 16 MiB and fits below it, so that byte 3 of its addresses tells the end. */
+static int map_log(struct fm_translator *translator, size_t entries)
+{
+	size_t size = whole_pages(entries * sizeof(struct fm_translate_entry)), slack = whole_pages(LOG_SLACK);
+	uint8_t *reserved =
+	    mmap(NULL, 2 * LOG_FRAME + slack + 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	uint8_t *end;
+
+	if (reserved == MAP_FAILED)
+		return -errno;
+	translator->log_mapping = reserved;
+	translator->log_mapping_size = 2 * LOG_FRAME + slack + 4096;
+	end = (uint8_t *)(((uintptr_t)reserved + 2 * LOG_FRAME) & ~(uintptr_t)(LOG_FRAME - 1));
+	if (mprotect(end - size, size + slack, PROT_READ | PROT_WRITE))
+		return -errno;
+	translator->log = (struct fm_translate_entry *)end - entries;
+	translator->log_limit = (struct fm_translate_entry *)end;
+	translator->log_frame = (uint8_t)((uintptr_t)(end - 1) >> 24);
+	return 0;
+}
+
+static void lay_out_tables(struct fm_translator *translator, uint8_t *at)
+{
+	translator->blocks = (struct block *)at;
+	at += whole_pages(translator->most_blocks * sizeof(struct block));
+	translator->lookup = (struct lookup_entry *)at;
+	at += whole_pages((translator->lookup_mask + 1) * sizeof(struct lookup_entry));
+	translator->exits = (struct exit_record *)at;
+	at += whole_pages(translator->most_exits * sizeof(struct exit_record));
+	translator->places = (struct place *)at;
+	at += whole_pages(translator->most_places * sizeof(struct place));
+	translator->sites = (struct fm_translate_site *)at;
+	at += whole_pages(translator->most_sites * sizeof(struct fm_translate_site));
+	translator->tables_size = (size_t)(at - (uint8_t *)translator->tables);
+}
+
+static int map_tables(struct fm_translator *translator, size_t code_size)
+{
+	/* a translated instruction takes 4 bytes or more, a block 64, an exit 17; and one block always fits */
+	translator->most_blocks = (uint32_t)(code_size / 64);
+	translator->lookup_mask = 1;
+	while (translator->lookup_mask < 2 * translator->most_blocks)
+		translator->lookup_mask *= 2;
+	translator->lookup_mask--;
+	translator->most_exits = (uint32_t)(code_size / 32 + 2 * MOST_PENDING);
+	translator->most_places = (uint32_t)(code_size / 4 + MOST_BLOCK_CODE);
+	translator->most_sites = (uint32_t)(code_size / 32 + 2 * MOST_INSTRUCTIONS * MOST_REFERENCES);
+	lay_out_tables(translator, NULL);
+	translator->tables = mmap(NULL, translator->tables_size, PROT_READ | PROT_WRITE,
+	                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (translator->tables == MAP_FAILED) {
+		translator->tables = NULL;
+		return -errno;
+	}
+	lay_out_tables(translator, translator->tables);
+	return 0;
+}
+
+static int lay_out(struct fm_translator *translator, const struct fm_translate_options *options, size_t code_size)
+{
+	uint64_t near_to = options->near_to ? (uint64_t)options->near_to : getauxval(AT_PHDR);
+	size_t vector_size;
+	uint8_t *at;
+	int error = find_vector_state(&translator->vector_mask, &vector_size);
+
+	if (error)
+		return error;
+	translator->region_size =
+	    TABLE_SIZE + SLOTS_SIZE + whole_pages(vector_size) + 4096 + STACK_SIZE + whole_pages(code_size);
+	translator->region = at = map_region(near_to, translator->region_size);
+	if (!at)
+		return -ENOMEM;
+	translator->table = (uint64_t *)at;
+	at += TABLE_SIZE;
+	translator->slots = (struct slots *)at;
+	at += SLOTS_SIZE;
+	translator->vector_state = at;
+	at += whole_pages(vector_size);
+	if (mprotect(at, 4096, PROT_NONE)) /* the stack's guard */
+		return -errno;
+	translator->stack_start = at + 4096;
+	at += 4096 + STACK_SIZE;
+	translator->stack_end = at;
+	translator->code = at;
+	translator->code_end = at + whole_pages(code_size);
+	translator->slots->stack = (uint64_t)translator->stack_end - 64;
+	translator->slots->gate = (uint64_t)fm_translate_gate;
+	translator->slots->self = (uint64_t)translator;
+	for (unsigned i = 0; i < sizeof(special_calls) / sizeof(special_calls[0]); i++)
+		translator->slots->special_calls[special_calls[i] & 255] = 1;
+	fm_translate_permanent_code(translator);
+	return map_tables(translator, code_size);
+}
+
+static void empty(struct fm_translator *translator)
+{
+	if (translator->block_count)
+		memset(translator->lookup, 0, (translator->lookup_mask + 1) * sizeof(struct lookup_entry));
+	for (size_t i = 0; i < (size_t)1 << INDEX_BITS; i++)
+		translator->table[i] = (uint64_t)translator->missing_code;
+	translator->code_at = translator->code_start;
+	translator->block_count = translator->exit_count = translator->place_count = translator->site_count = 0;
+	for (unsigned i = 0; i < translator->ranges.count; i++)
+		translator->ranges.list[i].used = false;
+	translator->generation++;
+}
+
+int fm_translator_create(const struct fm_translate_options *options, struct fm_translator **ret_translator)
+{
+	static const struct fm_translate_options defaults;
+	struct fm_translator *translator;
+	size_t code_size, entries;
+	int error = 0;
+
+	if (!options)
+		options = &defaults;
+	code_size = options->code_size ? options->code_size : 16 << 20;
+	entries = options->log_entries ? options->log_entries : 65536;
+	if (code_size < SMALLEST_CODE || code_size > LARGEST_CODE || entries > MOST_ENTRIES)
+		return -EINVAL;
+	translator =
+	    mmap(NULL, whole_pages(sizeof(*translator)), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (translator == MAP_FAILED)
+		return -errno;
+	if (options->client)
+		translator->client = *options->client;
+	translator->with_fuel = options->with_fuel;
+	translator->generated_code = options->generated_code;
+	if (ZYAN_FAILED(ZydisDecoderInit(&translator->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
+		error = -ENOTSUP;
+	if (!error)
+		error = lay_out(translator, options, code_size);
+	if (!error && translator->client.choose)
+		error = map_log(translator, entries);
+	if (error) {
+		fm_translator_destroy(translator);
+		return error;
+	}
+	empty(translator);
+	translator->generation = 0;
+	fm_translate_deliver_log(translator);
+	*ret_translator = translator;
+	return 0;
+}
+
+void fm_translator_destroy(struct fm_translator *translator)
+{
+	if (!translator)
+		return;
+	if (translator->region)
+		munmap(translator->region, translator->region_size);
+	if (translator->tables)
+		munmap(translator->tables, translator->tables_size);
+	if (translator->log_mapping)
+		munmap(translator->log_mapping, translator->log_mapping_size);
+	munmap(translator, whole_pages(sizeof(*translator)));
+}
+
+uint32_t fm_translate_find(const struct fm_translator *translator, uint64_t pc)
+{
+	uint32_t at = lookup_start(translator, pc);
+
+	for (; translator->lookup[at].block; at = (at + 1) & translator->lookup_mask)
+		if (translator->lookup[at].pc == pc)
+			return translator->lookup[at].block;
+	return 0;
+}
+
+void fm_translate_deliver_log(struct fm_translator *translator)
+{
+	struct fm_translate_entry *end = (struct fm_translate_entry *)translator->slots->log_end;
+
+	if (!translator->client.choose)
+		return;
+	if (translator->client.on_log && translator->log_from && end > translator->log_from)
+		translator->client.on_log(translator->client.context, translator->log_from,
+		                          (size_t)(end - translator->log_from));
+	translator->log_from = translator->log;
+	translator->slots->log_end = (uint64_t)translator->log;
+}
+
+void fm_translator_set_room(struct fm_translator *translator, size_t entries)
+{
+	size_t most = (size_t)(translator->log_limit - translator->log);
+
+	if (!translator->client.choose)
+		return;
+	fm_translate_deliver_log(translator);
+	translator->log_from = translator->log_limit - (entries < most ? entries : most);
+	translator->slots->log_end = (uint64_t)translator->log_from;
+}
+
+void fm_translator_set_fuel(struct fm_translator *translator, uint64_t instructions)
+{
+	translator->slots->fuel = instructions > INT64_MAX ? INT64_MAX : (int64_t)instructions;
+}
+
+void fm_translator_flush(struct fm_translator *translator)
+{
+	fm_translate_deliver_log(translator);
+	empty(translator);
+	translator->ranges.count = 0;
+	translator->counts.flushed++;
+}
+
+const struct fm_translate_site *fm_translator_site(const struct fm_translator *translator, uint64_t site)
+{
+	return site < translator->site_count ? &translator->sites[site] : NULL;
+}
+
+const struct fm_translate_counts *fm_translator_counts(const struct fm_translator *translator)
+{
+	return &translator->counts;
+}
+
+const char *fm_translate_reason_text(enum fm_translate_reason reason)
+{
+	static const char *const texts[] = {
+#define REASON(name, text) [FM_LEFT_##name] = text,
+#include "translate/reasons.def"
+#undef REASON
+	};
+
+	return (unsigned)reason < FM_LEFT_REASONS ? texts[reason] : "for an unknown reason";
+}
+
+bool fm_translator_holds(const struct fm_translator *translator, uint64_t address)
+{
+	return address >= (uint64_t)translator->code && address < (uint64_t)translator->code_end;
+}
+
+/* What holds at an address in the cache. */
+struct situation {
+	uint64_t pc;
+	struct place place;
+};
+
+static struct situation look_at(const struct fm_translator *translator, uint64_t address)
+{
+	struct situation situation = {.place = {.log_register = NO_REGISTER, .pc_kind = PC_UNKNOWN}};
+	uint32_t offset = (uint32_t)(address - (uint64_t)translator->code), low = 0, high = translator->block_count, at;
+	const struct block *block;
+
+	/* two places where threads wait: a system call of the permanent code, and after it */
+	if (address < (uint64_t)translator->code_start) {
+		uint64_t call = (uint64_t)translator->call_code, next = translator->slots->next;
+		uint64_t gate = (address - (uint64_t)translator->thread_gates) / THREAD_GATE_SIZE;
+
+		if (address >= (uint64_t)translator->thread_gates && gate < translator->thread_gate_count) {
+			call = (uint64_t)translator->thread_gates + gate * THREAD_GATE_SIZE;
+			next = translator->thread_gate_pcs[gate];
+		}
+		if (address == call || address == call + 2) {
+			situation.place.pc_kind = address == call ? PC_STATIC : PC_AFTER_CALL;
+			situation.pc = address == call ? next - 2 : next;
+		}
+		return situation;
+	}
+	if (address >= (uint64_t)translator->code_at || !translator->block_count)
+		return situation;
+	while (high - low > 1) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (translator->blocks[middle].code <= offset)
+			low = middle;
+		else
+			high = middle;
+	}
+	block = &translator->blocks[low];
+	situation.pc = block->pc;
+	at = block->code;
+	for (uint32_t i = 0; i < block->place_count; i++) {
+		const struct place *place = &translator->places[block->places + i];
+
+		at += place->code;
+		if (at > offset)
+			break;
+		situation.pc += (uint64_t)(int64_t)place->pc;
+		situation.place = *place;
+	}
+	if (situation.place.pc_kind == PC_END)
+		situation.pc = block->end_pc;
+	return situation;
+}
+
+uint64_t fm_translator_origin(const struct fm_translator *translator, uint64_t address)
+{
+	struct situation situation;
+
+	if (!fm_translator_holds(translator, address))
+		return 0;
+	situation = look_at(translator, address);
+	return situation.place.pc_kind <= PC_AFTER_CALL ? situation.pc : 0;
+}
+
+static const uint8_t context_registers[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
+                                              REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
+
+/* In the translator itself, where neither state is whole. */
+static bool is_between(const struct fm_translator *translator, const ucontext_t *context)
+{
+	uint64_t pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP],
+	         stack = (uint64_t)context->uc_mcontext.gregs[REG_RSP];
+
+	return (stack >= (uint64_t)translator->stack_start && stack <= (uint64_t)translator->stack_end) ||
+	       (pc >= (uint64_t)fm_translator_enter && pc < (uint64_t)fm_translate_gate_end);
+}
+
+int fm_translator_settle(struct fm_translator *translator, ucontext_t *context)
+{
+	greg_t *registers = context->uc_mcontext.gregs;
+	struct situation situation;
+
+	if (is_between(translator, context))
+		return -EAGAIN;
+	if (!fm_translator_holds(translator, (uint64_t)registers[REG_RIP]))
+		return 0;
+	situation = look_at(translator, (uint64_t)registers[REG_RIP]);
+	switch ((enum pc_kind)situation.place.pc_kind) {
+	case PC_STATIC:
+	case PC_END:
+		break;
+	case PC_AFTER_CALL:
+		registers[REG_RCX] = (greg_t)situation.pc;
+		break;
+	case PC_IN_RCX:
+		situation.pc = (uint64_t)registers[REG_RCX];
+		break;
+	case PC_RCX_MINUS_R11:
+		situation.pc = (uint64_t)registers[REG_RCX] - (uint64_t)registers[REG_R11];
+		break;
+	case PC_UNKNOWN:
+		return -EAGAIN;
+	}
+	if (situation.place.log_register != NO_REGISTER)
+		translator->slots->log_end = (uint64_t)registers[context_registers[situation.place.log_register]] +
+		                             situation.place.logged * sizeof(struct fm_translate_entry);
+	for (unsigned number = 0; number < 16; number++)
+		if (situation.place.held & REGISTER_BIT(number))
+			registers[context_registers[number]] = (greg_t)translator->slots->registers[number];
+	registers[REG_RIP] = (greg_t)situation.pc;
+	return 0;
+}
+
+int fm_translator_enter_context(struct fm_translator *translator, ucontext_t *context)
+{
+	greg_t *registers = context->uc_mcontext.gregs;
+	enum fm_translate_reason reason;
+	uint32_t block;
+
+	if (is_between(translator, context) || fm_translator_holds(translator, (uint64_t)registers[REG_RIP]))
+		return -EAGAIN;
+	block = fm_translate_block(translator, (uint64_t)registers[REG_RIP], false, &reason);
+	if (!block)
+		return -EAGAIN;
+	translator->counts.entered++;
+	registers[REG_RIP] = (greg_t)(translator->code + translator->blocks[block - 1].code);
+	return 0;
+}

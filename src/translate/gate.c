@@ -1,0 +1,246 @@
+/* Between the cache and the translator: on a stack of its own, with the vector registers saved. */
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#include "translate/internal.h"
+
+_Static_assert(offsetof(struct fm_translator, slots) == 0 && offsetof(struct fm_translator, vector_state) == 8 &&
+                   offsetof(struct fm_translator, enter_code) == 16 &&
+                   offsetof(struct fm_translator, vector_mask) == 24,
+               "the assembly below uses these");
+_Static_assert(offsetof(struct slots, flags) == 128 && offsetof(struct slots, exit) == 144 &&
+                   offsetof(struct slots, target) == 152 && offsetof(struct slots, stack) == 184,
+               "the assembly below uses these");
+
+/* Entering by a call: only what a called function must preserve matters. */
+__asm__(".text\n"
+        ".globl fm_translator_enter\n"
+        ".type fm_translator_enter, @function\n"
+        "fm_translator_enter:\n"
+        "	endbr64\n"
+        "	mov (%rdi), %rax\n"
+        "	mov %rbx, 24(%rax)\n"
+        "	mov %rbp, 40(%rax)\n"
+        "	mov %r12, 96(%rax)\n"
+        "	mov %r13, 104(%rax)\n"
+        "	mov %r14, 112(%rax)\n"
+        "	mov %r15, 120(%rax)\n"
+        "	pushfq\n"
+        "	popq 128(%rax)\n"
+        "	mov (%rsp), %rcx\n"
+        "	mov %rcx, 152(%rax)\n"
+        "	lea 8(%rsp), %rcx\n"
+        "	mov %rcx, 32(%rax)\n"
+        "	movl $0xfffffffe, %ecx\n"
+        "	mov %rcx, 144(%rax)\n"
+        "	mov 184(%rax), %rsp\n"
+        ".globl fm_translate_gate\n"
+        ".hidden fm_translate_gate\n"
+        ".type fm_translate_gate, @function\n"
+        "fm_translate_gate:\n"
+        "	pushq $2\n" /* the program's direction and alignment flags are not for C */
+        "	popfq\n"
+        "	mov %rdi, %rbx\n"
+        "	mov 8(%rbx), %rcx\n"
+        "	mov 24(%rbx), %rax\n"
+        "	xor %edx, %edx\n"
+        "	xsave64 (%rcx)\n"
+        "	mov %rbx, %rdi\n"
+        "	call fm_translate_serve\n"
+        "	mov 8(%rbx), %rcx\n"
+        "	mov 24(%rbx), %rax\n"
+        "	xor %edx, %edx\n"
+        "	xrstor64 (%rcx)\n"
+        "	jmp *16(%rbx)\n"
+        ".globl fm_translate_gate_end\n"
+        ".hidden fm_translate_gate_end\n"
+        "fm_translate_gate_end:\n"
+        ".size fm_translator_enter, . - fm_translator_enter\n"
+        ".globl fm_translator_leave\n"
+        ".type fm_translator_leave, @function\n"
+        "fm_translator_leave:\n"
+        "	endbr64\n"
+        "	ret\n"
+        ".size fm_translator_leave, . - fm_translator_leave\n");
+
+static void leave(struct fm_translator *translator, enum fm_translate_reason reason, uint64_t pc)
+{
+	translator->counts.left[reason]++;
+	fm_translate_deliver_log(translator);
+	if (translator->client.on_leave)
+		translator->client.on_leave(translator->client.context, reason, pc);
+	translator->slots->resume = pc;
+}
+
+/* Goes on at pc, in the cache if possible. Returns the block's index + 1, or 0. */
+static uint32_t go_to(struct fm_translator *translator, uint64_t pc, bool with_landing)
+{
+	enum fm_translate_reason reason;
+	uint32_t block = fm_translate_block(translator, pc, with_landing, &reason);
+
+	if (block)
+		translator->slots->resume = (uint64_t)(translator->code + translator->blocks[block - 1].code);
+	else
+		leave(translator, reason, pc);
+	return block;
+}
+
+static void serve_chain(struct fm_translator *translator, const struct exit_record *exit)
+{
+	uint32_t generation = translator->generation, patch = exit->patch;
+
+	if (go_to(translator, exit->pc, false) && translator->generation == generation) {
+		uint8_t *at = translator->code + patch;
+		int32_t displacement = (int32_t)((int64_t)translator->slots->resume - (int64_t)(at + 4));
+
+		memcpy(at, &displacement, sizeof(displacement));
+		translator->counts.chained++;
+	}
+}
+
+static void serve_leave(struct fm_translator *translator, const struct exit_record *exit)
+{
+	leave(translator, (enum fm_translate_reason)exit->reason, exit->pc);
+}
+
+static void serve_fuel(struct fm_translator *translator, const struct exit_record *exit)
+{
+	uint64_t more = translator->client.on_fuel ? translator->client.on_fuel(translator->client.context) : 0;
+
+	translator->slots->fuel += exit->site; /* the piece was charged for and does not run */
+	if (!more) {
+		leave(translator, FM_LEFT_FUEL, exit->pc);
+		return;
+	}
+	fm_translator_set_fuel(translator, more < exit->site ? exit->site : more);
+	translator->slots->resume = (uint64_t)(translator->code + exit->patch);
+}
+
+static void serve_full(struct fm_translator *translator, const struct exit_record *exit)
+{
+	fm_translate_deliver_log(translator);
+	if (translator->client.on_full && !translator->client.on_full(translator->client.context))
+		leave(translator, FM_LEFT_FUEL, exit->pc);
+	else
+		translator->slots->resume = (uint64_t)(translator->code + exit->patch);
+}
+
+static void serve_reference(struct fm_translator *translator, const struct exit_record *exit)
+{
+	if (translator->client.on_reference)
+		translator->client.on_reference(translator->client.context, &translator->sites[exit->site],
+		                                translator->slots->target);
+	translator->slots->resume = (uint64_t)(translator->code + exit->patch);
+}
+
+/* The addresses that a system call maps anew, or takes away. */
+static void mapped_anew(const uint64_t *registers, uint64_t *ret_start, uint64_t *ret_size)
+{
+	uint64_t number = registers[RAX];
+
+	*ret_start = *ret_size = 0;
+	if (number == SYS_munmap || number == SYS_mprotect || number == SYS_pkey_mprotect || number == SYS_mremap ||
+	    (number == SYS_mmap && (registers[R10] & MAP_FIXED))) {
+		*ret_start = registers[RDI];
+		*ret_size = registers[RSI];
+	}
+	if (number == SYS_shmat) { /* of unknown size */
+		*ret_start = registers[RSI];
+		*ret_size = registers[RSI] ? UINT64_MAX - registers[RSI] : 0;
+	}
+}
+
+static void forget_changed(struct fm_translator *translator)
+{
+	uint64_t start, size, end;
+	bool known = false, used = false;
+
+	mapped_anew(translator->slots->registers, &start, &size);
+	end = size > UINT64_MAX - 4095 - start ? UINT64_MAX : start + size + 4095;
+	for (unsigned i = 0; size && i < translator->ranges.count; i++) {
+		const struct range *range = &translator->ranges.list[i];
+
+		if (range->start < end && range->end > start) {
+			known = true;
+			used |= range->used;
+		}
+	}
+	if (used)
+		fm_translator_flush(translator);
+	else if (known)
+		/* forgets only what is to be read again; translations of other ranges stay */
+		for (unsigned i = 0; i < translator->ranges.count; i++)
+			if (translator->ranges.list[i].start < end && translator->ranges.list[i].end > start)
+				translator->ranges.list[i].start = translator->ranges.list[i].end = 0;
+}
+
+static void serve_system_call(struct fm_translator *translator, const struct exit_record *exit)
+{
+	struct slots *slots = translator->slots;
+	uint64_t number = slots->registers[RAX], pc = exit->pc;
+	bool shares =
+	    number == SYS_clone3 || number == SYS_vfork || (number == SYS_clone && (slots->registers[RDI] & CLONE_VM));
+
+	translator->counts.system_calls++;
+	if (translator->client.on_system_call &&
+	    !translator->client.on_system_call(translator->client.context, number)) {
+		leave(translator, FM_LEFT_SYSTEM_CALL, pc);
+		return;
+	}
+	if (shares) {
+		uint8_t *gate = fm_translate_thread_gate(translator, pc + 2);
+
+		if (gate)
+			slots->resume = (uint64_t)gate;
+		else
+			leave(translator, FM_LEFT_CODE_SHARING, pc);
+		return;
+	}
+	forget_changed(translator);
+	slots->next = pc + 2;
+	slots->resume = (uint64_t)translator->call_code;
+}
+
+static void (*const servers[])(struct fm_translator *, const struct exit_record *) = {
+    [EXIT_CHAIN] = serve_chain, [EXIT_LEAVE] = serve_leave, [EXIT_SYSTEM_CALL] = serve_system_call,
+    [EXIT_FUEL] = serve_fuel,   [EXIT_FULL] = serve_full,   [EXIT_REFERENCE] = serve_reference,
+};
+
+/* A handler that never returns must not interrupt the translator in the middle of a block. */
+static uint64_t change_mask(uint64_t mask)
+{
+	const uint64_t *wanted = &mask;
+	uint64_t before = 0, *old = &before;
+	register long size __asm__("r10") = sizeof(uint64_t);
+	long result;
+
+	__asm__ volatile("syscall"
+	                 : "=a"(result)
+	                 : "a"((long)SYS_rt_sigprocmask), "D"(2L /* SIG_SETMASK */), "S"(wanted), "d"(old), "r"(size)
+	                 : "rcx", "r11", "memory");
+	return before;
+}
+
+void fm_translate_serve(struct fm_translator *translator)
+{
+	uint64_t mask = change_mask(~(uint64_t)0);
+	uint32_t number = (uint32_t)translator->slots->exit;
+
+	if (number == EXIT_ENTER) {
+		translator->counts.entered++;
+		go_to(translator, translator->slots->target, false);
+	} else if (number == EXIT_INDIRECT) {
+		uint32_t block = go_to(translator, translator->slots->target, true);
+
+		translator->counts.looked_up++;
+		if (block)
+			fm_translate_land(translator, block);
+	} else {
+		struct exit_record exit = translator->exits[number];
+
+		servers[exit.kind](translator, &exit);
+	}
+	change_mask(mask);
+}

@@ -1,0 +1,152 @@
+/* Runs a thread's code from a private code cache.
+
+   The cache holds copies of the program's basic blocks, made when they are first reached. What the program can see is
+   the same as without: registers, flags, x87 and vector state, memory, including the 128 bytes below the stack pointer
+   and the return addresses on the stack, which are the original ones. Branches are resolved inside the cache. The
+   thread can leave at any instruction; what the translator does not know makes it leave, and is counted by reason
+   (reasons.def).
+
+   One translator belongs to one thread, which alone may run in it. All memory is mapped when it is created; nothing is
+   allocated later. When that memory is used up, everything is thrown away and translated again. Nothing here prints,
+   aborts, or changes errno or the signal mask that the program sees.
+
+   What must be known by whoever uses it:
+   - A signal handler runs natively and sees an address in the cache as its interrupted instruction, unless somebody
+   calls fm_translator_settle() first. It may return as usual. Code that leaves a handler by longjmp() goes on natively.
+   - Changes of mapped code are noticed when the thread itself maps, unmaps or protects it by a system call in the
+   cache. After changes by other threads call fm_translator_flush() before the thread goes on.
+   - A thread created in the cache starts natively; a forked child stays in the cache (of which it has its own copy).
+   - A library that holds this code must be linked with -z now: the translator must not call the dynamic linker, which
+     the thread may be in the middle of. */
+#ifndef FATHOM_TRANSLATE_TRANSLATE_H
+#define FATHOM_TRANSLATE_TRANSLATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <ucontext.h>
+
+struct fm_translator;
+
+enum fm_translate_reason {
+#define REASON(name, text) FM_LEFT_##name,
+#include "translate/reasons.def"
+#undef REASON
+	FM_LEFT_REASONS
+};
+
+enum {
+	FM_TRANSLATE_LOAD = 1,
+	FM_TRANSLATE_STORE = 2,
+	/* a string instruction with a repeat prefix: `address` is that of the first element; the entry after it has the
+	   number of elements (rcx) in place of an address, and the same site */
+	FM_TRANSLATE_REPEATED = 4,
+};
+
+/* One memory operand of one instruction. */
+struct fm_translate_site {
+	uint64_t pc;
+	uint16_t size; /* bytes, of one element if repeated */
+	uint8_t kind;  /* FM_TRANSLATE_... */
+	uint8_t operand;
+};
+
+/* One logged reference; `site` is an index for fm_translator_site(), valid until the on_log() that delivers it returns.
+ */
+struct fm_translate_entry {
+	uint64_t address;
+	uint64_t site;
+};
+
+enum fm_translate_choice {
+	FM_TRANSLATE_IGNORE,
+	FM_TRANSLATE_LOGGED, /* an inlined entry in the log, written before the instruction */
+	FM_TRANSLATE_CALLED, /* on_reference() before the instruction; slow */
+};
+
+/* What somebody wants to know about the code in the cache. Every function may be NULL. They are called on the
+   translator's own stack (64 KiB) with all signals blocked, while the program may hold any lock: no malloc, no stdio.
+ */
+struct fm_translate_client {
+	void *context;
+	/* Asked for each memory operand when its block is translated. NULL: nothing is inserted. Operands whose address
+	   cannot be computed beforehand (gathers, gs, enter, xsave) are not asked for, but counted as `unlogged`. */
+	enum fm_translate_choice (*choose)(void *context, const struct fm_translate_site *site);
+	void (*on_reference)(void *context, const struct fm_translate_site *site, uint64_t address);
+	/* The log is full, or the thread leaves the cache, or translations are about to be thrown away. */
+	void (*on_log)(void *context, const struct fm_translate_entry *entries, size_t count);
+	/* The log is full and was delivered. True: go on; false: leave (counted as fuel). NULL: go on. */
+	bool (*on_full)(void *context);
+	/* The fuel is used up. Returns how many instructions more may run, 0 to leave. NULL: leave. */
+	uint64_t (*on_fuel)(void *context);
+	/* Before a system call. True: make it and stay; false: leave in front of it. NULL: stay. */
+	bool (*on_system_call)(void *context, uint64_t number);
+	/* Leaving at pc. Registers of the program are not to be touched. */
+	void (*on_leave)(void *context, enum fm_translate_reason reason, uint64_t pc);
+};
+
+struct fm_translate_options {
+	size_t code_size;    /* bytes of the cache; 0: 16 MiB; at least 64 KiB, at most 512 MiB */
+	size_t log_entries;  /* 0: 65536; at most 1,000,000; used only with a client that has choose() */
+	const void *near_to; /* code near to this address runs fastest; NULL: the program itself, not its libraries */
+	bool with_fuel;      /* blocks count instructions */
+	bool generated_code; /* translate code of mappings that belong to no file. The caller promises to flush after
+	                        changes. */
+	const struct fm_translate_client *client; /* copied; NULL: none */
+};
+
+struct fm_translate_counts {
+	uint64_t blocks, instructions; /* translated, again after each flush */
+	uint64_t entered, chained, looked_up, flushed, system_calls, unlogged;
+	uint64_t left[FM_LEFT_REASONS];
+};
+
+/* -EINVAL: options out of range; -ENOTSUP: this CPU lacks xsave, or the thread has a shadow stack; other: mmap's. */
+int fm_translator_create(const struct fm_translate_options *options, struct fm_translator **ret_translator);
+
+/* Not while the thread is in the cache. NULL is allowed. */
+void fm_translator_destroy(struct fm_translator *translator);
+
+/* Returns as usual, but from then on the calling thread runs in the cache. */
+void fm_translator_enter(struct fm_translator *translator);
+
+/* Returns as usual, but the calling thread runs natively (again). */
+void fm_translator_leave(void);
+
+/* Makes the interrupted thread go on in the cache when the signal handler returns. The context must be native: call
+   fm_translator_settle() before. 0, or -EAGAIN when its next instruction cannot be translated. */
+int fm_translator_enter_context(struct fm_translator *translator, ucontext_t *context);
+
+/* Turns the context of a thread that was interrupted in the cache into the one it would have had natively: the original
+   address, and registers that the cache had borrowed. Returning to it leaves the cache. 0: done, or nothing to do since
+   the address is outside the cache; -EAGAIN: the thread was between two states, in the translator itself: the context
+   is unchanged, try again later. A fault of the program's own instructions never gives -EAGAIN. Log entries up to the
+   instruction stay in the log. Entering again in a handler is allowed only after the context was settled. */
+int fm_translator_settle(struct fm_translator *translator, ucontext_t *context);
+
+/* Whether the address is in the cache, its look-up code included. */
+bool fm_translator_holds(const struct fm_translator *translator, uint64_t address);
+
+/* The original address for one in the cache; 0 if there is none, or it is only in a register. */
+uint64_t fm_translator_origin(const struct fm_translator *translator, uint64_t address);
+
+/* Throws all translations away. The thread must be outside of the cache, for instance in a client's function that is
+   about to leave, or in a signal handler after fm_translator_settle(). Delivers the log. */
+void fm_translator_flush(struct fm_translator *translator);
+
+/* How many instructions may run; counts down from now on. Needs with_fuel. The thread stops in front of a piece of
+   straight code that would take more than is left, so it never runs more. */
+void fm_translator_set_fuel(struct fm_translator *translator, uint64_t instructions);
+
+/* Limits the log to the next `entries` references, more or less: it is looked at where blocks begin. */
+void fm_translator_set_room(struct fm_translator *translator, size_t entries);
+
+/* NULL if there is no such site. */
+const struct fm_translate_site *fm_translator_site(const struct fm_translator *translator, uint64_t site);
+
+const struct fm_translate_counts *fm_translator_counts(const struct fm_translator *translator);
+
+/* "at code that can be written to"; never NULL. */
+const char *fm_translate_reason_text(enum fm_translate_reason reason);
+
+#endif

@@ -1,0 +1,770 @@
+/* Hard cases, one by one: what a compiler, the C library and the kernel do to code that runs from a cache. */
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "translate/internal.h"
+#include "unit/check.h"
+
+extern char **environ;
+
+static struct fm_translator *translator;
+
+static uint64_t left(enum fm_translate_reason reason)
+{
+	return fm_translator_counts(translator)->left[reason];
+}
+
+/* The function's result from the cache, which it must not have left on its own. */
+static uint64_t translated(uint64_t (*function)(uint64_t), uint64_t argument)
+{
+	uint64_t asked = left(FM_LEFT_ASKED), result;
+
+	fm_translator_enter(translator);
+	result = function(argument);
+	fm_translator_leave();
+	assert_int_equal(left(FM_LEFT_ASKED), asked + 1);
+	return result;
+}
+
+static int set_up(void **unused)
+{
+	(void)unused;
+	return fm_translator_create(NULL, &translator);
+}
+
+static int tear_down(void **unused)
+{
+	(void)unused;
+	fm_translator_destroy(translator);
+	translator = NULL;
+	return 0;
+}
+
+static uint64_t __attribute__((noinline)) fibonacci(uint64_t n)
+{
+	return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
+}
+
+static int compare_words(const void *one, const void *other)
+{
+	uint64_t a = *(const uint64_t *)one, b = *(const uint64_t *)other;
+
+	return a < b ? -1 : a > b;
+}
+
+static uint64_t sorted(uint64_t seed)
+{
+	static uint64_t words[1000];
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < 1000; i++)
+		words[i] = seed = seed * 6364136223846793005u + 1442695040888963407u;
+	qsort(words, 1000, sizeof(words[0]), compare_words);
+	for (unsigned i = 0; i < 1000; i++)
+		sum = sum * 31 + words[i];
+	return sum;
+}
+
+static jmp_buf environment;
+static volatile bool jumping = true;
+static void __attribute__((noinline)) dive(uint64_t depth)
+{
+	if (depth)
+		dive(depth - 1);
+	else if (jumping)
+		longjmp(environment, 42);
+	__asm__ volatile("");
+}
+
+static uint64_t jumps(uint64_t depth)
+{
+	volatile uint64_t count = 0;
+
+	for (volatile unsigned i = 0; i < 10; i++) {
+		int value = setjmp(environment);
+
+		if (!value)
+			dive(depth);
+		count += (uint64_t)value;
+	}
+	return count;
+}
+
+static __thread uint64_t own = 5;
+static uint64_t uses_thread_pointer(uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++)
+		own = own * 3 + i;
+	return own;
+}
+
+/* a function reads its caller's frame through the return address that is on the stack: it is the original one */
+static uint64_t __attribute__((noinline)) return_address(uint64_t unused)
+{
+	(void)unused;
+	return (uint64_t)__builtin_return_address(0);
+}
+
+static uint64_t sees_return_address(uint64_t n)
+{
+	uint64_t address = return_address(n);
+
+	return address >= (uint64_t)sees_return_address && address < (uint64_t)sees_return_address + 200;
+}
+
+/* leaf code with its variables below the stack pointer, over calls of nothing, indirect jumps and branches */
+static uint64_t red_zone(uint64_t n)
+{
+	uint64_t result;
+
+	__asm__ volatile("movq $0, -8(%%rsp)\n"
+	                 "movq $1, -128(%%rsp)\n"
+	                 "1: movq -128(%%rsp), %%rax\n"
+	                 "addq %%rax, -8(%%rsp)\n"
+	                 "incq -128(%%rsp)\n"
+	                 "lea 2f(%%rip), %%rdx\n"
+	                 "jmp *%%rdx\n"
+	                 "2: dec %1\n"
+	                 "jnz 1b\n"
+	                 "movq -8(%%rsp), %0\n"
+	                 : "=&r"(result), "+&r"(n)
+	                 :
+	                 : "rax", "rdx", "memory", "cc");
+	return result;
+}
+
+static uint64_t flags_across_blocks(uint64_t n)
+{
+	uint64_t low = n, high = 0;
+
+	/* carry goes through a jump, an indirect jump and a return */
+	__asm__ volatile("mov %%rsp, %%r8\n"
+	                 "sub $256, %%rsp\n"
+	                 "add %0, %0\n"
+	                 "jmp 1f\n"
+	                 "ud2\n"
+	                 "1: adc %1, %1\n"
+	                 "lea 2f(%%rip), %%rdx\n"
+	                 "jmp *%%rdx\n"
+	                 "ud2\n"
+	                 "2: adc %0, %0\n"
+	                 "lea 3f(%%rip), %%rdx\n"
+	                 "push %%rdx\n"
+	                 "ret\n"
+	                 "3: adc %1, %1\n"
+	                 "pushfq\n"
+	                 "pop %%rdx\n"
+	                 "lahf\n"
+	                 "and $0xd5, %%edx\n"
+	                 "movzx %%ah, %%eax\n"
+	                 "xor %%rdx, %%rax\n"
+	                 "and $0xd5, %%eax\n" /* lahf and pushf agree */
+	                 "add %%rax, %1\n"
+	                 "mov %%r8, %%rsp\n"
+	                 : "+&r"(low), "+&r"(high)
+	                 :
+	                 : "rax", "rdx", "r8", "memory", "cc");
+	return low ^ high << 1;
+}
+
+static uint64_t misaligned_stack(uint64_t n)
+{
+	uint64_t result;
+
+	__asm__ volatile("mov %%rsp, %%r8\n"
+	                 "lea -259(%%rsp), %%rsp\n"
+	                 "call 1f\n"
+	                 "jmp 2f\n"
+	                 "1: push %1\n"
+	                 "pop %0\n"
+	                 "ret $5\n"
+	                 "2: sub %%rsp, %%r8\n"
+	                 "add %%r8, %0\n"
+	                 "lea (%%rsp, %%r8), %%rsp\n"
+	                 : "=&r"(result)
+	                 : "r"(n)
+	                 : "r8", "memory", "cc");
+	return result;
+}
+
+static uint64_t copies(uint64_t n)
+{
+	static char from[5000], to[5000];
+	uint64_t sum = 0, count = n;
+	void *destination = to;
+	const void *source = from;
+
+	for (unsigned i = 0; i < sizeof(from); i++)
+		from[i] = (char)(i * 7 + n);
+	__asm__ volatile("rep movsb" : "+c"(count), "+D"(destination), "+S"(source) : : "memory");
+	for (unsigned i = 0; i < sizeof(to); i++)
+		sum = sum * 31 + (unsigned char)to[i];
+	return sum + count;
+}
+
+static uint64_t twice(uint64_t n)
+{
+	return 2 * n;
+}
+static uint64_t thrice(uint64_t n)
+{
+	return 3 * n;
+}
+static uint64_t (*volatile table[])(uint64_t) = {twice, thrice, fibonacci, twice};
+static uint64_t through_table(uint64_t n)
+{
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < n; i++)
+		sum += table[i & 3](i & 7);
+	return sum;
+}
+
+static uint64_t many_system_calls(uint64_t n)
+{
+	uint64_t wrong = 0;
+
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t result, rcx, r11;
+
+		__asm__ volatile("mov $39, %%eax\n"
+		                 "syscall\n"
+		                 "1: lea 1b(%%rip), %%rdx\n"
+		                 "sub %%rdx, %%rcx\n" /* the processor leaves its own next address */
+		                 : "=&a"(result), "=&c"(rcx), "=&r"(r11)
+		                 :
+		                 : "rdx", "r11", "memory", "cc");
+		wrong += rcx != 0 || result != (uint64_t)getpid();
+	}
+	return wrong;
+}
+
+static const struct {
+	const char *name;
+	uint64_t (*function)(uint64_t);
+	uint64_t argument;
+} plain[] = {
+    {"recursion", fibonacci, 15},
+    {"callbacks", sorted, 7},
+    {"longjmp", jumps, 20},
+    {"thread pointer", uses_thread_pointer, 100},
+    {"return address", sees_return_address, 0},
+    {"red zone", red_zone, 1000},
+    {"flags across blocks", flags_across_blocks, 0xf123456789abcdef},
+    {"misaligned stack", misaligned_stack, 99},
+    {"rep movs", copies, 4321},
+    {"table of functions", through_table, 1000},
+    {"system calls", many_system_calls, 100},
+};
+
+static void plain_cases(void **unused)
+{
+	(void)unused;
+	for (unsigned i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
+		uint64_t native, cached;
+
+		own = 5;
+		native = plain[i].function(plain[i].argument);
+		for (unsigned again = 0; again < 3; again++) {
+			own = 5;
+			cached = translated(plain[i].function, plain[i].argument);
+			if (cached != native)
+				fail_msg("%s: %lx, natively %lx", plain[i].name, cached, native);
+		}
+	}
+}
+
+static void *thread_body(void *argument)
+{
+	return (void *)(fibonacci(12) + (uint64_t)argument);
+}
+
+static uint64_t makes_threads(uint64_t n)
+{
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < n; i++) {
+		pthread_t thread;
+		void *result = NULL;
+
+		if (pthread_create(&thread, NULL, thread_body, (void *)i))
+			return 0;
+		pthread_join(thread, &result);
+		sum += (uint64_t)result;
+	}
+	return sum;
+}
+
+static void threads_start_natively(void **unused)
+{
+	(void)unused;
+	assert_int_equal(translated(makes_threads, 20), 20 * 144 + 190);
+}
+
+static uint64_t makes_processes(uint64_t n)
+{
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < n; i++) {
+		char *const arguments[] = {"true", NULL};
+		int status = 0;
+		pid_t child = fork();
+
+		if (!child)
+			_exit((int)(fibonacci(10) + i));
+		waitpid(child, &status, 0);
+		sum += (uint64_t)WEXITSTATUS(status);
+		if (posix_spawnp(&child, "true", NULL, NULL, arguments, environ))
+			return 0;
+		waitpid(child, &status, 0);
+		sum += status ? 1000 : 0;
+	}
+	return sum;
+}
+
+static void forks_and_spawns(void **unused)
+{
+	(void)unused;
+	assert_int_equal(translated(makes_processes, 5), 5 * 55 + 10);
+}
+
+/* Every 100 microseconds the thread leaves at whatever instruction it is at, and enters again there. */
+static volatile unsigned ticks, retried;
+static void on_tick(int signal_number, siginfo_t *information, void *context)
+{
+	int saved = errno;
+
+	(void)signal_number;
+	(void)information;
+	ticks++;
+	if (!fm_translator_holds(translator, (uint64_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP])) {
+		errno = saved;
+		return;
+	}
+	if (fm_translator_settle(translator, context))
+		retried++;
+	else if (ticks & 1)
+		fm_translator_flush(translator);
+	fm_translator_enter_context(translator, context);
+	errno = saved;
+}
+
+static uint64_t works_until_ticks(uint64_t wanted)
+{
+	uint64_t sum = 0;
+	struct timespec short_time = {0, 200000};
+
+	for (unsigned i = 0; ticks < wanted && i < 1000000; i++) {
+		sum |= fibonacci(10) ^ 55;
+		sum |= sorted(i % 4) ^ sorted(i % 4);
+		sum |= red_zone(100) ^ 5050;
+		sum |= jumps(5) ^ 420;
+		sum |= many_system_calls(2);
+		if (i % 50 == 0) /* interrupted in a system call */
+			nanosleep(&short_time, NULL);
+	}
+	return sum;
+}
+
+static void leaves_anywhere(void **unused)
+{
+	struct sigaction action = {.sa_sigaction = on_tick, .sa_flags = SA_SIGINFO | SA_RESTART}, before;
+	struct itimerval timer = {{0, 100}, {0, 100}}, none = {{0, 0}, {0, 0}};
+
+	(void)unused;
+	sigaction(SIGALRM, &action, &before);
+	ticks = 0;
+	setitimer(ITIMER_REAL, &timer, NULL);
+	assert_int_equal(translated(works_until_ticks, 2000), 0);
+	setitimer(ITIMER_REAL, &none, NULL);
+	sigaction(SIGALRM, &before, NULL);
+	printf("%u ticks, %u between two states, entered %lu times\n", ticks, retried,
+	       fm_translator_counts(translator)->entered);
+	assert_true(fm_translator_counts(translator)->entered > 100);
+}
+
+/* A fault of the program's own, with registers that the cache may have borrowed. */
+static volatile uint64_t fault_pc, fault_rbx, fault_rcx, fault_r11;
+static void on_fault(int signal_number, siginfo_t *information, void *context)
+{
+	greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
+
+	(void)signal_number;
+	(void)information;
+	if (fm_translator_settle(translator, context))
+		return;
+	fault_pc = (uint64_t)registers[REG_RIP];
+	fault_rbx = (uint64_t)registers[REG_RBX];
+	fault_rcx = (uint64_t)registers[REG_RCX];
+	fault_r11 = (uint64_t)registers[REG_R11];
+	registers[REG_RAX] = 7;
+	registers[REG_RIP] += 3; /* the instruction that faults */
+	fm_translator_enter_context(translator, context);
+}
+
+extern const char faulting_load[];
+static uint64_t __attribute__((noinline)) faults(uint64_t address)
+{
+	uint64_t result;
+
+	__asm__ volatile("mov $11, %%rbx\n"
+	                 "mov $12, %%rcx\n"
+	                 "mov $13, %%r11\n"
+	                 "push %%rbx\n"
+	                 "pop %%rbx\n"
+	                 ".globl faulting_load\n"
+	                 "faulting_load: mov (%1), %%rax\n"
+	                 "mov %%rax, %0\n"
+	                 : "=r"(result)
+	                 : "D"(address)
+	                 : "rax", "rbx", "rcx", "r11", "memory");
+	return result;
+}
+
+static enum fm_translate_choice choose_all(void *context, const struct fm_translate_site *site)
+{
+	(void)context;
+	(void)site;
+	return FM_TRANSLATE_LOGGED;
+}
+
+static void faults_are_the_programs(void **unused)
+{
+	struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO}, before;
+	struct fm_translate_client client = {.choose = choose_all};
+	struct fm_translate_options options = {.client = &client};
+
+	(void)unused;
+	sigaction(SIGSEGV, &action, &before);
+	for (unsigned logged = 0; logged < 2; logged++) {
+		if (logged) {
+			tear_down(NULL);
+			assert_int_equal(fm_translator_create(&options, &translator), 0);
+		}
+		fault_pc = 0;
+		assert_int_equal(translated(faults, 8), 7);
+		assert_int_equal(fault_pc, (uint64_t)faulting_load);
+		assert_int_equal(fault_rbx, 11);
+		assert_int_equal(fault_rcx, 12);
+		assert_int_equal(fault_r11, 13);
+	}
+	sigaction(SIGSEGV, &before, NULL);
+}
+
+/* Code that changes: mapped again, and written to. */
+static uint8_t *page;
+static uint64_t changes_code(uint64_t n)
+{
+	uint64_t sum = 0;
+
+	for (uint64_t i = 0; i < n; i++) {
+		if (mprotect(page, 4096, PROT_READ | PROT_WRITE))
+			return 0;
+		page[0] = 0xb8; /* mov $i, %eax; ret */
+		page[1] = (uint8_t)i;
+		page[2] = page[3] = page[4] = 0;
+		page[5] = 0xc3;
+		if (mprotect(page, 4096, PROT_READ | PROT_EXEC))
+			return 0;
+		sum = sum * 3 + ((uint64_t(*)(void))page)();
+	}
+	return sum;
+}
+
+static uint64_t calls_page(uint64_t unused)
+{
+	(void)unused;
+	return ((uint64_t(*)(void))page)();
+}
+
+static void changed_code(void **unused)
+{
+	struct fm_translate_options options = {.generated_code = true};
+	uint64_t native;
+
+	(void)unused;
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	native = changes_code(20);
+	tear_down(NULL);
+	assert_int_equal(fm_translator_create(&options, &translator), 0);
+	assert_int_equal(translated(changes_code, 20), native);
+	assert_true(fm_translator_counts(translator)->flushed >= 19);
+	tear_down(NULL);
+	/* not trusted: left to the processor */
+	assert_int_equal(fm_translator_create(NULL, &translator), 0);
+	fm_translator_enter(translator);
+	assert_int_equal(calls_page(0), 19);
+	assert_int_equal(left(FM_LEFT_GENERATED), 1);
+	mprotect(page, 4096, PROT_READ | PROT_WRITE | PROT_EXEC);
+	fm_translator_flush(translator);
+	fm_translator_enter(translator);
+	assert_int_equal(calls_page(0), 19);
+	assert_int_equal(left(FM_LEFT_WRITABLE), 1);
+	munmap(page, 4096);
+}
+
+/* The log has what was referenced, in order, with sizes and kinds. */
+static struct {
+	uint64_t address;
+	uint64_t pc;
+	uint16_t size;
+	uint8_t kind;
+} seen[100000];
+static size_t seen_count;
+static void on_log(void *context, const struct fm_translate_entry *entries, size_t count)
+{
+	(void)context;
+	for (size_t i = 0; i < count && seen_count < sizeof(seen) / sizeof(seen[0]); i++) {
+		const struct fm_translate_site *site = fm_translator_site(translator, entries[i].site);
+
+		seen[seen_count].address = entries[i].address;
+		seen[seen_count].pc = site ? site->pc : 0;
+		seen[seen_count].size = site ? site->size : 0;
+		seen[seen_count++].kind = site ? site->kind : 0;
+	}
+}
+
+static uint32_t numbers[1000];
+extern const char summing_load[], summing_store[], string_store[];
+static uint64_t __attribute__((noinline)) sums(uint64_t n)
+{
+	uint64_t at = 0, destination = (uint64_t)numbers, count = 17;
+
+	__asm__ volatile("1: summing_load: movl (%2, %0, 4), %%eax\n"
+	                 "inc %%eax\n"
+	                 "summing_store: movl %%eax, (%2, %0, 4)\n"
+	                 "inc %0\n"
+	                 "cmp %1, %0\n"
+	                 "jb 1b\n"
+	                 : "+&r"(at)
+	                 : "r"(n), "r"(numbers)
+	                 : "rax", "memory", "cc");
+	__asm__ volatile("string_store: rep stosl" : "+D"(destination), "+c"(count) : "a"(0) : "memory");
+	return at;
+}
+
+static void logged_references(void **unused)
+{
+	struct fm_translate_client client = {.choose = choose_all, .on_log = on_log};
+	struct fm_translate_options options = {.client = &client, .log_entries = 300};
+	size_t at = 0;
+
+	(void)unused;
+	tear_down(NULL);
+	assert_int_equal(fm_translator_create(&options, &translator), 0);
+	seen_count = 0;
+	assert_int_equal(translated(sums, 1000), 1000);
+	for (unsigned i = 0; i < 1000; i++) {
+		while (at < seen_count && seen[at].pc != (uint64_t)summing_load)
+			at++;
+		assert_true(at + 1 < seen_count);
+		assert_int_equal(seen[at].address, (uint64_t)&numbers[i]);
+		assert_int_equal(seen[at].kind, FM_TRANSLATE_LOAD);
+		assert_int_equal(seen[at].size, 4);
+		at++;
+		assert_int_equal(seen[at].pc, (uint64_t)summing_store);
+		assert_int_equal(seen[at].address, (uint64_t)&numbers[i]);
+		assert_int_equal(seen[at].kind, FM_TRANSLATE_STORE);
+		at++;
+	}
+	while (at < seen_count && seen[at].pc != (uint64_t)string_store)
+		at++;
+	assert_true(at + 1 < seen_count);
+	assert_int_equal(seen[at].address, (uint64_t)numbers);
+	assert_int_equal(seen[at].kind, FM_TRANSLATE_STORE | FM_TRANSLATE_REPEATED);
+	assert_int_equal(seen[at + 1].address, 17);
+}
+
+static bool refuse(void *context, uint64_t number)
+{
+	(void)context;
+	return number != SYS_getppid;
+}
+
+static void hook_of_system_calls(void **unused)
+{
+	struct fm_translate_client client = {.on_system_call = refuse};
+	struct fm_translate_options options = {.client = &client};
+
+	(void)unused;
+	tear_down(NULL);
+	assert_int_equal(fm_translator_create(&options, &translator), 0);
+	assert_int_equal(translated(many_system_calls, 10), 0);
+	fm_translator_enter(translator);
+	assert_int_equal(syscall(SYS_getppid), getppid());
+	assert_int_equal(left(FM_LEFT_SYSTEM_CALL), 1);
+}
+
+/* Fuel is never exceeded, and says how much is left to the piece of code where it ended. */
+static void fuel_ends(void **unused)
+{
+	struct fm_translate_options options = {.with_fuel = true};
+
+	(void)unused;
+	tear_down(NULL);
+	assert_int_equal(fm_translator_create(&options, &translator), 0);
+	for (uint64_t fuel = 1; fuel < 3000; fuel += 37) {
+		uint64_t before = left(FM_LEFT_FUEL);
+
+		fm_translator_set_fuel(translator, fuel);
+		fm_translator_enter(translator);
+		assert_int_equal(red_zone(1000), 500500); /* 10 instructions each */
+		assert_int_equal(left(FM_LEFT_FUEL), before + 1);
+		assert_true(translator->slots->fuel >= 0 && translator->slots->fuel < MOST_INSTRUCTIONS);
+	}
+}
+
+/* What is not copied, and how it is counted. */
+static const struct {
+	const char *name, *bytes;
+	size_t length;
+	enum fm_translate_reason reason;
+} unsupported[] = {
+    {"int3", "\xcc", 1, FM_LEFT_INTERRUPT},
+    {"int $0x80", "\xcd\x80", 2, FM_LEFT_INTERRUPT},
+    {"icebp", "\xf1", 1, FM_LEFT_INTERRUPT},
+    {"ud2", "\x0f\x0b", 2, FM_LEFT_INTERRUPT},
+    {"ud1", "\x0f\xb9\xc0", 3, FM_LEFT_INTERRUPT},
+    {"xbegin", "\xc7\xf8\0\0\0\0", 6, FM_LEFT_TRANSACTION},
+    {"far jump", "\x48\xff\x28", 3, FM_LEFT_FAR},
+    {"far call", "\xff\x18", 2, FM_LEFT_FAR},
+    {"far return", "\xcb", 1, FM_LEFT_FAR},
+    {"iretq", "\x48\xcf", 2, FM_LEFT_FAR},
+    {"sysenter", "\x0f\x34", 2, FM_LEFT_FAR},
+    {"mov %eax, %gs", "\x8e\xe8", 2, FM_LEFT_FAR},
+    {"pop %fs", "\x0f\xa1", 2, FM_LEFT_FAR},
+    {"hlt", "\xf4", 1, FM_LEFT_PRIVILEGED},
+    {"cli", "\xfa", 1, FM_LEFT_PRIVILEGED},
+    {"in", "\xec", 1, FM_LEFT_PRIVILEGED},
+    {"rep outsb", "\xf3\x6e", 2, FM_LEFT_PRIVILEGED},
+    {"mov %rax, %cr3", "\x0f\x22\xd8", 3, FM_LEFT_PRIVILEGED},
+    {"wrmsr", "\x0f\x30", 2, FM_LEFT_PRIVILEGED},
+    {"sysret", "\x48\x0f\x07", 3, FM_LEFT_PRIVILEGED},
+    {"16-bit jump", "\x66\xe9\0\0\0\0", 6, FM_LEFT_WIDTH},
+    {"16-bit return", "\x66\xc3", 2, FM_LEFT_WIDTH},
+    {"eip-relative", "\x67\x8b\x05\0\0\0\0", 7, FM_LEFT_ENCODING},
+    {"no instruction", "\x06", 1, FM_LEFT_UNDECODED},
+    {"end of the mapping", "\x48\x8b", 2, FM_LEFT_UNDECODED},
+};
+
+static const struct {
+	const char *name, *bytes;
+	size_t length;
+	enum instruction_class class;
+} supported[] = {
+    {"rdtsc", "\x0f\x31", 2, CLASS_COPY},
+    {"cpuid", "\x0f\xa2", 2, CLASS_COPY},
+    {"xgetbv", "\x0f\x01\xd0", 3, CLASS_COPY},
+    {"rdfsbase", "\xf3\x48\x0f\xae\xc0", 5, CLASS_COPY},
+    {"popf", "\x9d", 1, CLASS_COPY},
+    {"xsave", "\x48\x0f\xae\x26", 4, CLASS_COPY},
+    {"endbr64", "\xf3\x0f\x1e\xfa", 4, CLASS_COPY},
+    {"xtest", "\x0f\x01\xd6", 3, CLASS_COPY},
+    {"gs operand", "\x65\x48\x8b\x04\x25\0\0\0\0", 9, CLASS_COPY},
+    {"AVX-512", "\x62\xf1\x7c\x48\x58\xc1", 6, CLASS_COPY},
+    {"call of __tls_get_addr", "\x66\x66\x48\xe8\0\0\0\0", 8, CLASS_CALL},
+    {"notrack jump", "\x3e\xff\xe0", 3, CLASS_INDIRECT_JUMP},
+    {"bnd return", "\xf2\xc3", 2, CLASS_RETURN},
+    {"rep return", "\xf3\xc3", 2, CLASS_RETURN},
+    {"syscall", "\x0f\x05", 2, CLASS_SYSTEM_CALL},
+};
+
+static void listed_instructions(void **unused)
+{
+	ZydisDecoder decoder;
+	struct instruction instruction;
+
+	(void)unused;
+	ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	for (unsigned i = 0; i < sizeof(unsupported) / sizeof(unsupported[0]); i++) {
+		fm_translate_decode(&decoder, (uint64_t)unsupported[i].bytes, unsupported[i].length, &instruction);
+		if (instruction.class != CLASS_LEAVE || instruction.reason != unsupported[i].reason)
+			fail_msg("%s: class %u, %s", unsupported[i].name, instruction.class,
+			         fm_translate_reason_text(instruction.reason));
+	}
+	for (unsigned i = 0; i < sizeof(supported) / sizeof(supported[0]); i++) {
+		fm_translate_decode(&decoder, (uint64_t)supported[i].bytes, supported[i].length, &instruction);
+		if (instruction.class != supported[i].class)
+			fail_msg("%s: class %u, %s", supported[i].name, instruction.class,
+			         fm_translate_reason_text(instruction.reason));
+	}
+}
+
+static volatile uint64_t trap_pc;
+static void on_trap(int signal_number, siginfo_t *information, void *context)
+{
+	(void)signal_number;
+	(void)information;
+	trap_pc = (uint64_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+}
+
+extern const char after_breakpoint[];
+static void __attribute__((noinline)) breakpoints_are_native(void **unused)
+{
+	struct sigaction action = {.sa_sigaction = on_trap, .sa_flags = SA_SIGINFO}, before;
+
+	(void)unused;
+	sigaction(SIGTRAP, &action, &before);
+	fm_translator_enter(translator);
+	__asm__ volatile("int3\nafter_breakpoint:\n");
+	assert_int_equal(trap_pc, (uint64_t)after_breakpoint);
+	assert_int_equal(left(FM_LEFT_INTERRUPT), 1);
+	sigaction(SIGTRAP, &before, NULL);
+}
+
+/* A small cache is thrown away again and again. */
+static void small_cache(void **unused)
+{
+	struct fm_translate_options options = {.code_size = 64 << 10};
+
+	(void)unused;
+	tear_down(NULL);
+	assert_int_equal(fm_translator_create(&options, &translator), 0);
+	for (unsigned i = 0; i < 5; i++) {
+		assert_int_equal(translated(sorted, 7), sorted(7));
+		assert_int_equal(translated(makes_processes, 1), 55);
+		assert_int_equal(translated(through_table, 100), through_table(100));
+		assert_int_equal(translated(makes_threads, 2), 2 * 144 + 1);
+	}
+	assert_true(fm_translator_counts(translator)->flushed > 0);
+}
+
+static void bad_options(void **unused)
+{
+	struct fm_translate_options small = {.code_size = 100}, large = {.code_size = (size_t)1 << 40},
+	                            entries = {.log_entries = 10000000};
+	struct fm_translator *none = NULL;
+
+	(void)unused;
+	assert_int_equal(fm_translator_create(&small, &none), -EINVAL);
+	assert_int_equal(fm_translator_create(&large, &none), -EINVAL);
+	assert_int_equal(fm_translator_create(&entries, &none), -EINVAL);
+	assert_null(none);
+	fm_translator_destroy(NULL);
+	for (unsigned reason = 0; reason <= FM_LEFT_REASONS; reason++)
+		assert_true(strlen(fm_translate_reason_text(reason)) > 5);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    CASE(plain_cases),         CASE(threads_start_natively),  CASE(forks_and_spawns),
+	    CASE(leaves_anywhere),     CASE(faults_are_the_programs), CASE(changed_code),
+	    CASE(logged_references),   CASE(hook_of_system_calls),    CASE(fuel_ends),
+	    CASE(listed_instructions), CASE(breakpoints_are_native),  CASE(small_cache),
+	    CASE(bad_options),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
