@@ -1,7 +1,9 @@
 # The front door. CMake does the work; these are the words to know:
 #   make          build build/fathom
 #   make run      install what is missing, build, do the main job: stat on the examples
-#   make test     install what is missing, build with gcc and clang, run every test
+#   make test     install what is missing, build with gcc and clang, run every test and the linters
+#   make fuzz     fuzz the readers of files, FUZZ_SECONDS each (60)
+#   make soak     tests that depend on time or threads, ROUNDS times (20)
 #   make bench    ratios against peers, interleaved; needs a quiet machine
 #   make install  into PREFIX (default /usr/local)
 #   make format, make lint, make clean
@@ -9,7 +11,7 @@ PREFIX ?= /usr/local
 BUILD ?= build
 JOBS ?= $(shell nproc)
 
-.PHONY: all run test bench install format lint clean setup-build setup-test setup-bench configure
+.PHONY: all run test fuzz soak bench install format lint clean setup-build setup-test setup-bench configure
 all: configure
 	@cmake --build $(BUILD) -j$(JOBS)
 
@@ -34,6 +36,13 @@ test: setup-test
 	@$(MAKE) --no-print-directory all
 	@scripts/test $(BUILD)
 
+fuzz: setup-test
+	@scripts/fuzz $(BUILD)
+
+soak: setup-test
+	@$(MAKE) --no-print-directory all
+	@scripts/soak $(BUILD)
+
 bench: setup-bench
 	@$(MAKE) --no-print-directory all
 	@scripts/bench $(BUILD)
@@ -45,7 +54,6 @@ format:
 	clang-format -i $$(git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'bench/*.[ch]' 'include/*.h' | grep -v x86_64/)
 
 lint: setup-test
-	@$(MAKE) --no-print-directory all
 	@scripts/lint $(BUILD)
 
 clean:

@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "exact/hierarchy.h"
+#include "simulator/hierarchy.h"
 
 int main(int argc, char **argv)
 {

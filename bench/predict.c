@@ -10,8 +10,8 @@
 
 #include "base/clock.h"
 #include "base/statistics.h"
-#include "exact/engine.h"
-#include "exact/host.h"
+#include "engine/engine.h"
+#include "machine/simulated_host.h"
 #include "machine/machine.h"
 
 enum { TRIALS = 9, CASES_MAX = 64 };

@@ -1,0 +1,57 @@
+/* Machine profiles. One that is accepted is written and read back, and makes a simulated machine that the simulator
+   accepts or a refusal. */
+#include "fuzz/fuzz.h"
+
+#include <unistd.h>
+
+#include "machine/machine.h"
+#include "machine/simulated_host.h"
+
+static void simulate(const struct fm_machine *machine)
+{
+	struct fm_machine_description description = {0}, again;
+	struct fm_error error = {0};
+	char path[64];
+	int status = fm_description_from_profile(machine, &description, &error);
+
+	if (status) {
+		must(status < 0 && *error.message);
+		return;
+	}
+	snprintf(path, sizeof(path), "/dev/shm/fathom-fuzz-%d.host", (int)getpid());
+	unlink(path);
+	if (fm_description_write(&description, path, &error))
+		return; /* no such file system here */
+	status = fm_description_read(path, &again, &error);
+	unlink(path);
+	if (status)
+		fprintf(stderr, "%s\n", error.message);
+	must(!status);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	json_t *root = json_loadb((const char *)data, size, JSON_REJECT_DUPLICATES, NULL), *written;
+	struct fm_machine *machine = NULL, *again = NULL;
+	struct fm_error error = {0};
+	int status;
+
+	if (!root)
+		return 0;
+	status = fm_machine_from_json(root, &machine, &error);
+	json_decref(root);
+	if (status) {
+		must(status < 0 && *error.message);
+		return 0;
+	}
+	must(machine->level_count && machine->level_count <= FM_LEVELS_MAX);
+	written = fm_machine_to_json(machine);
+	must(written && json_is_object(json_object_get(written, "machine")));
+	must(!fm_machine_from_json(written, &again, &error));
+	must(again->level_count == machine->level_count && again->bandwidth_count == machine->bandwidth_count);
+	json_decref(written);
+	simulate(machine);
+	fm_machine_free(machine);
+	fm_machine_free(again);
+	return 0;
+}
