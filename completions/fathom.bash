@@ -5,11 +5,15 @@ _fathom() {
 		words="$(fathom --complete 2>/dev/null) --help --version"
 	else
 		case ${COMP_WORDS[COMP_CWORD - 1]} in
-		-o | --output | --profile | --from | --dump | --html)
+		-o | --output | --profile | --from | --dump | --html | --record)
 			mapfile -t COMPREPLY < <(compgen -f -- "$current")
 			return
 			;;
 		esac
+		if [ "${COMP_WORDS[1]}" = report ] && [ "${current#-}" = "$current" ]; then
+			mapfile -t COMPREPLY < <(compgen -f -- "$current")
+			return
+		fi
 		words=$(fathom --complete "${COMP_WORDS[1]}" 2>/dev/null)
 		[ "${COMP_WORDS[1]}" = help ] && words=$(fathom --complete 2>/dev/null)
 	fi
