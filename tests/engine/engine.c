@@ -668,6 +668,8 @@ static void strings_need_not_read(void **state)
 
 	(void)state;
 	other.string_allocates = 0;
+	/* small beside what is set: what it still holds of the lines hardly matters to the writes */
+	other.caches[2].bytes /= 24;
 	for (int timing = 0; timing < 2; timing++) {
 		struct fm_engine_run result;
 		struct fm_result_region set, copy;
@@ -678,7 +680,7 @@ static void strings_need_not_read(void **state)
 		copy = beyond_nothing(&result, "strings copy");
 		assert_int_equal(set.counts.whole_lines, LINES);
 		assert_true(set.counts.memory_reads < FEW);
-		assert_near((double)set.counts.memory_writes, LINES, (double)machine.caches[2].bytes / 64 + FEW);
+		assert_near((double)set.counts.memory_writes, LINES, (double)other.caches[2].bytes / 64 + FEW);
 		assert_int_equal(copy.counts.whole_lines, LINES);
 		assert_near((double)copy.counts.memory_reads, LINES, FEW);
 		for (unsigned cache = 0; cache < 3; cache++)
