@@ -313,27 +313,36 @@ static void threads_are_told_apart(void **state)
 	fm_marked_free(marked, count);
 }
 
-/* Each page that is touched first is one fault of that thread, in that region. */
+/* Each page that is touched first is one fault of that thread, in that region. Clock and counters are read one after
+   the other: a thread that loses its processor in between has more processor time than time, so one quiet run of five
+   must show that it is not more. */
 static void counters_count_the_region(void **state)
 {
-	unsigned count;
-	uint64_t lost;
-	struct fm_marked *marked = run("threads", "page-faults,task-clock", &count, &lost);
+	bool quiet = false;
 
 	(void)state;
-	assert_int_equal(count, 8);
-	for (unsigned i = 0; i < count; i++) {
-		if (!marked[i].counts[0].figure.available)
-			fail_msg("%s", marked[i].counts[0].figure.why);
-		print_message("%s, thread %u: %.0f page faults, %.0f ns\n", marked[i].name, marked[i].ordinal,
-		              marked[i].counts[0].figure.value, marked[i].counts[1].figure.value);
-		assert_true(marked[i].counts[0].value >= 3 * PAGES);
-		/* stack and heap may grow on the way */
-		assert_true(marked[i].counts[0].value <= 3 * PAGES + EXTRA);
-		assert_true(marked[i].counts[1].value > 0);
-		assert_true(marked[i].counts[1].figure.value <= marked[i].seconds * 1e9 * 1.01 + 1e5);
+	for (unsigned attempt = 0; attempt < 5 && !quiet; attempt++) {
+		unsigned count;
+		uint64_t lost;
+		struct fm_marked *marked = run("threads", "page-faults,task-clock", &count, &lost);
+
+		assert_int_equal(count, 8);
+		quiet = true;
+		for (unsigned i = 0; i < count; i++) {
+			if (!marked[i].counts[0].figure.available)
+				fail_msg("%s", marked[i].counts[0].figure.why);
+			print_message("%s, thread %u: %.0f page faults, %.0f ns of %.0f\n", marked[i].name,
+			              marked[i].ordinal, marked[i].counts[0].figure.value,
+			              marked[i].counts[1].figure.value, marked[i].seconds * 1e9);
+			assert_true(marked[i].counts[0].value >= 3 * PAGES);
+			/* stack and heap may grow on the way */
+			assert_true(marked[i].counts[0].value <= 3 * PAGES + EXTRA);
+			assert_true(marked[i].counts[1].value > 0);
+			quiet &= marked[i].counts[1].figure.value <= marked[i].seconds * 1e9 * 1.01 + 1e5;
+		}
+		fm_marked_free(marked, count);
 	}
-	fm_marked_free(marked, count);
+	assert_true(quiet);
 }
 
 static void forked_processes_have_their_own(void **state)
