@@ -170,6 +170,35 @@ static void call_reference(struct work *work, const struct instruction *instruct
 	pend(work, EXIT_REFERENCE, work->pc, 0, (uint32_t)(work->at + 4 - work->translator->code), site);
 }
 
+/* The highest byte of the countdown is 0 unless it is negative, as for the fuel. */
+static void count_reference(struct work *work, const struct instruction *instruction, const struct reference *reference,
+                            uint32_t site)
+{
+	struct slots *slots = work->translator->slots;
+	unsigned used = instruction->reads | instruction->writes | REGISTER_BIT(RSP), temporary;
+	uint8_t *skip;
+
+	give_back(work, work->held);
+	spill(work, RCX);
+	emit_load(&work->at, RCX, &slots->countdown);
+	emit_memory(&work->at, 0x8d, true, RCX, RCX, NO_REGISTER, 0, -1);
+	emit_store(&work->at, RCX, &slots->countdown);
+	emit_bytes(&work->at, "\x48\x0f\xc9\x0f\xb6\xc9", 6); /* bswap %rcx; movzx %cl, %ecx */
+	emit_byte(&work->at, 0xe3);                           /* jrcxz */
+	skip = work->at++;
+	give_back(work, work->held);
+	temporary = borrow(work, used, false);
+	emit_address(work, temporary, &reference->address);
+	emit_store(&work->at, temporary, &slots->target);
+	give_back(work, work->held);
+	emit_byte(&work->at, 0xe9);
+	pend(work, EXIT_COUNTED, work->pc, 0, (uint32_t)(work->at + 4 - work->translator->code), site);
+	*skip = (uint8_t)(work->at - skip - 1);
+	work->held |= REGISTER_BIT(RCX);
+	mark(work, PC_STATIC);
+	give_back(work, work->held);
+}
+
 static void instrument(struct work *work, const struct instruction *instruction)
 {
 	struct fm_translator *translator = work->translator;
@@ -191,6 +220,8 @@ static void instrument(struct work *work, const struct instruction *instruction)
 		translator->sites[translator->site_count] = site;
 		if (choice == FM_TRANSLATE_LOGGED)
 			log_reference(work, instruction, reference, translator->site_count);
+		else if (choice == FM_TRANSLATE_COUNTED)
+			count_reference(work, instruction, reference, translator->site_count);
 		else
 			call_reference(work, instruction, reference, translator->site_count);
 		translator->site_count++;
@@ -470,7 +501,8 @@ static void finish_stubs(struct work *work)
 		emit_store(&work->at, RCX, slot_of(work, RCX));
 		emit_byte(&work->at, 0xb9); /* mov $index, %ecx */
 		emit_32(&work->at, translator->exit_count++);
-		emit_jump(&work->at, translator->exit_code);
+		emit_jump(&work->at,
+		          pending->record.kind == EXIT_COUNTED ? translator->counted_code : translator->exit_code);
 	}
 	work->at = (uint8_t *)(((uintptr_t)work->at + 7) & ~(uintptr_t)7);
 	for (unsigned i = 0; i < work->literal_count; i++) {
@@ -499,6 +531,10 @@ static unsigned decode_block(struct fm_translator *translator, const struct rang
 		} else {
 			fm_translate_decode(&translator->decoder, pc, range->end - pc, instruction);
 		}
+		/* the address of the description is taken right before a sequence */
+		if (instruction->agen && fm_translate_is_sequence(&translator->ranges, instruction->rip_address))
+			*instruction =
+			    (struct instruction){.pc = pc, .class = CLASS_LEAVE, .reason = FM_LEFT_RESTARTABLE};
 		pc += instruction->length;
 		if (instruction->class != CLASS_COPY && instruction->class != CLASS_CONDITIONAL &&
 		    instruction->class != CLASS_COUNTED) {
@@ -672,6 +708,22 @@ uint32_t fm_translate_block(struct fm_translator *translator, uint64_t pc, bool 
 	return known;
 }
 
+/* To the translator: rcx has the number of the exit, and is in its slot already. */
+static void emit_exit(uint8_t **at, struct slots *slots, const uint64_t *gate)
+{
+	emit_store(at, RCX, &slots->exit);
+	for (unsigned number = 0; number < 16; number++)
+		if (number != RCX)
+			emit_store(at, number, &slots->registers[number]);
+	emit_load(at, RSP, &slots->stack);
+	emit_byte(at, 0x9c); /* pushf */
+	emit_bytes(at, "\x8f\x05", 2);
+	emit_relative(at, &slots->flags); /* pop */
+	emit_load(at, RDI, &slots->self);
+	emit_bytes(at, "\xff\x25", 2);
+	emit_relative(at, gate); /* jmp * */
+}
+
 /* What is in every cache, at its beginning. */
 void fm_translate_permanent_code(struct fm_translator *translator)
 {
@@ -679,17 +731,9 @@ void fm_translate_permanent_code(struct fm_translator *translator)
 	uint8_t *at = translator->code;
 
 	translator->exit_code = at;
-	emit_store(&at, RCX, &slots->exit);
-	for (unsigned number = 0; number < 16; number++)
-		if (number != RCX)
-			emit_store(&at, number, &slots->registers[number]);
-	emit_load(&at, RSP, &slots->stack);
-	emit_byte(&at, 0x9c); /* pushf */
-	emit_bytes(&at, "\x8f\x05", 2);
-	emit_relative(&at, &slots->flags); /* pop */
-	emit_load(&at, RDI, &slots->self);
-	emit_bytes(&at, "\xff\x25", 2);
-	emit_relative(&at, &slots->gate); /* jmp * */
+	emit_exit(&at, slots, &slots->gate);
+	translator->counted_code = at;
+	emit_exit(&at, slots, &slots->light_gate);
 
 	translator->enter_code = (uint64_t)at;
 	emit_bytes(&at, "\xff\x35", 2);
@@ -705,6 +749,12 @@ void fm_translate_permanent_code(struct fm_translator *translator)
 	emit_load(&at, R11, &slots->registers[R11]);
 	emit_byte(&at, 0xb9);
 	emit_32(&at, EXIT_INDIRECT);
+	emit_jump(&at, translator->exit_code);
+
+	translator->burst_code = at;
+	emit_store(&at, RCX, &slots->registers[RCX]);
+	emit_byte(&at, 0xb9);
+	emit_32(&at, EXIT_ENTER);
 	emit_jump(&at, translator->exit_code);
 
 	translator->call_code = at;

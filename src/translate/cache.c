@@ -1,6 +1,7 @@
 /* The memory of a translator, and the way from a place in the cache back to the program. */
 #include <cpuid.h>
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -160,6 +161,7 @@ static int lay_out(struct fm_translator *translator, const struct fm_translate_o
 
 	if (error)
 		return error;
+	translator->vector_size = vector_size;
 	translator->region_size =
 	    TABLE_SIZE + SLOTS_SIZE + whole_pages(vector_size) + 4096 + STACK_SIZE + whole_pages(code_size);
 	translator->region = at = map_region(near_to, translator->region_size);
@@ -169,7 +171,7 @@ static int lay_out(struct fm_translator *translator, const struct fm_translate_o
 	at += TABLE_SIZE;
 	translator->slots = (struct slots *)at;
 	at += SLOTS_SIZE;
-	translator->vector_state = at;
+	translator->vector_state = translator->own_vector_state = at;
 	at += whole_pages(vector_size);
 	if (mprotect(at, 4096, PROT_NONE)) /* the stack's guard */
 		return -errno;
@@ -180,6 +182,7 @@ static int lay_out(struct fm_translator *translator, const struct fm_translate_o
 	translator->code_end = at + whole_pages(code_size);
 	translator->slots->stack = (uint64_t)translator->stack_end - 64;
 	translator->slots->gate = (uint64_t)fm_translate_gate;
+	translator->slots->light_gate = (uint64_t)fm_translate_light_gate;
 	translator->slots->self = (uint64_t)translator;
 	for (unsigned i = 0; i < sizeof(special_calls) / sizeof(special_calls[0]); i++)
 		translator->slots->special_calls[special_calls[i] & 255] = 1;
@@ -187,12 +190,29 @@ static int lay_out(struct fm_translator *translator, const struct fm_translate_o
 	return map_tables(translator, code_size);
 }
 
-static void empty(struct fm_translator *translator)
+static void fill_table(struct fm_translator *translator)
 {
-	if (translator->block_count)
-		memset(translator->lookup, 0, (translator->lookup_mask + 1) * sizeof(struct lookup_entry));
 	for (size_t i = 0; i < (size_t)1 << INDEX_BITS; i++)
 		translator->table[i] = (uint64_t)translator->missing_code;
+}
+
+/* The tables are large and often nearly empty: a few blocks are taken out one by one. Every run of used entries is
+   cleared from some entry to its end, so nothing of a block is left behind an entry that was cleared before. */
+static void empty(struct fm_translator *translator)
+{
+	if (translator->block_count > translator->most_blocks / 16) {
+		memset(translator->lookup, 0, (translator->lookup_mask + 1) * sizeof(struct lookup_entry));
+		fill_table(translator);
+	} else {
+		for (uint32_t i = 0; i < translator->block_count; i++) {
+			uint64_t pc = translator->blocks[i].pc;
+
+			for (uint32_t at = lookup_start(translator, pc); translator->lookup[at].block;
+			     at = (at + 1) & translator->lookup_mask)
+				translator->lookup[at] = (struct lookup_entry){0, 0};
+			translator->table[pc & ((1u << INDEX_BITS) - 1)] = (uint64_t)translator->missing_code;
+		}
+	}
 	translator->code_at = translator->code_start;
 	translator->block_count = translator->exit_count = translator->place_count = translator->site_count = 0;
 	for (unsigned i = 0; i < translator->ranges.count; i++)
@@ -231,6 +251,7 @@ int fm_translator_create(const struct fm_translate_options *options, struct fm_t
 		fm_translator_destroy(translator);
 		return error;
 	}
+	fill_table(translator);
 	empty(translator);
 	translator->generation = 0;
 	fm_translate_deliver_log(translator);
@@ -296,6 +317,21 @@ void fm_translator_flush(struct fm_translator *translator)
 	empty(translator);
 	translator->ranges.count = 0;
 	translator->counts.flushed++;
+}
+
+void fm_translator_set_countdown(struct fm_translator *translator, uint64_t references)
+{
+	translator->slots->countdown = references > INT64_MAX ? INT64_MAX : (int64_t)references;
+}
+
+bool fm_translator_covers(const struct fm_translator *translator, uint64_t start, uint64_t end)
+{
+	unsigned count = __atomic_load_n(&translator->ranges.count, __ATOMIC_RELAXED);
+
+	for (unsigned i = 0; i < count && i < MOST_RANGES; i++)
+		if (translator->ranges.list[i].start < end && translator->ranges.list[i].end > start)
+			return true;
+	return false;
 }
 
 const struct fm_translate_site *fm_translator_site(const struct fm_translator *translator, uint64_t site)
@@ -391,6 +427,19 @@ uint64_t fm_translator_origin(const struct fm_translator *translator, uint64_t a
 static const uint8_t context_registers[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
                                               REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
 
+void fm_translate_set_context(ucontext_t *context, const uint64_t *registers)
+{
+	for (unsigned number = 0; number < 16; number++)
+		context->uc_mcontext.gregs[context_registers[number]] = (greg_t)registers[number];
+}
+
+void fm_translate_forget_burst(struct fm_translator *translator)
+{
+	translator->vector_state = translator->own_vector_state;
+	translator->burst = NULL;
+	translator->burst_release = NULL;
+}
+
 /* In the translator itself, where neither state is whole. */
 static bool is_between(const struct fm_translator *translator, const ucontext_t *context)
 {
@@ -434,6 +483,59 @@ int fm_translator_settle(struct fm_translator *translator, ucontext_t *context)
 		if (situation.place.held & REGISTER_BIT(number))
 			registers[context_registers[number]] = (greg_t)translator->slots->registers[number];
 	registers[REG_RIP] = (greg_t)situation.pc;
+	if (translator->burst) {
+		const ucontext_t *before = (const ucontext_t *)(const void *)translator->burst->context;
+
+		memcpy(&context->uc_sigmask, &before->uc_sigmask, sizeof(uint64_t));
+		fm_translate_forget_burst(translator);
+	}
+	return 0;
+}
+
+/* What the kernel writes into the bytes of the vector state that are for software (its signal frames). */
+struct vector_words {
+	uint32_t magic, size;
+	uint64_t features;
+	uint32_t state_size, unused[7];
+};
+enum { VECTOR_WORDS_AT = 464, VECTOR_MAGIC = 0x46505853 };
+
+size_t fm_translator_frame_size(void)
+{
+	uint64_t mask;
+	size_t size;
+
+	return find_vector_state(&mask, &size) ? 0 : sizeof(struct burst_frame) + size + 64;
+}
+
+int fm_translator_begin_burst(struct fm_translator *translator, ucontext_t *context, void *memory, uint32_t *release)
+{
+	/* not SIGTRAP: breakpoints are never reached in the cache */
+	const uint64_t faults =
+	    1u << (SIGSEGV - 1) | 1u << (SIGBUS - 1) | 1u << (SIGFPE - 1) | 1u << (SIGILL - 1) | 1u << (SIGSYS - 1);
+	greg_t *registers = context->uc_mcontext.gregs;
+	const uint8_t *vector_state = (const uint8_t *)context->uc_mcontext.fpregs;
+	struct burst_frame *frame = memory;
+	struct vector_words words;
+	uint64_t mask = ~faults;
+
+	if (is_between(translator, context) || fm_translator_holds(translator, (uint64_t)registers[REG_RIP]))
+		return -EAGAIN;
+	if (!vector_state)
+		return -ENOTSUP;
+	memcpy(&words, vector_state + VECTOR_WORDS_AT, sizeof(words));
+	if (words.magic != VECTOR_MAGIC || words.size > translator->vector_size + 64 ||
+	    (words.features & translator->vector_mask) != translator->vector_mask)
+		return -ENOTSUP;
+	memcpy(frame->context, context, KERNEL_CONTEXT);
+	memcpy(frame->vector_state, vector_state, words.size);
+	((ucontext_t *)(void *)frame->context)->uc_mcontext.fpregs = (fpregset_t)(void *)frame->vector_state;
+	translator->vector_state = frame->vector_state;
+	translator->burst = frame;
+	translator->burst_release = release;
+	translator->slots->target = (uint64_t)registers[REG_RIP];
+	registers[REG_RIP] = (greg_t)translator->burst_code;
+	memcpy(&context->uc_sigmask, &mask, sizeof(mask));
 	return 0;
 }
 

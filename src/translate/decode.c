@@ -79,6 +79,22 @@ static bool is_memory_traffic(const ZydisDecodedInstruction *decoded)
 	       decoded->meta.category != ZYDIS_CATEGORY_PREFETCHWT1;
 }
 
+static bool is_masked(const ZydisDecodedInstruction *decoded)
+{
+	switch (decoded->mnemonic) {
+	case ZYDIS_MNEMONIC_MASKMOVQ:
+	case ZYDIS_MNEMONIC_MASKMOVDQU:
+	case ZYDIS_MNEMONIC_VMASKMOVDQU:
+	case ZYDIS_MNEMONIC_VMASKMOVPS:
+	case ZYDIS_MNEMONIC_VMASKMOVPD:
+	case ZYDIS_MNEMONIC_VPMASKMOVD:
+	case ZYDIS_MNEMONIC_VPMASKMOVQ:
+		return true;
+	default:
+		return decoded->avx.mask.mode > ZYDIS_MASK_MODE_DISABLED;
+	}
+}
+
 static void note_reference(struct instruction *instruction, const ZydisDecodedInstruction *decoded,
                            const ZydisDecodedOperand *operands, unsigned which)
 {
@@ -97,6 +113,9 @@ static void note_reference(struct instruction *instruction, const ZydisDecodedIn
 	if (decoded->meta.category == ZYDIS_CATEGORY_STRINGOP &&
 	    (decoded->attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE)))
 		reference->kind |= FM_TRANSLATE_REPEATED;
+	if (is_masked(decoded) || (!(operand->actions & (ZYDIS_OPERAND_ACTION_READ | ZYDIS_OPERAND_ACTION_WRITE)) &&
+	                           !(reference->kind & FM_TRANSLATE_REPEATED)))
+		reference->kind |= FM_TRANSLATE_MASKED;
 	if (operand->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && reference->address.base == RSP) {
 		/* what is pushed lies below the stack pointer as it is before the instruction */
 		if (reference->kind & FM_TRANSLATE_STORE)

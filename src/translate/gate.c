@@ -36,6 +36,19 @@ __asm__(".text\n"
         "	movl $0xfffffffe, %ecx\n"
         "	mov %rcx, 144(%rax)\n"
         "	mov 184(%rax), %rsp\n"
+        "	jmp fm_translate_gate\n"
+        ".globl fm_translate_light_gate\n"
+        ".hidden fm_translate_light_gate\n"
+        ".type fm_translate_light_gate, @function\n"
+        "fm_translate_light_gate:\n"
+        "	pushq $2\n"
+        "	popfq\n"
+        "	mov %rdi, %rbx\n"
+        "	call fm_translate_count\n"
+        "	mov %rbx, %rdi\n"
+        "	test %al, %al\n"
+        "	jnz fm_translate_gate\n"
+        "	jmp *16(%rbx)\n"
         ".globl fm_translate_gate\n"
         ".hidden fm_translate_gate\n"
         ".type fm_translate_gate, @function\n"
@@ -70,8 +83,9 @@ static void leave(struct fm_translator *translator, enum fm_translate_reason rea
 	translator->counts.left[reason]++;
 	fm_translate_deliver_log(translator);
 	if (translator->client.on_leave)
-		translator->client.on_leave(translator->client.context, reason, pc);
+		translator->client.on_leave(translator->client.context, reason, pc, translator->slots->registers);
 	translator->slots->resume = pc;
+	translator->left = true;
 }
 
 /* Goes on at pc, in the cache if possible. Returns the block's index + 1, or 0. */
@@ -133,6 +147,11 @@ static void serve_reference(struct fm_translator *translator, const struct exit_
 		translator->client.on_reference(translator->client.context, &translator->sites[exit->site],
 		                                translator->slots->target);
 	translator->slots->resume = (uint64_t)(translator->code + exit->patch);
+}
+
+static void serve_counted(struct fm_translator *translator, const struct exit_record *exit)
+{
+	leave(translator, FM_LEFT_ASKED, exit->pc);
 }
 
 /* The addresses that a system call maps anew, or takes away. */
@@ -204,8 +223,9 @@ static void serve_system_call(struct fm_translator *translator, const struct exi
 }
 
 static void (*const servers[])(struct fm_translator *, const struct exit_record *) = {
-    [EXIT_CHAIN] = serve_chain, [EXIT_LEAVE] = serve_leave, [EXIT_SYSTEM_CALL] = serve_system_call,
-    [EXIT_FUEL] = serve_fuel,   [EXIT_FULL] = serve_full,   [EXIT_REFERENCE] = serve_reference,
+    [EXIT_CHAIN] = serve_chain,     [EXIT_LEAVE] = serve_leave, [EXIT_SYSTEM_CALL] = serve_system_call,
+    [EXIT_FUEL] = serve_fuel,       [EXIT_FULL] = serve_full,   [EXIT_REFERENCE] = serve_reference,
+    [EXIT_COUNTED] = serve_counted,
 };
 
 /* A handler that never returns must not interrupt the translator in the middle of a block. */
@@ -223,10 +243,40 @@ static uint64_t change_mask(uint64_t mask)
 	return before;
 }
 
+/* Back to the program by a return from a signal, which puts registers, vector state and mask back at once. From the
+   moment the translator is released, nothing of it is touched: the frame is the thread's. */
+static void __attribute__((noreturn)) end_burst(struct fm_translator *translator)
+{
+	ucontext_t *context = (ucontext_t *)(void *)translator->burst->context;
+	uint32_t *release = translator->burst_release;
+
+	fm_translate_set_context(context, translator->slots->registers);
+	context->uc_mcontext.gregs[REG_RIP] = (greg_t)translator->slots->resume;
+	context->uc_mcontext.gregs[REG_EFL] = (greg_t)translator->slots->flags;
+	fm_translate_forget_burst(translator);
+	__asm__ volatile("mov %0, %%rsp\n"
+	                 "movl $0, (%1)\n"
+	                 "syscall\n"
+	                 :
+	                 : "r"(context), "r"(release), "a"((long)SYS_rt_sigreturn)
+	                 : "memory");
+	__builtin_unreachable();
+}
+
+uint64_t fm_translator_ticks(const struct fm_translator *translator)
+{
+	return translator->ticks + (translator->served_since ? __builtin_ia32_rdtsc() - translator->served_since : 0);
+}
+
 void fm_translate_serve(struct fm_translator *translator)
 {
-	uint64_t mask = change_mask(~(uint64_t)0);
+	/* in a burst they are blocked already */
+	bool in_burst = translator->burst;
+	uint64_t mask = in_burst ? 0 : change_mask(~(uint64_t)0);
 	uint32_t number = (uint32_t)translator->slots->exit;
+
+	translator->served_since = __builtin_ia32_rdtsc();
+	translator->left = false;
 
 	if (number == EXIT_ENTER) {
 		translator->counts.entered++;
@@ -242,5 +292,10 @@ void fm_translate_serve(struct fm_translator *translator)
 
 		servers[exit.kind](translator, &exit);
 	}
-	change_mask(mask);
+	translator->ticks += __builtin_ia32_rdtsc() - translator->served_since;
+	translator->served_since = 0;
+	if (!in_burst)
+		change_mask(mask);
+	else if (translator->left)
+		end_burst(translator);
 }

@@ -79,6 +79,9 @@ struct ranges {
 };
 /* NULL if nothing executable is there. Reads /proc/self/maps if the address is in no known range. */
 struct range *fm_translate_find_range(struct ranges *ranges, uint64_t address);
+/* Whether the description of a restartable sequence (rseq) is at the address. The kernel restarts it only where it
+   knows it, so it must run where the program has it. */
+bool fm_translate_is_sequence(struct ranges *ranges, uint64_t address);
 
 /* How the original address is known at some place of the cache. */
 enum pc_kind {
@@ -109,7 +112,7 @@ struct block {
 	uint64_t end_pc;  /* of PC_END */
 };
 
-enum exit_kind { EXIT_CHAIN, EXIT_LEAVE, EXIT_SYSTEM_CALL, EXIT_FUEL, EXIT_FULL, EXIT_REFERENCE };
+enum exit_kind { EXIT_CHAIN, EXIT_LEAVE, EXIT_SYSTEM_CALL, EXIT_FUEL, EXIT_FULL, EXIT_REFERENCE, EXIT_COUNTED };
 /* Why the cache asks for the translator. */
 struct exit_record {
 	uint64_t pc;
@@ -135,6 +138,8 @@ struct slots {
 	uint64_t stack;   /* top of the translator's own */
 	uint64_t gate;    /* fm_translate_gate */
 	uint64_t self;
+	int64_t countdown;
+	uint64_t light_gate;        /* fm_translate_light_gate */
 	uint8_t special_calls[256]; /* by the low byte of the number: 1 if the translator must see the call */
 };
 
@@ -142,6 +147,9 @@ struct lookup_entry {
 	uint64_t pc;
 	uint32_t block; /* index + 1; 0: empty */
 };
+
+/* uc_flags … uc_sigmask of the kernel's struct ucontext, up to a multiple of 64 */
+enum { KERNEL_CONTEXT = 304, FRAME_CONTEXT = 320 };
 
 enum { MOST_INSTRUCTIONS = 64, MOST_BLOCK_CODE = 32768 };
 
@@ -185,7 +193,7 @@ struct fm_translator {
 	size_t region_size;
 	uint64_t *table; /* 2^INDEX_BITS landings, by the low bits of the target */
 	uint8_t *code, *code_start, *code_end, *code_at;
-	uint8_t *exit_code, *missing_code, *call_code;
+	uint8_t *exit_code, *counted_code, *missing_code, *call_code, *burst_code;
 	uint8_t *thread_gates;
 	uint64_t thread_gate_pcs[THREAD_GATES];
 	unsigned thread_gate_count;
@@ -203,6 +211,13 @@ struct fm_translator {
 	void *log_mapping;
 	size_t log_mapping_size;
 	uint8_t log_frame; /* byte 3 of all addresses of the log, which a block compares instead of the end */
+
+	void *own_vector_state;    /* vector_state when there is no burst */
+	struct burst_frame *burst; /* NULL: none */
+	uint32_t *burst_release;
+	size_t vector_size;
+	uint64_t ticks, served_since; /* in fm_translate_serve(): altogether, and since when, 0: not now */
+	bool left;                    /* the thread goes on natively */
 
 	void *tables;
 	size_t tables_size;
@@ -235,8 +250,22 @@ static inline uint32_t lookup_start(const struct fm_translator *translator, uint
 /* cache.c */
 uint32_t fm_translate_find(const struct fm_translator *translator, uint64_t pc);
 void fm_translate_deliver_log(struct fm_translator *translator);
+void fm_translate_set_context(ucontext_t *context, const uint64_t *registers);
+void fm_translate_forget_burst(struct fm_translator *translator);
+
+/* What a return from a signal takes: the kernel's layout, of which the first word is not used. */
+struct burst_frame {
+	uint64_t unused[7];
+	uint64_t return_address;
+	uint8_t context[FRAME_CONTEXT]; /* the beginning of a ucontext_t, as far as the kernel knows it */
+	uint8_t vector_state[] __attribute__((aligned(64)));
+};
+
+/* count.c: general registers only. True: leave. */
+bool fm_translate_count(struct fm_translator *translator);
 
 /* gate.c */
+void fm_translate_light_gate(void);
 void fm_translate_gate(void);
 extern const char fm_translate_gate_end[];
 void fm_translate_serve(struct fm_translator *translator);

@@ -1,4 +1,5 @@
 /* Which memory holds code that stays as it is. Raw system calls: the thread's errno is the program's. */
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -119,4 +120,35 @@ struct range *fm_translate_find_range(struct ranges *ranges, uint64_t address)
 			again->used = true;
 	}
 	return look(ranges, address);
+}
+
+/* The kernel reads the set before it looks at the operation, which does not exist. */
+static bool is_readable(uint64_t address)
+{
+	return raw_call(SYS_rt_sigprocmask, -1, (long)address, 0, sizeof(uint64_t)) == -EINVAL;
+}
+
+/* As the kernel knows it (struct rseq_cs). */
+struct sequence {
+	uint32_t version, flags;
+	uint64_t start, length, abort;
+};
+enum { SEQUENCE_SIGNATURE = 0x53053053, LONGEST_SEQUENCE = 1 << 16 };
+
+bool fm_translate_is_sequence(struct ranges *ranges, uint64_t address)
+{
+	struct sequence sequence;
+	const struct range *range;
+	uint32_t signature;
+
+	if (address % sizeof(sequence) || !is_readable(address))
+		return false;
+	memcpy(&sequence, (const void *)address, sizeof(sequence));
+	if (sequence.version || !sequence.length || sequence.length > LONGEST_SEQUENCE || !look(ranges, sequence.start))
+		return false;
+	range = look(ranges, sequence.abort);
+	if (!range || sequence.abort - range->start < sizeof(signature))
+		return false;
+	memcpy(&signature, (const void *)(sequence.abort - sizeof(signature)), sizeof(signature));
+	return signature == SEQUENCE_SIGNATURE;
 }

@@ -41,6 +41,8 @@ enum {
 	/* a string instruction with a repeat prefix: `address` is that of the first element; the entry after it has the
 	   number of elements (rcx) in place of an address, and the same site */
 	FM_TRANSLATE_REPEATED = 4,
+	/* a masked move: it may touch nothing of the operand, not even fault */
+	FM_TRANSLATE_MASKED = 8,
 };
 
 /* One memory operand of one instruction. */
@@ -60,8 +62,10 @@ struct fm_translate_entry {
 
 enum fm_translate_choice {
 	FM_TRANSLATE_IGNORE,
-	FM_TRANSLATE_LOGGED, /* an inlined entry in the log, written before the instruction */
-	FM_TRANSLATE_CALLED, /* on_reference() before the instruction; slow */
+	FM_TRANSLATE_LOGGED,  /* an inlined entry in the log, written before the instruction */
+	FM_TRANSLATE_CALLED,  /* on_reference() before the instruction; slow */
+	FM_TRANSLATE_COUNTED, /* counts down, inlined; the one after the countdown calls on_counted() before the
+	                         instruction */
 };
 
 /* What somebody wants to know about the code in the cache. Every function may be NULL. They are called on the
@@ -73,6 +77,13 @@ struct fm_translate_client {
 	   cannot be computed beforehand (gathers, gs, enter, xsave) are not asked for, but counted as `unlogged`. */
 	enum fm_translate_choice (*choose)(void *context, const struct fm_translate_site *site);
 	void (*on_reference)(void *context, const struct fm_translate_site *site, uint64_t address);
+	/* This reference is the one after the countdown (fm_translator_set_countdown()). True: go on, with the
+	   countdown set again; false: leave in front of the instruction. `registers` are the program's, in the order of
+	   their encoding (rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 …). The vector registers are the program's as well
+	   and not saved, so that as little as possible happens before it: the function must be compiled for general
+	   registers only, and call nothing that is not. */
+	bool (*on_counted)(void *context, const struct fm_translate_site *site, uint64_t address,
+	                   const uint64_t *registers);
 	/* The log is full, or the thread leaves the cache, or translations are about to be thrown away. */
 	void (*on_log)(void *context, const struct fm_translate_entry *entries, size_t count);
 	/* The log is full and was delivered. True: go on; false: leave (counted as fuel). NULL: go on. */
@@ -82,7 +93,7 @@ struct fm_translate_client {
 	/* Before a system call. True: make it and stay; false: leave in front of it. NULL: stay. */
 	bool (*on_system_call)(void *context, uint64_t number);
 	/* Leaving at pc. Registers of the program are not to be touched. */
-	void (*on_leave)(void *context, enum fm_translate_reason reason, uint64_t pc);
+	void (*on_leave)(void *context, enum fm_translate_reason reason, uint64_t pc, const uint64_t *registers);
 };
 
 struct fm_translate_options {
@@ -117,6 +128,16 @@ void fm_translator_leave(void);
    fm_translator_settle() before. 0, or -EAGAIN when its next instruction cannot be translated. */
 int fm_translator_enter_context(struct fm_translator *translator, ucontext_t *context);
 
+/* A burst: a short stay that a signal handler begins and of which the program's own handlers see nothing. From the
+   return of the handler on the thread runs in the cache with all signals blocked but those of faults; when it leaves,
+   for whatever reason, one return from a signal puts back everything at once, the mask as it was included. A client of
+   bursts refuses system calls in on_system_call(). `frame` is memory of this thread, of fm_translator_frame_size()
+   bytes, aligned to 64; `release` is set to 0 when the translator is not used any more: translators may serve one
+   thread after the other. Faults in a burst: fm_translator_settle(), which ends it too, but leaves `release` to the
+   caller. 0; -EAGAIN: not from there; -ENOTSUP: the kernel saved the registers in another way than is known. */
+int fm_translator_begin_burst(struct fm_translator *translator, ucontext_t *context, void *frame, uint32_t *release);
+size_t fm_translator_frame_size(void);
+
 /* Turns the context of a thread that was interrupted in the cache into the one it would have had natively: the original
    address, and registers that the cache had borrowed. Returning to it leaves the cache. 0: done, or nothing to do since
    the address is outside the cache; -EAGAIN: the thread was between two states, in the translator itself: the context
@@ -138,6 +159,12 @@ void fm_translator_flush(struct fm_translator *translator);
    straight code that would take more than is left, so it never runs more. */
 void fm_translator_set_fuel(struct fm_translator *translator, uint64_t instructions);
 
+/* How many counted references pass before on_counted() is called. */
+void fm_translator_set_countdown(struct fm_translator *translator, uint64_t references);
+
+/* Whether anything translated lies in [start, end). May be asked by other threads. */
+bool fm_translator_covers(const struct fm_translator *translator, uint64_t start, uint64_t end);
+
 /* Limits the log to the next `entries` references, more or less: it is looked at where blocks begin. */
 void fm_translator_set_room(struct fm_translator *translator, size_t entries);
 
@@ -145,6 +172,9 @@ void fm_translator_set_room(struct fm_translator *translator, size_t entries);
 const struct fm_translate_site *fm_translator_site(const struct fm_translator *translator, uint64_t site);
 
 const struct fm_translate_counts *fm_translator_counts(const struct fm_translator *translator);
+
+/* Time stamp ticks spent in the translator itself so far, not in translated code; also from a client's functions. */
+uint64_t fm_translator_ticks(const struct fm_translator *translator);
 
 /* "at code that can be written to"; never NULL. */
 const char *fm_translate_reason_text(enum fm_translate_reason reason);

@@ -714,9 +714,31 @@ static void on_log(void *context, const struct fm_translate_entry *entries, size
 	references += count;
 }
 
+/* Sometimes every reference, sometimes few: the countdown is set again each time it ends. */
+static struct fm_translator *counting;
+static enum fm_translate_choice choose_counted(void *context, const struct fm_translate_site *site)
+{
+	(void)context;
+	(void)site;
+	return FM_TRANSLATE_COUNTED;
+}
+static uint64_t counted_until;
+static bool on_counted(void *context, const struct fm_translate_site *site, uint64_t address, const uint64_t *registers)
+{
+	static uint64_t random = 88172645463325252u;
+
+	(void)context;
+	(void)address;
+	(void)registers;
+	references++;
+	random = random * 6364136223846793005u + site->pc;
+	fm_translator_set_countdown(counting, random >> 61);
+	return !counted_until || --counted_until;
+}
+
 static const struct {
 	const char *name;
-	bool near, with_fuel;
+	bool near, with_fuel, counted;
 	struct fm_translate_client client;
 } ways[] = {
     {.name = "near", .near = true},
@@ -728,6 +750,14 @@ static const struct {
     {.name = "mixed",
      .with_fuel = true,
      .client = {.choose = choose_mixed, .on_reference = on_reference, .on_log = on_log}},
+    {.name = "near, counted",
+     .near = true,
+     .counted = true,
+     .client = {.choose = choose_counted, .on_counted = on_counted}},
+    {.name = "far, counted",
+     .with_fuel = true,
+     .counted = true,
+     .client = {.choose = choose_counted, .on_counted = on_counted}},
 };
 enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
 static struct fm_translator *translators[WAYS];
@@ -796,6 +826,10 @@ static void same_state(void **unused)
 		for (unsigned again = 0; again < 2; again++) {
 			translated = before;
 			fm_translator_set_fuel(translators[way], 30 + below(70));
+			counting = translators[way];
+			fm_translator_set_countdown(counting, below(4));
+			/* some leave at a reference; the same for both runs */
+			counted_until = number % 5 == 0 ? 1 + below(8) : 0;
 			run_translated(translators[way], &translated, sequence.start);
 			if (!compare(ways[way].name, number, &native, &translated, native_memory, native_stack)) {
 				print_sequence(&sequence);
@@ -925,13 +959,18 @@ static void same_steps(void **unused)
 		native = before;
 		run_native(&native, sequence.start);
 		if (number % 2) { /* everything chained */
+			counting = translators[way];
+			counted_until = 0;
+			fm_translator_set_countdown(counting, below(4));
 			translated = before;
 			translated.flags &= ~(uint64_t)0x100;
 			fm_translator_set_fuel(translators[way], 1000000);
 			run_translated(translators[way], &translated, sequence.start);
 		}
-		stepper = translators[way];
+		stepper = counting = translators[way];
 		translated = before;
+		counted_until = 0;
+		fm_translator_set_countdown(stepper, below(4));
 		fm_translator_set_fuel(stepper, 1000000);
 		run_translated(stepper, &translated, sequence.start);
 		if (step_failures || step + 1 != step_count) {
@@ -948,9 +987,125 @@ static void same_steps(void **unused)
 	assert_true(settled > 20 * STEPPED_SEQUENCES);
 }
 
+/* Bursts: natively up to some instruction, in the cache from there on until a reference or the end of the fuel,
+   natively again. The mask of signals is the program's own again afterwards. */
+static unsigned burst_at, burst_way;
+static uint64_t bursts_begun, bursts_not_begun;
+static void *burst_frame;
+static uint32_t burst_release;
+
+static void on_burst_step(int signal_number, siginfo_t *information, void *pointer_to_context)
+{
+	ucontext_t *context = pointer_to_context;
+	uint64_t pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+
+	(void)signal_number;
+	(void)information;
+	if (pc == (uint64_t)harness_end)
+		context->uc_mcontext.gregs[REG_EFL] &= ~0x100;
+	if (pc < (uint64_t)stepped->start || pc >= (uint64_t)stepped->at || step++ != burst_at)
+		return;
+	context->uc_mcontext.gregs[REG_EFL] &= ~0x100;
+	burst_release = 1;
+	if (fm_translator_begin_burst(counting, context, burst_frame, &burst_release))
+		bursts_not_begun++;
+	else
+		bursts_begun++;
+}
+
+/* It stores the flag by which the test steps. */
+static bool pushes_flags(const struct sequence *sequence)
+{
+	for (const uint8_t *at = sequence->start; at < sequence->at - 8;) {
+		ZydisDecodedInstruction decoded;
+		ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+
+		if (ZYAN_FAILED(ZydisDecoderDecodeFull(&decoder, at, 15, &decoded, operands)))
+			break;
+		if (decoded.mnemonic == ZYDIS_MNEMONIC_PUSHFQ)
+			return true;
+		at += decoded.length;
+	}
+	return false;
+}
+
+static void same_after_bursts(void **unused)
+{
+	static uint8_t alternate[65536], native_memory[MEMORY_SIZE], native_stack[STACK_BYTES];
+	static struct state before, native, translated;
+	stack_t stack_for_signals = {.ss_sp = alternate, .ss_size = sizeof(alternate)}, stack_before;
+	struct sigaction action = {.sa_sigaction = on_burst_step, .sa_flags = SA_SIGINFO | SA_ONSTACK}, action_before;
+	sigset_t mask, mask_after;
+	uint8_t *at = code;
+
+	(void)unused;
+	burst_frame =
+	    mmap(NULL, fm_translator_frame_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(burst_frame != MAP_FAILED);
+	assert_int_equal(sigaltstack(&stack_for_signals, &stack_before), 0);
+	assert_int_equal(sigaction(SIGTRAP, &action, &action_before), 0);
+	sigemptyset(&mask);
+	sigaddset(&mask, SIGUSR2);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	for (uint64_t number = 0; number < STEPPED_SEQUENCES; number++) {
+		struct sequence sequence;
+
+		burst_way = WAYS - 1 - (unsigned)(number % 2);
+		assert_true(ways[burst_way].counted);
+		counting = translators[burst_way];
+		if (number % 400 == 0) {
+			fm_random_seed(&randomness, number + 78);
+			make_pool();
+			fill(initial_memory, MEMORY_SIZE);
+			fill(initial_stack, STACK_BYTES);
+			for (unsigned i = 0; i < WAYS; i++)
+				fm_translator_flush(translators[i]);
+			at = code;
+		}
+		make_state(&before);
+		before.flags &= ~(uint64_t)0x100;
+		at = make_sequence(&sequence, at, true);
+		stepped = &sequence;
+		native = before;
+		if (pushes_flags(&sequence))
+			continue;
+		run_native(&native, sequence.start);
+		memcpy(native_memory, memory, MEMORY_SIZE);
+		memcpy(native_stack, stack, STACK_BYTES);
+		for (unsigned again = 0; again < 3; again++) {
+			translated = before;
+			translated.flags |= 0x100;
+			step = 0;
+			burst_at = below(30);
+			counted_until = 1;
+			fm_translator_set_countdown(counting, below(10));
+			fm_translator_set_fuel(counting, 5 + below(60));
+			run_native(&translated, sequence.start);
+			translated.flags &= ~(uint64_t)0x100;
+			if (!compare("burst", number, &native, &translated, native_memory, native_stack)) {
+				print_sequence(&sequence);
+				fail();
+			}
+			if (bursts_begun)
+				assert_int_equal(burst_release, 0);
+		}
+	}
+	sigprocmask(SIG_SETMASK, NULL, &mask_after);
+	assert_true(sigismember(&mask_after, SIGUSR2) && !sigismember(&mask_after, SIGUSR1));
+	sigemptyset(&mask);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	sigaction(SIGTRAP, &action_before, NULL);
+	sigaltstack(&stack_before, NULL);
+	munmap(burst_frame, fm_translator_frame_size());
+	printf("%lu bursts, %lu not begun\n", bursts_begun, bursts_not_begun);
+	assert_true(bursts_begun > STEPPED_SEQUENCES);
+	assert_int_equal(bursts_not_begun, 0);
+}
+
 int main(int count, char **arguments)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(same_state), cmocka_unit_test(same_steps)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(same_state), cmocka_unit_test(same_steps),
+	                                   cmocka_unit_test(same_after_bursts)};
 
 	if (count == 3) {
 		first_sequence = strtoull(arguments[1], NULL, 10);
