@@ -15,6 +15,26 @@
 
 #include "base/clock.h"
 
+enum { HANDLED = 6, FROM_TERMINAL = 3 };
+static const int handled[HANDLED] = {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGPIPE, SIGXFSZ};
+static struct sigaction inherited[HANDLED]; /* zero is the default */
+
+void fm_launch_remember_signals(void)
+{
+	for (unsigned i = 0; i < HANDLED; i++)
+		if (!sigaction(handled[i], NULL, &inherited[i]) && inherited[i].sa_handler != SIG_IGN)
+			inherited[i] = (struct sigaction){.sa_handler = SIG_DFL};
+}
+
+void fm_launch_leave_terminal(bool leave)
+{
+	static struct sigaction ours[FROM_TERMINAL];
+	const struct sigaction ignore = {.sa_handler = SIG_IGN};
+
+	for (unsigned i = 0; i < FROM_TERMINAL; i++)
+		sigaction(handled[i], leave ? &ignore : &ours[i], leave ? &ours[i] : NULL);
+}
+
 /* Like execvp, but what is no program is not given to a shell. Returns the error. */
 static int execute(char *const *program)
 {
@@ -44,12 +64,12 @@ static void be_program(const struct fm_launch *launch, int go, int failed)
 	int nothing = open("/dev/null", O_RDWR | O_CLOEXEC), problem;
 	char byte;
 
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (!launch->outlives)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (read(go, &byte, 1) != 1)
 		_exit(125);
-	signal(SIGINT, SIG_DFL);
-	signal(SIGTERM, SIG_DFL);
-	signal(SIGPIPE, SIG_DFL);
+	for (unsigned i = 0; i < HANDLED; i++)
+		sigaction(handled[i], &inherited[i], NULL);
 	if (launch->output >= 0) {
 		dup2(launch->output, STDOUT_FILENO);
 		dup2(nothing, STDERR_FILENO);

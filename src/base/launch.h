@@ -13,6 +13,7 @@ struct fm_launch {
 	char *const *program; /* looked up in PATH; what is no program is not given to a shell */
 	int output;           /* descriptor for its standard output; -1: ours. Then its errors are thrown away */
 	int input;            /* … for its standard input; -1: ours */
+	bool outlives;        /* it goes on when we are killed: what is observed is kept without us */
 	/* in the new process, before the program begins; only what is safe after fork */
 	void (*prepare)(void *context);
 	void *context;
@@ -33,6 +34,13 @@ struct fm_launch_end {
 	int status;                         /* 0 … 255, or 128 + the signal */
 	int signal;
 };
+
+/* What the signals that we handle ourselves were set to when we were started: programs get that. Before anything else.
+ */
+void fm_launch_remember_signals(void);
+
+/* Signals from the terminal are for the program, and whatever it makes of them; false: for us again. */
+void fm_launch_leave_terminal(bool leave);
 
 /* Made and held. */
 int fm_launch_begin(const struct fm_launch *launch, struct fm_launched *ret_launched, struct fm_error *error);

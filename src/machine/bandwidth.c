@@ -55,7 +55,7 @@ static struct work work_of(const struct fm_bandwidth *point)
 }
 
 struct job {
-	struct fm_session *session;
+	struct fm_machine_session *session;
 	const unsigned *who; /* as in fm_team_run */
 	unsigned threads;
 	bool calibrated;
@@ -221,7 +221,7 @@ static int chunk_trial(void *context, double *ret_cost, struct fm_error *error)
 	return 0;
 }
 
-static int job_create(struct job *job, struct fm_session *session, unsigned threads, struct fm_error *error)
+static int job_create(struct job *job, struct fm_machine_session *session, unsigned threads, struct fm_error *error)
 {
 	job->session = session;
 	job->threads = threads;
@@ -261,8 +261,8 @@ static void allocate_arena(void *context, unsigned index)
 	}
 }
 
-static int arenas_create(struct arenas *arenas, struct fm_session *session, const unsigned *who, unsigned threads,
-                         struct fm_error *error)
+static int arenas_create(struct arenas *arenas, struct fm_machine_session *session, const unsigned *who,
+                         unsigned threads, struct fm_error *error)
 {
 	struct fm_team_time *times = calloc(threads, sizeof(*times));
 
@@ -284,7 +284,7 @@ static void arenas_free(struct arenas *arenas, unsigned threads)
 	free(arenas->bytes);
 }
 
-int fm_bandwidth_measure(struct fm_session *session, struct fm_bandwidth *list, unsigned count, double seconds,
+int fm_bandwidth_measure(struct fm_machine_session *session, struct fm_bandwidth *list, unsigned count, double seconds,
                          struct fm_error *error)
 {
 	struct arenas arenas = {.node = -1};
@@ -328,8 +328,8 @@ int fm_bandwidth_measure(struct fm_session *session, struct fm_bandwidth *list, 
 		if (list[i].streaming && list[i].string && !list[i].chunked)
 			measurements[i].weight = 3;
 	}
-	status = fm_session_measure(session, measurements, count, 5, 60,
-	                            seconds - (double)(fm_clock_now() - begin) / 1e9, error);
+	status = fm_machine_session_measure(session, measurements, count, 5, 60,
+	                                    seconds - (double)(fm_clock_now() - begin) / 1e9, error);
 	if (status)
 		goto out;
 	for (unsigned i = 0; i < count; i++) {
@@ -406,8 +406,8 @@ static int numa_chase_trial(void *context, double *ret_cost, struct fm_error *er
 	return time.lost_ns > FM_TEAM_TOLERATED_NS ? FM_TRIAL_DISTURBED : 0;
 }
 
-static int numa_prepare(struct numa_work *work, struct fm_session *session, struct fm_numa_pair *pair, size_t bytes,
-                        struct fm_error *error)
+static int numa_prepare(struct numa_work *work, struct fm_machine_session *session, struct fm_numa_pair *pair,
+                        size_t bytes, struct fm_error *error)
 {
 	struct work load = stream_work(FM_STREAM_load, fm_isa_widest());
 	int status;
@@ -460,7 +460,7 @@ static unsigned memory_nodes(unsigned *ret_nodes)
 	return count;
 }
 
-int fm_numa_measure(struct fm_session *session, size_t bytes, double seconds, struct fm_numa_pair *pairs,
+int fm_numa_measure(struct fm_machine_session *session, size_t bytes, double seconds, struct fm_numa_pair *pairs,
                     unsigned *ret_count, struct fm_error *error)
 {
 	unsigned nodes[FM_NODES_MAX];
@@ -491,7 +491,7 @@ int fm_numa_measure(struct fm_session *session, size_t bytes, double seconds, st
 			measurements[1].context = work;
 			status = numa_prepare(work, session, pair, bytes, error);
 			if (!status)
-				status = fm_session_measure(
+				status = fm_machine_session_measure(
 				    session, measurements, 2, 5, 40,
 				    seconds / (session->topology.nodes * session->topology.nodes), error);
 			if (!status) {

@@ -24,7 +24,7 @@ struct fm_bandwidth {
 	struct fm_figure gbs;
 };
 
-int fm_bandwidth_measure(struct fm_session *session, struct fm_bandwidth *list, unsigned count, double seconds,
+int fm_bandwidth_measure(struct fm_machine_session *session, struct fm_bandwidth *list, unsigned count, double seconds,
                          struct fm_error *error);
 
 /* One trial of one kernel on the calling thread, for benchmarks: streams of `bytes` together, `seconds` of work. */
@@ -40,7 +40,7 @@ struct fm_numa_pair {
 };
 
 /* Every node that holds one of our CPUs to every node that holds memory. pairs has room for FM_NODES_MAX². */
-int fm_numa_measure(struct fm_session *session, size_t bytes, double seconds, struct fm_numa_pair *pairs,
+int fm_numa_measure(struct fm_machine_session *session, size_t bytes, double seconds, struct fm_numa_pair *pairs,
                     unsigned *ret_count, struct fm_error *error);
 
 #endif

@@ -52,13 +52,13 @@ static int adds_trial(void *context, double *ret_cost, struct fm_error *error)
 	return 0;
 }
 
-static int measure_frequency(struct fm_session *session, struct fm_machine *machine, double seconds,
+static int measure_frequency(struct fm_machine_session *session, struct fm_machine *machine, double seconds,
                              struct fm_error *error)
 {
 	struct fm_kernel_arguments arguments = {0};
 	struct fm_measurement measurement = {.trial = adds_trial, .context = &arguments, .wanted_width = 0.002};
 	struct fm_figure cost;
-	int status = fm_session_measure(session, &measurement, 1, 20, 400, seconds, error);
+	int status = fm_machine_session_measure(session, &measurement, 1, 20, 400, seconds, error);
 
 	if (!status) {
 		cost = fm_measurement_figure(&measurement, "ns");
@@ -68,7 +68,7 @@ static int measure_frequency(struct fm_session *session, struct fm_machine *mach
 	return status;
 }
 
-static int measure_curves(struct fm_session *session, struct fm_machine *machine, double seconds,
+static int measure_curves(struct fm_machine_session *session, struct fm_machine *machine, double seconds,
                           struct fm_error *error)
 {
 	for (int pages = 0; pages < FM_PAGES_COUNT; pages++) {
@@ -150,7 +150,7 @@ static void set_climb_on_small_pages(struct fm_level *level, const struct fm_fou
 	    fm_figure_make(other[0], other[1], other[2], "ns", FM_ORIGIN_measured, "kernels", trials);
 }
 
-static int find_levels(struct fm_session *session, struct fm_machine *machine, struct fm_error *error)
+static int find_levels(struct fm_machine_session *session, struct fm_machine *machine, struct fm_error *error)
 {
 	const struct fm_topology *topology = &session->topology;
 	const struct fm_latency_curve *curve = &machine->curves[session->huge_pages ? FM_PAGES_HUGE : FM_PAGES_SMALL];
@@ -233,7 +233,8 @@ static void add_visit(struct fm_level *level, struct fm_figure *latency, const s
 }
 
 /* Called in several phases: see struct fm_latency_visits. */
-static int visit_levels(struct fm_session *session, struct fm_machine *machine, double seconds, struct fm_error *error)
+static int visit_levels(struct fm_machine_session *session, struct fm_machine *machine, double seconds,
+                        struct fm_error *error)
 {
 	struct fm_latency_visits *visits = &session->level_visits;
 	unsigned level[FM_LEVELS_MAX] = {0};
@@ -253,7 +254,7 @@ static int visit_levels(struct fm_session *session, struct fm_machine *machine, 
 	return status;
 }
 
-static int visit_levels_on_small_pages(struct fm_session *session, struct fm_machine *machine, double seconds,
+static int visit_levels_on_small_pages(struct fm_machine_session *session, struct fm_machine *machine, double seconds,
                                        struct fm_error *error)
 {
 	struct fm_latency_visits visits = {0};
@@ -304,7 +305,7 @@ static bool is_nontemporal(enum fm_stream_kernel_index kernel)
 
 /* Data set of one of `threads` threads for a level: its own share of a shared cache, but still more than the level
    below holds. */
-static size_t level_bytes(const struct fm_session *session, const struct fm_machine *machine, unsigned index,
+static size_t level_bytes(const struct fm_machine_session *session, const struct fm_machine *machine, unsigned index,
                           unsigned threads)
 {
 	const struct fm_level *level = &machine->levels[index];
@@ -326,7 +327,7 @@ static size_t level_bytes(const struct fm_session *session, const struct fm_mach
 	return (size_t)bytes;
 }
 
-static int plan_bandwidth(const struct fm_session *session, const struct fm_machine *machine,
+static int plan_bandwidth(const struct fm_machine_session *session, const struct fm_machine *machine,
                           struct bandwidth_plan *plan)
 {
 	enum fm_isa widest = fm_isa_widest();
@@ -373,7 +374,7 @@ static int plan_bandwidth(const struct fm_session *session, const struct fm_mach
 	return 0;
 }
 
-static int measure_bandwidth(struct fm_session *session, struct fm_machine *machine, double seconds,
+static int measure_bandwidth(struct fm_machine_session *session, struct fm_machine *machine, double seconds,
                              struct fm_error *error)
 {
 	struct bandwidth_plan plan = {0};
@@ -394,7 +395,7 @@ static int measure_bandwidth(struct fm_session *session, struct fm_machine *mach
 
 /* A third of a stream is walked untimed; the rest is a quarter more than the last cache, which is where some processors
    begin to write past the caches. */
-static int measure_string_stores(struct fm_session *session, struct fm_machine *machine, double seconds,
+static int measure_string_stores(struct fm_machine_session *session, struct fm_machine *machine, double seconds,
                                  struct fm_error *error)
 {
 	const struct fm_level *second = fm_machine_level(machine, "L2");
@@ -411,7 +412,7 @@ static size_t memory_bytes(const struct fm_machine *machine)
 	return machine->levels[machine->level_count - 1].measured_bytes;
 }
 
-static int measure_parallel(struct fm_session *session, struct fm_machine *machine, double seconds,
+static int measure_parallel(struct fm_machine_session *session, struct fm_machine *machine, double seconds,
                             struct fm_error *error)
 {
 	return fm_parallel_measure(session, memory_bytes(machine), seconds, machine->parallel, &machine->parallel_count,
@@ -427,7 +428,7 @@ static int optional(int status, const struct fm_error *error, struct fm_figure *
 	return 0;
 }
 
-static int measure_loaded(struct fm_session *session, struct fm_machine *machine, double seconds,
+static int measure_loaded(struct fm_machine_session *session, struct fm_machine *machine, double seconds,
                           struct fm_error *error)
 {
 	return optional(
@@ -435,14 +436,15 @@ static int measure_loaded(struct fm_session *session, struct fm_machine *machine
 	    error, &machine->loaded_why);
 }
 
-static int measure_transfers(struct fm_session *session, struct fm_machine *machine, double seconds,
+static int measure_transfers(struct fm_machine_session *session, struct fm_machine *machine, double seconds,
                              struct fm_error *error)
 {
 	return optional(fm_transfer_measure(session, seconds, &machine->transfers, &machine->transfer_count, error),
 	                error, &machine->transfers_why);
 }
 
-static int measure_numa(struct fm_session *session, struct fm_machine *machine, double seconds, struct fm_error *error)
+static int measure_numa(struct fm_machine_session *session, struct fm_machine *machine, double seconds,
+                        struct fm_error *error)
 {
 	unsigned nodes = session->topology.nodes;
 
@@ -454,7 +456,8 @@ static int measure_numa(struct fm_session *session, struct fm_machine *machine, 
 	return fm_numa_measure(session, memory_bytes(machine), seconds, machine->numa, &machine->numa_count, error);
 }
 
-static int first_visit(struct fm_session *session, struct fm_machine *machine, double seconds, struct fm_error *error)
+static int first_visit(struct fm_machine_session *session, struct fm_machine *machine, double seconds,
+                       struct fm_error *error)
 {
 	int status = find_levels(session, machine, error);
 
@@ -465,7 +468,8 @@ static int first_visit(struct fm_session *session, struct fm_machine *machine, d
 static const struct {
 	const char *what;
 	double weight;
-	int (*run)(struct fm_session *session, struct fm_machine *machine, double seconds, struct fm_error *error);
+	int (*run)(struct fm_machine_session *session, struct fm_machine *machine, double seconds,
+	           struct fm_error *error);
 } phases[] = {
     {"core frequency", 1, measure_frequency},
     {"latency against size", 34, measure_curves},
@@ -511,7 +515,7 @@ int fm_machine_characterise(const struct fm_characterise_options *options, struc
 {
 	static const double budgets[] = {9, 55, 600};
 	struct fm_machine *machine = calloc(1, sizeof(*machine));
-	struct fm_session session = {
+	struct fm_machine_session session = {
 	    .effort = options->effort,
 	    .cpus = options->cpus,
 	    .watcher = options->watcher,
@@ -576,9 +580,10 @@ int fm_machine_characterise(const struct fm_characterise_options *options, struc
 		session.phase = phases[i].what;
 		session.phase_begin = 1 - weight_left / weight_all;
 		session.phase_end = session.phase_begin + phases[i].weight / weight_all;
-		status = fm_session_check(&session, error);
+		status = fm_machine_session_check(&session, error);
 		if (!status)
-			status = phases[i].run(&session, machine, fm_session_time_left(&session) * share, error);
+			status =
+			    phases[i].run(&session, machine, fm_machine_session_time_left(&session) * share, error);
 		weight_left -= phases[i].weight;
 	}
 	machine->disturbance = session.watch.total;

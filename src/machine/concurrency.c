@@ -10,7 +10,7 @@
 #include "kernels/kernel.h"
 #include "machine/buffer.h"
 
-static enum fm_pages session_pages(const struct fm_session *session)
+static enum fm_pages session_pages(const struct fm_machine_session *session)
 {
 	return session->huge_pages ? FM_PAGES_HUGE : FM_PAGES_SMALL;
 }
@@ -37,8 +37,9 @@ static int parallel_trial(void *context, double *ret_cost, struct fm_error *erro
 	return 0;
 }
 
-int fm_parallel_measure(struct fm_session *session, size_t bytes, double seconds, struct fm_parallel_point *points,
-                        unsigned *ret_count, struct fm_figure *ret_outstanding, struct fm_error *error)
+int fm_parallel_measure(struct fm_machine_session *session, size_t bytes, double seconds,
+                        struct fm_parallel_point *points, unsigned *ret_count, struct fm_figure *ret_outstanding,
+                        struct fm_error *error)
 {
 	static const unsigned chains[] = {1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32};
 	enum { COUNT = sizeof(chains) / sizeof(chains[0]) };
@@ -64,7 +65,7 @@ int fm_parallel_measure(struct fm_session *session, size_t bytes, double seconds
 		measurements[i].context = &work[i];
 		measurements[i].wanted_width = 0.01;
 	}
-	status = fm_session_measure(session, measurements, COUNT, 6, 60, seconds, error);
+	status = fm_machine_session_measure(session, measurements, COUNT, 6, 60, seconds, error);
 	if (status)
 		goto out;
 	*ret_outstanding = fm_figure_unavailable("no trials");
@@ -93,7 +94,7 @@ out:
 enum { CHUNK_BYTES = 64 << 10 };
 
 struct loaded_work {
-	struct fm_session *session;
+	struct fm_machine_session *session;
 	struct fm_kernel_arguments *chase; /* shared, as above */
 	uint64_t steps;
 	struct fm_buffer *arenas; /* of the other CPUs, index 1 on */
@@ -172,7 +173,7 @@ static void loaded_arena(void *context, unsigned index)
 	}
 }
 
-int fm_loaded_measure(struct fm_session *session, size_t bytes, double seconds, struct fm_loaded_point *points,
+int fm_loaded_measure(struct fm_machine_session *session, size_t bytes, double seconds, struct fm_loaded_point *points,
                       unsigned *ret_count, struct fm_error *error)
 {
 	static const double rates[] = {0, 0.125, 0.25, 0.5, 0.75, 1};
@@ -226,7 +227,7 @@ int fm_loaded_measure(struct fm_session *session, size_t bytes, double seconds, 
 		measurements[i].elsewhere = true;
 		measurements[i].wanted_width = 0.01;
 	}
-	status = fm_session_measure(session, measurements, COUNT, 6, 60, seconds, error);
+	status = fm_machine_session_measure(session, measurements, COUNT, 6, 60, seconds, error);
 	if (status)
 		goto out;
 	for (unsigned i = 0; i < COUNT; i++) {
@@ -258,7 +259,7 @@ out:
 /* Core to core */
 
 struct transfer_work {
-	struct fm_session *session;
+	struct fm_machine_session *session;
 	unsigned who[2];
 	struct fm_kernel_arguments arguments[2];
 	void *line;
@@ -294,8 +295,8 @@ static int transfer_trial(void *context, double *ret_cost, struct fm_error *erro
 	                                                                                          : 0;
 }
 
-int fm_transfer_measure(struct fm_session *session, double seconds, struct fm_transfer **ret_list, unsigned *ret_count,
-                        struct fm_error *error)
+int fm_transfer_measure(struct fm_machine_session *session, double seconds, struct fm_transfer **ret_list,
+                        unsigned *ret_count, struct fm_error *error)
 {
 	enum { ALL_PAIRS_UP_TO = 32 };
 	unsigned cpus = session->cpus.count;
@@ -331,7 +332,7 @@ int fm_transfer_measure(struct fm_session *session, double seconds, struct fm_tr
 			measurements[next].elsewhere = true;
 			measurements[next].wanted_width = 0.01;
 		}
-	status = fm_session_measure(session, measurements, count, 6, 60, seconds, error);
+	status = fm_machine_session_measure(session, measurements, count, 6, 60, seconds, error);
 	if (status)
 		goto out;
 	for (unsigned i = 0; i < count; i++)

@@ -15,8 +15,9 @@ enum { FM_PARALLEL_POINTS_MAX = 32, FM_LOAD_POINTS_MAX = 8 };
 
 /* k chains through a data set of `bytes` at once. The number of misses in flight follows from Little's law: loads per
    ns times the latency of one. ret_outstanding is where it ends to grow. */
-int fm_parallel_measure(struct fm_session *session, size_t bytes, double seconds, struct fm_parallel_point *points,
-                        unsigned *ret_count, struct fm_figure *ret_outstanding, struct fm_error *error);
+int fm_parallel_measure(struct fm_machine_session *session, size_t bytes, double seconds,
+                        struct fm_parallel_point *points, unsigned *ret_count, struct fm_figure *ret_outstanding,
+                        struct fm_error *error);
 
 struct fm_loaded_point {
 	struct fm_figure traffic_gbs; /* of the other CPUs */
@@ -24,7 +25,7 @@ struct fm_loaded_point {
 };
 
 /* A chase on the first CPU while the others read with rising rate. -ENOTSUP with one CPU. */
-int fm_loaded_measure(struct fm_session *session, size_t bytes, double seconds, struct fm_loaded_point *points,
+int fm_loaded_measure(struct fm_machine_session *session, size_t bytes, double seconds, struct fm_loaded_point *points,
                       unsigned *ret_count, struct fm_error *error);
 
 struct fm_transfer {
@@ -34,7 +35,7 @@ struct fm_transfer {
 };
 
 /* Every pair of CPUs, or, when there are too many for the effort, the first with every other. The list is allocated. */
-int fm_transfer_measure(struct fm_session *session, double seconds, struct fm_transfer **ret_list, unsigned *ret_count,
-                        struct fm_error *error);
+int fm_transfer_measure(struct fm_machine_session *session, double seconds, struct fm_transfer **ret_list,
+                        unsigned *ret_count, struct fm_error *error);
 
 #endif

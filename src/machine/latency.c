@@ -23,7 +23,7 @@ struct walk {
 	uint64_t steps;
 };
 
-static int walk_prepare(struct walk *walk, struct fm_session *session, size_t bytes, enum fm_pages pages,
+static int walk_prepare(struct walk *walk, struct fm_machine_session *session, size_t bytes, enum fm_pages pages,
                         struct fm_error *error)
 {
 	const struct fm_topology *topology = &session->topology;
@@ -95,7 +95,7 @@ static size_t round_to_lines(double bytes)
 
 /* The sizes to begin with. Beyond twice the last cache the curve is expected to be flat: few, because they are large.
  */
-static unsigned first_sizes(const struct fm_session *session, size_t *ret_sizes)
+static unsigned first_sizes(const struct fm_machine_session *session, size_t *ret_sizes)
 {
 	const struct fm_topology *topology = &session->topology;
 	size_t first = topology->cache_count ? topology->caches[0].bytes : 32 << 10;
@@ -117,7 +117,7 @@ static unsigned first_sizes(const struct fm_session *session, size_t *ret_sizes)
 	return count;
 }
 
-static int measure_points(struct fm_session *session, enum fm_pages pages, const size_t *sizes, unsigned count,
+static int measure_points(struct fm_machine_session *session, enum fm_pages pages, const size_t *sizes, unsigned count,
                           double seconds, struct fm_latency_point *ret_points, struct fm_error *error)
 {
 	struct walk *walks = calloc(count, sizeof(*walks));
@@ -130,7 +130,7 @@ static int measure_points(struct fm_session *session, enum fm_pages pages, const
 		goto out;
 	}
 	for (unsigned i = 0; i < count; i++) {
-		status = fm_session_check(session, error);
+		status = fm_machine_session_check(session, error);
 		if (!status)
 			status = walk_prepare(&walks[i], session, sizes[i], pages, error);
 		if (status)
@@ -139,8 +139,8 @@ static int measure_points(struct fm_session *session, enum fm_pages pages, const
 		measurements[i].context = &walks[i];
 		measurements[i].wanted_width = 0.02;
 	}
-	status = fm_session_measure(session, measurements, count, 5, 40,
-	                            seconds - (double)(fm_clock_now() - begin) / 1e9, error);
+	status = fm_machine_session_measure(session, measurements, count, 5, 40,
+	                                    seconds - (double)(fm_clock_now() - begin) / 1e9, error);
 	if (status)
 		goto out;
 	for (unsigned i = 0; i < count; i++) {
@@ -159,7 +159,7 @@ out:
 	return status;
 }
 
-int fm_latency_measure_curve(struct fm_session *session, enum fm_pages pages, double seconds,
+int fm_latency_measure_curve(struct fm_machine_session *session, enum fm_pages pages, double seconds,
                              struct fm_latency_curve *ret_curve, struct fm_error *error)
 {
 	struct fm_latency_curve curve = {.pages = pages};
@@ -243,8 +243,8 @@ static void add_visit(struct fm_figure *hull, const struct fm_figure *figure, un
 	hull->high = fmax(hull->high, hull->value * (1 + least));
 }
 
-int fm_latency_visit(struct fm_session *session, enum fm_pages pages, double seconds, struct fm_latency_visits *visits,
-                     struct fm_error *error)
+int fm_latency_visit(struct fm_machine_session *session, enum fm_pages pages, double seconds,
+                     struct fm_latency_visits *visits, struct fm_error *error)
 {
 	struct rotation *rotations = calloc(visits->count, sizeof(*rotations));
 	struct fm_measurement *measurements = calloc(visits->count, sizeof(*measurements));
@@ -258,7 +258,7 @@ int fm_latency_visit(struct fm_session *session, enum fm_pages pages, double sec
 	for (unsigned i = 0; i < visits->count; i++) {
 		rotations[i].count = visits->bytes[i] > LARGE_BYTES ? 1 : BUFFERS_PER_SIZE;
 		for (unsigned j = 0; j < rotations[i].count && !status; j++) {
-			status = fm_session_check(session, error);
+			status = fm_machine_session_check(session, error);
 			if (!status)
 				status = walk_prepare(&rotations[i].walks[j], session, visits->bytes[i], pages, error);
 		}
@@ -269,8 +269,8 @@ int fm_latency_visit(struct fm_session *session, enum fm_pages pages, double sec
 		measurements[i].weight = BUFFERS_PER_SIZE;
 		measurements[i].wanted_width = 0.01;
 	}
-	status = fm_session_measure(session, measurements, visits->count, 4, 40,
-	                            seconds - (double)(fm_clock_now() - begin) / 1e9, error);
+	status = fm_machine_session_measure(session, measurements, visits->count, 4, 40,
+	                                    seconds - (double)(fm_clock_now() - begin) / 1e9, error);
 	if (status)
 		goto out;
 	for (unsigned i = 0; i < visits->count; i++) {

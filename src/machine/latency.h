@@ -21,13 +21,13 @@ struct fm_latency_curve {
 
 /* From half the first cache to ten times the last one, or as far as memory allows. Points are added where the curve
    bends. */
-int fm_latency_measure_curve(struct fm_session *session, enum fm_pages pages, double seconds,
+int fm_latency_measure_curve(struct fm_machine_session *session, enum fm_pages pages, double seconds,
                              struct fm_latency_curve *ret_curve, struct fm_error *error);
 
 void fm_latency_curve_free(struct fm_latency_curve *curve);
 
 /* Measure the sizes of `visits` once more, interleaved, and widen its figures to hold both results. */
-int fm_latency_visit(struct fm_session *session, enum fm_pages pages, double seconds, struct fm_latency_visits *visits,
-                     struct fm_error *error);
+int fm_latency_visit(struct fm_machine_session *session, enum fm_pages pages, double seconds,
+                     struct fm_latency_visits *visits, struct fm_error *error);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 
-double fm_session_time_left(const struct fm_session *session)
+double fm_machine_session_time_left(const struct fm_machine_session *session)
 {
 	uint64_t now = fm_clock_now();
 
@@ -13,16 +13,16 @@ double fm_session_time_left(const struct fm_session *session)
 
 static void forward_progress(void *context, const char *what, double share, double seconds_left)
 {
-	const struct fm_session *session = context;
+	const struct fm_machine_session *session = context;
 
 	(void)what, (void)seconds_left;
 	fm_watcher_tell(&session->watcher, session->phase,
 	                session->phase_begin + (session->phase_end - session->phase_begin) * (share > 1 ? 1 : share),
-	                fm_session_time_left(session));
+	                fm_machine_session_time_left(session));
 }
 
-int fm_session_measure(struct fm_session *session, struct fm_measurement *measurements, unsigned count,
-                       unsigned least_rounds, unsigned most_rounds, double seconds, struct fm_error *error)
+int fm_machine_session_measure(struct fm_machine_session *session, struct fm_measurement *measurements, unsigned count,
+                               unsigned least_rounds, unsigned most_rounds, double seconds, struct fm_error *error)
 {
 	struct fm_measure_plan plan = {
 	    .least_rounds = least_rounds,
@@ -36,7 +36,7 @@ int fm_session_measure(struct fm_session *session, struct fm_measurement *measur
 	return fm_measure(measurements, count, &plan, error);
 }
 
-int fm_session_check(const struct fm_session *session, struct fm_error *error)
+int fm_machine_session_check(const struct fm_machine_session *session, struct fm_error *error)
 {
 	if (fm_watcher_stops(&session->watcher))
 		return fm_error_set(error, EINTR, "interrupted");

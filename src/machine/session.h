@@ -25,7 +25,7 @@ struct fm_latency_visits {
 	struct fm_figure cycles[FM_LEVELS_MAX];
 };
 
-struct fm_session {
+struct fm_machine_session {
 	enum fm_effort effort;
 	struct fm_topology topology;
 	struct fm_cpu_list cpus;
@@ -44,13 +44,13 @@ struct fm_session {
 };
 
 /* Seconds until the deadline; 0 when it has passed. */
-double fm_session_time_left(const struct fm_session *session);
+double fm_machine_session_time_left(const struct fm_machine_session *session);
 
 /* Run interleaved trials within `seconds`. */
-int fm_session_measure(struct fm_session *session, struct fm_measurement *measurements, unsigned count,
-                       unsigned least_rounds, unsigned most_rounds, double seconds, struct fm_error *error);
+int fm_machine_session_measure(struct fm_machine_session *session, struct fm_measurement *measurements, unsigned count,
+                               unsigned least_rounds, unsigned most_rounds, double seconds, struct fm_error *error);
 
 /* -EINTR when the user asked to stop. */
-int fm_session_check(const struct fm_session *session, struct fm_error *error);
+int fm_machine_session_check(const struct fm_machine_session *session, struct fm_error *error);
 
 #endif

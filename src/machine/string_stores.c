@@ -72,9 +72,9 @@ static struct fm_figure cost_of(const struct fm_bandwidth *point)
 	return fm_figure_inverted(&point->gbs, 1, "ns/B");
 }
 
-int fm_string_stores_measure(struct fm_session *session, size_t memory_bytes, unsigned memory_level, size_t cache_bytes,
-                             unsigned cache_level, double seconds, struct fm_string_stores *ret_stores,
-                             struct fm_error *error)
+int fm_string_stores_measure(struct fm_machine_session *session, size_t memory_bytes, unsigned memory_level,
+                             size_t cache_bytes, unsigned cache_level, double seconds,
+                             struct fm_string_stores *ret_stores, struct fm_error *error)
 {
 	struct fm_string_stores stores = {.short_bytes = SHORT_BYTES};
 	struct fm_figure *shares[OPERATIONS][2] = {{&stores.clear_allocates, &stores.clear_long_allocates},

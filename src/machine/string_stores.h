@@ -25,9 +25,9 @@ struct fm_string_stores {
 
 /* Streams of `memory_bytes` (to be larger than all caches together) and of `cache_bytes` in a private cache whose level
    number is `cache_level`; 0 bytes: not there. */
-int fm_string_stores_measure(struct fm_session *session, size_t memory_bytes, unsigned memory_level, size_t cache_bytes,
-                             unsigned cache_level, double seconds, struct fm_string_stores *ret_stores,
-                             struct fm_error *error);
+int fm_string_stores_measure(struct fm_machine_session *session, size_t memory_bytes, unsigned memory_level,
+                             size_t cache_bytes, unsigned cache_level, double seconds,
+                             struct fm_string_stores *ret_stores, struct fm_error *error);
 
 /* The share, from the costs of moving the same bytes by a string instruction, by plain stores, which read every line,
    and by non-temporal ones, which read none. Pure arithmetic. */

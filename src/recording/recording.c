@@ -2,11 +2,21 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "recording/schema.h"
+
+size_t fm_recording_references(const struct fm_recording *recording)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < recording->samples_count; i++)
+		count += !(recording->samples[i].flags & FM_SAMPLE_LEVEL_ONLY);
+	return count;
+}
 
 struct fm_recording *fm_recording_create(void)
 {
@@ -84,6 +94,71 @@ const char *fm_recording_get(const struct fm_recording *recording, const char *n
 	return document ? document->text : NULL;
 }
 
+static bool is_row(int64_t index, size_t count)
+{
+	return index >= -1 && index < (int64_t)count;
+}
+
+static bool is_time(double seconds)
+{
+	return isfinite(seconds) && seconds >= 0;
+}
+
+/* Processes, threads, code and call stacks of samples. A caller comes before the frames it called, so that there are no
+   circles. */
+static bool samplers_refer_rightly(const struct fm_recording *recording)
+{
+	bool right = recording->sampling.levels <= FM_SIMULATED_CACHES_MAX + 1;
+
+	for (size_t i = 0; i < recording->sampled_processes_count; i++)
+		right &=
+		    is_time(recording->sampled_processes[i].began) && is_time(recording->sampled_processes[i].ended);
+	for (size_t i = 0; i < recording->sampled_threads_count; i++)
+		right &= recording->sampled_threads[i].process < recording->sampled_processes_count &&
+		         is_time(recording->sampled_threads[i].began) && is_time(recording->sampled_threads[i].ended);
+	for (size_t i = 0; i < recording->codes_count; i++)
+		right &= recording->codes[i].process < recording->sampled_processes_count;
+	for (size_t i = 0; i < recording->frames_count; i++)
+		right &= recording->frames[i].code < recording->codes_count && is_row(recording->frames[i].caller, i);
+	for (size_t i = 0; i < recording->instances_count; i++)
+		right &= recording->instances[i].process < recording->sampled_processes_count &&
+		         recording->instances[i].thread < recording->sampled_threads_count &&
+		         is_time(recording->instances[i].began) && is_time(recording->instances[i].ended);
+	for (size_t i = 0; i < recording->calibration_count; i++)
+		right &= recording->calibration[i].level >= 1 &&
+		         recording->calibration[i].level <= FM_SIMULATED_CACHES_MAX + 1 &&
+		         recording->calibration[i].kind <= 1;
+	for (size_t i = 0; i < recording->missed_count; i++)
+		right &= is_time(recording->missed[i].seconds);
+	return right;
+}
+
+static bool samples_refer_rightly(const struct fm_recording *recording)
+{
+	bool right = true;
+
+	for (size_t i = 0; i < recording->memories_count; i++) {
+		const struct fm_recorded_memory *memory = &recording->memories[i];
+
+		right &= memory->kind < FM_MEMORY_KINDS &&
+		         is_row(memory->process, recording->sampled_processes_count) &&
+		         is_row(memory->thread, recording->sampled_threads_count) &&
+		         is_row(memory->frame, recording->frames_count) && is_time(memory->began) &&
+		         is_time(memory->ended) && is_time(memory->allocations) && is_time(memory->weight);
+	}
+	for (size_t i = 0; i < recording->samples_count; i++) {
+		const struct fm_recorded_sample *sample = &recording->samples[i];
+
+		right &= sample->process < recording->sampled_processes_count &&
+		         sample->thread < recording->sampled_threads_count && sample->code < recording->codes_count &&
+		         is_row(sample->frame, recording->frames_count) &&
+		         is_row(sample->memory, recording->memories_count) &&
+		         is_row(sample->instance, recording->instances_count) &&
+		         sample->level <= FM_SIMULATED_CACHES_MAX + 1 && is_time(sample->at) && is_time(sample->weight);
+	}
+	return right;
+}
+
 static bool refers_rightly(const struct fm_recording *recording)
 {
 	bool right = recording->asked.question < FM_QUESTION_COUNT;
@@ -103,6 +178,7 @@ static bool refers_rightly(const struct fm_recording *recording)
 	for (size_t i = 0; i < recording->intervals_count; i++)
 		right &= recording->intervals[i].part < recording->parts_count &&
 		         recording->intervals[i].event < recording->events_count;
+	right &= samplers_refer_rightly(recording) && samples_refer_rightly(recording);
 	/* [owner][event] */
 	return right && recording->event_counts_count == recording->parts_count * recording->events_count &&
 	       recording->marked_counts_count == recording->marked_count * recording->events_count &&

@@ -94,6 +94,10 @@ struct fm_recorded_process {
 	uint64_t kernel_bytes; /* that system calls wrote into its buffers, unseen by the engine */
 	uint64_t simulator_bytes;
 	uint64_t accesses_lost; /* that had not been simulated when it was ended */
+	/* with only one region counted: calls of the function of that name, until a marker of that name came, if one
+	 * did */
+	uint64_t region_calls;
+	bool region_marked;
 };
 
 /* A program that a process executed and that was not followed. */
@@ -215,6 +219,140 @@ struct fm_recorded_interval {
 	struct fm_figure figure; /* what was counted since the one before */
 };
 
+/* By sampling references. Times are seconds since the recording began. Indexes are rows of the other tables; -1: none.
+ */
+
+struct fm_recorded_sampling {
+	char sampler[16];      /* burst, exact; "": references were not sampled */
+	char state[16];        /* "finished", "unfinished" (see `parts`), "recovered" after the tool was killed */
+	char parts[256];       /* folder beside the recording, of one that is unfinished */
+	double overhead_asked; /* share; 0: the rate was fixed */
+	double rate_asked;     /* per second of processor time */
+	struct fm_figure overhead, rate; /* achieved */
+	double seconds, cpu_seconds;
+	double ticks_per_second;
+	uint32_t coarse_step; /* ticks, of the time stamp */
+	uint32_t levels;      /* that can be told apart: 1 is the first cache, the last is memory */
+	char level_names[64]; /* "L1 L2 L3 memory" */
+	uint64_t lost_entries, lost_stacks, lost_allocations, lost_threads, lost_processes;
+	char loss[256]; /* in words: "the disk was full after 3.2 s"; "": nothing was lost */
+	uint64_t allocations, tracked;
+	double sampling_seconds, allocation_seconds; /* of the processor time, for the recording itself */
+	uint32_t nodes;
+	uint64_t every; /* of the engine's references one in so many was kept; 0: not by the engine */
+};
+
+struct fm_recorded_sampled_process {
+	uint32_t process, parent; /* the kernel's numbers */
+	bool forked;
+	char program[256];
+	char arguments[512];
+	double began, ended;
+	bool own_allocator;
+	char remark[200]; /* what could not be seen of it */
+};
+
+struct fm_recorded_sampled_thread {
+	uint32_t process; /* index */
+	uint32_t thread;  /* the kernel's number */
+	char name[16];
+	double began, ended;
+};
+
+struct fm_recorded_code {
+	uint32_t process; /* index of the first one that has it there */
+	uint64_t address;
+	char function[FM_FUNCTION];
+	char inlined[FM_FUNCTION];
+	char chain[320];
+	char file[256];
+	int64_t line;
+	char module[64];
+	uint64_t offset; /* in the module's file */
+};
+
+struct fm_recorded_frame {
+	uint32_t code;
+	int64_t caller; /* index of the frame outside this one; -1: outermost that is known */
+};
+
+enum fm_memory_kind {
+	FM_MEMORY_UNKNOWN,
+	FM_MEMORY_STATIC,
+	FM_MEMORY_THREAD_LOCAL,
+	FM_MEMORY_HEAP,      /* one allocation */
+	FM_MEMORY_POOL,      /* small allocations of one call site */
+	FM_MEMORY_UNTRACKED, /* heap that nobody tracked */
+	FM_MEMORY_STACK,
+	FM_MEMORY_MAPPED, /* anonymous */
+	FM_MEMORY_FILE,
+	FM_MEMORY_CODE,  /* constants among the code */
+	FM_MEMORY_NAMED, /* by fathom_object() */
+	FM_MEMORY_KINDS
+};
+
+struct fm_recorded_memory {
+	uint32_t kind;
+	char name[FM_FUNCTION]; /* variable, "solver.c:40 (make_grid)", path, "stack of thread 12" */
+	char group_name[FM_NAME];
+	char type[FM_NAME]; /* of a variable, as far as it is known */
+	char module[64];
+	int64_t process, thread; /* indexes; -1: of several, or of none in particular */
+	uint64_t address;        /* in that process; 0: several */
+	uint64_t bytes;          /* of a pool: of its largest estimated live total */
+	int64_t frame;           /* of the allocation; -1 */
+	double began, ended;
+	double allocations; /* how many, estimated where they were sampled */
+	double weight;      /* of its samples: 1, or how many a tracked allocation stands for, on average */
+	char site[320];     /* "solver.c:40 (make_grid) < main.c:12 (main)" */
+};
+
+struct fm_recorded_instance {
+	char name[FM_NAME];
+	uint32_t process, thread; /* indexes */
+	double began, ended;
+};
+
+struct fm_recorded_sample {
+	uint32_t process, thread; /* indexes */
+	double at;
+	uint32_t cpu;
+	int32_t node, page_node; /* -1: not known */
+	uint32_t code;
+	int64_t frame;
+	uint64_t address;
+	int64_t memory;
+	int64_t instance; /* innermost */
+	uint32_t size, kind, flags;
+	uint32_t cost, baseline, neighbour, neighbour_again; /* ticks */
+	uint32_t level;                                      /* most likely, 1 …; 0: not known */
+	double weight;                                       /* seconds of processor time it stands for */
+};
+
+/* Values of `kind` and `flags` of a sample, as record/stream.h has them. */
+enum { FM_SAMPLE_LOAD = 1, FM_SAMPLE_STORE = 2 };
+enum {
+	FM_SAMPLE_FAULTED = 2,
+	FM_SAMPLE_UNTIMED = 4,
+	FM_SAMPLE_SIMULATED = 8,
+	FM_SAMPLE_LEVEL_ONLY =
+	    16, /* tells of levels, but not how often something is referred to: see record/stream.h */
+};
+
+struct fm_recorded_missed {
+	char reason[96];
+	char function[FM_FUNCTION];
+	char module[64];
+	uint64_t count;
+	double seconds;
+};
+
+struct fm_recorded_calibration {
+	uint32_t level;
+	uint32_t cost, baseline, neighbour, neighbour_again;
+	uint32_t kind; /* 0: loads whose translations were known; 1: whose translations were not */
+};
+
 /* Texts that the analysis needs: name, content. */
 struct fm_document {
 	char name[24];
@@ -241,6 +379,9 @@ struct fm_recording {
 	bool has_machine;
 	struct fm_machine *profile; /* NULL: there was none */
 };
+
+/* Samples that tell how often something is referred to. */
+size_t fm_recording_references(const struct fm_recording *recording);
 
 struct fm_recording *fm_recording_create(void);
 void fm_recording_free(struct fm_recording *recording);

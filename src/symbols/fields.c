@@ -184,3 +184,70 @@ bool fm_symbols_field(struct fm_symbols *symbols, const char *variable, uint64_t
 	descend(&type, offset, text, size, 0);
 	return true;
 }
+
+/* Appends the type as it is written in C: what it points to or consists of comes first. */
+static void write_type(Dwarf_Die *type, char *text, size_t size, unsigned depth)
+{
+	int tag = type ? dwarf_tag(type) : 0;
+	const char *name = type ? dwarf_diename(type) : NULL;
+	const char *before = tag == DW_TAG_structure_type     ? "struct "
+	                     : tag == DW_TAG_union_type       ? "union "
+	                     : tag == DW_TAG_enumeration_type ? "enum "
+	                                                      : "";
+	Dwarf_Attribute attribute;
+	Dwarf_Die inner, *next = NULL;
+	uint64_t bytes, element;
+
+	if (depth < DEPTH_MAX && type && dwarf_formref_die(dwarf_attr_integrate(type, DW_AT_type, &attribute), &inner))
+		next = &inner;
+	switch (tag) {
+	case DW_TAG_const_type:
+	case DW_TAG_volatile_type:
+	case DW_TAG_restrict_type:
+	case DW_TAG_atomic_type:
+		write_type(next, text, size, depth + 1);
+		return;
+	case DW_TAG_pointer_type:
+	case DW_TAG_reference_type:
+	case DW_TAG_rvalue_reference_type:
+		write_type(next, text, size, depth + 1);
+		snprintf(text + strlen(text), size - strlen(text), "%s",
+		         tag == DW_TAG_pointer_type     ? " *"
+		         : tag == DW_TAG_reference_type ? " &"
+		                                        : " &&");
+		return;
+	case DW_TAG_array_type:
+		write_type(next, text, size, depth + 1);
+		bytes = size_of(type);
+		element = next ? size_of(next) : 0;
+		if (element)
+			snprintf(text + strlen(text), size - strlen(text), " [%lu]", (unsigned long)(bytes / element));
+		return;
+	case DW_TAG_subroutine_type:
+		snprintf(text + strlen(text), size - strlen(text), "function");
+		return;
+	default:
+		snprintf(text + strlen(text), size - strlen(text), "%s%s", name ? before : "",
+		         name      ? name
+		         : !tag    ? "void"
+		         : *before ? "struct without a name"
+		                   : "?");
+	}
+}
+
+bool fm_symbols_type(struct fm_symbols *symbols, const char *variable, char *text, size_t size)
+{
+	const struct fm_variables *variables = variables_of(symbols);
+	const struct variable *found = variables ? find_variable(variables, variable) : NULL;
+	Dwarf_Attribute attribute;
+	Dwarf_Die die, type;
+
+	*text = '\0';
+	if (!found)
+		return false;
+	die = found->die;
+	if (!dwarf_formref_die(dwarf_attr_integrate(&die, DW_AT_type, &attribute), &type))
+		return false;
+	write_type(&type, text, size, 0);
+	return *text != '\0';
+}

@@ -61,6 +61,21 @@ const char *fm_symbols_chain(const struct fm_location_names *names, char *buffer
    the variable, and false. The variable is named as in the ELF file, and demangled in the text. */
 bool fm_symbols_field(struct fm_symbols *symbols, const char *variable, uint64_t offset, char *text, size_t size);
 
+/* The type of a variable: "double [1000]", "struct node *"; false when the debugging information does not tell. */
+bool fm_symbols_type(struct fm_symbols *symbols, const char *variable, char *text, size_t size);
+
+/* A variable of an ELF file. `name` is the linker's and lasts as long as the symbols. */
+struct fm_symbol_object {
+	const char *name;
+	uint64_t address; /* of a thread-local one: its offset in the block that each thread has of this file */
+	uint64_t size;
+	bool per_thread;
+};
+
+/* All variables of all files that were added. */
+void fm_symbols_objects(struct fm_symbols *symbols, void (*each)(void *context, const struct fm_symbol_object *object),
+                        void *context);
+
 /* The name as it was written in C++, Rust or a Fortran module, put into the buffer; without parameters if there is no
    room for them, with "…" in the middle if there is still none. Returns buffer, or name itself when it is not mangled:
    any name may be passed. */

@@ -117,7 +117,7 @@ static void teams_run_whom_they_should(void **state)
 
 static int session_set_up(void **state)
 {
-	struct fm_session *session = calloc(1, sizeof(*session));
+	struct fm_machine_session *session = calloc(1, sizeof(*session));
 
 	if (!session || fm_topology_read(&session->topology, NULL) || fm_cpu_list_allowed(&session->cpus, NULL))
 		return -1;
@@ -134,7 +134,7 @@ static int session_set_up(void **state)
 
 static int session_tear_down(void **state)
 {
-	struct fm_session *session = *state;
+	struct fm_machine_session *session = *state;
 
 	fm_team_destroy(session->team);
 	fm_disturbance_close(&session->watch);
@@ -145,7 +145,7 @@ static int session_tear_down(void **state)
 /* The machinery for several nodes runs on one node too: a matrix of one. */
 static void numa_on_what_there_is(void **state)
 {
-	struct fm_session *session = *state;
+	struct fm_machine_session *session = *state;
 	struct fm_numa_pair *pairs = calloc(FM_NODES_MAX * FM_NODES_MAX, sizeof(*pairs));
 	struct fm_error error = {0};
 	unsigned count = 0;
@@ -163,7 +163,7 @@ static void numa_on_what_there_is(void **state)
 
 static void concurrency_on_what_there_is(void **state)
 {
-	struct fm_session *session = *state;
+	struct fm_machine_session *session = *state;
 	struct fm_parallel_point parallel[FM_PARALLEL_POINTS_MAX];
 	struct fm_loaded_point loaded[FM_LOAD_POINTS_MAX];
 	struct fm_transfer *transfers = NULL;
@@ -268,7 +268,7 @@ static void known_shares_are_found(void **state)
 
 static void string_stores_on_what_there_is(void **state)
 {
-	struct fm_session *session = *state;
+	struct fm_machine_session *session = *state;
 	struct fm_string_stores stores;
 	struct fm_error error = {0};
 	const struct fm_figure *shares[] = {&stores.clear_allocates, &stores.copy_allocates,

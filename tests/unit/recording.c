@@ -124,7 +124,18 @@ static void what_is_kept_comes_back(void **state)
 		kept->threads[i].process = kept->regions[i].process = kept->users[i].shared = i;
 		kept->event_counts[i].owner = kept->marked_counts[i].owner = kept->intervals[i].part = 0;
 		kept->event_counts[i].event = kept->marked_counts[i].event = kept->intervals[i].event = i;
+		kept->sampled_threads[i].process = kept->codes[i].process = kept->frames[i].code = i;
+		kept->frames[i].caller = (int)i - 1;
+		kept->memories[i].kind = FM_MEMORY_KINDS - 1 - i;
+		kept->memories[i].process = kept->memories[i].thread = kept->memories[i].frame = (int)i - 1;
+		kept->instances[i].process = kept->instances[i].thread = i;
+		kept->samples[i].process = kept->samples[i].thread = kept->samples[i].code = i;
+		kept->samples[i].frame = kept->samples[i].memory = kept->samples[i].instance = (int)i - 1;
+		kept->samples[i].level = i;
+		kept->calibration[i].level = i + 1;
+		kept->calibration[i].kind = i / 2;
 	}
+	kept->sampling.levels = 4;
 	assert_int_equal(fm_recording_set(kept, "group", "SHORT x\nEVENTSET\n"), 0);
 	if (fm_store_save(path, kept, &error) || fm_store_load(path, &back, &error))
 		fail_msg("%s", error.message);
@@ -145,6 +156,65 @@ static void what_is_kept_comes_back(void **state)
 	assert_int_equal(fm_store_load(path, &back, &error), -EBADMSG);
 	assert_non_null(strstr(error.message, "contradicts itself"));
 	fm_recording_free(kept);
+}
+
+/* A sampled recording of one row each. */
+static struct fm_recording *sampled(void)
+{
+	struct fm_recording *recording = fm_recording_create();
+
+	assert_non_null(fm_recording_add(recording, sampled_processes));
+	assert_non_null(fm_recording_add(recording, sampled_threads));
+	assert_non_null(fm_recording_add(recording, codes));
+	fm_recording_add(recording, frames)->caller = -1;
+	assert_non_null(fm_recording_add(recording, memories));
+	assert_non_null(fm_recording_add(recording, instances));
+	assert_non_null(fm_recording_add(recording, samples));
+	fm_recording_add(recording, calibration)->level = 1;
+	return recording;
+}
+
+static void samples_refer_to_what_is_there(void **state)
+{
+	struct fm_recording *recording = sampled();
+	struct fm_error error;
+
+	(void)state;
+	assert_int_equal(fm_recording_settle(recording, &error), 0);
+#define REFUSED(member, value)                                                      \
+	do {                                                                        \
+		__typeof__(recording->member) right = recording->member;            \
+		recording->member = value;                                          \
+		assert_int_equal(fm_recording_settle(recording, &error), -EBADMSG); \
+		recording->member = right;                                          \
+	} while (0)
+	REFUSED(sampled_threads[0].process, 1);
+	REFUSED(codes[0].process, 1);
+	REFUSED(frames[0].code, 1);
+	REFUSED(frames[0].caller, 0); /* its own caller */
+	REFUSED(frames[0].caller, -2);
+	REFUSED(memories[0].kind, FM_MEMORY_KINDS);
+	REFUSED(memories[0].process, 1);
+	REFUSED(memories[0].thread, 1);
+	REFUSED(memories[0].frame, 1);
+	REFUSED(memories[0].weight, -1);
+	REFUSED(instances[0].process, 1);
+	REFUSED(instances[0].thread, 1);
+	REFUSED(instances[0].began, __builtin_nan(""));
+	REFUSED(samples[0].process, 1);
+	REFUSED(samples[0].thread, 1);
+	REFUSED(samples[0].code, 1);
+	REFUSED(samples[0].frame, 1);
+	REFUSED(samples[0].memory, 1);
+	REFUSED(samples[0].instance, 1);
+	REFUSED(samples[0].level, FM_SIMULATED_CACHES_MAX + 2);
+	REFUSED(samples[0].at, __builtin_inf());
+	REFUSED(calibration[0].level, 0);
+	REFUSED(calibration[0].kind, 2);
+	REFUSED(sampling.levels, FM_SIMULATED_CACHES_MAX + 2);
+#undef REFUSED
+	assert_int_equal(fm_recording_settle(recording, &error), 0);
+	fm_recording_free(recording);
 }
 
 static void texts_are_fit_to_print(void **state)
@@ -168,6 +238,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(every_number_has_a_name),
 	    cmocka_unit_test(what_is_kept_comes_back),
+	    cmocka_unit_test(samples_refer_to_what_is_there),
 	    cmocka_unit_test(texts_are_fit_to_print),
 	};
 
