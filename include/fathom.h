@@ -1,8 +1,10 @@
-/* Markers for Fathom: name the parts of a program that matter, such as the iterations of a solver.
+/* Markers for Fathom: name the parts of a program that matter, such as the iterations of a solver, and its data.
 
        fathom_region_begin("sweep");
        …
        fathom_region_end("sweep");
+
+       fathom_object(grid, rows * columns * sizeof(*grid), "grid");
 
    Header-only. A marked program builds and runs without Fathom, also when it is static or not position-independent:
    where no tool listens a marker is one test of a variable. C++ has fathom::region, which ends with its scope; Fortran
@@ -116,7 +118,7 @@ struct fathom_own_ {
 	struct fathom_thread_ threads[FATHOM_THREADS_MAX_];
 };
 
-/* 0: not asked yet, 1: nobody listens, 2: an engine does, 3: a file does. */
+/* 0: not asked yet, 1: nobody listens, 2: an engine does, 3: a file does, 5: only `fathom record` does. */
 #define FATHOM_ASKING_ 4
 extern int fathom_listening_;
 __attribute__((weak)) int fathom_listening_;
@@ -126,6 +128,16 @@ extern struct fathom_wishes_ fathom_wishes_;
 __attribute__((weak)) struct fathom_wishes_ fathom_wishes_;
 extern struct fathom_own_ *fathom_own_;
 __attribute__((weak)) struct fathom_own_ *fathom_own_;
+
+/* The function of the library that `fathom record` has loaded, which may listen beside the others. It is looked up by
+   name, since a program that is linked for a fixed address has no place where a library could put it. */
+typedef void fathom_record_type_(int what, const char *name, const void *address, unsigned long size,
+                                 const char *group);
+extern fathom_record_type_ *fathom_record_;
+__attribute__((weak)) fathom_record_type_ *fathom_record_;
+#define FATHOM_MARKER_OBJECT 3
+#define FATHOM_MARKER_OBJECT_END 4
+extern void *fathom_look_up_(void *where, const char *name) __asm__("dlsym") __attribute__((weak));
 
 /* The file that the environment names, if it is what it should be. */
 struct fathom_markers_ *fathom_map_(const char *path);
@@ -206,6 +218,13 @@ __attribute__((weak, noinline, cold)) int fathom_ask_(void)
 	} else if (path && *path) {
 		fathom_markers_ = fathom_map_(path);
 		answer = fathom_markers_ ? 3 : 1;
+	}
+	if (!getauxval(AT_SECURE) && getenv("FATHOM_RECORD") && fathom_look_up_) {
+		void *found = fathom_look_up_(NULL, "fathom_record_call_");
+
+		memcpy(&fathom_record_, &found, sizeof(found)); /* ISO C has no cast from one to the other */
+		if (fathom_record_ && answer == 1)
+			answer = 5;
 	}
 	__atomic_store_n(&fathom_listening_, answer, __ATOMIC_RELEASE);
 	return answer;
@@ -461,6 +480,8 @@ __attribute__((weak, noinline)) void fathom_note_and_keep_(long what, const char
 
 	if (listening == 0 || listening == FATHOM_ASKING_)
 		listening = fathom_ask_();
+	if (listening != 1 && fathom_record_)
+		fathom_record_((int)what, name, NULL, 0, NULL);
 	if (listening == 2)
 		fathom_call_(what, name, (long)strlen(name));
 	else if (listening == 3)
@@ -474,7 +495,7 @@ static inline void fathom_mark_(long what, const char *name)
 
 	if (__builtin_expect(listening == 1, 1) || !name)
 		return;
-	if (listening == 2)
+	if (listening == 2 && !fathom_record_)
 		fathom_call_(what, name, (long)strlen(name));
 	else
 		fathom_note_and_keep_(what, name);
@@ -489,6 +510,30 @@ static inline void fathom_region_begin(const char *name)
 static inline void fathom_region_end(const char *name)
 {
 	fathom_mark_(FATHOM_MARKER_END, name);
+}
+
+/* Memory by a name of its own, from now on: `fathom record` reports it as an object. Parts of larger allocations may be
+   named, and memory that is named again has the new name. Objects of a group are reported together as well. The name is
+   the memory's until fathom_object_end(), whatever is allocated there. */
+static inline void fathom_object_in(const char *group, const void *address, unsigned long size, const char *name)
+{
+	if (__builtin_expect(__atomic_load_n(&fathom_listening_, __ATOMIC_ACQUIRE) == 1, 1) || !name || !address)
+		return;
+	if (fathom_record_)
+		fathom_record_(FATHOM_MARKER_OBJECT, name, address, size, group);
+}
+
+static inline void fathom_object(const void *address, unsigned long size, const char *name)
+{
+	fathom_object_in(NULL, address, size, name);
+}
+
+static inline void fathom_object_end(const void *address)
+{
+	if (__builtin_expect(__atomic_load_n(&fathom_listening_, __ATOMIC_ACQUIRE) == 1, 1) || !address)
+		return;
+	if (fathom_record_)
+		fathom_record_(FATHOM_MARKER_OBJECT_END, NULL, address, 0, NULL);
 }
 
 #if defined(FATHOM_FORTRAN)

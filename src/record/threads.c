@@ -1,0 +1,158 @@
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "record/burst.h"
+#include "record/costs.h"
+#include "record/log.h"
+#include "record/threads.h"
+#include "record/timer.h"
+
+#define EXPORTED __attribute__((visibility("default")))
+
+static pthread_key_t ending; /* whose destructor tells the end of a thread */
+static bool is_open;
+static uint32_t thread_count;
+static size_t local_bytes; /* thread-local variables of what is there from the beginning */
+static int (*next_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+static uint64_t thread_pointer(void)
+{
+	uint64_t pointer;
+
+	__asm__("mov %%fs:0, %0" : "=r"(pointer));
+	return pointer;
+}
+
+void fm_thread_begin(bool main_thread, unsigned long stack_bytes)
+{
+	struct fm_stream_thread thread = {0};
+	uint64_t pointer = thread_pointer();
+
+	if (!fm_log_is_open())
+		return;
+	fm_self_enter();
+	fm_self.number = __atomic_add_fetch(&thread_count, 1, __ATOMIC_RELAXED);
+	fm_self.process = fm_process->process;
+	fm_self.ended = 0;
+	fm_self.until_tracked = 0;
+	fm_self.random = fm_ticks() * 0x9e3779b97f4a7c15u ^ fm_self.number;
+	thread.id = (uint32_t)fm_system_call(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	fm_system_call(SYS_prctl, PR_GET_NAME, (long)thread.name, 0, 0, 0, 0);
+	if (stack_bytes) {
+		thread.stack_end = pointer;
+		thread.stack_begin = pointer - stack_bytes;
+	}
+	thread.local_begin = pointer - local_bytes;
+	thread.local_end = pointer;
+	fm_log_write(FM_STREAM_THREAD, &thread, sizeof(thread));
+	if (fm_session->sampling && !fm_timer_start(main_thread))
+		fm_timer_arm(fm_costs_period());
+	fm_self_leave();
+}
+
+/* Threads get their names after they have begun. */
+void fm_thread_name(void)
+{
+	struct fm_stream_thread thread = {.id = (uint32_t)fm_system_call(SYS_gettid, 0, 0, 0, 0, 0, 0)};
+
+	if (fm_self.ended || !fm_self.number)
+		return;
+	fm_system_call(SYS_prctl, PR_GET_NAME, (long)thread.name, 0, 0, 0, 0);
+	fm_log_write(FM_STREAM_THREAD, &thread, sizeof(thread));
+}
+
+void fm_thread_end(void)
+{
+	if (!fm_log_is_open() || fm_self.ended)
+		return;
+	fm_self_enter();
+	fm_timer_stop();
+	fm_thread_name();
+	fm_log_write(FM_STREAM_THREAD_END, "", 0);
+	fm_self.ended = 1;
+	fm_log_end_thread();
+	fm_burst_end_thread();
+	fm_self_leave();
+}
+
+static void at_end(void *value)
+{
+	(void)value;
+	fm_thread_end();
+}
+
+struct start {
+	void *(*routine)(void *);
+	void *argument;
+	size_t stack_bytes;
+};
+
+static void *begin(void *pointer)
+{
+	struct start start = *(struct start *)pointer;
+
+	fm_self_enter();
+	free(pointer);
+	fm_self_leave();
+	fm_thread_begin(false, start.stack_bytes);
+	pthread_setspecific(ending, &ending);
+	return start.routine(start.argument);
+}
+
+EXPORTED int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attributes,
+                            void *(*routine)(void *), void *restrict argument)
+{
+	struct start *start;
+	int error;
+
+	if (!next_create)
+		next_create = (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))dlsym(
+		    RTLD_NEXT, "pthread_create");
+	if (!is_open || !fm_log_is_open() || fm_session->stop)
+		return next_create(thread, attributes, routine, argument);
+	fm_self_enter();
+	start = malloc(sizeof(*start));
+	fm_self_leave();
+	if (!start)
+		return next_create(thread, attributes, routine, argument);
+	*start = (struct start){.routine = routine, .argument = argument, .stack_bytes = 8 << 20};
+	if (attributes)
+		pthread_attr_getstacksize(attributes, &start->stack_bytes);
+	error = next_create(thread, attributes, begin, start);
+	if (error) {
+		fm_self_enter();
+		free(start);
+		fm_self_leave();
+	}
+	return error;
+}
+
+static int add_local(struct dl_phdr_info *information, size_t size, void *context)
+{
+	(void)size;
+	(void)context;
+	for (unsigned i = 0; i < information->dlpi_phnum; i++) {
+		const ElfW(Phdr) *header = &information->dlpi_phdr[i];
+
+		if (header->p_type == PT_TLS && header->p_align)
+			local_bytes += (header->p_memsz + header->p_align - 1) & ~(header->p_align - 1);
+	}
+	return 0;
+}
+
+int fm_threads_open(void)
+{
+	int error = pthread_key_create(&ending, at_end);
+
+	if (error)
+		return -error;
+	dl_iterate_phdr(add_local, NULL);
+	is_open = true;
+	return 0;
+}
