@@ -23,6 +23,7 @@
 #include "base/launch.h"
 #include "engine/program.h"
 #include "engine/threads.h"
+#include "record/stream.h"
 
 enum { PATH_LENGTH = FM_PROGRAM_PATH };
 
@@ -122,7 +123,7 @@ static int plugin_arguments(char *text, size_t size, const struct fm_engine_opti
 	size_t used;
 
 	if (strchr(plugin, ',') || strchr(results, ',') || strchr(machine, ',') ||
-	    (options->region && strchr(options->region, ',')))
+	    (options->region && strchr(options->region, ',')) || (options->samples && strchr(options->samples, ',')))
 		return fm_error_set(error, EINVAL, "QEMU takes no comma in a path or region name: move or rename it");
 	used = (size_t)snprintf(text, size, "%s,out=%s,machine=%s,cores=%s,timing=%d,free=%d,prefetch=%d", plugin,
 	                        results, machine, options->cores && *options->cores ? options->cores : "0",
@@ -142,6 +143,9 @@ static int plugin_arguments(char *text, size_t size, const struct fm_engine_opti
 		used += (size_t)snprintf(text + used, size - used, ",window=%llu-%llu",
 		                         (unsigned long long)options->window_begin,
 		                         (unsigned long long)options->window_end);
+	if (options->samples)
+		used += (size_t)snprintf(text + used, size - used, ",samples=%s,every=%llu", options->samples,
+		                         (unsigned long long)(options->every ? options->every : 1));
 	if (options->interval && options->timing)
 		used +=
 		    (size_t)snprintf(text + used, size - used, ",interval=%llu", (unsigned long long)options->interval);
@@ -324,19 +328,38 @@ static int wait_for_end(pid_t child, const char *results, bool *ret_killed)
 	return status;
 }
 
+/* The library that is loaded into the program, after it what the program is started with anyway, as a variable for
+   QEMU's option -E; false when there is none, or it cannot be said there. */
+static bool preload_text(const struct fm_engine_options *options, const struct fm_program *how, char *text, size_t size)
+{
+	const char *others = getenv("LD_PRELOAD");
+	char path[PATH_LENGTH];
+
+	return options->samples && !strcmp(how->emulator, "qemu-x86_64") &&
+	       !fm_installed_find(FM_INSTALLED_library, "libfathom-record.so", path, sizeof(path)) &&
+	       (size_t)snprintf(text, size, "LD_PRELOAD=%s%s%s", path, others && *others ? ":" : "",
+	                        others ? others : "") < size &&
+	       !strchr(text, ',');
+}
+
 /* In the new process, before it becomes QEMU. */
 static void prepare(void *context)
 {
-	(void)context;
+	const bool *preloads = context;
+
+	if (*preloads)
+		unsetenv("LD_PRELOAD");   /* it is for the program */
 	prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody would collect what it counts */
 	setenv("FATHOM_ENGINE", "exact", 1);
 }
 
-static int run_child(char *const *arguments, const char *results, struct fm_engine_run *run, struct fm_error *error)
+static int run_child(char *const *arguments, const char *results, bool preloads, struct fm_engine_run *run,
+                     struct fm_error *error)
 {
 	static const int passed[] = {SIGINT, SIGQUIT, SIGTERM};
 	enum { PASSED = sizeof(passed) / sizeof(passed[0]) };
-	const struct fm_launch launch = {.program = arguments, .output = -1, .input = -1, .prepare = prepare};
+	const struct fm_launch launch = {
+	    .program = arguments, .output = -1, .input = -1, .prepare = prepare, .context = &preloads};
 	struct sigaction pass = {.sa_sigaction = pass_signal, .sa_flags = SA_RESTART | SA_SIGINFO}, before[PASSED];
 	struct fm_launched launched;
 	int r = fm_launch_begin(&launch, &launched, error), status = 0;
@@ -489,7 +512,8 @@ int fm_engine_execute(const struct fm_engine_options *options, char *const *argv
                       struct fm_error *error)
 {
 	char program[PATH_LENGTH], plugin[PATH_LENGTH], results[PATH_LENGTH], machine[PATH_LENGTH + 16],
-	    text[5 * PATH_LENGTH];
+	    text[6 * PATH_LENGTH], preload[4 * PATH_LENGTH], folder[PATH_LENGTH];
+	bool preloads = false;
 	struct fm_program how;
 	struct fm_engine_run run = {0};
 	char **arguments;
@@ -498,7 +522,7 @@ int fm_engine_execute(const struct fm_engine_options *options, char *const *argv
 
 	while (argv[own])
 		own++;
-	arguments = calloc(own + 2 * FM_PROGRAM_INTERPRETERS + 10, sizeof(*arguments));
+	arguments = calloc(own + 2 * FM_PROGRAM_INTERPRETERS + 14, sizeof(*arguments));
 	if (!arguments)
 		return fm_error_set(error, ENOMEM, "out of memory");
 	if (!status)
@@ -522,6 +546,14 @@ int fm_engine_execute(const struct fm_engine_options *options, char *const *argv
 	arguments[count++] = "max";
 	arguments[count++] = "-plugin";
 	arguments[count++] = text;
+	preloads = preload_text(options, &how, preload, sizeof(preload));
+	if (preloads) {
+		snprintf(folder, sizeof(folder), FM_RECORD_VARIABLE "=%s", options->samples);
+		arguments[count++] = "-E";
+		arguments[count++] = preload;
+		arguments[count++] = "-E";
+		arguments[count++] = folder;
+	}
 	/* innermost interpreter first */
 	for (unsigned i = how.interpreters; i-- > 0;) {
 		arguments[count++] = how.interpreter[i];
@@ -531,7 +563,7 @@ int fm_engine_execute(const struct fm_engine_options *options, char *const *argv
 	arguments[count++] = program;
 	for (unsigned i = 1; i < own; i++)
 		arguments[count++] = argv[i];
-	status = run_child(arguments, results, &run, error);
+	status = run_child(arguments, results, preloads, &run, error);
 	if (!status) {
 		struct fm_results *first = load(results);
 

@@ -21,6 +21,10 @@ struct fm_engine_options {
 	uint64_t first_instance, last_instance;
 	uint64_t window_begin, window_end; /* instructions of each thread */
 	uint64_t interval;                 /* note moments every so many cycles; with timing only. 0: none */
+	/* Samples of references into a folder (record/stream.h), an absolute path; NULL: none. One of every so many.
+	   What allocates memory is seen by a library that is loaded into the program, if it is installed and can be. */
+	const char *samples;
+	uint64_t every;
 };
 
 struct fm_engine_run {

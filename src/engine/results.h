@@ -27,7 +27,7 @@ enum {
 /* Where results may lie, after the folder of the first process. */
 #define FM_RESULT_FOLDERS "/dev/shm", "/tmp", "/var/tmp"
 
-#define FM_RESULT_MAGIC 0x3774617865746146ull
+#define FM_RESULT_MAGIC 0x3874617865746146ull
 
 /* One thread of the program, in the order in which they began. */
 struct fm_result_thread {
@@ -147,6 +147,10 @@ struct fm_results {
 	    lost_processes;    /* in the first process's: forked or executed ones that found no room for their counts */
 	uint64_t kernel_bytes; /* written by system calls into the program's buffers, as far as known */
 	uint64_t simulator_bytes;
+	/* with only one region counted: calls of the function of that name, and whether markers of it came, which end
+	 * that */
+	uint64_t region_calls;
+	uint64_t region_marked;
 	struct fm_result_queue queue;
 	char execs[FM_RESULT_EXECS_MAX][256];
 	struct fm_result_others others;

@@ -5,14 +5,19 @@
 #include <string.h>
 
 #include "engine/qemu/decode.h"
+#include "engine/qemu/frames.h"
+#include "engine/qemu/functions.h"
 #include "engine/qemu/guest.h"
+#include "engine/qemu/mappings.h"
 #include "engine/qemu/misses.h"
 #include "engine/qemu/objects.h"
 #include "engine/qemu/places.h"
 #include "engine/qemu/queue.h"
 #include "engine/qemu/repeated.h"
+#include "engine/qemu/samples.h"
 #include "engine/qemu/state.h"
 #include "engine/qemu/turns.h"
+#include "record/stream.h"
 
 /* An instruction that accesses memory in an unusual way, or any with timing, as translated in one block. */
 struct translated_site {
@@ -20,6 +25,9 @@ struct translated_site {
 	unsigned index; /* in its block */
 	uint8_t whole;  /* bytes of the access when it arrives in pieces of eight; else 0 */
 	bool nontemporal;
+	/* followed for the stacks of samples, and for a function that alone is counted */
+	bool returns;
+	uint64_t returns_to;
 };
 
 /* A block that ends in a repeated string instruction. */
@@ -110,9 +118,9 @@ static struct fm_result_slot *find_slot(struct fm_result_site *site, uint64_t ad
 	return in_slot(slot, address) ? slot : fm_objects_change(site, address);
 }
 
-/* All that is not the fast path's: another object than last time, a miss. */
-static __attribute__((noinline)) void simulate_slowly(struct fm_engine_side *side, struct fm_result_site *site,
-                                                      uint64_t address, unsigned bytes, enum fm_access access)
+/* All that is not the fast path's: another object than last time, a miss. Returns who served it. */
+static __attribute__((noinline)) unsigned simulate_slowly(struct fm_engine_side *side, struct fm_result_site *site,
+                                                          uint64_t address, unsigned bytes, enum fm_access access)
 {
 	struct fm_result_slot *slot = find_slot(site, address);
 	/* whoever calls has tried the fast path */
@@ -130,6 +138,7 @@ static __attribute__((noinline)) void simulate_slowly(struct fm_engine_side *sid
 		if (served == FM_SERVED_CORE)
 			fm_hierarchy_note_site(fm_engine.hierarchy, side->core, address, fm_places_of(site)->address);
 	}
+	return served;
 }
 
 /* Nothing to be done but count? Then it is done. */
@@ -147,6 +156,17 @@ static inline bool count_hit(struct fm_simulated_core *core, struct fm_result_si
 	return true;
 }
 
+static __attribute__((noinline)) void simulate_sample(struct fm_engine_side *side, struct fm_result_site *site,
+                                                      uint64_t address, unsigned bytes, enum fm_access access,
+                                                      struct fm_stream_sample *sample)
+{
+	unsigned served = 0;
+
+	if (access >= FM_ACCESS_STORE_NONTEMPORAL || !count_hit(side->core, site, address, bytes, access))
+		served = simulate_slowly(side, site, address, bytes, access);
+	fm_samples_finish(sample, served);
+}
+
 static inline __attribute__((always_inline)) void simulate_all(struct fm_engine_side *side,
                                                                const struct fm_queued *accesses, size_t count,
                                                                const struct fm_fast_view view)
@@ -162,7 +182,11 @@ static inline __attribute__((always_inline)) void simulate_all(struct fm_engine_
 		__builtin_prefetch(&accesses[i + FM_QUEUE_AHEAD]);
 		if (!in_slot(slot, address) || access >= FM_ACCESS_STORE_NONTEMPORAL ||
 		    !fm_hierarchy_only_counts(&view, address, bytes, access)) {
-			simulate_slowly(side, accesses[i].site, address, bytes, access);
+			if (__builtin_expect(access & FM_QUEUE_SAMPLED, 0))
+				simulate_sample(side, accesses[i].site, address, bytes,
+				                access & ~(unsigned)FM_QUEUE_SAMPLED, fm_queue_sample(&accesses[i]));
+			else
+				simulate_slowly(side, accesses[i].site, address, bytes, access);
 		} else if (access == FM_ACCESS_LOAD) {
 			loads++;
 			load_bytes += bytes;
@@ -290,6 +314,79 @@ static void on_any(unsigned vcpu, qemu_plugin_meminfo_t information, uint64_t ad
 		simulate_slowly(&thread->side, where->site, address, bytes, access_kind(where, information));
 }
 
+/* The same with samples. */
+
+static unsigned sample_kind(enum fm_access access)
+{
+	return access == FM_ACCESS_LOAD ? FM_STREAM_LOAD : FM_STREAM_STORE;
+}
+
+/* The chosen one, or one that finds the usual path closed. */
+static __attribute__((noinline)) void access_sampled_slowly(struct fm_result_site *site, uint64_t address,
+                                                            unsigned bytes, enum fm_access access)
+{
+	struct fm_engine_thread *thread = fm_engine_self();
+	struct fm_stream_sample *sample;
+
+	if (!thread || !thread->core || !thread->tracing)
+		return;
+	if (!fm_tracing_queue && !fm_tracing_core) {
+		end_gathering(thread);
+		fm_samples_left--;
+	}
+	sample = fm_samples_left ? NULL : fm_samples_choose(thread, site, address, bytes, sample_kind(access));
+	if (fm_tracing_queue && sample)
+		fm_queue_push_sample(fm_tracing_queue, site, address, bytes, access, sample);
+	else if (fm_tracing_queue)
+		fm_queue_push(fm_tracing_queue, site, address, bytes, access);
+	else if (sample)
+		simulate_sample(&thread->side, site, address, bytes, access, sample);
+	else
+		simulate_slowly(&thread->side, site, address, bytes, access);
+}
+
+static inline __attribute__((always_inline)) void access_sampled(struct fm_result_site *site, uint64_t address,
+                                                                 unsigned bytes, enum fm_access access)
+{
+	struct fm_queue *queue = fm_tracing_queue;
+	struct fm_simulated_core *core = fm_tracing_core;
+
+	if (__builtin_expect(queue != NULL, 1)) {
+		if (__builtin_expect(--fm_samples_left == 0, 0))
+			access_sampled_slowly(site, address, bytes, access);
+		else
+			fm_queue_push(queue, site, address, bytes, access);
+	} else if (__builtin_expect(!core || --fm_samples_left == 0, 0)) {
+		access_sampled_slowly(site, address, bytes, access);
+	} else if (access >= FM_ACCESS_STORE_NONTEMPORAL ||
+	           !count_hit(core, site, address, bytes, access != FM_ACCESS_LOAD)) {
+		access_slowly(site, address, bytes, access);
+	}
+}
+
+static void on_load_sampled(unsigned vcpu, qemu_plugin_meminfo_t information, uint64_t address, void *data)
+{
+	(void)vcpu;
+	access_sampled(data, address, access_bytes(information), FM_ACCESS_LOAD);
+}
+
+static void on_store_sampled(unsigned vcpu, qemu_plugin_meminfo_t information, uint64_t address, void *data)
+{
+	(void)vcpu;
+	access_sampled(data, address, access_bytes(information), FM_ACCESS_STORE);
+}
+
+static void on_any_sampled(unsigned vcpu, qemu_plugin_meminfo_t information, uint64_t address, void *data)
+{
+	const struct translated_site *where = data;
+	struct fm_engine_thread *thread = fm_engine_self();
+
+	(void)vcpu;
+	if (thread && !is_piece(thread, where, address))
+		access_sampled(where->site, address, whole_access(thread, where, address, access_bytes(information)),
+		               access_kind(where, information));
+}
+
 static __attribute__((noinline)) void element_slowly(qemu_plugin_meminfo_t information, uint64_t address,
                                                      const struct fm_result_site *site)
 {
@@ -329,6 +426,8 @@ static void execute(struct fm_engine_thread *thread, const struct fm_instruction
 	for (unsigned i = 0; i < count; i++) {
 		struct fm_result_site *site = kept[i].site;
 
+		if (kept[i].sample)
+			fm_samples_finish(kept[i].sample, accesses[i].served);
 		if (!accesses[i].served)
 			continue;
 		if (accesses[i].served == FM_SERVED_CORE)
@@ -400,6 +499,65 @@ static void on_access_timed(unsigned vcpu, qemu_plugin_meminfo_t information, ui
 	kept->access.access = (uint8_t)access_kind(where, information);
 	kept->index = where->index;
 	kept->site = where->site;
+	kept->sample = fm_engine.every ? fm_samples_next(thread, where->site, address, kept->access.bytes,
+	                                                 sample_kind(kept->access.access))
+	                               : NULL;
+}
+
+/* A call or a return. Its own access still belongs to the frame that it leaves behind. */
+
+static inline void follow_call(uint64_t slot, const struct translated_site *where)
+{
+	if (fm_frames)
+		fm_frames_call(fm_frames, slot, where->returns_to);
+	fm_functions_pass(slot);
+}
+
+static inline void follow_return(uint64_t slot)
+{
+	if (fm_frames)
+		fm_frames_return(fm_frames, slot);
+	fm_functions_pass(slot);
+}
+
+static void on_call(unsigned vcpu, qemu_plugin_meminfo_t information, uint64_t address, void *data)
+{
+	const struct translated_site *where = data;
+
+	(void)vcpu;
+	if (!access_is_store(information)) { /* of where it goes */
+		access_sampled(where->site, address, access_bytes(information), FM_ACCESS_LOAD);
+		return;
+	}
+	access_sampled(where->site, address, access_bytes(information), FM_ACCESS_STORE);
+	follow_call(address, where);
+}
+
+static void on_return(unsigned vcpu, qemu_plugin_meminfo_t information, uint64_t address, void *data)
+{
+	const struct translated_site *where = data;
+
+	(void)vcpu;
+	access_sampled(where->site, address, access_bytes(information), FM_ACCESS_LOAD);
+	follow_return(address);
+}
+
+/* Where the access itself is none of the program's. */
+static void on_own_transfer(unsigned vcpu, qemu_plugin_meminfo_t information, uint64_t address, void *data)
+{
+	const struct translated_site *where = data;
+
+	(void)vcpu;
+	if (where->returns)
+		follow_return(address);
+	else if (access_is_store(information))
+		follow_call(address, where);
+}
+
+static void on_transfer_timed(unsigned vcpu, qemu_plugin_meminfo_t information, uint64_t address, void *data)
+{
+	on_access_timed(vcpu, information, address, data);
+	on_own_transfer(vcpu, information, address, data);
 }
 
 static void on_element_timed(unsigned vcpu, qemu_plugin_meminfo_t information, uint64_t address, void *data)
@@ -456,13 +614,21 @@ void fm_engine_gathered(struct fm_engine_thread *thread, struct fm_result_site *
 	                        : bytes == 1u << fm_engine.hierarchy->line_shift ? FM_ACCESS_STORE_WHOLE
 	                                                                         : FM_ACCESS_STORE;
 	struct fm_queue *queue = fm_queue_active();
+	struct fm_stream_sample *sample =
+	    fm_engine.every ? fm_samples_next(thread, site, address, bytes, sample_kind(access) | FM_STREAM_REPEATED)
+	                    : NULL;
 
 	if (thread->timing)
 		execute_part(thread, &(struct fm_engine_access){
 		                         .access = {.address = address, .bytes = (uint8_t)bytes, .access = access},
-		                         .site = site});
+		                         .site = site,
+		                         .sample = sample});
+	else if (queue && sample)
+		fm_queue_push_sample(queue, site, address, bytes, access, sample);
 	else if (queue)
 		fm_queue_push(queue, site, address, bytes, access);
+	else if (sample)
+		simulate_sample(&thread->side, site, address, bytes, access, sample);
 	else if (access == FM_ACCESS_STORE_WHOLE || !count_hit(thread->core, site, address, bytes, store))
 		simulate_slowly(&thread->side, site, address, bytes, access);
 }
@@ -643,12 +809,34 @@ static unsigned whole_bytes(const struct fm_decoded *decoded)
 	           : 0;
 }
 
+/* A call or a return. */
+static bool follow(struct qemu_plugin_insn *instruction, const struct fm_decoded *decoded, unsigned index, bool own)
+{
+	struct translated_site *where = calloc(1, sizeof(*where));
+
+	if (!where)
+		return false;
+	where->site = own ? NULL : fm_places_find(qemu_plugin_insn_vaddr(instruction));
+	where->index = index;
+	where->returns = decoded->returns;
+	where->returns_to = qemu_plugin_insn_vaddr(instruction) + decoded->length;
+	qemu_plugin_register_vcpu_mem_cb(instruction,
+	                                 own                ? on_own_transfer
+	                                 : fm_engine.timing ? on_transfer_timed
+	                                 : decoded->returns ? on_return
+	                                                    : on_call,
+	                                 QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, where);
+	return true;
+}
+
 static bool watch(struct qemu_plugin_insn *instruction, const struct fm_decoded *decoded, unsigned index)
 {
 	struct fm_result_site *site = fm_places_find(qemu_plugin_insn_vaddr(instruction));
 	struct translated_site *where;
 	unsigned whole = whole_bytes(decoded);
 
+	if (fm_engine.follows && (decoded->calls || decoded->returns))
+		return follow(instruction, decoded, index, false);
 	if (!fm_engine.timing && decoded->repeated) {
 		qemu_plugin_register_vcpu_mem_cb(instruction, on_element, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
 		                                 site);
@@ -656,7 +844,10 @@ static bool watch(struct qemu_plugin_insn *instruction, const struct fm_decoded 
 	}
 	/* QEMU 7.2 takes no notice when a callback asks for loads or stores only: ask for both, and know better */
 	if (!fm_engine.timing && !whole && !decoded->nontemporal && decoded->reads != decoded->writes) {
-		qemu_plugin_register_vcpu_mem_cb(instruction, decoded->reads ? on_load : on_store,
+		qemu_plugin_register_vcpu_mem_cb(instruction,
+		                                 !fm_engine.every ? (decoded->reads ? on_load : on_store)
+		                                 : decoded->reads ? on_load_sampled
+		                                                  : on_store_sampled,
 		                                 QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, site);
 		return true;
 	}
@@ -670,6 +861,7 @@ static bool watch(struct qemu_plugin_insn *instruction, const struct fm_decoded 
 	qemu_plugin_register_vcpu_mem_cb(instruction,
 	                                 decoded->repeated  ? on_element_timed
 	                                 : fm_engine.timing ? on_access_timed
+	                                 : fm_engine.every  ? on_any_sampled
 	                                                    : on_any,
 	                                 QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW, where);
 	return true;
@@ -721,6 +913,29 @@ static void register_block(struct qemu_plugin_tb *translated, struct block *bloc
 	                                     QEMU_PLUGIN_CB_NO_REGS, pack(work));
 }
 
+static void on_function(unsigned vcpu, void *data)
+{
+	(void)vcpu, (void)data;
+	if (fm_engine_self())
+		fm_function_enter();
+}
+
+/* Code of Fathom's own library in the program: neither its instructions nor its accesses are the program's. */
+static void translate_own(struct qemu_plugin_tb *translated, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct qemu_plugin_insn *instruction = qemu_plugin_tb_get_insn(translated, i);
+		struct fm_decoded decoded = {0};
+
+		if (!decode(instruction, &decoded))
+			continue;
+		if (is_left_for_the_next_block(translated, i, &decoded))
+			break;
+		if (decoded.calls || decoded.returns)
+			follow(instruction, &decoded, (unsigned)i, true);
+	}
+}
+
 /* QEMU translates under a lock of its own, so this runs one at a time. */
 void fm_engine_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *translated)
 {
@@ -733,9 +948,15 @@ void fm_engine_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *translated)
 	if (!count)
 		return;
 	/* not known yet when the plugin is installed */
-	if (!fm_engine.results->program[0])
+	if (!fm_engine.results->program[0]) {
 		fm_places_note_program(qemu_plugin_path_to_binary());
+		fm_samples_program(fm_engine.results->program);
+	}
 	fm_places_note_module(qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(translated, 0)));
+	if (fm_mappings_is_own(qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(translated, 0)))) {
+		translate_own(translated, count);
+		return;
+	}
 	if (fm_engine.timing) {
 		block = calloc(1, sizeof(*block) + count * sizeof(block->decoded[0]));
 		if (!block)
@@ -764,5 +985,8 @@ void fm_engine_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *translated)
 		if (!watch(instruction, &decoded, (unsigned)i))
 			break;
 	}
+	/* before the block is counted */
+	if (fm_functions_begin_at(qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(translated, 0))))
+		qemu_plugin_register_vcpu_tb_exec_cb(translated, on_function, QEMU_PLUGIN_CB_NO_REGS, NULL);
 	register_block(translated, block, &work, &ending);
 }

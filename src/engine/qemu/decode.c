@@ -173,6 +173,8 @@ bool fm_decode(const void *bytes, unsigned length, struct fm_decoded *ret_decode
 	decoded.length = instruction.length;
 	decoded.reads = reads > 0;
 	decoded.writes = writes > 0;
+	decoded.calls = instruction.mnemonic == ZYDIS_MNEMONIC_CALL;
+	decoded.returns = instruction.mnemonic == ZYDIS_MNEMONIC_RET;
 	decoded.single = reads + writes == 1 && !decoded.split_per_element && !decoded.repeated;
 	/* a register exclusive-or'd with itself depends on nothing */
 	name = ZydisMnemonicGetString(instruction.mnemonic);

@@ -17,6 +17,7 @@ struct fm_decoded {
 	bool nontemporal;
 	struct fm_work work;    /* what executing it adds */
 	bool reads, writes;     /* memory */
+	bool calls, returns;    /* it stores a return address; it loads one and goes there */
 	bool single;            /* one load or one store of operand_bytes, so that pieces may be put together */
 	bool split_per_element; /* gathers and scatters: every piece is an access of its own */
 	bool repeated;          /* a string instruction with a count: its elements make accesses of up to a line */

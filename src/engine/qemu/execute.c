@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "engine/qemu/guest.h"
+#include "engine/qemu/samples.h"
 #include "engine/qemu/state.h"
 #include "engine/program.h"
 
@@ -84,18 +85,36 @@ static char **copy_list(uint64_t address, unsigned before, size_t *ret_count)
 	return list;
 }
 
+/* What is to be loaded into the program, with Fathom's own library among it, is not for QEMU. Taken out of the list,
+   for its option -E, which takes a comma for the end; NULL: there is none. */
+static char *take_preload(char **variables)
+{
+	char *preload = NULL;
+
+	for (; *variables; variables++) {
+		if (!preload && !strncmp(*variables, "LD_PRELOAD=", 11) && !strchr(*variables, ','))
+			preload = *variables;
+		if (preload)
+			variables[0] = variables[1];
+		if (!*variables)
+			break;
+	}
+	return preload;
+}
+
 /* The process is about to become another one, or to go on in a path of no return: what is allocated here is not given
    back. */
 void fm_execute_follow(uint64_t path, uint64_t arguments, uint64_t environment)
 {
 	static unsigned executions;
-	enum { BEFORE = 8 + 2 * FM_PROGRAM_INTERPRETERS };
+	enum { BEFORE = 10 + 2 * FM_PROGRAM_INTERPRETERS };
 	struct fm_program how;
 	struct fm_error error;
 	struct stat information;
 	Dl_info ourselves;
 	char emulator[FM_PROGRAM_PATH], plugin[2 * FM_PROGRAM_PATH + OPTIONS];
 	char *program = copy_text(path), **list, **variables, **at;
+	char *preload;
 	const char *name;
 	size_t count, variable_count;
 	ssize_t length = readlink("/proc/self/exe", emulator, sizeof(emulator) - 1);
@@ -116,6 +135,7 @@ void fm_execute_follow(uint64_t path, uint64_t arguments, uint64_t environment)
 	variables = copy_list(environment, 0, &variable_count);
 	if (!list || !variables)
 		return;
+	preload = fm_engine.every ? take_preload(variables) : NULL;
 	snprintf(plugin, sizeof(plugin), "%s,out=%s.%d.%u,first=%s,executed=1%s", ourselves.dli_fname,
 	         fm_engine.results_path, (int)getpid(), executions++, fm_engine.first_path, options);
 	/* from the back: the program's own first argument is a name, which -0 keeps */
@@ -132,6 +152,10 @@ void fm_execute_follow(uint64_t path, uint64_t arguments, uint64_t environment)
 		*--at = (char *)name;
 		*--at = "-0";
 	}
+	if (preload) {
+		*--at = preload;
+		*--at = "-E";
+	}
 	*--at = plugin;
 	*--at = "-plugin";
 	*--at = "max";
@@ -139,7 +163,9 @@ void fm_execute_follow(uint64_t path, uint64_t arguments, uint64_t environment)
 	*--at = emulator;
 	/* not among those that were not followed */
 	fm_engine.results->exec_count--;
+	fm_samples_end();
 	execve(emulator, at, variables);
+	fm_samples_go_on();
 	fm_engine.results->exec_count++;
 }
 /* NOLINTEND(clang-analyzer-unix.Malloc) */

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/qemu/functions.h"
 #include "engine/qemu/misses.h"
 #include "engine/qemu/places.h"
 #include "engine/qemu/room.h"
@@ -135,6 +136,9 @@ static void add_symbols(const struct image *image, const Elf64_Shdr *sections, u
 		Elf64_Sym symbol;
 
 		memcpy(&symbol, &symbols[i], sizeof(symbol));
+		if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && fm_engine.region_only[0] &&
+		    symbol.st_shndx != SHN_UNDEF && symbol.st_name < strings->sh_size)
+			fm_functions_add(text + symbol.st_name, bias + symbol.st_value);
 		if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT || !symbol.st_size || symbol.st_shndx == SHN_UNDEF ||
 		    symbol.st_shndx == SHN_ABS || symbol.st_name >= strings->sh_size || !text[symbol.st_name] ||
 		    symbol.st_value + symbol.st_size < symbol.st_value)

@@ -91,6 +91,13 @@ struct fm_result_site *fm_places_find(uint64_t address)
 	return &nowhere;
 }
 
+uint64_t fm_places_address(const struct fm_result_site *site)
+{
+	size_t index = (size_t)(site - fm_engine.results->sites);
+
+	return index < FM_RESULT_SITES_MAX ? addresses[index] : 0;
+}
+
 struct fm_result_place *fm_places_of(const struct fm_result_site *site)
 {
 	static struct fm_result_place nowhere;

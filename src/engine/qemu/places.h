@@ -17,6 +17,9 @@ void fm_places_note_module(uint64_t address);
 /* The record of the instruction at an address; one for all when the table is full, or there is no room. */
 struct fm_result_site *fm_places_find(uint64_t address);
 
+/* Where it is, in forked processes too; 0: not known. */
+uint64_t fm_places_address(const struct fm_result_site *site);
+
 /* The rest of what is known of it. */
 struct fm_result_place *fm_places_of(const struct fm_result_site *site);
 

@@ -21,12 +21,15 @@
 #include "engine/qemu/affinity.h"
 #include "engine/qemu/calls.h"
 #include "engine/qemu/execute.h"
+#include "engine/qemu/frames.h"
+#include "engine/qemu/functions.h"
 #include "engine/qemu/guest.h"
 #include "engine/qemu/objects.h"
 #include "engine/qemu/places.h"
 #include "engine/qemu/queue.h"
 #include "engine/qemu/regions.h"
 #include "engine/qemu/room.h"
+#include "engine/qemu/samples.h"
 #include "engine/qemu/series.h"
 #include "engine/qemu/state.h"
 #include "engine/qemu/turns.h"
@@ -181,6 +184,10 @@ struct fm_engine_thread *fm_engine_thread_begin(void)
 	if (thread->index == 0 && thread->core)
 		fm_queue_begin(thread);
 	fm_engine_trace(thread, !fm_engine.region_only[0] && fm_engine.window_begin == 0);
+	if (fm_engine.follows && !fm_frames)
+		fm_frames = calloc(1, sizeof(*fm_frames));
+	fm_function_slot = UINT64_MAX;
+	fm_samples_thread_begin(thread);
 	fm_turns_join(thread);
 	return thread;
 }
@@ -207,6 +214,8 @@ static void publish_lines(void)
 static void forget_self(void)
 {
 	fm_tracing_queue = NULL;
+	free(fm_frames);
+	fm_frames = NULL;
 	free(fm_self);
 	fm_self = NULL;
 	fm_tracing_core = NULL;
@@ -217,6 +226,7 @@ static void thread_end(struct fm_engine_thread *thread)
 	if (!thread || thread->record->ended)
 		return;
 	fm_engine_drain(thread);
+	fm_samples_thread_end();
 	pthread_mutex_lock(&fm_engine.mutex);
 	if (thread->core) {
 		thread->record->at_end = thread->core->counts;
@@ -254,9 +264,11 @@ static void on_system_call(qemu_plugin_id_t id, unsigned vcpu, int64_t number, u
 	char name[FM_RESULT_NAME];
 	unsigned kind = fm_call_kind(number, fm_engine.x86);
 
-	(void)id, (void)vcpu, (void)a6, (void)a7, (void)a8;
+	(void)id, (void)vcpu, (void)a7, (void)a8;
 	if (!thread)
 		return;
+	if (fm_engine.every)
+		fm_samples_call((const uint64_t[]){a1, a2, a3, a4, a5, a6});
 	/* a program with markers asks whether it runs in an engine; the read itself fails, here as anywhere */
 	if (number == (fm_engine.x86 ? 0 : 63) && (int32_t)a1 == FM_QUESTION_FILE) {
 		const uint64_t answer = FM_ANSWER;
@@ -270,10 +282,14 @@ static void on_system_call(qemu_plugin_id_t id, unsigned vcpu, int64_t number, u
 		fm_engine_drain(thread);
 	if (number == FM_MARKER_CALL) {
 		fm_guest_text(name, sizeof(name), a2, a3);
-		if (a1 == 1)
+		if (a1 == 1) {
+			fm_functions_marked(name);
 			fm_region_begin(thread, name);
-		else if (a1 == 2)
+		} else if (a1 == 2) {
 			fm_region_end(thread, name);
+		}
+		if (a1 == 1 || a1 == 2)
+			fm_samples_region(name, a1 == 1);
 		return;
 	}
 	if (kind & FM_CALL_EXECUTES && results->exec_count < FM_RESULT_EXECS_MAX) {
@@ -289,6 +305,8 @@ static void on_system_call(qemu_plugin_id_t id, unsigned vcpu, int64_t number, u
 		fm_affinity_set(thread, a1, a2, a3);
 	if (kind & FM_CALL_GETS_AFFINITY)
 		fm_affinity_get(thread, a1, a2, a3);
+	if (kind & (FM_CALL_EXITS | FM_CALL_EXITS_ALL))
+		fm_function_leave();
 	if (kind & FM_CALL_EXITS_ALL) {
 		pthread_mutex_lock(&fm_engine.mutex);
 		publish_lines();
@@ -337,6 +355,8 @@ static void on_system_call_return(qemu_plugin_id_t id, unsigned vcpu, int64_t nu
 	if (!thread || number == FM_MARKER_CALL)
 		return;
 	fm_affinity_return(thread, result);
+	if (fm_engine.every)
+		fm_samples_call_return(number, result);
 	if (kind & FM_CALL_READS && result > 0)
 		fm_engine.results->kernel_bytes += (uint64_t)result;
 	if (kind & FM_CALL_EXECUTES && fm_engine.results->exec_count)
@@ -377,6 +397,7 @@ static void on_exit_all(qemu_plugin_id_t id, void *data)
 			live->own.ended = 1;
 		}
 	pthread_mutex_unlock(&fm_engine.mutex);
+	fm_samples_end();
 }
 
 /* Set-up */
@@ -403,10 +424,12 @@ static void before_fork(void)
 	fm_queue_drain();
 	pthread_mutex_lock(&fm_engine.mutex);
 	memcpy(cores_at_fork, fm_engine.results->cores, fm_engine.results->core_count * sizeof(cores_at_fork[0]));
+	fm_samples_before_fork();
 }
 
 static void after_fork_in_parent(void)
 {
+	fm_samples_after_fork_in_parent();
 	pthread_mutex_unlock(&fm_engine.mutex);
 }
 
@@ -470,6 +493,7 @@ static void after_fork_in_child(void)
 		results->module_count = module_count;
 	}
 	fm_places_inherit(sites, objects);
+	fm_samples_after_fork_in_child(parent);
 	results->magic = FM_RESULT_MAGIC;
 }
 
@@ -504,7 +528,8 @@ __attribute__((visibility("default"))) int qemu_plugin_install(qemu_plugin_id_t 
                                                                char **argv)
 {
 	struct fm_machine_description description;
-	const char *machine = NULL, *cores = NULL, *pages = NULL;
+	const char *machine = NULL, *cores = NULL, *pages = NULL, *samples = NULL;
+	uint64_t every = 1;
 	struct fm_error error;
 
 	fm_engine.skew = 1000;
@@ -532,6 +557,10 @@ __attribute__((visibility("default"))) int qemu_plugin_install(qemu_plugin_id_t 
 			cores = value;
 		else if (!strcmp(argv[i], "pages"))
 			pages = value;
+		else if (!strcmp(argv[i], "samples"))
+			samples = value;
+		else if (!strcmp(argv[i], "every"))
+			every = strtoull(value, NULL, 10);
 		else if (!strcmp(argv[i], "skew"))
 			fm_engine.skew = strtoull(value, NULL, 10);
 		else if (!strcmp(argv[i], "free"))
@@ -598,6 +627,11 @@ __attribute__((visibility("default"))) int qemu_plugin_install(qemu_plugin_id_t 
 	fm_engine.results->core_count = fm_engine.hierarchy->core_count;
 	fm_engine.results->deterministic = fm_engine.deterministic;
 	fm_engine.results->timing = fm_engine.timing;
+	if (samples && every) {
+		fm_samples_use(samples, every);
+		fm_samples_begin(executed ? (uint32_t)getppid() : 0, executed);
+	}
+	fm_engine.follows = fm_engine.every || fm_engine.region_only[0];
 	qemu_plugin_register_vcpu_tb_trans_cb(id, fm_engine_translate);
 	qemu_plugin_register_vcpu_syscall_cb(id, on_system_call);
 	qemu_plugin_register_vcpu_syscall_ret_cb(id, on_system_call_return);

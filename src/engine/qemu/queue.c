@@ -174,6 +174,11 @@ void fm_queue_after_fork(void)
 	atomic_store(&napping, 0);
 }
 
+struct fm_stream_sample *fm_queue_sample(const struct fm_queued *entry)
+{
+	return queue.samples[entry - queue.entries];
+}
+
 struct fm_queue *fm_queue_active(void)
 {
 	return active ? &queue : NULL;

@@ -17,7 +17,10 @@ enum {
 	FM_QUEUE_AHEAD = 32,       /* so far ahead of their use they are fetched */
 	FM_QUEUE_BYTES_SHIFT = 48, /* user addresses have 47 bits */
 	FM_QUEUE_ACCESS_SHIFT = 56,
+	FM_QUEUE_SAMPLED = 0x80, /* with the kind: this one is a sample */
 };
+
+struct fm_stream_sample;
 
 struct fm_queued {
 	uint64_t access; /* address, bytes, kind */
@@ -46,6 +49,7 @@ struct fm_queue {
 	uint64_t known_read;
 	struct fm_result_queue *counters; /* in the results, so that it is known what was left over at a violent end */
 	_Alignas(FM_APART) struct fm_queued entries[FM_QUEUE_LENGTH];
+	struct fm_stream_sample *samples[FM_QUEUE_LENGTH]; /* of those that are */
 };
 
 /* The queue while this thread's accesses go there, else NULL. */
@@ -66,6 +70,17 @@ static inline void fm_queue_push(struct fm_queue *queue, struct fm_result_site *
 	if (__builtin_expect((written + 1) % FM_QUEUE_BATCH == 0, 0))
 		fm_queue_hand_over(queue);
 }
+
+/* One that is a sample. */
+static inline void fm_queue_push_sample(struct fm_queue *queue, struct fm_result_site *site, uint64_t address,
+                                        unsigned bytes, unsigned access, struct fm_stream_sample *sample)
+{
+	queue->samples[atomic_load_explicit(&queue->written, memory_order_relaxed) % FM_QUEUE_LENGTH] = sample;
+	fm_queue_push(queue, site, address, bytes, access | FM_QUEUE_SAMPLED);
+}
+
+/* The sample that an entry of the queue is. */
+struct fm_stream_sample *fm_queue_sample(const struct fm_queued *entry);
 
 struct fm_engine_thread;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "engine/qemu/regions.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -123,6 +124,24 @@ void fm_region_end(struct fm_engine_thread *thread, const char *given)
 	if (thread->core && outermost)
 		spend(thread, open);
 	thread->open_count = at - 1;
+	if (!strcmp(name, fm_engine.region_only))
+		fm_engine_trace(thread, false);
+}
+
+void fm_region_forget(struct fm_engine_thread *thread, const char *name)
+{
+	unsigned at = thread->open_count;
+	struct fm_result_region *region;
+
+	while (at > 0 && strcmp(thread->open[at - 1].region->name, name))
+		at--;
+	if (!at)
+		return;
+	fm_engine_settle(thread);
+	region = thread->open[at - 1].region;
+	memset(&region->depth, 0, sizeof(*region) - offsetof(struct fm_result_region, depth));
+	memmove(&thread->open[at - 1], &thread->open[at], (thread->open_count - at) * sizeof(thread->open[0]));
+	thread->open_count--;
 	if (!strcmp(name, fm_engine.region_only))
 		fm_engine_trace(thread, false);
 }

@@ -30,11 +30,13 @@ struct fm_engine_open {
 };
 
 struct fm_decoded;
+struct fm_stream_sample;
 
 struct fm_engine_access {
 	struct fm_memory_access access;
 	unsigned index;
 	struct fm_result_site *site;
+	struct fm_stream_sample *sample; /* NULL for most */
 };
 
 /* What the simulator needs of a thread. It may run on another processor than the thread. */
@@ -103,6 +105,8 @@ struct fm_engine {
 	unsigned cache_count;
 	unsigned latency[FM_SERVED_COUNT];
 	bool x86, timing, deterministic;
+	uint64_t every; /* of so many references one is a sample; 0: there are none */
+	bool follows;   /* calls and returns */
 	uint64_t skew;
 	unsigned core_list[FM_SIMULATED_CORES_MAX];
 	unsigned core_list_count;
