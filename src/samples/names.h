@@ -1,0 +1,22 @@
+/* Numbers for keys: the same key has the same number, in the order of first appearance. */
+#ifndef FATHOM_SAMPLES_NAMES_H
+#define FATHOM_SAMPLES_NAMES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Zero-initialise. */
+struct fm_names {
+	char **keys; /* copies */
+	size_t *lengths;
+	uint32_t *slots; /* number + 1 */
+	size_t count, room, slot_count;
+};
+
+/* A text; -ENOMEM. */
+int fm_names_find(struct fm_names *names, const char *key, uint32_t *ret_number);
+/* Any bytes. */
+int fm_names_find_bytes(struct fm_names *names, const void *key, size_t length, uint32_t *ret_number);
+void fm_names_free(struct fm_names *names);
+
+#endif
