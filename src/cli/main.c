@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/version.h"
+#include "base/launch.h"
 #include "cli/command.h"
 #include "base/suggest.h"
 #include "kernels/kernel.h"
@@ -65,8 +66,10 @@ int main(int argc, char **argv)
 	struct fm_error error;
 
 	setlocale(LC_CTYPE, "");
-	/* writing into a closed pipe is an error to see, not a reason to die */
+	fm_launch_remember_signals();
+	/* writing into a closed pipe, or beyond a limit, is an error to see, not a reason to die */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	if (argc < 2) {
 		print_overview(stderr);
 		return FM_EXIT_USAGE;

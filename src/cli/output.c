@@ -36,3 +36,21 @@ int fm_output_stat(struct fm_output *output, const struct fm_recording *recordin
 	fm_analysis_free(analysis);
 	return fm_common_close(output->common, output->file);
 }
+
+int fm_output_samples(struct fm_output *output, const struct fm_recording *recording,
+                      const struct fm_samples_filter *filter)
+{
+	struct fm_samples *samples;
+	struct fm_error error;
+
+	/* before the file is opened: what matches nothing replaces nothing */
+	if (fm_samples_analyse(recording, filter, &samples, &error))
+		return fm_report_error(&error);
+	if (!fm_output_open(output)) {
+		fm_samples_free(samples);
+		return FM_EXIT_FAILED;
+	}
+	output->writer->samples(samples, &output->options, output->file);
+	fm_samples_free(samples);
+	return fm_common_close(output->common, output->file);
+}

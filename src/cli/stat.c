@@ -58,7 +58,7 @@ static const struct argp_option options[] = {
     {"cores", KEY_CORES, "LIST", 0, "Simulated cores (0-3+12): the n-th thread runs on the n-th; default all", 0},
     {"timing", KEY_TIMING, NULL, 0, "Core timing as well: cycles and stalls by cause; several times slower", 0},
     {"no-timing", KEY_NO_TIMING, NULL, 0, "Without --machine: no core timing; several times faster, but no cycles", 0},
-    {"region", KEY_REGION, "NAME", 0, "Count only inside the region of that name (fathom.h)", 0},
+    {"region", KEY_REGION, "NAME", 0, "Count only inside the region (fathom.h) or function of that name", 0},
     {"instances", KEY_INSTANCES, "N-M", 0, "With --region: only its N-th to M-th instance", 0},
     {"window", KEY_WINDOW, "A-B", 0, "Count only from instruction A to B of each thread", 0},
     {"no-prefetch", KEY_NO_PREFETCH, NULL, 0, "Switch the simulated prefetchers off", 0},

@@ -107,8 +107,8 @@ static int keep_formulas(const char *machine, const char *family, struct fm_reco
 
 /* Running */
 
-static int engine_options(const struct fm_observation *wanted, const struct fm_machine_description *machine,
-                          char *all_cores, size_t size, struct fm_engine_options *ret_options, struct fm_error *error)
+int fm_engine_wishes(const struct fm_observation *wanted, const struct fm_machine_description *machine,
+                     char *cores_text, size_t size, struct fm_engine_options *ret_options, struct fm_error *error)
 {
 	unsigned cores = fm_description_cpus(machine);
 	bool simulated_counters = wanted->counters && !strcmp(wanted->counters, "simulated");
@@ -116,10 +116,10 @@ static int engine_options(const struct fm_observation *wanted, const struct fm_m
 	if (wanted->cores && largest_number(wanted->cores) >= cores)
 		return fm_error_set(error, EINVAL, "--cores %s: %s has cores 0 to %u", wanted->cores, machine->name,
 		                    cores - 1);
-	snprintf(all_cores, size, "0-%u", cores - 1);
+	snprintf(cores_text, size, "0-%u", cores - 1);
 	*ret_options =
 	    (struct fm_engine_options){.machine = machine,
-	                               .cores = wanted->cores ? wanted->cores : all_cores,
+	                               .cores = wanted->cores ? wanted->cores : cores_text,
 	                               .timing = wanted->timing || wanted->interval_ms ||
 	                                         (!wanted->no_timing && (!wanted->machine || simulated_counters)),
 	                               .free_running = wanted->free_running,
@@ -142,7 +142,7 @@ int fm_engine_observe(const struct fm_observation *wanted, const struct fm_machi
 	struct fm_engine_options options;
 	struct fm_engine_run run;
 	char all_cores[32], *text;
-	int r = engine_options(wanted, machine, all_cores, sizeof(all_cores), &options, error);
+	int r = fm_engine_wishes(wanted, machine, all_cores, sizeof(all_cores), &options, error);
 
 	if (!r)
 		r = fm_description_text(machine, &text, error);

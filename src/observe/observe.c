@@ -16,17 +16,17 @@ const struct fm_observer *const fm_observers[] = {
     NULL,
 };
 
-const struct fm_observer *fm_observer_find(const char *name)
-{
-	for (unsigned i = 0; fm_observers[i]; i++)
-		if (!strcmp(fm_observers[i]->name, name))
-			return fm_observers[i];
-	return NULL;
-}
-
 static bool counts(const struct fm_observer *observer)
 {
 	return observer->kind == FM_OBSERVER_COUNTERS || observer->kind == FM_OBSERVER_ENGINE;
+}
+
+const struct fm_observer *fm_observer_find(const char *name)
+{
+	for (unsigned i = 0; fm_observers[i]; i++)
+		if (counts(fm_observers[i]) && !strcmp(fm_observers[i]->name, name))
+			return fm_observers[i];
+	return NULL;
 }
 
 const char *fm_observer_names(char *text, size_t size)
@@ -52,6 +52,33 @@ void fm_observe_remark(const struct fm_observation *wanted, const char *format, 
 	vsnprintf(text, sizeof(text), format, arguments);
 	va_end(arguments);
 	wanted->remark(wanted->context, text);
+}
+
+/* Who samples: the one asked for, or the first that can. */
+static int choose_sampler(const struct fm_observation *wanted, struct fm_recording *recording,
+                          const struct fm_observer **ret_observer, struct fm_error *error)
+{
+	const char *name = wanted->sampling->sampler;
+	bool free_choice = !name || !strcmp(name, "auto");
+	bool tried = false;
+	int r = -ENOTSUP;
+
+	fm_error_set(error, ENOTSUP, "there is no sampler \"%s\" in this build", free_choice ? "" : name);
+	for (int priority = 100; priority > 0 && r == -ENOTSUP; priority--)
+		for (unsigned i = 0; fm_observers[i] && r == -ENOTSUP; i++) {
+			struct fm_error why;
+
+			if (fm_observers[i]->kind != FM_OBSERVER_SAMPLER || fm_observers[i]->priority != priority ||
+			    (!free_choice && strcmp(fm_observers[i]->name, name) != 0))
+				continue;
+			r = fm_observers[i]->probe(wanted, recording, &why);
+			*ret_observer = fm_observers[i];
+			/* the reason of the one that would be best */
+			if (r && (!tried || r != -ENOTSUP))
+				*error = why;
+			tried = true;
+		}
+	return r;
 }
 
 /* Who counts: the one asked for, or of those that can the first in order of priority. The reason of the one that would
@@ -130,7 +157,7 @@ static void note_run(const struct fm_observation *wanted, struct fm_recording *r
 	time_t now = time(NULL);
 	struct tm utc;
 
-	snprintf(run->verb, sizeof(run->verb), "stat");
+	snprintf(run->verb, sizeof(run->verb), wanted->sampling ? "record" : "stat");
 	snprintf(run->program, sizeof(run->program), "%s", wanted->program ? wanted->program[0] : "");
 	if (gethostname(run->host, sizeof(run->host) - 1))
 		run->host[0] = 0;
@@ -149,9 +176,11 @@ int fm_observe(const struct fm_observation *wanted, struct fm_recording **ret_re
 	if (!recording)
 		return fm_error_set(error, ENOMEM, "out of memory");
 	note_run(wanted, recording);
-	r = choose(wanted, recording, &observer, error);
+	r = wanted->sampling ? choose_sampler(wanted, recording, &observer, error)
+	                     : choose(wanted, recording, &observer, error);
 	if (!r) {
-		note_question(wanted, observer, recording);
+		if (!wanted->sampling)
+			note_question(wanted, observer, recording);
 		r = observer->run(wanted, recording, error);
 	}
 	if (!r && wanted->group && fm_recording_set(recording, "group", wanted->group))

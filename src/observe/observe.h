@@ -3,6 +3,7 @@
 #ifndef FATHOM_OBSERVE_OBSERVE_H
 #define FATHOM_OBSERVE_OBSERVE_H
 
+#include "observe/sampling_wishes.h"
 #include "recording/recording.h"
 
 enum fm_observer_kind {
@@ -30,6 +31,10 @@ struct fm_observation {
 	const char *region;
 	uint64_t first_instance, last_instance;
 	uint64_t window_begin, window_end;
+	/* references are sampled; NULL: they are not */
+	const struct fm_sampling_wishes *sampling;
+	const char *samples; /* the folder for samples of references; of every so many one */
+	uint64_t every;
 	/* of the caller */
 	const volatile bool *interrupted, *told_to_end;
 	void (*remark)(void *context, const char *text); /* may be NULL */
@@ -51,6 +56,7 @@ struct fm_observer {
 
 extern const struct fm_observer *const fm_observers[]; /* ended by NULL */
 
+/* Of those that count, by name: a sampler may have the same. */
 const struct fm_observer *fm_observer_find(const char *name);
 
 /* Choose, run, settle. -EINVAL when the wishes exclude each other, -ENOTSUP when nothing can observe it here, -ENOENT

@@ -2,6 +2,7 @@
 #ifndef FATHOM_OBSERVE_PARTS_H
 #define FATHOM_OBSERVE_PARTS_H
 
+#include "base/launch.h"
 #include "engine/engine.h"
 #include "observe/observe.h"
 
@@ -22,6 +23,24 @@ int fm_native_observe(const struct fm_observation *wanted, const struct fm_nativ
  */
 int fm_engine_observe(const struct fm_observation *wanted, const struct fm_machine_description *machine,
                       struct fm_recording *recording, struct fm_error *error);
+
+/* Its wishes for the engine; `cores` has room for the list of all, which lasts as long as the options. */
+int fm_engine_wishes(const struct fm_observation *wanted, const struct fm_machine_description *machine, char *cores,
+                     size_t size, struct fm_engine_options *ret_options, struct fm_error *error);
+
+/* The program in the engine, on wanted->machine or on this one simulated; samples of one in every so many references in
+   a folder, an absolute path with a file `session` (record/stream.h). With timing only if that is asked for: levels are
+   the same with less of it. -ENOTSUP without QEMU, or without a profile of this machine; however the program ends is no
+   error. */
+struct fm_engine_sampled {
+	struct fm_launch_end end;
+	bool killed;                           /* it did not end when asked to */
+	struct fm_machine_description machine; /* that was simulated: names and latencies of the levels */
+	uint64_t references;                   /* of all processes, sampled or not */
+	uint64_t lost_processes;               /* that could not be followed for want of room */
+};
+int fm_engine_sample(const struct fm_observation *wanted, const char *folder, uint64_t every,
+                     struct fm_engine_sampled *ret_sampled, struct fm_error *error);
 
 /* What the engine counted, as rows of a recording. */
 int fm_results_record(const struct fm_engine_run *run, const struct fm_machine_description *machine,

@@ -456,6 +456,8 @@ static int record_process(const struct fm_results *results, uint32_t index, stru
 	                                        .lost_processes = results->lost_processes,
 	                                        .kernel_bytes = results->kernel_bytes,
 	                                        .simulator_bytes = results->simulator_bytes,
+	                                        .region_calls = results->region_calls,
+	                                        .region_marked = results->region_marked,
 	                                        .accesses_lost = results->queue.written > results->queue.read
 	                                                             ? results->queue.written - results->queue.read
 	                                                             : 0};

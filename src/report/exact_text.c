@@ -397,6 +397,28 @@ static struct fm_recorded_process losses(const struct fm_recording *recording)
 	return sum;
 }
 
+/* Was it a marker, or a function? */
+static void print_region_kind(const struct fm_recording *recording, FILE *output)
+{
+	uint64_t calls = 0;
+	bool marked = false;
+
+	for (size_t i = 0; i < recording->processes_count; i++) {
+		calls += recording->processes[i].region_calls;
+		marked |= recording->processes[i].region_marked;
+	}
+	if (calls && !marked)
+		fprintf(output, "No marker is called \"%s\": the region is the function of that name, %llu call%s.\n",
+		        recording->asked.region, (unsigned long long)calls, calls == 1 ? "" : "s");
+	else if (calls)
+		fprintf(
+		    output,
+		    "The region \"%s\" is marked. Before the first marker came, %llu call%s of the function of that "
+		    "name began, and what %s accessed is in the totals.\n",
+		    recording->asked.region, (unsigned long long)calls, calls == 1 ? "" : "s",
+		    calls == 1 ? "it" : "they");
+}
+
 void fm_exact_print_remarks(const struct fm_analysis *analysis, FILE *output)
 {
 	const struct fm_recording *recording = analysis->recording;
@@ -413,6 +435,7 @@ void fm_exact_print_remarks(const struct fm_analysis *analysis, FILE *output)
 		        made, made == 1 ? "" : "es");
 	if (*asked->region && !recording->regions_count)
 		fprintf(output, "The region \"%s\" never began: nothing was counted.\n", asked->region);
+	print_region_kind(recording, output);
 	if (asked->window_end || asked->last_instance)
 		fprintf(output,
 		        "Accesses are those of the window or instances; instructions are the whole program's.\n");

@@ -617,4 +617,4 @@ static void print_stat(const struct fm_analysis *analysis, const struct fm_write
 	json_decref(root);
 }
 
-const struct fm_writer fm_writer_json = {.name = "json", .stat = print_stat};
+const struct fm_writer fm_writer_json = {.name = "json", .stat = print_stat, .samples = fm_samples_print_json};

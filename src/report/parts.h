@@ -24,6 +24,12 @@ void fm_events_print(const struct fm_analysis *analysis, const struct fm_writer_
 void fm_events_print_moment(const struct fm_recording *recording, size_t first, const char *separator, FILE *output);
 void fm_metrics_print(const struct fm_analysis *analysis, const struct fm_writer_options *options, FILE *output);
 
+/* Sampled references, in each format. */
+void fm_samples_print_text(const struct fm_samples *samples, const struct fm_writer_options *options, FILE *output);
+void fm_samples_print_json(const struct fm_samples *samples, const struct fm_writer_options *options, FILE *output);
+void fm_samples_print_separated(const struct fm_samples *samples, const struct fm_writer_options *options,
+                                FILE *output);
+
 /* What was observed, in words: the program, the processes, the whole machine. */
 const char *fm_observed_words(const struct fm_recording *recording);
 

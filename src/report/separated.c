@@ -189,4 +189,5 @@ static void print_stat(const struct fm_analysis *analysis, const struct fm_write
 	}
 }
 
-const struct fm_writer fm_writer_separated = {.name = "separated", .stat = print_stat, .moment = print_moment};
+const struct fm_writer fm_writer_separated = {
+    .name = "separated", .stat = print_stat, .samples = fm_samples_print_separated, .moment = print_moment};

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "patterns/analysis.h"
+#include "samples/samples.h"
 
 struct fm_writer_options {
 	unsigned width; /* columns */
@@ -17,6 +18,8 @@ struct fm_writer_options {
 struct fm_writer {
 	const char *name;
 	void (*stat)(const struct fm_analysis *analysis, const struct fm_writer_options *options, FILE *output);
+	/* Sampled references. */
+	void (*samples)(const struct fm_samples *samples, const struct fm_writer_options *options, FILE *output);
 	/* What has just been counted, while the program still runs: intervals from `first` on, and, where levels are
 	   told by counters, their picture. NULL: everything comes at the end. */
 	void (*moment)(const struct fm_recording *recording, size_t first, const struct fm_judged *moment,

@@ -1,0 +1,296 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "cli/command.h"
+#include "observe/observe.h"
+#include "observe/sampled.h"
+#include "recording/store.h"
+
+enum {
+	KEY_OVERHEAD = FM_KEY_OWN,
+	KEY_RATE,
+	KEY_SAMPLER,
+	KEY_NO_CHILDREN,
+	KEY_DELAY,
+	KEY_DURATION,
+	KEY_MAX_SIZE,
+	KEY_NO_ARGUMENTS,
+	KEY_NO_ALLOCATIONS,
+	KEY_CALIBRATE,
+	KEY_EVERY,
+	KEY_MACHINE,
+};
+
+static const struct argp_option options[] = {
+    {"output", 'o', "FILE", 0, "The recording; default fathom.fathom", 0},
+    {"overhead", KEY_OVERHEAD, "SHARE", 0,
+     "How much of the processor time recording may take, 0.1% to 50%; the number of samples follows; default 3%", 0},
+    {"rate", KEY_RATE, "N", 0, "Samples per second of processor time, whatever they cost; instead of --overhead", 0},
+    {"sampler", KEY_SAMPLER, "NAME", 0,
+     "Who takes the samples: burst (in the program, at native speed), exact (the engine, about 100 times slower), "
+     "auto; "
+     "default auto",
+     0},
+    {"every", KEY_EVERY, "N", 0, "With --sampler exact: one in N references, chosen at random; default 1000; 1: each",
+     0},
+    {"machine", KEY_MACHINE, "NAME", 0, "With --sampler exact: the simulated machine; default this one", 0},
+    {"delay", KEY_DELAY, "TIME", 0, "Begin to sample after this time: 500ms, 10s, 2min", 0},
+    {"duration", KEY_DURATION, "TIME", 0, "Sample for this time; the program goes on", 0},
+    {"max-size", KEY_MAX_SIZE, "BYTES", 0, "Stop sampling when the files are as large as this: 500M, 2G; default 1G",
+     0},
+    {"no-children", KEY_NO_CHILDREN, NULL, 0, "Only the program itself, not the processes it starts", 0},
+    {"no-arguments", KEY_NO_ARGUMENTS, NULL, 0, "Do not keep command lines in the recording", 0},
+    {"no-allocations", KEY_NO_ALLOCATIONS, NULL, 0, "Do not track allocations: the heap is one object", 0},
+    {"calibrate", KEY_CALIBRATE, NULL, 0,
+     "Measure anew what each level costs when sampled (4 seconds); otherwise once an hour", 0},
+    FM_OPTION_QUIET,
+    FM_OPTION_VERBOSE,
+    {0},
+};
+
+struct input {
+	struct fm_common common;
+	struct fm_observation wanted;
+	struct fm_sampling_wishes wishes;
+	bool has_overhead;
+};
+
+/* "3%" or "0.03". */
+static int parse_overhead(const char *text, double *ret_share, struct fm_error *error)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end != text && *end == '%') {
+		value /= 100;
+		end++;
+	}
+	if (end == text || *end || !(value >= 0.001 && value <= 0.5))
+		return fm_error_set(error, EINVAL,
+		                    "--overhead takes a share from 0.1%% to 50%%, such as 3%% or 0.03, not \"%s\"",
+		                    text);
+	*ret_share = value;
+	return 0;
+}
+
+/* "500M": multiples of 1024. */
+static int parse_size(const char *text, uint64_t *ret_bytes, struct fm_error *error)
+{
+	static const char units[] = "kMGT";
+	unsigned long long number;
+	const char *unit;
+	char *end;
+	unsigned shift = 0;
+
+	errno = 0;
+	number = *text >= '0' && *text <= '9' ? strtoull(text, &end, 10) : 0;
+	unit = number && *end ? strchr(units, *end == 'K' ? 'k' : *end) : NULL;
+	if (unit) {
+		shift = 10 * (unsigned)(unit - units + 1);
+		end++;
+	}
+	if (!number || *end || errno || number > ((uint64_t)1 << 50) >> shift || number << shift < 1 << 20)
+		return fm_error_set(error, EINVAL, "--max-size takes at least 1M, such as 500M or 2G, not \"%s\"",
+		                    text);
+	*ret_bytes = (uint64_t)number << shift;
+	return 0;
+}
+
+static int parse_sampler(const char *text, const char **ret_name, struct fm_error *error)
+{
+	if (strcmp(text, "auto") != 0 && strcmp(text, "burst") != 0 && strcmp(text, "exact") != 0)
+		return fm_error_set(error, EINVAL, "--sampler is auto, burst or exact, not \"%s\"", text);
+	*ret_name = text;
+	return 0;
+}
+
+static int check(struct input *input, struct fm_error *error)
+{
+	if (!input->wanted.program)
+		return fm_error_set(error, EINVAL, "there is no program to run: fathom record -- ./program");
+	if (input->has_overhead && input->wishes.rate > 0)
+		return fm_error_set(error, EINVAL,
+		                    "--rate fixes the number of samples, --overhead their cost: choose one");
+	if ((input->wishes.every || input->wanted.machine) &&
+	    (!input->wishes.sampler || strcmp(input->wishes.sampler, "exact") != 0))
+		return fm_error_set(error, EINVAL, "--every and --machine are for --sampler exact");
+	if (!input->wishes.every)
+		input->wishes.every = 1000;
+	if (input->wishes.rate > 0)
+		input->wishes.overhead = 0;
+	return 0;
+}
+
+static error_t parse(int key, char *argument, struct argp_state *state)
+{
+	struct input *input = state->input;
+	struct fm_sampling_wishes *wishes = &input->wishes;
+	struct fm_error error;
+	uint64_t number = 0;
+	int r = 0;
+
+	switch (key) {
+	case 'o':
+		wishes->path = argument;
+		break;
+	case KEY_OVERHEAD:
+		input->has_overhead = true;
+		r = parse_overhead(argument, &wishes->overhead, &error);
+		break;
+	case KEY_RATE:
+		r = fm_text_parse_unsigned(argument, "--rate", 1, 100000, &number, &error);
+		wishes->rate = (double)number;
+		break;
+	case KEY_SAMPLER:
+		r = parse_sampler(argument, &wishes->sampler, &error);
+		break;
+	case KEY_EVERY:
+		r = fm_text_parse_unsigned(argument, "--every", 1, 1000000000, &wishes->every, &error);
+		break;
+	case KEY_MACHINE:
+		input->wanted.machine = argument;
+		break;
+	case KEY_NO_CHILDREN:
+		wishes->no_children = true;
+		break;
+	case KEY_DELAY:
+		r = fm_text_parse_duration(argument, &wishes->delay, &error);
+		break;
+	case KEY_DURATION:
+		r = fm_text_parse_duration(argument, &wishes->duration, &error);
+		break;
+	case KEY_MAX_SIZE:
+		r = parse_size(argument, &wishes->max_bytes, &error);
+		break;
+	case KEY_NO_ARGUMENTS:
+		wishes->no_arguments = true;
+		break;
+	case KEY_NO_ALLOCATIONS:
+		wishes->no_allocations = true;
+		break;
+	case KEY_CALIBRATE:
+		wishes->calibrate = true;
+		break;
+	case ARGP_KEY_ARG:
+		input->wanted.program = state->argv + state->next - 1;
+		state->next = state->argc;
+		break;
+	case ARGP_KEY_END:
+		r = check(input, &error);
+		break;
+	default:
+		return fm_common_parse(key, argument, &input->common);
+	}
+	return r ? fm_usage_error(&error) : 0;
+}
+
+static void print_remark(void *context, const char *text)
+{
+	const struct fm_common *common = context;
+
+	if (common->verbosity >= 0)
+		fprintf(stderr, "fathom: %s\n", text);
+}
+
+/* One or two lines: how much, how dear, what was lost, where it is. */
+static void print_end(const struct input *input, const struct fm_recording *recording)
+{
+	const struct fm_recorded_sampling *sampling = &recording->sampling;
+	char samples[32], rate[32], what[160] = "";
+
+	if (input->common.verbosity < 0)
+		return;
+	fm_text_grouped(samples, sizeof(samples), fm_recording_references(recording));
+	if (sampling->rate.available && sampling->overhead.available)
+		snprintf(what, sizeof(what), ", %s per second of processor time, overhead %.1f %%",
+		         fm_text_number(rate, sizeof(rate), sampling->rate.value), sampling->overhead.value * 100);
+	fprintf(stderr, "fathom: %s samples%s; 'fathom report %s' shows them\n", samples, what, input->wishes.path);
+	if (*sampling->loss)
+		fprintf(stderr, "fathom: not complete: %s\n", sampling->loss);
+	if (input->common.verbosity > 0)
+		fprintf(stderr,
+		        "fathom: %zu processes, %zu threads, %zu objects, %lu allocations, of these %lu tracked\n",
+		        recording->sampled_processes_count, recording->sampled_threads_count, recording->memories_count,
+		        (unsigned long)sampling->allocations, (unsigned long)sampling->tracked);
+}
+
+/* The parts are removed only when the recording is safe. Until then there is an unfinished one, which can be opened:
+   that there is no room for the rest is no reason to change the program's exit status. */
+static bool keep(const struct input *input, const struct fm_recording *recording)
+{
+	struct fm_error error;
+
+	if (!fm_store_save(input->wishes.path, recording, &error)) {
+		fm_sampled_discard_parts(input->wishes.path);
+		return true;
+	}
+	fprintf(stderr, "fathom: %s; what was sampled is in %s.parts: make room, then 'fathom report %s'\n",
+	        error.message, input->wishes.path, input->wishes.path);
+	return false;
+}
+
+static int run(const struct fm_command *command, int argc, char **argv)
+{
+	struct input input = {
+	    .wishes = {.path = "fathom.fathom", .overhead = 0.03, .max_bytes = (uint64_t)1 << 30},
+	};
+	struct fm_recording *recording = NULL;
+	struct fm_error error;
+	int code = fm_command_parse(command, argc, argv, &input), r;
+
+	if (code >= 0)
+		return code;
+	input.wanted.sampling = &input.wishes;
+	input.wanted.interrupted = &fm_interrupted;
+	input.wanted.told_to_end = &fm_told_to_end;
+	input.wanted.remark = print_remark;
+	input.wanted.context = &input.common;
+	fflush(NULL);
+	fm_interrupt_install();
+	r = fm_store_check(input.wishes.path, &error);
+	if (r && error.code != EEXIST)
+		error.code = EIO;
+	if (!r)
+		r = fm_observe(&input.wanted, &recording, &error);
+	if (r && recording) { /* cancelled before it began */
+		print_remark(&input.common, error.message);
+		code = (int)recording->run.exit_status;
+	} else if (r) {
+		code = fm_report_error_of_run(&error);
+	} else {
+		code = (int)recording->run.exit_status;
+		if (keep(&input, recording))
+			print_end(&input, recording);
+	}
+	fm_recording_free(recording);
+	return code;
+}
+
+const struct fm_command fm_verb_record = {
+    .name = "record",
+    .summary = "sample memory references of a program at native speed: object, line, level, cost",
+    .arguments = "[--] PROGRAM [ARGUMENT...]",
+    .description =
+        "Runs the program at native speed and samples its loads and stores: which instruction and call stack, which "
+        "object, how large, which level it came from and what it cost. Threads, forked and executed processes are "
+        "followed. No hardware counters are needed.\n\n"
+        "The recording is one file, which 'fathom report' shows. What was sampled is safe at any moment: when the "
+        "program or fathom itself is killed, 'fathom report' opens what there is.\n\n"
+        "Programs must be dynamically linked with glibc, and may not be setuid. Output and exit status of the program "
+        "are its own.",
+    .examples = "Examples:\n"
+                "  fathom record -- ./program                  into fathom.fathom\n"
+                "  fathom report fathom.fathom                 what it tells\n"
+                "  fathom record --overhead 10% -- ./program   more samples\n"
+                "  fathom record --rate 1000 -- ./program      a fixed rate\n"
+                "  fathom record -o a.fathom -- make test      all processes of a job\n"
+                "  fathom record --delay 5s --duration 10s -- ./server\n\n"
+                "Exit status: that of the program (128+n for a signal); 124 cannot be recorded here, 125 failed, 126 "
+                "and 127 the program cannot be run or is not there, 2 wrong usage.",
+    .runs_program = true,
+    .options = options,
+    .parser = parse,
+    .run = run,
+};

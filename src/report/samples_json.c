@@ -1,0 +1,279 @@
+/* Sampled references, for scripts: docs/schemas/report.schema.json. */
+#include <jansson.h>
+#include <string.h>
+
+#include "json/figure.h"
+#include "report/parts.h"
+
+enum { ROWS = 128 }; /* of each list, or as many as --top asks for */
+
+static void set_text(json_t *object, const char *name, const char *text)
+{
+	json_object_set_new(object, name, *text ? json_string(text) : json_null());
+}
+
+/* Each level, those that are told together, what is no level, and lines in flight. */
+static json_t *levels_json(const struct fm_samples *samples, const struct fm_served *served)
+{
+	const struct fm_served_model *model = samples->model;
+	json_t *array = json_array();
+	struct fm_figure unseen = fm_figure_unavailable(
+	    model->simulated
+	        ? "samples of the engine do not tell them"
+	        : "a load that is timed afterwards finds the line arrived: lines in flight cannot be seen");
+	json_t *entry;
+
+	for (unsigned i = 0; i < model->levels; i++) {
+		const char *class = model->class_names[model->class_of[i]];
+		struct fm_figure joint =
+		    fm_figure_unavailable("its costs cannot be told from others': see \"%s\"", class);
+
+		entry = json_pack("{s:s}", "name", model->level_names[i]);
+		fm_json_set_figure(entry, "share",
+		                   strcmp(class, model->level_names[i]) ? &joint : &served->levels[model->class_of[i]]);
+		json_array_append_new(array, entry);
+	}
+	for (unsigned i = 0; i < model->classes; i++) {
+		bool single = false;
+
+		for (unsigned k = 0; k < model->levels; k++)
+			single |= !strcmp(model->class_names[i], model->level_names[k]);
+		if (single)
+			continue;
+		entry = json_pack("{s:s}", "name", model->class_names[i]);
+		fm_json_set_figure(entry, "share", &served->levels[i]);
+		json_array_append_new(array, entry);
+	}
+	entry = json_pack("{s:s}", "name", "in flight");
+	fm_json_set_figure(entry, "share", &unseen);
+	json_array_append_new(array, entry);
+	return array;
+}
+
+static void set_served(json_t *object, const struct fm_samples *samples, const struct fm_served *served)
+{
+	json_object_set_new(object, "samples", json_integer((json_int_t)served->samples));
+	fm_json_set_figure(object, "references_share", &served->share);
+	fm_json_set_figure(object, "loads", &served->loads);
+	fm_json_set_figure(object, "stores", &served->stores);
+	json_object_set_new(object, "levels", levels_json(samples, served));
+	fm_json_set_figure(object, "mean_cost_cycles", &served->mean_cost_cycles);
+	fm_json_set_figure(object, "mean_cost_ns", &served->mean_cost_ns);
+	fm_json_set_figure(object, "tlb_misses", &served->translation_misses);
+	if (samples->recording->sampling.nodes > 1)
+		fm_json_set_figure(object, "local", &served->local);
+}
+
+static json_t *sampling_json(const struct fm_samples *samples)
+{
+	const struct fm_recorded_sampling *sampling = &samples->recording->sampling;
+	json_t *object = json_pack("{s:s, s:s, s:f, s:f, s:I, s:f, s:f, s:b}", "sampler", sampling->sampler, "state",
+	                           sampling->state, "seconds", sampling->seconds, "cpu_seconds", sampling->cpu_seconds,
+	                           "samples", (json_int_t)fm_recording_references(samples->recording), "overhead_asked",
+	                           sampling->overhead_asked, "rate_asked", sampling->rate_asked, "every_reference",
+	                           samples->model->every);
+	json_t *missed = json_array();
+
+	fm_json_set_figure(object, "overhead", &sampling->overhead);
+	fm_json_set_figure(object, "rate", &sampling->rate);
+	set_text(object, "loss", sampling->loss);
+	json_object_set_new(object, "lost",
+	                    json_pack("{s:I, s:I, s:I, s:I, s:I}", "entries", (json_int_t)sampling->lost_entries,
+	                              "stacks", (json_int_t)sampling->lost_stacks, "allocations",
+	                              (json_int_t)sampling->lost_allocations, "threads",
+	                              (json_int_t)sampling->lost_threads, "processes",
+	                              (json_int_t)sampling->lost_processes));
+	json_object_set_new(object, "missed_share", json_real(samples->missed_share));
+	for (size_t i = 0; i < samples->missed_count; i++)
+		json_array_append_new(missed, json_pack("{s:s, s:I, s:f, s:f}", "reason", samples->missed[i].reason,
+		                                        "count", (json_int_t)samples->missed[i].count, "seconds",
+		                                        samples->missed[i].seconds, "share", samples->missed[i].share));
+	json_object_set_new(object, "missed", missed);
+	set_text(object, "cost_origin", samples->model->cost_origin);
+	return object;
+}
+
+static const char *answer(enum fm_samples_answer given)
+{
+	return given == FM_ANSWER_YES ? "yes" : given == FM_ANSWER_NO ? "no" : "inconclusive";
+}
+
+static json_t *order_json(const struct fm_pattern_verdict *verdict)
+{
+	return json_pack("{s:s, s:f, s:s}", "pattern", fm_pattern_name(verdict->pattern), "confidence",
+	                 verdict->confidence, "reason", verdict->reason);
+}
+
+static json_t *object_json(const struct fm_samples *samples, const struct fm_sampled_object *object)
+{
+	json_t *entry =
+	    json_pack("{s:s, s:s, s:I, s:f, s:f, s:f, s:f}", "name", object->name, "kind",
+	              fm_memory_kind_name(object->kind), "bytes", (json_int_t)object->bytes, "count", object->count,
+	              "began", object->began, "ended", object->ended, "mean_lifetime", object->mean_lifetime);
+
+	set_text(entry, "site", object->site);
+	set_text(entry, "type", object->type);
+	set_text(entry, "module", object->module);
+	set_served(entry, samples, &object->served);
+	fm_json_set_figure(entry, "assigned_share", &object->assigned);
+	json_object_set_new(entry, "read_only", json_string(answer(object->read_only)));
+	json_object_set_new(entry, "sharing", json_string(fm_samples_use_name(object->use)));
+	json_object_set_new(entry, "threads", json_integer(object->threads));
+	json_object_set_new(entry, "divided", json_boolean(object->divided));
+	json_object_set_new(entry, "order", order_json(&object->pattern));
+	return entry;
+}
+
+static json_t *objects_json(const struct fm_samples *samples, size_t most)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < samples->object_count && i < most; i++)
+		json_array_append_new(array, object_json(samples, &samples->objects[i]));
+	return array;
+}
+
+static json_t *routines_json(const struct fm_samples *samples, size_t most)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < samples->routine_count && i < most; i++) {
+		const struct fm_sampled_routine *routine = &samples->routines[i];
+		json_t *entry = json_pack("{s:s}", "name", routine->function), *inclusive = json_object();
+
+		set_text(entry, "module", routine->module);
+		set_served(entry, samples, &routine->self);
+		set_served(inclusive, samples, &routine->inclusive);
+		json_object_set_new(entry, "inclusive", inclusive);
+		json_array_append_new(array, entry);
+	}
+	return array;
+}
+
+static json_t *lines_json(const struct fm_samples *samples, size_t most)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < samples->line_count && i < most; i++) {
+		const struct fm_sampled_line *line = &samples->lines[i];
+		json_t *entry = json_pack("{s:s, s:I}", "function", line->function, "line", (json_int_t)line->line);
+
+		set_text(entry, "file", line->file);
+		set_text(entry, "inlined", line->inlined);
+		set_text(entry, "chain", line->chain);
+		set_text(entry, "module", line->module);
+		set_text(entry, "object", line->object < 0 ? "" : samples->objects[line->object].name);
+		set_served(entry, samples, &line->served);
+		json_object_set_new(entry, "order", order_json(&line->pattern));
+		json_array_append_new(array, entry);
+	}
+	return array;
+}
+
+static json_t *regions_json(const struct fm_samples *samples, size_t most)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < samples->region_count && i < most; i++) {
+		const struct fm_sampled_region *region = &samples->regions[i];
+		json_t *entry = json_pack("{s:s, s:I, s:f}", "name", region->name, "instances",
+		                          (json_int_t)region->instances, "seconds", region->seconds);
+
+		set_served(entry, samples, &region->served);
+		json_array_append_new(array, entry);
+	}
+	return array;
+}
+
+static json_t *thread_json(const struct fm_samples *samples, uint32_t index)
+{
+	const struct fm_recorded_sampled_thread *thread = &samples->recording->sampled_threads[index];
+
+	return json_pack("{s:I, s:I, s:s}", "process",
+	                 (json_int_t)samples->recording->sampled_processes[thread->process].process, "thread",
+	                 (json_int_t)thread->thread, "name", thread->name);
+}
+
+static json_t *threads_json(const struct fm_samples *samples, size_t most)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < samples->thread_count && i < most; i++) {
+		json_t *entry = thread_json(samples, samples->threads[i].thread);
+
+		set_served(entry, samples, &samples->threads[i].served);
+		json_array_append_new(array, entry);
+	}
+	return array;
+}
+
+static json_t *sharing_json(const struct fm_samples *samples, size_t most)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < samples->sharing_count && samples->sharing[i].object < most; i++) {
+		const struct fm_sampled_sharing *row = &samples->sharing[i];
+		json_t *entry = thread_json(samples, row->thread);
+
+		json_object_set_new(entry, "object", json_string(samples->objects[row->object].name));
+		json_object_set_new(entry, "kind", json_string(fm_samples_use_name(samples->objects[row->object].use)));
+		json_object_set_new(entry, "samples", json_integer((json_int_t)row->samples));
+		fm_json_set_figure(entry, "references_share", &row->share);
+		fm_json_set_figure(entry, "loads", &row->loads);
+		fm_json_set_figure(entry, "stores", &row->stores);
+		json_array_append_new(array, entry);
+	}
+	return array;
+}
+
+static void set_machine(json_t *root, const struct fm_recording *recording)
+{
+	if (recording->has_machine) {
+		json_object_set_new(root, "machine",
+		                    json_pack("{s:s, s:s, s:b}", "name", recording->machine.name, "title",
+		                              recording->machine.title, "simulated", 1));
+	} else {
+		json_object_set_new(root, "machine", json_null());
+		json_object_set_new(root, "machine_why", json_string("the one that the program was recorded on"));
+	}
+	json_object_set_new(root, "disturbance", json_null());
+	json_object_set_new(root, "disturbance_why",
+	                    json_string("samples are not trials: costs that fit no level are \"other\""));
+	set_text(root, "program", recording->run.program);
+	json_object_set_new(root, "exit_status", json_integer((json_int_t)recording->run.exit_status));
+	set_text(root, "host", recording->run.host);
+	set_text(root, "started", recording->run.started);
+}
+
+void fm_samples_print_json(const struct fm_samples *samples, const struct fm_writer_options *options, FILE *output)
+{
+	json_t *root = fm_json_document("report"), *warnings = json_array(), *whole = json_object();
+	size_t most = options->top > ROWS ? options->top : ROWS;
+
+	set_machine(root, samples->recording);
+	json_object_set_new(root, "sampling", sampling_json(samples));
+	set_text(root, "filter", samples->filter);
+	json_object_set_new(root, "filtered_share", json_real(samples->filtered));
+	for (size_t i = 0; i < samples->warning_count; i++)
+		json_array_append_new(warnings, json_string(samples->warnings[i]));
+	json_object_set_new(root, "warnings", warnings);
+	set_served(whole, samples, &samples->whole);
+	json_object_set_new(root, "whole", whole);
+	json_object_set_new(root, "objects", objects_json(samples, most));
+	json_object_set_new(root, "routines", routines_json(samples, most));
+	json_object_set_new(root, "lines", lines_json(samples, most));
+	json_object_set_new(root, "regions", regions_json(samples, most));
+	json_object_set_new(root, "threads", threads_json(samples, most));
+	json_object_set_new(root, "sharing", sharing_json(samples, most));
+	json_object_set_new(root, "totals",
+	                    json_pack("{s:I, s:I, s:I, s:I, s:I}", "objects", (json_int_t)samples->object_count,
+	                              "routines", (json_int_t)samples->routine_count, "lines",
+	                              (json_int_t)samples->line_count, "regions", (json_int_t)samples->region_count,
+	                              "threads", (json_int_t)samples->thread_count));
+	json_object_set_new(root, "streams", json_null());
+	json_object_set_new(root, "streams_why",
+	                    json_string("samples are too far apart to show strides; objects have \"order\""));
+	json_dumpf(root, output, JSON_INDENT(1));
+	fputc('\n', output);
+	json_decref(root);
+}
