@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <stdbool.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -87,31 +86,50 @@ static const char *processor_name(unsigned machine)
 	                             : "another processor";
 }
 
-/* Whether the name occurs in the file as a text of its own, as a needed library's does. */
-static bool names_library(int file, const char *name)
+/* Where in the file an address of the program is; 0: nowhere. */
+static uint64_t offset_of(int file, const Elf64_Ehdr *head, uint64_t address)
 {
-	size_t length = strlen(name), size;
-	struct stat there;
-	const char *bytes;
-	bool found = false;
+	Elf64_Phdr segment;
 
-	if (fstat(file, &there) || there.st_size <= (off_t)length || there.st_size > 1 << 28)
-		return false;
-	size = (size_t)there.st_size;
-	bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, file, 0);
-	if (bytes == MAP_FAILED)
-		return false;
-	for (const char *at = bytes + 1; !found && (at = memmem(at, size - (size_t)(at - bytes), name, length)); at++)
-		found = !at[-1];
-	munmap((void *)(uintptr_t)bytes, size);
-	return found;
+	for (unsigned i = 0; i < head->e_phnum; i++)
+		if (pread(file, &segment, sizeof(segment), (off_t)(head->e_phoff + i * sizeof(segment))) ==
+		        sizeof(segment) &&
+		    segment.p_type == PT_LOAD && address >= segment.p_vaddr &&
+		    address - segment.p_vaddr < segment.p_filesz)
+			return segment.p_offset + (address - segment.p_vaddr);
+	return 0;
+}
+
+/* Whether it needs a library whose name begins so. */
+static bool needs_library(int file, const Elf64_Ehdr *head, const Elf64_Phdr *dynamic, const char *name)
+{
+	enum { MOST = 4096 };
+	uint64_t texts = 0;
+	char needed[64];
+	Elf64_Dyn entry;
+
+	for (unsigned pass = 0; pass < 2; pass++)
+		for (unsigned i = 0; i < MOST && i < dynamic->p_filesz / sizeof(entry); i++) {
+			if (pread(file, &entry, sizeof(entry), (off_t)(dynamic->p_offset + i * sizeof(entry))) !=
+			        sizeof(entry) ||
+			    entry.d_tag == DT_NULL)
+				break;
+			if (!pass && entry.d_tag == DT_STRTAB)
+				texts = offset_of(file, head, entry.d_un.d_ptr);
+			if (pass && texts && entry.d_tag == DT_NEEDED &&
+			    pread(file, needed, sizeof(needed), (off_t)(texts + entry.d_un.d_val)) >
+			        (ssize_t)strlen(name) &&
+			    !strncmp(needed, name, strlen(name)))
+				return true;
+		}
+	return false;
 }
 
 static int check_elf(const char *path, int file, const Elf64_Ehdr *head, struct fm_error *error)
 {
 	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 	char interpreter[256] = "";
-	Elf64_Phdr segment;
+	Elf64_Phdr segment, dynamic = {0};
 
 	if (head->e_ident[EI_CLASS] != ELFCLASS64 || head->e_machine != EM_X86_64)
 		return fm_error_set(error, ENOTSUP,
@@ -120,10 +138,12 @@ static int check_elf(const char *path, int file, const Elf64_Ehdr *head, struct 
 		                    head->e_machine == EM_AARCH64 ? by_engine : "");
 	if (head->e_phentsize != sizeof(segment))
 		return fm_error_set(error, EACCES, "%s: a damaged ELF file", path);
-	for (unsigned i = 0; i < head->e_phnum && !*interpreter; i++) {
+	for (unsigned i = 0; i < head->e_phnum; i++) {
 		if (pread(file, &segment, sizeof(segment), (off_t)(head->e_phoff + i * sizeof(segment))) !=
 		    sizeof(segment))
 			return fm_error_set(error, EACCES, "%s: a damaged ELF file", path);
+		if (segment.p_type == PT_DYNAMIC)
+			dynamic = segment;
 		if (segment.p_type != PT_INTERP)
 			continue;
 		if (segment.p_filesz < 2 || segment.p_filesz >= sizeof(interpreter) ||
@@ -137,7 +157,7 @@ static int check_elf(const char *path, int file, const Elf64_Ehdr *head, struct 
 		    error, ENOTSUP,
 		    "%s is linked statically, and nothing can be preloaded into it: link it dynamically; or %s", path,
 		    by_engine);
-	if (names_library(file, "libasan.so."))
+	if (dynamic.p_filesz && needs_library(file, head, &dynamic, "libasan.so."))
 		return fm_error_set(
 		    error, ENOTSUP,
 		    "%s is built with the address sanitizer, whose library wants to be the first: build it without",

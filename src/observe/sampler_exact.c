@@ -2,6 +2,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "observe/machines.h"
@@ -72,6 +73,9 @@ int fm_engine_sample(const struct fm_observation *wanted, const char *folder, ui
 static int probe(const struct fm_observation *wanted, struct fm_recording *recording, struct fm_error *why)
 {
 	(void)recording;
+	/* a hundred times slower: nobody is to get that without having asked */
+	if (wanted->sampling && (!wanted->sampling->sampler || strcmp(wanted->sampling->sampler, "exact") != 0))
+		return fm_error_set(why, ENOTSUP, "the engine samples only with --sampler exact");
 	return wanted->program
 	           ? 0
 	           : fm_error_set(why, ENOTSUP, "the exact engine runs a program from its beginning: no -p, -a");

@@ -80,7 +80,6 @@ static bool in_own_stack(uint64_t sp)
 /* Finds out where the stack of sp may be read. */
 static __attribute__((noinline)) bool enter_stack(struct fm_walk *walk)
 {
-	/* cppcheck-suppress ctuuninitvar ; whoever begins a walk sets all registers */
 	uint64_t sp = walk->registers[FM_SP], page = sp & -FM_PAGE;
 
 	if (sp < FM_PAGE || sp >> 47 || (sp & 7))
