@@ -72,15 +72,49 @@ static void pass_on(int number, siginfo_t *information, void *context)
 		send_to_self(number);
 }
 
+static uint64_t fault_set(void)
+{
+	uint64_t set = 0;
+
+	for (int number = 1; number < SIGNALS; number++)
+		if (faults[number] && number != SIGTRAP)
+			set |= (uint64_t)1 << (number - 1);
+	return set;
+}
+
+static uint64_t pending_signals(void)
+{
+	uint64_t set = 0;
+
+	fm_system_call(SYS_rt_sigpending, (long)&set, sizeof(set), 0, 0, 0, 0);
+	return set;
+}
+
+/* For the program's own handler of SIGTRAP: what install() blocks beyond its wishes. */
+static void let_faults_through(const ucontext_t *context)
+{
+	uint64_t set = fault_set(), wanted, before;
+
+	memcpy(&wanted, &programs[SIGTRAP].sa_mask, sizeof(wanted));
+	memcpy(&before, &context->uc_sigmask, sizeof(before));
+	set &= ~(wanted | before);
+	fm_system_call(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&set, 0, sizeof(set), 0, 0);
+}
+
 static void on_fault(int number, siginfo_t *information, void *context)
 {
 	int problem = errno;
 
 	if (number == SIGTRAP && fm_timer_is_source(information)) {
-		fm_burst_begin(context);
+		/* Both at once: the fault belongs to the instruction where the timer fired, and comes when we return.
+		 */
+		if (!(pending_signals() & fault_set()))
+			fm_burst_begin(context);
 		errno = problem;
 		return;
 	}
+	if (number == SIGTRAP)
+		let_faults_through(context);
 	if (information->si_code > 0 && fm_burst_mend(context)) {
 		errno = problem;
 		return;
@@ -123,8 +157,14 @@ static int install(int number, const struct sigaction *program)
 	}
 	ours.sa_sigaction = on_fault;
 	ours.sa_flags = (ours.sa_flags | SA_SIGINFO) & ~(int)SA_RESETHAND;
-	if (number == SIGTRAP) /* most of them are ours */
+	if (number == SIGTRAP) { /* most of them are ours */
 		ours.sa_flags |= SA_RESTART;
+		/* A fault at the same instruction must not find the beginning of this handler as the place where it
+		   happened. */
+		for (int other = 1; other < SIGNALS; other++)
+			if (faults[other])
+				sigaddset(&ours.sa_mask, other);
+	}
 	return next_sigaction(number, &ours, NULL);
 }
 
