@@ -19,7 +19,7 @@ for round in $(seq "$kills"); do
 		sleep 0.01
 	done
 	[ -n "$program" ] || { fail 'the program did not start'; kill "$fathom" 2>/dev/null; continue; }
-	wait_for=$(awk -v r="$round" 'BEGIN { srand(r * 7919); printf "%.3f", 0.05 + rand() * 1.5 }')
+	wait_for=$(awk -v r="$round" 'BEGIN { srand(r * 7919); printf "%.3f", 0.05 + rand() * 2.5 }')
 	sleep "$wait_for"
 	[ "$victim" = 0 ] && kill -KILL "$program"
 	[ "$victim" = 1 ] && kill -KILL "$fathom" && sleep 0.2 && kill -KILL "$program"

@@ -119,7 +119,7 @@ int main(void)
 	for (volatile unsigned i = 0; i < 5000; i++) {
 		if (!sigsetjmp(jump, 1)) {
 			sum += work(2000);
-			zero = 1 / zero;
+			zero = 100 / zero; /* not 1: that is no division to the compiler */
 		} else {
 			divisions++;
 		}
