@@ -130,19 +130,25 @@ static void emit_address(struct work *work, unsigned number, const struct addres
 	}
 }
 
+static void begin_log(struct work *work, unsigned used)
+{
+	unsigned number;
+
+	if (work->log_register != NO_REGISTER)
+		return;
+	number = borrow(work, used, false);
+	emit_load(&work->at, number, &work->translator->slots->log_end);
+	work->log_register = (uint8_t)number;
+	mark(work, PC_STATIC);
+}
+
 static void log_reference(struct work *work, const struct instruction *instruction, const struct reference *reference,
                           uint32_t site)
 {
 	unsigned used = instruction->reads | instruction->writes | REGISTER_BIT(RSP), temporary;
 	unsigned entries = reference->kind & FM_TRANSLATE_REPEATED ? 2 : 1;
 
-	if (work->log_register == NO_REGISTER) {
-		unsigned number = borrow(work, used, false);
-
-		emit_load(&work->at, number, &work->translator->slots->log_end);
-		work->log_register = (uint8_t)number;
-		mark(work, PC_STATIC);
-	}
+	begin_log(work, used);
 	temporary = borrow(work, used, false);
 	for (unsigned entry = 0; entry < entries; entry++) {
 		int32_t offset = (int32_t)((work->writing + entry) * sizeof(struct fm_translate_entry));
@@ -208,6 +214,7 @@ static void instrument(struct work *work, const struct instruction *instruction)
 		const struct reference *reference = &instruction->references[i];
 		struct fm_translate_site site = {instruction->pc, reference->size, reference->kind, (uint8_t)i};
 		enum fm_translate_choice choice;
+		uint32_t number = translator->site_count;
 
 		if (reference->address.segment == SEGMENT_FS &&
 		    (reference->address.absolute || reference->address.narrow)) {
@@ -218,8 +225,10 @@ static void instrument(struct work *work, const struct instruction *instruction)
 		if (choice == FM_TRANSLATE_IGNORE)
 			continue;
 		translator->sites[translator->site_count] = site;
+		if (translator->client.number_site)
+			number = translator->client.number_site(translator->client.context, &site);
 		if (choice == FM_TRANSLATE_LOGGED)
-			log_reference(work, instruction, reference, translator->site_count);
+			log_reference(work, instruction, reference, number);
 		else if (choice == FM_TRANSLATE_COUNTED)
 			count_reference(work, instruction, reference, translator->site_count);
 		else
@@ -289,6 +298,10 @@ static void push_literal(struct work *work, uint64_t value)
 	emit_32(&work->at, 0);
 }
 
+static const uint8_t compare[] = {0x4a, 0x8d, 0x0c, 0x19};    /* lea (%rcx, %r11), %rcx */
+static const uint8_t undo[] = {0x49, 0xf7, 0xd3,              /* not %r11 */
+                               0x4a, 0x8d, 0x4c, 0x19, 0x01}; /* lea 1(%rcx, %r11), %rcx */
+
 /* Goes to the landing for the address in rcx; rcx and r11 are in their slots. */
 static void emit_dispatch(uint8_t **at, const uint64_t *table)
 {
@@ -301,33 +314,45 @@ static void emit_dispatch(uint8_t **at, const uint64_t *table)
 	emit_bytes(at, index_and_jump, sizeof(index_and_jump));
 }
 
-static void emit_indirect(struct work *work, const struct instruction *instruction)
+/* rcx := where an indirect jump or call goes; rcx and r11 are in their slots. */
+static void emit_target(struct work *work, const struct instruction *instruction)
 {
 	const struct address *from = &instruction->from;
 
-	spill(work, RCX);
-	spill(work, R11);
-	if (instruction->class == CLASS_RETURN) {
-		if (!instruction->popped) {
-			emit_byte(&work->at, 0x59); /* pop %rcx */
-		} else {
-			emit_memory(&work->at, 0x8b, true, RCX, RSP, NO_REGISTER, 0, 0);
-			emit_memory(&work->at, 0x8d, true, RSP, RSP, NO_REGISTER, 0, 8 + instruction->popped);
-		}
-	} else if (instruction->branch_register != NO_REGISTER) {
+	if (instruction->branch_register != NO_REGISTER) {
 		emit_byte(&work->at, 0x48 | (instruction->branch_register >= 8 ? 4u : 0));
 		emit_byte(&work->at, 0x89);
 		emit_byte(&work->at, 0xc0 | (instruction->branch_register & 7u) << 3 | RCX);
+		return;
+	}
+	if (from->absolute)
+		emit_constant(&work->at, RCX, (uint64_t)from->displacement);
+	if (from->segment)
+		emit_byte(&work->at, from->segment == SEGMENT_FS ? 0x64 : 0x65);
+	if (from->absolute)
+		emit_memory(&work->at, 0x8b, true, RCX, RCX, NO_REGISTER, 0, 0);
+	else
+		emit_memory(&work->at, 0x8b, true, RCX, from->base, from->index, from->scale,
+		            (int32_t)from->displacement);
+}
+
+static void emit_indirect(struct work *work, const struct instruction *instruction)
+{
+	/* by a pointer that has its place, as in all calls of other libraries: seldom does it change */
+	if (fm_translate_is_fixed(instruction)) {
+		emit_byte(&work->at, 0xe9);
+		pend(work, EXIT_LEARN, instruction->pc, 0, 0, 0);
+		return;
+	}
+	spill(work, RCX);
+	spill(work, R11);
+	if (instruction->class != CLASS_RETURN) {
+		emit_target(work, instruction);
+	} else if (!instruction->popped) {
+		emit_byte(&work->at, 0x59); /* pop %rcx */
 	} else {
-		if (from->absolute)
-			emit_constant(&work->at, RCX, (uint64_t)from->displacement);
-		if (from->segment)
-			emit_byte(&work->at, from->segment == SEGMENT_FS ? 0x64 : 0x65);
-		if (from->absolute)
-			emit_memory(&work->at, 0x8b, true, RCX, RCX, NO_REGISTER, 0, 0);
-		else
-			emit_memory(&work->at, 0x8b, true, RCX, from->base, from->index, from->scale,
-			            (int32_t)from->displacement);
+		emit_memory(&work->at, 0x8b, true, RCX, RSP, NO_REGISTER, 0, 0);
+		emit_memory(&work->at, 0x8d, true, RSP, RSP, NO_REGISTER, 0, 8 + instruction->popped);
 	}
 	if (instruction->class == CLASS_INDIRECT_CALL)
 		push_literal(work, instruction->pc + instruction->length);
@@ -430,8 +455,10 @@ static void emit_end(struct work *work, const struct instruction *instruction)
 /* rcx := 0 if all is well, by code between these two; else asks the translator, which comes back to `here`. */
 static uint8_t *begin_check(struct work *work)
 {
-	uint8_t *here = work->at;
+	uint8_t *here;
 
+	give_back(work, work->held); /* the translator takes the registers as they are */
+	here = work->at;
 	spill(work, RCX);
 	return here;
 }
@@ -484,32 +511,122 @@ static unsigned piece_length(const struct instruction *instructions, unsigned fr
 	return i < count && instructions[i].class != CLASS_LEAVE ? i - from + 1 : i - from;
 }
 
-static void finish_stubs(struct work *work)
+/* The register that is overwritten before it is read, or else the one that is used last. */
+static unsigned least_useful(unsigned candidates, const struct instruction *instructions, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++) {
+		unsigned used = instructions[i].reads | instructions[i].writes;
+
+		if (instructions[i].replaces & candidates)
+			return (unsigned)__builtin_ctz(instructions[i].replaces & candidates);
+		if (!(candidates & ~used))
+			break;
+		candidates &= ~used;
+	}
+	return 31 - (unsigned)__builtin_clz(candidates);
+}
+
+/* counters[number]++ without the flags. */
+static void count_aside(struct work *work, const struct instruction *instructions, unsigned count,
+                        const uint64_t *counter)
+{
+	unsigned log = work->log_register == NO_REGISTER ? 0 : REGISTER_BIT(work->log_register);
+	unsigned number = least_useful(0xffff & ~(REGISTER_BIT(RSP) | log), instructions, count);
+
+	if (work->held & ~log)
+		number = (unsigned)__builtin_ctz(work->held & ~log);
+	else
+		spill(work, number);
+	emit_load(&work->at, number, counter);
+	emit_memory(&work->at, 0x8d, true, number, number, NO_REGISTER, 0, 1);
+	emit_store(&work->at, number, counter);
+}
+
+/* In front of which instruction of the piece the flags may be overwritten: where the program does so itself, or at the
+   end if it does so behind it. `length` if there is none. */
+static unsigned where_to_count(const struct work *work, const struct instruction *instructions, unsigned length)
+{
+	const struct instruction *last = &instructions[length - 1];
+	uint64_t next = last->pc + last->length;
+
+	for (unsigned i = 0; i < length; i++)
+		if (instructions[i].overwrites_flags)
+			return i;
+	if (last->reads_flags || (last->class != CLASS_COPY && last->class != CLASS_JUMP && last->class != CLASS_CALL))
+		return length;
+	if (last->class != CLASS_COPY)
+		next = last->target;
+	return fm_translate_flags_die(&work->translator->decoder, next, work->range_start, work->range_end) ? length - 1
+	                                                                                                    : length;
+}
+
+static void begin_piece(struct work *work, unsigned from, unsigned count)
 {
 	struct fm_translator *translator = work->translator;
+	const struct instruction *instructions = &translator->instructions[from];
+	unsigned length = piece_length(translator->instructions, from, count), at;
+	struct fm_translate_piece piece = {.pc = instructions->pc, .instructions = (uint16_t)length};
+	uint32_t number;
+
+	work->count_at = MOST_INSTRUCTIONS;
+	if (!length)
+		return;
+	for (unsigned i = 0; i < length; i++)
+		piece.bytes += instructions[i].length;
+	number = translator->client.number_piece(translator->client.context, &piece);
+	if (number >= FM_TRANSLATE_PIECES)
+		return;
+	if (translator->log_pieces) {
+		begin_log(work, instructions->reads | instructions->writes | REGISTER_BIT(RSP));
+		emit_memory(&work->at, 0xc7, true, 0, work->log_register, NO_REGISTER, 0,
+		            (int32_t)(work->writing * sizeof(struct fm_translate_entry) + 8));
+		emit_32(&work->at, FM_TRANSLATE_PIECE_ENTRY | number);
+		work->writing++;
+	}
+	if (!translator->count_pieces)
+		return;
+	work->counter = &translator->counters[number];
+	at = where_to_count(work, instructions, length);
+	if (at < length)
+		work->count_at = from + at;
+	else
+		count_aside(work, instructions, length, work->counter);
+}
+
+static void emit_increment(struct work *work)
+{
+	emit_bytes(&work->at, "\x48\xff\x05", 3); /* incq */
+	emit_relative(&work->at, work->counter);
+}
+
+/* At the other end of the cache, so that code which runs lies close together: stubs run once or twice. */
+static void finish_stubs(struct work *work)
+{
+	enum { STUB = 17 };
+	struct fm_translator *translator = work->translator;
+	size_t size = work->pending_count * STUB + work->literal_count * sizeof(uint64_t);
+	uint8_t *at = translator->stubs_at = (uint8_t *)((uintptr_t)(translator->stubs_at - size) & ~(uintptr_t)7);
 
 	work->held = 0;
 	mark(work, PC_UNKNOWN);
+	for (unsigned i = 0; i < work->literal_count; i++) {
+		uint8_t *end = work->literals[i].displacement;
+
+		emit_relative(&end, at);
+		emit_64(&at, work->literals[i].value);
+	}
 	for (unsigned i = 0; i < work->pending_count; i++) {
 		struct pending *pending = &work->pending[i];
 		uint8_t *end = pending->displacement;
 
-		if (pending->record.kind == EXIT_CHAIN)
+		if (pending->record.kind == EXIT_CHAIN || pending->record.kind == EXIT_LEARN)
 			pending->record.patch = (uint32_t)(pending->displacement - translator->code);
-		emit_relative(&end, work->at);
+		emit_relative(&end, at);
 		translator->exits[translator->exit_count] = pending->record;
-		emit_store(&work->at, RCX, slot_of(work, RCX));
-		emit_byte(&work->at, 0xb9); /* mov $index, %ecx */
-		emit_32(&work->at, translator->exit_count++);
-		emit_jump(&work->at,
-		          pending->record.kind == EXIT_COUNTED ? translator->counted_code : translator->exit_code);
-	}
-	work->at = (uint8_t *)(((uintptr_t)work->at + 7) & ~(uintptr_t)7);
-	for (unsigned i = 0; i < work->literal_count; i++) {
-		uint8_t *end = work->literals[i].displacement;
-
-		emit_relative(&end, work->at);
-		emit_64(&work->at, work->literals[i].value);
+		emit_store(&at, RCX, slot_of(work, RCX));
+		emit_byte(&at, 0xb9); /* mov $index, %ecx */
+		emit_32(&at, translator->exit_count++);
+		emit_jump(&at, pending->record.kind == EXIT_COUNTED ? translator->counted_code : translator->exit_code);
 	}
 }
 
@@ -557,7 +674,7 @@ static void insert(struct fm_translator *translator, uint64_t pc, uint32_t block
 
 static bool has_room(const struct fm_translator *translator)
 {
-	return translator->code_end - translator->code_at >= MOST_BLOCK_CODE &&
+	return translator->stubs_at - translator->code_at >= MOST_BLOCK_CODE &&
 	       translator->most_blocks - translator->block_count >= 2 &&
 	       translator->most_exits - translator->exit_count >= MOST_PENDING &&
 	       translator->most_places - translator->place_count >= MOST_BLOCK_CODE / 16 &&
@@ -581,16 +698,14 @@ static struct block *begin_block(struct fm_translator *translator, struct work *
 	work->log_register = NO_REGISTER;
 	work->logged = work->writing = 0;
 	work->pending_count = work->literal_count = 0;
+	work->count_at = MOST_INSTRUCTIONS;
 	return block;
 }
 
 /* Where indirect branches to pc arrive: compares the address in rcx with pc; others go on to whoever had this entry of
-   the table before. Returns the offset; the block itself must follow. */
+   the table before. Returns the offset; what follows has rcx and r11 in their slots. */
 static uint32_t emit_landing(struct fm_translator *translator, uint64_t pc)
 {
-	static const uint8_t compare[] = {0x4a, 0x8d, 0x0c, 0x19};    /* lea (%rcx, %r11), %rcx */
-	static const uint8_t undo[] = {0x49, 0xf7, 0xd3,              /* not %r11 */
-	                               0x4a, 0x8d, 0x4c, 0x19, 0x01}; /* lea 1(%rcx, %r11), %rcx */
 	uint64_t *entry = &translator->table[pc & ((1u << INDEX_BITS) - 1)];
 	struct work *work = &translator->work;
 	struct block *landing = begin_block(translator, work, pc, 16);
@@ -607,11 +722,47 @@ static uint32_t emit_landing(struct fm_translator *translator, uint64_t pc)
 	emit_bytes(&work->at, undo, sizeof(undo));
 	emit_jump(&work->at, (const void *)*entry);
 	*skip = (uint8_t)(work->at - skip - 1);
-	mark(work, PC_STATIC);
-	give_back(work, work->held);
 	translator->code_at = work->at;
 	*entry = (uint64_t)(translator->code + landing->code);
 	return landing->code;
+}
+
+bool fm_translate_guess(struct fm_translator *translator, const struct instruction *instruction, uint64_t target)
+{
+	bool is_call = instruction->class == CLASS_INDIRECT_CALL;
+	uint64_t next = instruction->pc + instruction->length;
+	struct work *work = &translator->work;
+	uint8_t *skip;
+
+	if (!has_room(translator))
+		return false;
+	begin_block(translator, work, instruction->pc, 16);
+	mark(work, PC_STATIC);
+	spill(work, RCX);
+	spill(work, R11);
+	emit_target(work, instruction);
+	emit_constant(&work->at, R11, -target);
+	emit_bytes(&work->at, compare, sizeof(compare));
+	emit_byte(&work->at, 0xe3); /* jrcxz */
+	skip = work->at++;
+	emit_bytes(&work->at, undo, sizeof(undo));
+	if (is_call)
+		push_literal(work, next);
+	mark(work, PC_IN_RCX);
+	emit_dispatch(&work->at, translator->table);
+	*skip = (uint8_t)(work->at - skip - 1);
+	mark(work, PC_STATIC);
+	give_back(work, work->held);
+	if (is_call) {
+		push_literal(work, next);
+		work->block->end_pc = target;
+		mark(work, PC_END);
+	}
+	emit_byte(&work->at, 0xe9);
+	branch_to(work, target);
+	finish_stubs(work);
+	translator->code_at = work->at;
+	return true;
 }
 
 void fm_translate_land(struct fm_translator *translator, uint32_t index)
@@ -621,6 +772,9 @@ void fm_translate_land(struct fm_translator *translator, uint32_t index)
 	if (block->landing || !has_room(translator))
 		return;
 	block->landing = emit_landing(translator, block->pc);
+	mark(&translator->work, PC_STATIC);
+	give_back(&translator->work, translator->work.held);
+	translator->code_at = translator->work.at;
 	emit_jump(&translator->code_at, translator->code + block->code);
 }
 
@@ -655,14 +809,21 @@ uint32_t fm_translate_block(struct fm_translator *translator, uint64_t pc, bool 
 		return 0;
 	}
 	range->used = true;
+	work->range_start = range->start;
+	work->range_end = range->end;
 	count = decode_block(translator, range, pc, &next);
 	landing = with_landing ? emit_landing(translator, pc) : 0;
 	begin_block(translator, work, pc, with_landing ? 1 : 16)->landing = landing;
 	known = translator->block_count;
-	insert(translator, pc, known);
+	/* Behind a landing two registers are given back only where they are needed, mostly nowhere: after a call they
+	   have no meaning. Direct branches get a block of their own. */
+	if (with_landing)
+		work->held = REGISTER_BIT(RCX) | REGISTER_BIT(R11);
+	else
+		insert(translator, pc, known);
 	mark(work, PC_STATIC);
 	for (unsigned i = 0; translator->client.choose && i < count; i++)
-		logs |= translator->instructions[i].reference_count > 0;
+		logs |= translator->instructions[i].reference_count > 0 || translator->log_pieces;
 	if (logs)
 		emit_room_check(work);
 	for (unsigned i = 0; i < count; i++) {
@@ -671,6 +832,8 @@ uint32_t fm_translate_block(struct fm_translator *translator, uint64_t pc, bool 
 		if (translator->with_fuel && (!i || instruction[-1].class != CLASS_COPY))
 			if (piece_length(translator->instructions, i, count))
 				emit_fuel_check(work, piece_length(translator->instructions, i, count));
+		if ((translator->count_pieces || translator->log_pieces) && (!i || instruction[-1].class != CLASS_COPY))
+			begin_piece(work, i, count);
 		/* what it overwrites as a whole may stay borrowed until then */
 		give_back(work,
 		          (unsigned)(instruction->reads | instruction->writes) & ~(unsigned)instruction->replaces);
@@ -680,6 +843,8 @@ uint32_t fm_translate_block(struct fm_translator *translator, uint64_t pc, bool 
 			give_back(work, work->held);
 		if (translator->client.choose)
 			instrument(work, instruction);
+		if (i == work->count_at)
+			emit_increment(work);
 		if (instruction->class == CLASS_COPY) {
 			copy(work, instruction);
 			work->pc += instruction->length;

@@ -14,11 +14,12 @@ enum {
 	STACK_SIZE = 128 << 10,
 	TABLE_SIZE = sizeof(uint64_t) << INDEX_BITS,
 	SLOTS_SIZE = 4096,
+	COUNTERS_SIZE = FM_TRANSLATE_PIECES * sizeof(uint64_t),
 	SMALLEST_CODE = 64 << 10,
 	LARGEST_CODE = 512 << 20,
 	MOST_ENTRIES = 1000000,
 	/* more than one block can log beyond the end */
-	LOG_SLACK = MOST_INSTRUCTIONS * MOST_REFERENCES * 2 * sizeof(struct fm_translate_entry),
+	LOG_SLACK = MOST_INSTRUCTIONS * (MOST_REFERENCES * 2 + 1) * sizeof(struct fm_translate_entry),
 	LOG_FRAME = 16 << 20,
 };
 
@@ -162,8 +163,8 @@ static int lay_out(struct fm_translator *translator, const struct fm_translate_o
 	if (error)
 		return error;
 	translator->vector_size = vector_size;
-	translator->region_size =
-	    TABLE_SIZE + SLOTS_SIZE + whole_pages(vector_size) + 4096 + STACK_SIZE + whole_pages(code_size);
+	translator->region_size = TABLE_SIZE + SLOTS_SIZE + whole_pages(vector_size) + 4096 + STACK_SIZE +
+	                          whole_pages(code_size) + (options->count_pieces ? COUNTERS_SIZE : 0);
 	translator->region = at = map_region(near_to, translator->region_size);
 	if (!at)
 		return -ENOMEM;
@@ -180,6 +181,8 @@ static int lay_out(struct fm_translator *translator, const struct fm_translate_o
 	translator->stack_end = at;
 	translator->code = at;
 	translator->code_end = at + whole_pages(code_size);
+	if (options->count_pieces)
+		translator->counters = (uint64_t *)translator->code_end;
 	translator->slots->stack = (uint64_t)translator->stack_end - 64;
 	translator->slots->gate = (uint64_t)fm_translate_gate;
 	translator->slots->light_gate = (uint64_t)fm_translate_light_gate;
@@ -214,6 +217,7 @@ static void empty(struct fm_translator *translator)
 		}
 	}
 	translator->code_at = translator->code_start;
+	translator->stubs_at = translator->code_end;
 	translator->block_count = translator->exit_count = translator->place_count = translator->site_count = 0;
 	for (unsigned i = 0; i < translator->ranges.count; i++)
 		translator->ranges.list[i].used = false;
@@ -233,6 +237,10 @@ int fm_translator_create(const struct fm_translate_options *options, struct fm_t
 	entries = options->log_entries ? options->log_entries : 65536;
 	if (code_size < SMALLEST_CODE || code_size > LARGEST_CODE || entries > MOST_ENTRIES)
 		return -EINVAL;
+	if ((options->count_pieces || options->log_pieces) && (!options->client || !options->client->number_piece))
+		return -EINVAL;
+	if (options->log_pieces && !options->client->choose)
+		return -EINVAL;
 	translator =
 	    mmap(NULL, whole_pages(sizeof(*translator)), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (translator == MAP_FAILED)
@@ -241,6 +249,8 @@ int fm_translator_create(const struct fm_translate_options *options, struct fm_t
 		translator->client = *options->client;
 	translator->with_fuel = options->with_fuel;
 	translator->generated_code = options->generated_code;
+	translator->count_pieces = options->count_pieces;
+	translator->log_pieces = options->log_pieces;
 	if (ZYAN_FAILED(ZydisDecoderInit(&translator->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
 		error = -ENOTSUP;
 	if (!error)
@@ -309,6 +319,11 @@ void fm_translator_set_room(struct fm_translator *translator, size_t entries)
 void fm_translator_set_fuel(struct fm_translator *translator, uint64_t instructions)
 {
 	translator->slots->fuel = instructions > INT64_MAX ? INT64_MAX : (int64_t)instructions;
+}
+
+uint64_t *fm_translator_counters(struct fm_translator *translator)
+{
+	return translator->counters;
 }
 
 void fm_translator_flush(struct fm_translator *translator)

@@ -202,6 +202,42 @@ static bool always_writes(ZydisMnemonic mnemonic)
 	       mnemonic == ZYDIS_MNEMONIC_MOVSXD || mnemonic == ZYDIS_MNEMONIC_LEA;
 }
 
+/* Whether OF, SF, ZF, AF and PF are overwritten, whatever they were, and none of them is read. Only what is known for
+   sure: shifts leave the flags alone when the count is 0, and what is undefined after a multiplication may be what it
+   was before. (AF after a logical instruction is undefined too, but all processors clear it.) */
+static bool overwrites_flags(ZydisMnemonic mnemonic)
+{
+	switch (mnemonic) {
+	case ZYDIS_MNEMONIC_ADC:
+	case ZYDIS_MNEMONIC_ADD:
+	case ZYDIS_MNEMONIC_AND:
+	case ZYDIS_MNEMONIC_CMP:
+	case ZYDIS_MNEMONIC_COMISD:
+	case ZYDIS_MNEMONIC_COMISS:
+	case ZYDIS_MNEMONIC_DEC:
+	case ZYDIS_MNEMONIC_INC:
+	case ZYDIS_MNEMONIC_NEG:
+	case ZYDIS_MNEMONIC_OR:
+	case ZYDIS_MNEMONIC_POPCNT:
+	case ZYDIS_MNEMONIC_PTEST:
+	case ZYDIS_MNEMONIC_SBB:
+	case ZYDIS_MNEMONIC_SUB:
+	case ZYDIS_MNEMONIC_TEST:
+	case ZYDIS_MNEMONIC_UCOMISD:
+	case ZYDIS_MNEMONIC_UCOMISS:
+	case ZYDIS_MNEMONIC_VCOMISD:
+	case ZYDIS_MNEMONIC_VCOMISS:
+	case ZYDIS_MNEMONIC_VPTEST:
+	case ZYDIS_MNEMONIC_VUCOMISD:
+	case ZYDIS_MNEMONIC_VUCOMISS:
+	case ZYDIS_MNEMONIC_XADD:
+	case ZYDIS_MNEMONIC_XOR:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* Where the encoding extends the number of a base register. Relative to the instruction there is none, so the bit means
    nothing, but it will when a register takes that place. */
 static void note_extension(struct instruction *instruction, const ZydisDecodedInstruction *decoded)
@@ -276,6 +312,12 @@ void fm_translate_decode(const ZydisDecoder *decoder, uint64_t pc, size_t room, 
 	}
 	if (always_writes(decoded.mnemonic))
 		instruction->replaces = written & (uint16_t)~instruction->reads;
+	instruction->overwrites_flags = overwrites_flags(decoded.mnemonic);
+	/* without the carry, which an increment leaves alone */
+	instruction->reads_flags =
+	    !decoded.cpu_flags || (decoded.cpu_flags->tested & ~(ZydisAccessedFlagsMask)ZYDIS_CPUFLAG_CF) ||
+	    decoded.mnemonic == ZYDIS_MNEMONIC_PUSHF || decoded.mnemonic == ZYDIS_MNEMONIC_PUSHFD ||
+	    decoded.mnemonic == ZYDIS_MNEMONIC_PUSHFQ || decoded.mnemonic == ZYDIS_MNEMONIC_LAHF;
 	if (instruction->class == CLASS_LEAVE)
 		return;
 	if (leaves[decoded.mnemonic])
@@ -289,4 +331,23 @@ void fm_translate_decode(const ZydisDecoder *decoder, uint64_t pc, size_t room, 
 	else if (decoded.meta.category == ZYDIS_CATEGORY_UNCOND_BR || decoded.meta.category == ZYDIS_CATEGORY_CALL ||
 	         decoded.meta.category == ZYDIS_CATEGORY_RET)
 		classify_branch(instruction, &decoded, operands);
+}
+
+bool fm_translate_flags_die(const ZydisDecoder *decoder, uint64_t pc, uint64_t start, uint64_t end)
+{
+	enum { MOST_AHEAD = 8 };
+	struct instruction instruction;
+
+	for (unsigned i = 0; i < MOST_AHEAD; i++) {
+		if (pc < start || pc >= end)
+			return false;
+		fm_translate_decode(decoder, pc, end - pc, &instruction);
+		if (instruction.class == CLASS_COPY && instruction.overwrites_flags)
+			return true;
+		if (instruction.reads_flags || (instruction.class != CLASS_COPY && instruction.class != CLASS_JUMP &&
+		                                instruction.class != CLASS_CALL))
+			return false;
+		pc = instruction.class == CLASS_COPY ? pc + instruction.length : instruction.target;
+	}
+	return false;
 }

@@ -69,17 +69,22 @@ static inline void emit_memory(uint8_t **at, unsigned opcode, bool wide, unsigne
                                unsigned scale, int32_t displacement)
 {
 	bool has_base = base != NO_REGISTER, has_index = index != NO_REGISTER;
+	bool is_short = has_base && displacement == (int8_t)displacement;
+	unsigned mode = is_short ? 0x40 : 0x80;
 
 	emit_byte(at, 0x40 | (wide ? 8u : 0) | (number >= 8 ? 4u : 0) | (has_index && index >= 8 ? 2u : 0) |
 	                  (has_base && base >= 8 ? 1u : 0));
 	emit_byte(at, opcode);
 	if (has_base && !has_index && (base & 7) != RSP) {
-		emit_byte(at, 0x80 | (number & 7) << 3 | (base & 7));
+		emit_byte(at, mode | (number & 7) << 3 | (base & 7));
 	} else {
-		emit_byte(at, (has_base ? 0x84u : 0x04u) | (number & 7) << 3);
+		emit_byte(at, (has_base ? mode | 4 : 0x04u) | (number & 7) << 3);
 		emit_byte(at, scale << 6 | (has_index ? index & 7 : 4u) << 3 | (has_base ? base & 7 : 5u));
 	}
-	emit_32(at, (uint32_t)displacement);
+	if (is_short)
+		emit_byte(at, (uint8_t)displacement);
+	else
+		emit_32(at, (uint32_t)displacement);
 }
 
 #endif

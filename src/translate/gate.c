@@ -62,11 +62,16 @@ __asm__(".text\n"
         "	xsave64 (%rcx)\n"
         "	mov %rbx, %rdi\n"
         "	call fm_translate_serve\n"
+        "	mov %rax, %r12\n" /* the translator to go on with: on its own stack before signals may come */
+        "	mov (%r12), %rcx\n"
+        "	mov 184(%rcx), %rsp\n"
+        "	mov %r12, %rdi\n"
+        "	call fm_translate_unblock\n"
         "	mov 8(%rbx), %rcx\n"
         "	mov 24(%rbx), %rax\n"
         "	xor %edx, %edx\n"
         "	xrstor64 (%rcx)\n"
-        "	jmp *16(%rbx)\n"
+        "	jmp *16(%r12)\n"
         ".globl fm_translate_gate_end\n"
         ".hidden fm_translate_gate_end\n"
         "fm_translate_gate_end:\n"
@@ -112,6 +117,51 @@ static void serve_chain(struct fm_translator *translator, const struct exit_reco
 		memcpy(at, &displacement, sizeof(displacement));
 		translator->counts.chained++;
 	}
+}
+
+/* A library's way to the dynamic linker, on which it sends its first call of a function: "push $number". The pointer
+   changes soon. */
+static bool is_unresolved(struct fm_translator *translator, uint64_t from, uint64_t target)
+{
+	static const uint8_t mark[] = {0xf3, 0x0f, 0x1e, 0xfa}; /* endbr64 */
+	const struct range *range = fm_translate_find_range(&translator->ranges, target);
+	const uint8_t *code = (const uint8_t *)target;
+
+	if (!range || from < range->start || from >= range->end || range->end - target < sizeof(mark) + 1)
+		return false;
+	return code[memcmp(code, mark, sizeof(mark)) ? 0 : sizeof(mark)] == 0x68;
+}
+
+/* Now the pointer is known, and the branch gets code that expects it. */
+static void serve_learn(struct fm_translator *translator, const struct exit_record *exit)
+{
+	enum { MOST_TRIES = 8 };
+	const struct range *range = fm_translate_find_range(&translator->ranges, exit->pc);
+	struct exit_record *record = &translator->exits[(uint32_t)translator->slots->exit];
+	struct instruction instruction = {0};
+	uint8_t *at = translator->code + exit->patch;
+	uint64_t target;
+	int32_t displacement;
+
+	if (range)
+		fm_translate_decode(&translator->decoder, exit->pc, range->end - exit->pc, &instruction);
+	if (!fm_translate_is_fixed(&instruction) ||
+	    !fm_translate_is_readable((uint64_t)instruction.from.displacement)) {
+		leave(translator, FM_LEFT_UNMAPPED, exit->pc);
+		return;
+	}
+	memcpy(&target, (const void *)instruction.from.displacement, sizeof(target));
+	if (!fm_translate_guess(translator, &instruction, target)) {
+		fm_translator_flush(translator);
+		go_to(translator, exit->pc, false);
+		return;
+	}
+	translator->slots->resume = (uint64_t)(translator->code + translator->blocks[translator->block_count - 1].code);
+	if (record->site++ < MOST_TRIES && is_unresolved(translator, exit->pc, target))
+		return;
+	displacement = (int32_t)((int64_t)translator->slots->resume - (int64_t)(at + 4));
+	memcpy(at, &displacement, sizeof(displacement));
+	translator->counts.chained++;
 }
 
 static void serve_leave(struct fm_translator *translator, const struct exit_record *exit)
@@ -225,7 +275,7 @@ static void serve_system_call(struct fm_translator *translator, const struct exi
 static void (*const servers[])(struct fm_translator *, const struct exit_record *) = {
     [EXIT_CHAIN] = serve_chain,     [EXIT_LEAVE] = serve_leave, [EXIT_SYSTEM_CALL] = serve_system_call,
     [EXIT_FUEL] = serve_fuel,       [EXIT_FULL] = serve_full,   [EXIT_REFERENCE] = serve_reference,
-    [EXIT_COUNTED] = serve_counted,
+    [EXIT_COUNTED] = serve_counted, [EXIT_LEARN] = serve_learn,
 };
 
 /* A handler that never returns must not interrupt the translator in the middle of a block. */
@@ -268,15 +318,43 @@ uint64_t fm_translator_ticks(const struct fm_translator *translator)
 	return translator->ticks + (translator->served_since ? __builtin_ia32_rdtsc() - translator->served_since : 0);
 }
 
-void fm_translate_serve(struct fm_translator *translator)
+void fm_translator_hand_over(struct fm_translator *from, struct fm_translator *to)
 {
-	/* in a burst they are blocked already */
-	bool in_burst = translator->burst;
-	uint64_t mask = in_burst ? 0 : change_mask(~(uint64_t)0);
+	from->successor = to;
+}
+
+/* The thread was about to go on natively. The vector registers need no copy: they are loaded from where they were
+   saved. */
+static void go_on_in(struct fm_translator *translator, const struct fm_translator *before)
+{
+	memcpy(translator->slots->registers, before->slots->registers, sizeof(before->slots->registers));
+	translator->slots->flags = before->slots->flags;
+	translator->mask = before->mask;
+	translator->served_since = __builtin_ia32_rdtsc();
+	translator->counts.entered++;
+	go_to(translator, before->slots->resume, false);
+	translator->successor = NULL; /* natively after all, if it comes to that */
+	translator->ticks += __builtin_ia32_rdtsc() - translator->served_since;
+	translator->served_since = 0;
+}
+
+/* On the stack of the translator that goes on. */
+void fm_translate_unblock(struct fm_translator *translator)
+{
+	if (!translator->burst)
+		change_mask(translator->mask);
+}
+
+struct fm_translator *fm_translate_serve(struct fm_translator *translator)
+{
+	struct fm_translator *successor;
 	uint32_t number = (uint32_t)translator->slots->exit;
 
+	if (!translator->burst) /* in which they are blocked already */
+		translator->mask = change_mask(~(uint64_t)0);
 	translator->served_since = __builtin_ia32_rdtsc();
 	translator->left = false;
+	translator->successor = NULL;
 
 	if (number == EXIT_ENTER) {
 		translator->counts.entered++;
@@ -294,8 +372,10 @@ void fm_translate_serve(struct fm_translator *translator)
 	}
 	translator->ticks += __builtin_ia32_rdtsc() - translator->served_since;
 	translator->served_since = 0;
-	if (!in_burst)
-		change_mask(mask);
-	else if (translator->left)
+	successor = translator->left ? translator->successor : NULL;
+	if (translator->burst && translator->left)
 		end_burst(translator);
+	if (successor)
+		go_on_in(successor, translator);
+	return successor ? successor : translator;
 }

@@ -59,10 +59,16 @@ struct instruction {
 	uint8_t opcode;                    /* of a counted branch */
 	uint8_t extension_at;              /* the byte that could extend a base register, if there is one */
 	bool rip_relative, has_extension, extension_inverted, narrow, agen;
+	bool overwrites_flags; /* OF, SF, ZF, AF and PF, without reading them */
+	bool reads_flags;      /* any of these, or it is not known */
 };
 
 /* Decodes the instruction at pc, of which at most `room` bytes may be read. What cannot be run becomes CLASS_LEAVE. */
 void fm_translate_decode(const ZydisDecoder *decoder, uint64_t pc, size_t room, struct instruction *instruction);
+
+/* Whether the program overwrites OF, SF, ZF, AF and PF after pc without reading them; false if it is not seen soon.
+   Looks only at code in [start, end). */
+bool fm_translate_flags_die(const ZydisDecoder *decoder, uint64_t pc, uint64_t start, uint64_t end);
 
 /* Executable mappings of the process. */
 enum range_kind { RANGE_FILE, RANGE_GENERATED, RANGE_WRITABLE };
@@ -79,6 +85,8 @@ struct ranges {
 };
 /* NULL if nothing executable is there. Reads /proc/self/maps if the address is in no known range. */
 struct range *fm_translate_find_range(struct ranges *ranges, uint64_t address);
+/* Of eight bytes. */
+bool fm_translate_is_readable(uint64_t address);
 /* Whether the description of a restartable sequence (rseq) is at the address. The kernel restarts it only where it
    knows it, so it must run where the program has it. */
 bool fm_translate_is_sequence(struct ranges *ranges, uint64_t address);
@@ -112,7 +120,16 @@ struct block {
 	uint64_t end_pc;  /* of PC_END */
 };
 
-enum exit_kind { EXIT_CHAIN, EXIT_LEAVE, EXIT_SYSTEM_CALL, EXIT_FUEL, EXIT_FULL, EXIT_REFERENCE, EXIT_COUNTED };
+enum exit_kind {
+	EXIT_CHAIN,
+	EXIT_LEAVE,
+	EXIT_SYSTEM_CALL,
+	EXIT_FUEL,
+	EXIT_FULL,
+	EXIT_REFERENCE,
+	EXIT_COUNTED,
+	EXIT_LEARN
+};
 /* Why the cache asks for the translator. */
 struct exit_record {
 	uint64_t pc;
@@ -173,6 +190,9 @@ struct work {
 	uint8_t writing; /* and of this one */
 	uint8_t *last_code;
 	uint64_t last_pc;
+	unsigned count_at; /* in front of which instruction the piece is counted; MOST_INSTRUCTIONS: none */
+	const uint64_t *counter;
+	uint64_t range_start, range_end; /* of the code */
 	struct pending pending[MOST_PENDING];
 	unsigned pending_count;
 	struct {
@@ -192,7 +212,8 @@ struct fm_translator {
 	uint8_t *region;
 	size_t region_size;
 	uint64_t *table; /* 2^INDEX_BITS landings, by the low bits of the target */
-	uint8_t *code, *code_start, *code_end, *code_at;
+	uint8_t *code, *code_start, *code_end;
+	uint8_t *code_at, *stubs_at; /* blocks grow up, their stubs and literals down */
 	uint8_t *exit_code, *counted_code, *missing_code, *call_code, *burst_code;
 	uint8_t *thread_gates;
 	uint64_t thread_gate_pcs[THREAD_GATES];
@@ -217,12 +238,15 @@ struct fm_translator {
 	uint32_t *burst_release;
 	size_t vector_size;
 	uint64_t ticks, served_since; /* in fm_translate_serve(): altogether, and since when, 0: not now */
-	bool left;                    /* the thread goes on natively */
+	bool left;                    /* the thread goes on natively, unless there is a successor */
+	struct fm_translator *successor;
+	uint64_t mask; /* of signals, the program's, while they are blocked */
 
 	void *tables;
 	size_t tables_size;
 	struct fm_translate_client client;
-	bool with_fuel, generated_code;
+	bool with_fuel, generated_code, count_pieces, log_pieces;
+	uint64_t *counters; /* of pieces */
 	uint8_t *stack_start, *stack_end;
 	ZydisDecoder decoder;
 	struct fm_translate_counts counts;
@@ -237,6 +261,14 @@ uint32_t fm_translate_block(struct fm_translator *translator, uint64_t pc, bool 
                             enum fm_translate_reason *ret_reason);
 /* Makes the block reachable by indirect branches. May not flush; without room it is simply not reachable. */
 void fm_translate_land(struct fm_translator *translator, uint32_t block);
+/* Writes code for an indirect jump or call that expects it to go to `target`, at code_at. False: no room. */
+bool fm_translate_guess(struct fm_translator *translator, const struct instruction *instruction, uint64_t target);
+/* Whether it goes where a pointer at a fixed address says. */
+static inline bool fm_translate_is_fixed(const struct instruction *instruction)
+{
+	return (instruction->class == CLASS_INDIRECT_JUMP || instruction->class == CLASS_INDIRECT_CALL) &&
+	       instruction->branch_register == NO_REGISTER && instruction->from.absolute && !instruction->from.segment;
+}
 void fm_translate_permanent_code(struct fm_translator *translator);
 /* The code for a system call at `pc - 2` that makes a thread; NULL if there are too many. */
 uint8_t *fm_translate_thread_gate(struct fm_translator *translator, uint64_t next);
@@ -268,6 +300,8 @@ bool fm_translate_count(struct fm_translator *translator);
 void fm_translate_light_gate(void);
 void fm_translate_gate(void);
 extern const char fm_translate_gate_end[];
-void fm_translate_serve(struct fm_translator *translator);
+/* Returns the translator that goes on, with all signals still blocked. */
+struct fm_translator *fm_translate_serve(struct fm_translator *translator);
+void fm_translate_unblock(struct fm_translator *translator);
 
 #endif

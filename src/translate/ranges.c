@@ -123,7 +123,7 @@ struct range *fm_translate_find_range(struct ranges *ranges, uint64_t address)
 }
 
 /* The kernel reads the set before it looks at the operation, which does not exist. */
-static bool is_readable(uint64_t address)
+bool fm_translate_is_readable(uint64_t address)
 {
 	return raw_call(SYS_rt_sigprocmask, -1, (long)address, 0, sizeof(uint64_t)) == -EINVAL;
 }
@@ -141,7 +141,7 @@ bool fm_translate_is_sequence(struct ranges *ranges, uint64_t address)
 	const struct range *range;
 	uint32_t signature;
 
-	if (address % sizeof(sequence) || !is_readable(address))
+	if (address % sizeof(sequence) || !fm_translate_is_readable(address))
 		return false;
 	memcpy(&sequence, (const void *)address, sizeof(sequence));
 	if (sequence.version || !sequence.length || sequence.length > LONGEST_SEQUENCE || !look(ranges, sequence.start))

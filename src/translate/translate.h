@@ -16,6 +16,8 @@
    - Changes of mapped code are noticed when the thread itself maps, unmaps or protects it by a system call in the
    cache. After changes by other threads call fm_translator_flush() before the thread goes on.
    - A thread created in the cache starts natively; a forked child stays in the cache (of which it has its own copy).
+   - Where pieces are counted, a handler may see OF, SF, ZF, AF and PF that the program overwrites before it reads them.
+   A thread that leaves in the middle of a piece may have counted all of it; what follows is a piece of its own.
    - A library that holds this code must be linked with -z now: the translator must not call the dynamic linker, which
      the thread may be in the middle of. */
 #ifndef FATHOM_TRANSLATE_TRANSLATE_H
@@ -53,8 +55,20 @@ struct fm_translate_site {
 	uint8_t operand;
 };
 
-/* One logged reference; `site` is an index for fm_translator_site(), valid until the on_log() that delivers it returns.
+/* Straight code: from the beginning of a block, or from behind a conditional branch, to the next branch, or to code
+   that was translated before. The same instruction can be in several pieces; it runs as often as all of them together.
  */
+struct fm_translate_piece {
+	uint64_t pc;
+	uint16_t bytes, instructions;
+};
+#define FM_TRANSLATE_NO_PIECE UINT32_MAX
+enum { FM_TRANSLATE_PIECES = 1 << 18 }; /* numbers of pieces are below */
+
+/* One logged reference; `site` is an index for fm_translator_site(), valid until the on_log() that delivers it returns,
+   or what the client's number_site() gave. A piece that begins, with log_pieces: `site` is FM_TRANSLATE_PIECE_ENTRY |
+   its number, and the address is left as it was. */
+#define FM_TRANSLATE_PIECE_ENTRY (1u << 28)
 struct fm_translate_entry {
 	uint64_t address;
 	uint64_t site;
@@ -76,6 +90,13 @@ struct fm_translate_client {
 	/* Asked for each memory operand when its block is translated. NULL: nothing is inserted. Operands whose address
 	   cannot be computed beforehand (gathers, gs, enter, xsave) are not asked for, but counted as `unlogged`. */
 	enum fm_translate_choice (*choose)(void *context, const struct fm_translate_site *site);
+	/* What is logged as the site instead of its index, below 2^28. Asked for each chosen operand when its block is
+	   translated. */
+	uint32_t (*number_site)(void *context, const struct fm_translate_site *site);
+	/* The number under which a piece is counted (fm_translator_counters()) or logged, or FM_TRANSLATE_NO_PIECE.
+	   Asked for each piece when its block is translated, in the order in which they stand there. Numbers in the
+	   order of asking are best: counters that are used together then share cache lines. */
+	uint32_t (*number_piece)(void *context, const struct fm_translate_piece *piece);
 	void (*on_reference)(void *context, const struct fm_translate_site *site, uint64_t address);
 	/* This reference is the one after the countdown (fm_translator_set_countdown()). True: go on, with the
 	   countdown set again; false: leave in front of the instruction. `registers` are the program's, in the order of
@@ -101,6 +122,8 @@ struct fm_translate_options {
 	size_t log_entries;  /* 0: 65536; at most 1,000,000; used only with a client that has choose() */
 	const void *near_to; /* code near to this address runs fastest; NULL: the program itself, not its libraries */
 	bool with_fuel;      /* blocks count instructions */
+	bool count_pieces;   /* each piece counts how often it begins; needs number_piece() */
+	bool log_pieces;     /* each piece that begins is an entry of the log; needs number_piece() and choose() */
 	bool generated_code; /* translate code of mappings that belong to no file. The caller promises to flush after
 	                        changes. */
 	const struct fm_translate_client *client; /* copied; NULL: none */
@@ -158,6 +181,15 @@ void fm_translator_flush(struct fm_translator *translator);
 /* How many instructions may run; counts down from now on. Needs with_fuel. The thread stops in front of a piece of
    straight code that would take more than is left, so it never runs more. */
 void fm_translator_set_fuel(struct fm_translator *translator, uint64_t instructions);
+
+/* How often each piece began, by its number: FM_TRANSLATE_PIECES of them, in memory that is mapped as it is used. The
+   thread itself may set them to 0, in a client's function, or in a signal handler. NULL without count_pieces. */
+uint64_t *fm_translator_counters(struct fm_translator *translator);
+
+/* In on_leave(), or in on_full() and on_fuel() that are about to leave: instead of going on natively, the thread goes
+   on in another translator, at the same instruction and with the same registers. If that one cannot translate it,
+   natively after all (its on_leave() is told). Not in a burst. */
+void fm_translator_hand_over(struct fm_translator *from, struct fm_translator *to);
 
 /* How many counted references pass before on_counted() is called. */
 void fm_translator_set_countdown(struct fm_translator *translator, uint64_t references);

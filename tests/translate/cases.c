@@ -624,6 +624,182 @@ static void fuel_ends(void **unused)
 	}
 }
 
+/* Every instruction of a piece has run as often as the piece began. */
+static struct fm_translate_piece pieces[10000];
+static uint32_t piece_count;
+static uint32_t number_piece(void *context, const struct fm_translate_piece *piece)
+{
+	(void)context;
+	if (piece_count == sizeof(pieces) / sizeof(pieces[0]))
+		return FM_TRANSLATE_NO_PIECE;
+	pieces[piece_count] = *piece;
+	return piece_count++;
+}
+
+static uint64_t times(const char *instruction)
+{
+	const uint64_t *counters = fm_translator_counters(translator);
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < piece_count; i++)
+		if ((uint64_t)instruction >= pieces[i].pc && (uint64_t)instruction < pieces[i].pc + pieces[i].bytes)
+			sum += counters[i];
+	return sum;
+}
+
+extern const char turn_begins[], turn_odd[], turn_carry[], turn_even[], turn_third[], turn_ends[], turn_self[];
+static uint64_t __attribute__((noinline)) turns(uint64_t n)
+{
+	uint64_t i = 0, sum = 0, inner, flags;
+
+	/* flags that live across branches, pieces that change none, a branch to its own piece */
+	__asm__ volatile("turn_begins: lea 1(%0), %0\n"
+	                 "test $1, %0\n"
+	                 "jz turn_even\n"
+	                 "turn_odd: lea 2(%1), %1\n"
+	                 "jz turn_third\n"
+	                 "stc\n"
+	                 "jnc turn_third\n"
+	                 "turn_carry: adc %0, %1\n"
+	                 "jmp 1f\n"
+	                 "1: adc $0, %1\n"
+	                 "turn_even: jnz turn_ends\n"
+	                 "jz turn_third\n"
+	                 "ud2\n"
+	                 "turn_third: lea (%1, %1, 2), %1\n"
+	                 "turn_ends: mov $10, %2\n"
+	                 "add %0, %1\n"
+	                 "turn_self: lea -1(%2), %2\n"
+	                 "rcl $1, %1\n"
+	                 "lea (%2), %%ecx\n"
+	                 "jrcxz 2f\n"
+	                 "jmp turn_self\n"
+	                 "2: pushfq\n"
+	                 "pop %3\n"
+	                 "xor %3, %1\n"
+	                 "cmp %4, %0\n"
+	                 "jb turn_begins\n"
+	                 : "+&r"(i), "+&r"(sum), "=&r"(inner), "=&r"(flags)
+	                 : "r"(n)
+	                 : "rcx", "memory", "cc");
+	return sum;
+}
+
+static void counted_pieces(void **unused)
+{
+	struct fm_translate_client client = {.number_piece = number_piece};
+	struct fm_translate_options options = {.client = &client, .count_pieces = true};
+
+	(void)unused;
+	assert_null(fm_translator_counters(translator));
+	tear_down(NULL);
+	piece_count = 0;
+	assert_int_equal(fm_translator_create(&options, &translator), 0);
+	for (unsigned again = 1; again < 4; again++) {
+		assert_int_equal(translated(turns, 1000), turns(1000));
+		assert_int_equal(times(turn_begins), 1000 * again);
+		assert_int_equal(times(turn_odd), 500 * again);
+		assert_int_equal(times(turn_carry), 500 * again);
+		assert_int_equal(times(turn_ends), 1000 * again);
+		assert_int_equal(times(turn_self), 10000 * again);
+		assert_true(times(turn_third) >= 500 * again && times(turn_third) <= 1000 * again);
+	}
+	memset(fm_translator_counters(translator), 0, piece_count * sizeof(uint64_t));
+	fm_translator_flush(translator);
+	assert_int_equal(translated(fibonacci, 15), 610);
+	assert_true(times((const char *)fibonacci) > 0); /* how often depends on the compiler */
+	assert_int_equal(times(turn_begins), 0);
+}
+
+/* From one translator to the other and back. */
+static struct fm_translator *other;
+static bool in_other;
+static uint64_t hand_overs, told[FM_LEFT_REASONS];
+static void hand_over(void *context, enum fm_translate_reason reason, uint64_t pc, const uint64_t *registers)
+{
+	(void)context;
+	(void)pc;
+	(void)registers;
+	told[reason]++;
+	if (reason != FM_LEFT_FUEL)
+		return;
+	hand_overs++;
+	fm_translator_set_fuel(in_other ? translator : other, 64 + hand_overs % 50);
+	fm_translator_hand_over(in_other ? other : translator, in_other ? translator : other);
+	in_other = !in_other;
+}
+
+static bool hand_over_full(void *context)
+{
+	hand_over(context, FM_LEFT_FUEL, 0, NULL);
+	return false;
+}
+
+static void hands_over(void **unused)
+{
+	struct fm_translate_client by_fuel = {.on_leave = hand_over},
+	                           by_log = {.choose = choose_all, .on_full = hand_over_full};
+	struct fm_translate_options options[] = {{.client = &by_fuel, .with_fuel = true},
+	                                         {.client = &by_log, .log_entries = 50}};
+
+	(void)unused;
+	for (unsigned way = 0; way < 2; way++) {
+		tear_down(NULL);
+		assert_int_equal(fm_translator_create(&options[way], &translator), 0);
+		assert_int_equal(fm_translator_create(&options[way], &other), 0);
+		for (unsigned i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
+			uint64_t native, cached;
+
+			own = 5;
+			native = plain[i].function(plain[i].argument);
+			own = 5;
+			in_other = false;
+			fm_translator_set_fuel(translator, 100);
+			fm_translator_enter(translator);
+			cached = plain[i].function(plain[i].argument);
+			fm_translator_leave();
+			if (cached != native)
+				fail_msg("%s: %lx, natively %lx", plain[i].name, cached, native);
+		}
+		printf("%lu times handed over\n", hand_overs);
+		assert_true(hand_overs > 1000);
+		assert_true(fm_translator_counts(other)->entered > 500);
+		assert_true(fm_translator_counts(translator)->left[FM_LEFT_FUEL] > 500);
+		assert_int_equal(fm_translator_counts(translator)->left[FM_LEFT_ASKED] +
+		                     fm_translator_counts(other)->left[FM_LEFT_ASKED],
+		                 sizeof(plain) / sizeof(plain[0]));
+		hand_overs = 0;
+		fm_translator_destroy(other);
+	}
+}
+
+/* To one that cannot translate what comes next. */
+static void hands_over_in_vain(void **unused)
+{
+	static const uint8_t loop[] = {0xb8, 0xe8, 3, 0, 0, 0xff, 0xc8, 0x75, 0xfc, 0xb8, 42, 0, 0, 0, 0xc3};
+	struct fm_translate_client client = {.on_leave = hand_over};
+	struct fm_translate_options options = {.client = &client, .with_fuel = true, .generated_code = true};
+	uint64_t fuel = told[FM_LEFT_FUEL], generated = told[FM_LEFT_GENERATED];
+
+	(void)unused;
+	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	memcpy(page, loop, sizeof(loop));
+	mprotect(page, 4096, PROT_READ | PROT_EXEC);
+	tear_down(NULL);
+	assert_int_equal(fm_translator_create(&options, &translator), 0);
+	options.generated_code = false;
+	assert_int_equal(fm_translator_create(&options, &other), 0);
+	in_other = false;
+	fm_translator_set_fuel(translator, 500);
+	fm_translator_enter(translator);
+	assert_int_equal(calls_page(0), 42);
+	assert_int_equal(told[FM_LEFT_FUEL], fuel + 1);
+	assert_int_equal(told[FM_LEFT_GENERATED], generated + 1);
+	assert_int_equal(fm_translator_counts(other)->left[FM_LEFT_GENERATED], 1);
+	fm_translator_destroy(other);
+	munmap(page, 4096);
+}
+
 /* What is not copied, and how it is counted. */
 static const struct {
 	const char *name, *bytes;
@@ -743,9 +919,14 @@ static void bad_options(void **unused)
 {
 	struct fm_translate_options small = {.code_size = 100}, large = {.code_size = (size_t)1 << 40},
 	                            entries = {.log_entries = 10000000};
+	struct fm_translate_client client = {.number_piece = number_piece};
+	struct fm_translate_options counting = {.count_pieces = true},
+	                            logging = {.client = &client, .log_pieces = true};
 	struct fm_translator *none = NULL;
 
 	(void)unused;
+	assert_int_equal(fm_translator_create(&counting, &none), -EINVAL);
+	assert_int_equal(fm_translator_create(&logging, &none), -EINVAL);
 	assert_int_equal(fm_translator_create(&small, &none), -EINVAL);
 	assert_int_equal(fm_translator_create(&large, &none), -EINVAL);
 	assert_int_equal(fm_translator_create(&entries, &none), -EINVAL);
@@ -763,7 +944,8 @@ int main(void)
 	    CASE(leaves_anywhere),     CASE(faults_are_the_programs), CASE(changed_code),
 	    CASE(logged_references),   CASE(hook_of_system_calls),    CASE(fuel_ends),
 	    CASE(listed_instructions), CASE(breakpoints_are_native),  CASE(small_cache),
-	    CASE(bad_options),
+	    CASE(bad_options),         CASE(counted_pieces),          CASE(hands_over),
+	    CASE(hands_over_in_vain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -736,9 +736,70 @@ static bool on_counted(void *context, const struct fm_translate_site *site, uint
 	return !counted_until || --counted_until;
 }
 
+/* Pieces are numbered as they come. What was executed is known from their counters, and from the log. */
+static struct fm_translate_piece pieces[FM_TRANSLATE_PIECES];
+static uint32_t piece_count;
+static uint64_t logged_instructions, logged_pieces, other_numbers;
+static uint32_t number_piece(void *context, const struct fm_translate_piece *piece)
+{
+	(void)context;
+	assert_true(piece_count < FM_TRANSLATE_PIECES && piece->instructions);
+	pieces[piece_count] = *piece;
+	return piece_count++;
+}
+static uint32_t number_site(void *context, const struct fm_translate_site *site)
+{
+	(void)context;
+	return (uint32_t)site->pc & 0xfffffff;
+}
+
+static bool is_in_code(uint64_t pc)
+{
+	return pc >= (uint64_t)code && pc < (uint64_t)code + CODE_SIZE;
+}
+
+static void on_piece_log(void *context, const struct fm_translate_entry *entries, size_t count)
+{
+	(void)context;
+	for (size_t i = 0; i < count; i++) {
+		uint32_t number = (uint32_t)entries[i].site & (FM_TRANSLATE_PIECE_ENTRY - 1);
+
+		if (!(entries[i].site & FM_TRANSLATE_PIECE_ENTRY)) {
+			references++;
+		} else if (entries[i].site >> 29 || number >= piece_count) {
+			other_numbers++;
+		} else if (is_in_code(pieces[number].pc)) {
+			logged_pieces++;
+			logged_instructions += pieces[number].instructions;
+		}
+	}
+}
+
+/* From one translator to the other and back, whenever the fuel of one is used up. */
+static struct fm_translator *handing[2], *stepper;
+static unsigned handing_now;
+static uint64_t hand_overs;
+static void hand_to_other(void *context, enum fm_translate_reason reason, uint64_t pc, const uint64_t *registers)
+{
+	static uint64_t random = 88172645463325252u;
+	struct fm_translator *from = handing[handing_now];
+
+	(void)context;
+	(void)registers;
+	if (reason != FM_LEFT_FUEL)
+		return;
+	random = random * 6364136223846793005u + pc;
+	handing_now = !handing_now;
+	fm_translator_set_fuel(handing[handing_now], random >> 58 & (random >> 20 & 1 ? 63 : 7));
+	fm_translator_hand_over(from, handing[handing_now]);
+	hand_overs++;
+	if (stepper)
+		stepper = handing[handing_now];
+}
+
 static const struct {
 	const char *name;
-	bool near, with_fuel, counted;
+	bool near, with_fuel, counted, count_pieces, log_pieces, handed;
 	struct fm_translate_client client;
 } ways[] = {
     {.name = "near", .near = true},
@@ -750,6 +811,30 @@ static const struct {
     {.name = "mixed",
      .with_fuel = true,
      .client = {.choose = choose_mixed, .on_reference = on_reference, .on_log = on_log}},
+    {.name = "near, pieces", .near = true, .count_pieces = true, .client = {.number_piece = number_piece}},
+    {.name = "far, pieces and log",
+     .count_pieces = true,
+     .log_pieces = true,
+     .client =
+         {.choose = choose_logged, .on_log = on_piece_log, .number_piece = number_piece, .number_site = number_site}},
+    {.name = "near, log of pieces",
+     .near = true,
+     .log_pieces = true,
+     .client = {.choose = choose_mixed,
+                .on_reference = on_reference,
+                .on_log = on_piece_log,
+                .number_piece = number_piece,
+                .number_site = number_site}},
+    {.name = "handed over",
+     .near = true,
+     .with_fuel = true,
+     .handed = true,
+     .count_pieces = true,
+     .client = {.choose = choose_mixed,
+                .on_reference = on_reference,
+                .on_log = on_log,
+                .number_piece = number_piece,
+                .on_leave = hand_to_other}},
     {.name = "near, counted",
      .near = true,
      .counted = true,
@@ -760,7 +845,40 @@ static const struct {
      .client = {.choose = choose_counted, .on_counted = on_counted}},
 };
 enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
-static struct fm_translator *translators[WAYS];
+static struct fm_translator *translators[WAYS], *partners[WAYS];
+
+static void flush_all(void)
+{
+	for (unsigned i = 0; i < WAYS; i++) {
+		fm_translator_flush(translators[i]);
+		if (partners[i])
+			fm_translator_flush(partners[i]);
+		if (ways[i].count_pieces)
+			memset(fm_translator_counters(translators[i]), 0, piece_count * sizeof(uint64_t));
+		else
+			assert_null(fm_translator_counters(translators[i]));
+	}
+	piece_count = 0;
+}
+
+/* Instructions of the tested sequences. */
+static uint64_t counted_instructions(unsigned way, uint32_t from, bool as_pieces)
+{
+	const uint64_t *counters = fm_translator_counters(translators[way]);
+	uint64_t sum = 0;
+
+	for (uint32_t i = from; i < piece_count; i++)
+		if (is_in_code(pieces[i].pc))
+			sum += counters[i] * (as_pieces ? 1 : pieces[i].instructions);
+	return sum;
+}
+
+static void begin_handing(unsigned way)
+{
+	handing[0] = translators[way];
+	handing[1] = partners[way];
+	handing_now = 0;
+}
 
 static int set_up(void **unused)
 {
@@ -783,9 +901,16 @@ static int set_up(void **unused)
 		                                       .generated_code = true,
 		                                       .code_size = 4 << 20,
 		                                       .log_entries = 4096,
+		                                       .count_pieces = ways[i].count_pieces,
+		                                       .log_pieces = ways[i].log_pieces,
 		                                       .client = &ways[i].client};
 
 		assert_int_equal(fm_translator_create(&options, &translators[i]), 0);
+		if (ways[i].handed) {
+			options.near_to = (const void *)0x100000000000;
+			options.log_entries = 1000;
+			assert_int_equal(fm_translator_create(&options, &partners[i]), 0);
+		}
 	}
 	return 0;
 }
@@ -797,7 +922,8 @@ static void same_state(void **unused)
 	static struct state before, native, translated;
 	static uint8_t native_memory[MEMORY_SIZE], native_stack[STACK_BYTES];
 	uint8_t *at = code;
-	uint64_t failures = 0;
+	uint64_t failures = 0, counted_once = 0;
+	uint32_t first_piece;
 
 	(void)unused;
 	for (uint64_t number = first_sequence; number < first_sequence + sequence_count; number++) {
@@ -809,8 +935,7 @@ static void same_state(void **unused)
 			make_pool();
 			fill(initial_memory, MEMORY_SIZE);
 			fill(initial_stack, STACK_BYTES);
-			for (unsigned i = 0; i < WAYS; i++)
-				fm_translator_flush(translators[i]);
+			flush_all();
 			at = code;
 		}
 		fm_random_seed(&randomness, ~number);
@@ -823,7 +948,10 @@ static void same_state(void **unused)
 		memcpy(native_stack, stack, STACK_BYTES);
 		/* The first run translates, and asks for the translator at every branch. The second finds everything
 		 * chained. */
+		first_piece = piece_count;
 		for (unsigned again = 0; again < 2; again++) {
+			logged_pieces = logged_instructions = 0;
+			begin_handing(way);
 			translated = before;
 			fm_translator_set_fuel(translators[way], 30 + below(70));
 			counting = translators[way];
@@ -835,10 +963,28 @@ static void same_state(void **unused)
 				print_sequence(&sequence);
 				assert_true(++failures < 3);
 			}
+			if (ways[way].count_pieces && !ways[way].with_fuel) {
+				uint64_t counted = counted_instructions(way, first_piece, false);
+
+				/* twice the same */
+				if (again)
+					assert_int_equal(counted, 2 * counted_once);
+				counted_once = counted;
+				assert_true(counted > 0);
+			}
+			if (ways[way].count_pieces && ways[way].log_pieces) {
+				assert_int_equal(logged_pieces * (again + 1),
+				                 counted_instructions(way, first_piece, true));
+				assert_int_equal(logged_instructions * (again + 1),
+				                 counted_instructions(way, first_piece, false));
+			}
 		}
 	}
 	assert_int_equal(failures, 0);
-	printf("%lu sequences, %lu references logged or called\n", sequence_count, references);
+	assert_int_equal(other_numbers, 0);
+	printf("%lu sequences, %lu references logged or called, %lu times handed over\n", sequence_count, references,
+	       hand_overs);
+	assert_true(sequence_count < 1000 || hand_overs > sequence_count / WAYS);
 	for (unsigned i = 0; i < WAYS; i++) {
 		const struct fm_translate_counts *counts = fm_translator_counts(translators[i]);
 
@@ -870,9 +1016,8 @@ static void same_state(void **unused)
 enum { MOST_STEPS = 20000, GENERAL = 17 };
 static uint64_t steps[MOST_STEPS][GENERAL + 1];
 static unsigned step_count, step;
-static uint64_t settled, between, step_failures;
+static uint64_t settled, between, step_failures, flags_lost;
 static const struct sequence *stepped;
-static struct fm_translator *stepper;
 
 static void take_registers(const ucontext_t *context, uint64_t *registers)
 {
@@ -883,6 +1028,35 @@ static void take_registers(const ucontext_t *context, uint64_t *registers)
 	for (unsigned i = 0; i < GENERAL; i++)
 		registers[i] = (uint64_t)context->uc_mcontext.gregs[order[i]];
 	registers[GENERAL] = (uint64_t)context->uc_mcontext.gregs[REG_EFL] & ~(uint64_t)0x10100;
+}
+
+/* Where the program overwrites the flags soon, the cache may have done so before. */
+static bool is_same(uint64_t *now, const uint64_t *native)
+{
+	const uint64_t lost = 0x8d4;
+	uint64_t flags = now[GENERAL];
+	bool same;
+
+	if (!memcmp(now, native, (GENERAL + 1) * sizeof(*now)))
+		return true;
+	if (!fm_translator_counters(stepper) ||
+	    !fm_translate_flags_die(&decoder, native[GENERAL - 1], (uint64_t)code, (uint64_t)code + CODE_SIZE))
+		return false;
+	now[GENERAL] = (flags & ~lost) | (native[GENERAL] & lost);
+	same = !memcmp(now, native, (GENERAL + 1) * sizeof(*now));
+	now[GENERAL] = flags;
+	flags_lost += same;
+	return same;
+}
+
+/* A repeated instruction makes a step for each element. */
+static uint64_t native_instructions(void)
+{
+	uint64_t count = 0;
+
+	for (unsigned i = 0; i < step_count; i++)
+		count += !i || steps[i][GENERAL - 1] != steps[i - 1][GENERAL - 1];
+	return count;
 }
 
 static void on_step(int signal_number, siginfo_t *information, void *pointer_to_context)
@@ -912,9 +1086,9 @@ static void on_step(int signal_number, siginfo_t *information, void *pointer_to_
 		return;
 	take_registers(&copy, now);
 	settled++;
-	if (!memcmp(now, steps[step], sizeof(now)))
+	if (is_same(now, steps[step]))
 		return;
-	if (step + 1 < step_count && !memcmp(now, steps[step + 1], sizeof(now))) {
+	if (step + 1 < step_count && is_same(now, steps[step + 1])) {
 		step++;
 		return;
 	}
@@ -933,6 +1107,8 @@ static void same_steps(void **unused)
 	stack_t stack_for_signals = {.ss_sp = alternate, .ss_size = sizeof(alternate)}, stack_before;
 	struct sigaction action = {.sa_sigaction = on_step, .sa_flags = SA_SIGINFO | SA_ONSTACK}, action_before;
 	uint8_t *at = code;
+	uint32_t first_piece;
+	uint64_t before_run;
 
 	(void)unused;
 	assert_int_equal(sigaltstack(&stack_for_signals, &stack_before), 0);
@@ -946,8 +1122,7 @@ static void same_steps(void **unused)
 			make_pool();
 			fill(initial_memory, MEMORY_SIZE);
 			fill(initial_stack, STACK_BYTES);
-			for (unsigned i = 0; i < WAYS; i++)
-				fm_translator_flush(translators[i]);
+			flush_all();
 			at = code;
 		}
 		make_state(&before);
@@ -956,6 +1131,7 @@ static void same_steps(void **unused)
 		stepped = &sequence;
 		step_count = step = 0;
 		stepper = NULL;
+		first_piece = piece_count;
 		native = before;
 		run_native(&native, sequence.start);
 		if (number % 2) { /* everything chained */
@@ -965,14 +1141,24 @@ static void same_steps(void **unused)
 			translated = before;
 			translated.flags &= ~(uint64_t)0x100;
 			fm_translator_set_fuel(translators[way], 1000000);
+			begin_handing(way);
 			run_translated(translators[way], &translated, sequence.start);
 		}
+		first_piece = number % 2 ? first_piece : piece_count;
+		before_run = ways[way].count_pieces ? counted_instructions(way, first_piece, false) : 0;
+		logged_instructions = 0;
+		begin_handing(way);
 		stepper = counting = translators[way];
 		translated = before;
 		counted_until = 0;
 		fm_translator_set_countdown(stepper, below(4));
-		fm_translator_set_fuel(stepper, 1000000);
+		fm_translator_set_fuel(stepper, ways[way].handed ? 5 : 1000000);
 		run_translated(stepper, &translated, sequence.start);
+		if (ways[way].count_pieces && !ways[way].handed)
+			assert_int_equal(counted_instructions(way, first_piece, false) - before_run,
+			                 native_instructions());
+		if (ways[way].log_pieces)
+			assert_int_equal(logged_instructions, native_instructions());
 		if (step_failures || step + 1 != step_count) {
 			printf("%s %lu: %u of %u steps\n", ways[way].name, number, step + 1, step_count);
 			print_sequence(&sequence);
@@ -983,7 +1169,9 @@ static void same_steps(void **unused)
 	}
 	sigaction(SIGTRAP, &action_before, NULL);
 	sigaltstack(&stack_before, NULL);
-	printf("%d sequences, %lu moments settled, %lu between two states\n", STEPPED_SEQUENCES, settled, between);
+	stepper = NULL;
+	printf("%d sequences, %lu moments settled, %lu of them with flags lost, %lu between two states\n",
+	       STEPPED_SEQUENCES, settled, flags_lost, between);
 	assert_true(settled > 20 * STEPPED_SEQUENCES);
 }
 
@@ -1058,8 +1246,7 @@ static void same_after_bursts(void **unused)
 			make_pool();
 			fill(initial_memory, MEMORY_SIZE);
 			fill(initial_stack, STACK_BYTES);
-			for (unsigned i = 0; i < WAYS; i++)
-				fm_translator_flush(translators[i]);
+			flush_all();
 			at = code;
 		}
 		make_state(&before);

@@ -1,10 +1,9 @@
 /* Preloaded into unmodified programs: runs all their threads in the code cache, the first from before main(), others
    from their start routine on. Each has a translator of its own; those of ended threads are used again.
-   TRANSLATE_MODE    plain (default), log (every reference is logged), fuel, tick (every millisecond the thread leaves
-                     where it happens to be and enters again, and every eighth time all translations are thrown away),
-                     none (only loaded, for comparison)
-   TRANSLATE_SIZE    KiB of each cache
-   TRANSLATE_REPORT  file that gets counts and reasons, one "name value" per line, at exit */
+   TRANSLATE_MODE    plain (default), log (every reference is logged), fuel, count (pieces of straight code count), tick
+   (every millisecond the thread leaves where it happens to be and enters again, and every eighth time all translations
+   are thrown away), none (only loaded, for comparison) TRANSLATE_SIZE    KiB of each cache TRANSLATE_REPORT  file that
+   gets counts and reasons, one "name value" per line, at exit */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <link.h>
@@ -42,6 +41,48 @@ static void on_log(void *context, const struct fm_translate_entry *entries, size
 		sum ^= entries[i].address;
 	__atomic_fetch_xor(&checksum, sum, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&logged, count, __ATOMIC_RELAXED);
+}
+
+/* One number for the same piece in all threads, and after translations were thrown away. In the order in which they
+   come: counters of pieces that run together share cache lines. */
+static uint64_t piece_keys[2 * FM_TRANSLATE_PIECES]; /* its address << 8 | instructions */
+static uint32_t piece_numbers[2 * FM_TRANSLATE_PIECES], piece_count;
+static uint8_t piece_instructions[FM_TRANSLATE_PIECES];
+static uint32_t number_piece(void *context, const struct fm_translate_piece *piece)
+{
+	uint64_t key = piece->pc << 8 | piece->instructions;
+	uint32_t at = (uint32_t)((key * 0x9e3779b97f4a7c15u) >> 46), number;
+
+	(void)context;
+	if (__atomic_load_n(&piece_count, __ATOMIC_RELAXED) >= FM_TRANSLATE_PIECES)
+		return FM_TRANSLATE_NO_PIECE;
+	for (;; at = (at + 1) % (2 * FM_TRANSLATE_PIECES)) {
+		uint64_t found = 0;
+
+		if (__atomic_compare_exchange_n(&piece_keys[at], &found, key, false, __ATOMIC_RELAXED,
+		                                __ATOMIC_RELAXED))
+			break;
+		if (found == key) {
+			number = __atomic_load_n(&piece_numbers[at], __ATOMIC_ACQUIRE);
+			return number ? number - 1 : FM_TRANSLATE_NO_PIECE;
+		}
+	}
+	number = __atomic_fetch_add(&piece_count, 1, __ATOMIC_RELAXED);
+	if (number >= FM_TRANSLATE_PIECES)
+		return FM_TRANSLATE_NO_PIECE;
+	piece_instructions[number] = (uint8_t)piece->instructions;
+	__atomic_store_n(&piece_numbers[at], number + 1, __ATOMIC_RELEASE);
+	return number;
+}
+
+static uint64_t executed(struct fm_translator *translator)
+{
+	const uint64_t *counters = fm_translator_counters(translator);
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; counters && i < FM_TRANSLATE_PIECES; i++)
+		sum += counters[i] * piece_instructions[i];
+	return sum;
 }
 
 static uint64_t on_fuel(void *context)
@@ -165,6 +206,10 @@ static void __attribute__((constructor)) begin(void)
 		client.choose = choose_all;
 		client.on_log = on_log;
 	}
+	if (mode && !strcmp(mode, "count")) {
+		client.number_piece = number_piece;
+		options.count_pieces = true;
+	}
 	options.with_fuel = mode && !strcmp(mode, "fuel");
 	stress = mode && !strcmp(mode, "tick");
 	if (size)
@@ -190,6 +235,7 @@ static void report(int file)
 	    [AT_EDGE] = "at_edge", [LEFT] = "outside",    [LEFT_AGAIN] = "outside_again"};
 	struct fm_translate_counts sum = {0};
 	struct slot all = {0};
+	uint64_t instructions = 0;
 	char text[4096];
 	size_t used;
 
@@ -197,6 +243,7 @@ static void report(int file)
 		if (!slot->translator)
 			continue;
 		add(&sum.blocks, &fm_translator_counts(slot->translator)->blocks, sizeof(sum) / sizeof(uint64_t));
+		instructions += executed(slot->translator);
 		all.threads += slot->threads;
 		all.ticks += slot->ticks;
 		all.deferrals += slot->deferrals;
@@ -209,10 +256,10 @@ static void report(int file)
 	    text, sizeof(text),
 	    "pid %d\nblocks %lu\ninstructions %lu\nentered %lu\nchained %lu\nlooked_up %lu\nflushed %lu\n"
 	    "system_calls %lu\nunlogged %lu\nlogged %lu\nrefuelled %lu\nthreads %lu\nwithout %lu\nticks %lu\n"
-	    "deferred %lu\nlost %lu\nhandled %lu\nreturned %lu\n",
+	    "deferred %lu\nlost %lu\nhandled %lu\nreturned %lu\nexecuted %lu\n",
 	    getpid(), sum.blocks, sum.instructions, sum.entered, sum.chained, sum.looked_up, sum.flushed,
 	    sum.system_calls, sum.unlogged, logged, refuelled, all.threads, without, all.ticks, all.deferrals, all.lost,
-	    all.handled, all.returned);
+	    all.handled, all.returned, instructions);
 	for (unsigned place = 0; place < WHEREABOUTS; place++)
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s %lu\n", places[place], all.found[place]);
 	for (unsigned reason = 0; reason < FM_LEFT_REASONS; reason++)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Unmodified programs with all their threads in the code cache: same output, same exit status, no reason to leave, and at most 1 % of
-# the clock ticks that find the program find it outside of the cache. Each runs plainly, with every reference logged, with fuel, in a
-# small cache, and with 1,000 exits and entries a second at whatever instruction it happens to be. ROUNDS=20 repeats all of it.
+# the clock ticks that find the program find it outside of the cache. Each runs plainly, with every reference logged, with fuel, with
+# pieces counted, in a small cache, and with 1,000 exits and entries a second at whatever instruction it happens to be. ROUNDS=20 repeats all of it.
 . "$(dirname "$0")/../cli/common.sh"
 library=$build/tests/libtranslate-preload.so
 [ -e "$library" ] || skip 'the translator was not built'
@@ -138,7 +138,7 @@ serve() {
 }
 
 launch=
-all_ways='plain log fuel small tick'
+all_ways='plain log fuel count small tick'
 allowed='' most=
 for round in $(seq "$rounds"); do
 	ways=$all_ways
@@ -151,7 +151,7 @@ for round in $(seq "$rounds"); do
 	same sqlite3 sqlite3 :memory: 'create table t(a, b); with recursive c(x) as (select 1 union all select x + 1 from c where x < 20000)
 		insert into t select x, x * 7919 % 10007 from c; select sum(a * b), count(distinct b) from t;
 		select b, count(*) from t group by b order by 2 desc, 1 limit 5;'
-	ways='plain log fuel tick' # in a small cache it translates for many seconds
+	ways='plain log fuel count tick' # in a small cache it translates for many seconds
 	[ -z "$python" ] || same python3 "$python" "$scratch/program.py"
 	ways=$all_ways
 	# shellcheck disable=SC2016
