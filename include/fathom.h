@@ -129,8 +129,9 @@ __attribute__((weak)) struct fathom_wishes_ fathom_wishes_;
 extern struct fathom_own_ *fathom_own_;
 __attribute__((weak)) struct fathom_own_ *fathom_own_;
 
-/* The function of the library that `fathom record` has loaded, which may listen beside the others. It is looked up by
-   name, since a program that is linked for a fixed address has no place where a library could put it. */
+/* The function of the library that `fathom record` or the native engine has loaded, which may listen beside the others.
+   It is looked up by name, since a program that is linked for a fixed address has no place where a library could put
+   it. */
 typedef void fathom_record_type_(int what, const char *name, const void *address, unsigned long size,
                                  const char *group);
 extern fathom_record_type_ *fathom_record_;
@@ -219,7 +220,7 @@ __attribute__((weak, noinline, cold)) int fathom_ask_(void)
 		fathom_markers_ = fathom_map_(path);
 		answer = fathom_markers_ ? 3 : 1;
 	}
-	if (!getauxval(AT_SECURE) && getenv("FATHOM_RECORD") && fathom_look_up_) {
+	if (!getauxval(AT_SECURE) && (getenv("FATHOM_RECORD") || getenv("FATHOM_NATIVE")) && fathom_look_up_) {
 		void *found = fathom_look_up_(NULL, "fathom_record_call_");
 
 		memcpy(&fathom_record_, &found, sizeof(found)); /* ISO C has no cast from one to the other */

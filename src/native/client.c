@@ -1,0 +1,147 @@
+#include "native/client.h"
+
+#include "native/numbers.h"
+#include "native/ring.h"
+#include "native/runtime.h"
+#include "native/windows.h"
+
+_Static_assert((int)FM_LEFT_REASONS <= (int)FM_TRACE_REASONS, "every reason has a counter");
+
+enum { ROOM_AFTER_CALL = 64 };
+
+static enum fm_translate_choice choose(void *context, const struct fm_translate_site *site)
+{
+	struct fm_place *place = context;
+
+	place->chosen = fm_number_site(site);
+	return place->chosen == FM_NO_NUMBER ? FM_TRANSLATE_IGNORE : FM_TRANSLATE_LOGGED;
+}
+
+/* Asked right after choose(), or later: then it is found. */
+static uint32_t number_site(void *context, const struct fm_translate_site *site)
+{
+	struct fm_place *place = context;
+	const struct fm_trace_site *last;
+
+	if (place->chosen != FM_NO_NUMBER) {
+		last = &fm_file->sites[place->chosen];
+		if (last->pc == site->pc && last->operand == site->operand)
+			return place->chosen;
+	}
+	return fm_number_site(site);
+}
+
+static uint32_t number_piece(void *context, const struct fm_translate_piece *piece)
+{
+	uint32_t number = fm_number_piece(piece);
+
+	(void)context;
+	return number == FM_NO_NUMBER ? FM_TRANSLATE_NO_PIECE : number;
+}
+
+static uint64_t count_references(const struct fm_translate_entry *entries, size_t count)
+{
+	uint64_t references = 0;
+
+	if (!fm_session->log_pieces)
+		return count;
+	for (size_t i = 0; i < count; i++)
+		references += entries[i].site < FM_TRANSLATE_PIECE_ENTRY;
+	return references;
+}
+
+static void on_log(void *context, const struct fm_translate_entry *entries, size_t count)
+{
+	struct fm_place *place = context;
+
+	if (!fm_file_is_open() || !place->begun)
+		return;
+	place->references += count_references(entries, count);
+	fm_ring_log(place, entries, count);
+}
+
+/* Goes on in the other translator, or natively if there is none. */
+static void hand_over(struct fm_place *place, unsigned from)
+{
+	struct fm_translator *to = place->wanted ? fm_place_translator(place) : NULL;
+
+	if (to && to != place->translators[from])
+		fm_translator_hand_over(place->translators[from], to);
+}
+
+static bool on_full(void *context)
+{
+	struct fm_place *place = context;
+
+	/* in a forked child that will soon be told of it: nothing of this is its own */
+	if (!fm_file_is_open())
+		return !fm_stopped;
+	if (fm_stopped || fm_session->stop) {
+		fm_place_end(place);
+		return false;
+	}
+	if (fm_session->mode == FM_TRACE_EXACT)
+		return true;
+	if (!place->epoch || !fm_window_goes_on(place)) {
+		hand_over(place, FM_LOGGING);
+		return false;
+	}
+	fm_translator_set_room(place->translators[FM_LOGGING], fm_window_room(place));
+	return true;
+}
+
+/* Others than we ask for: of code that cannot be translated. */
+static void on_leave(void *context, enum fm_translate_reason reason, uint64_t pc, const uint64_t *registers)
+{
+	struct fm_place *place = context;
+
+	(void)pc;
+	(void)registers;
+	if (reason == FM_LEFT_ASKED || reason == FM_LEFT_FUEL || !fm_file_is_open())
+		return;
+	fm_add(&fm_head()->left[reason], 1);
+	fm_window_end(place);
+}
+
+/* The order in which threads did things matters where they ask the kernel for something. When the call returns is not
+   seen: only what is logged right after it gets a time stamp from before. */
+static bool on_system_call(void *context, uint64_t number)
+{
+	struct fm_place *place = context;
+
+	if (!fm_file_is_open())
+		return true;
+	if (fm_session->mode == FM_TRACE_EXACT)
+		fm_translator_set_room(place->translators[FM_LOGGING], ROOM_AFTER_CALL);
+	if (number == SYS_exit_group)
+		fm_runtime_end();
+	if (number == SYS_execve || number == SYS_execveat) {
+		fm_place_deliver(place);
+		fm_runtime_publish();
+	}
+	return true;
+}
+
+int fm_client_create(struct fm_place *place, unsigned which)
+{
+	struct fm_translate_client client = {
+	    .context = place,
+	    .number_piece = number_piece,
+	    .on_leave = on_leave,
+	};
+	struct fm_translate_options options = {
+	    .client = &client,
+	    .count_pieces = true,
+	};
+
+	if (which == FM_LOGGING) {
+		client.choose = choose;
+		client.number_site = number_site;
+		client.on_log = on_log;
+		client.on_full = on_full;
+		client.on_system_call = on_system_call;
+		options.log_entries = FM_LOG_ENTRIES;
+		options.log_pieces = fm_session->log_pieces;
+	}
+	return fm_translator_create(&options, &place->translators[which]);
+}

@@ -1,0 +1,292 @@
+/* The file is opened again whenever more of it is reserved: a program may close files it does not know, and give their
+   numbers to others. */
+#include "native/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_ROOM = 4096 };
+
+struct fm_trace_session *fm_session;
+struct fm_trace_file *fm_file;
+uint32_t fm_stopped;
+
+/* Zero in a forked child, whatever way it was forked: the kernel clears this page. */
+static volatile uint32_t *alive;
+static char folder[PATH_ROOM], path[PATH_ROOM + 64];
+static uint64_t cpu_before; /* processor time of what the process was before it executed this program */
+
+void *fm_map(size_t size, long flags, long file)
+{
+	long result = fm_call(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE, flags, file, 0);
+
+	return fm_failed(result) ? NULL : (void *)result;
+}
+
+bool fm_file_is_open(void)
+{
+	return alive && *alive;
+}
+
+void fm_file_close(void)
+{
+	if (alive)
+		*alive = 0;
+}
+
+static int claim(long file, uint64_t from, uint64_t size)
+{
+	static const uint8_t zeros[4096];
+	long result;
+
+	do
+		result = fm_call(SYS_fallocate, file, 0, (long)from, (long)size, 0, 0);
+	while (result == -EINTR);
+	if (result != -EOPNOTSUPP && result != -ENOSYS)
+		return fm_failed(result) ? (int)result : 0;
+	for (uint64_t at = from; at < from + size; at += sizeof(zeros)) {
+		result = fm_call(SYS_pwrite64, file, (long)zeros, sizeof(zeros), (long)at, 0, 0);
+		if (result != (long)sizeof(zeros))
+			return fm_failed(result) ? (int)result : -ENOSPC;
+	}
+	return 0;
+}
+
+static long open_file(long flags)
+{
+	return fm_call(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600, 0, 0);
+}
+
+int fm_file_reserve(const void *start, size_t size)
+{
+	uint64_t from = (uint64_t)((const uint8_t *)start - (const uint8_t *)fm_file), end = from + size;
+	long file = open_file(0);
+	int error;
+
+	if (fm_failed(file))
+		return (int)file;
+	from &= ~(uint64_t)4095;
+	end = (end + 4095) & ~(uint64_t)4095;
+	error = claim(file, from, end - from);
+	fm_call(SYS_close, file, 0, 0, 0, 0, 0);
+	return error;
+}
+
+void fm_file_touch(const void *start, size_t size)
+{
+	const long populate = 23; /* MADV_POPULATE_WRITE; older kernels refuse, which does no harm */
+	uint64_t from = (uint64_t)start & ~(uint64_t)4095, end = ((uint64_t)start + size + 4095) & ~(uint64_t)4095;
+
+	fm_call(SYS_madvise, (long)from, (long)(end - from), populate, 0, 0, 0);
+}
+
+static char *put_text(char *at, const char *text)
+{
+	while (*text)
+		*at++ = *text++;
+	*at = 0;
+	return at;
+}
+
+static char *put_number(char *at, uint64_t value)
+{
+	char digits[24];
+	unsigned count = 0;
+
+	do
+		digits[count++] = (char)('0' + value % 10);
+	while (value /= 10);
+	while (count)
+		*at++ = digits[--count];
+	*at = 0;
+	return at;
+}
+
+/* A file of the right size, of which the head and the places of threads are reserved. */
+static int map_file(struct fm_trace_file **ret_file)
+{
+	struct rlimit limit = {0};
+	struct fm_trace_file *mapped = NULL;
+	long file;
+	int error;
+
+	/* beyond it the kernel sends a signal, which ends programs */
+	if (!fm_failed(fm_call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0)) &&
+	    limit.rlim_cur < sizeof(struct fm_trace_file))
+		return -EFBIG;
+	file = open_file(O_CREAT | O_EXCL);
+	if (fm_failed(file))
+		return (int)file;
+	error = (int)fm_call(SYS_ftruncate, file, sizeof(struct fm_trace_file), 0, 0, 0, 0);
+	if (!error)
+		error = claim(file, 0, offsetof(struct fm_trace_file, sites));
+	if (!error) {
+		mapped = fm_map(sizeof(struct fm_trace_file), MAP_SHARED | MAP_NORESERVE, file);
+		error = mapped ? 0 : -ENOMEM;
+	}
+	fm_call(SYS_close, file, 0, 0, 0, 0, 0);
+	if (error)
+		fm_call(SYS_unlink, (long)path, 0, 0, 0, 0, 0);
+	else
+		*ret_file = mapped;
+	return error;
+}
+
+static int make_file(bool forked)
+{
+	uint64_t ticks = fm_ticks();
+	uint32_t process = (uint32_t)fm_process_id();
+	struct fm_trace_head *head;
+	char *at = put_text(path, folder);
+	int error;
+
+	at = put_text(at, "/");
+	at = put_number(at, process);
+	at = put_text(at, "-");
+	at = put_number(at, ticks);
+	put_text(at, ".trace");
+	error = map_file(&fm_file);
+	if (error) {
+		__atomic_fetch_add(&fm_session->lost_processes, 1, __ATOMIC_RELAXED);
+		return error;
+	}
+	head = fm_head();
+	head->version = FM_TRACE_VERSION;
+	head->process = process;
+	head->parent = (uint32_t)fm_call(SYS_getppid, 0, 0, 0, 0, 0, 0);
+	head->forked = forked;
+	head->begun = ticks;
+	head->mappings = 1;
+	cpu_before = forked ? 0 : fm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	fm_call(SYS_readlink, (long)"/proc/self/exe", (long)head->program, (long)sizeof(head->program) - 1, 0, 0, 0);
+	return 0;
+}
+
+static void announce(void)
+{
+	__atomic_store_n(&fm_head()->magic, FM_TRACE_MAGIC, __ATOMIC_RELEASE);
+	__atomic_fetch_add(&fm_session->processes, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&fm_session->published, 1, __ATOMIC_RELEASE);
+	fm_wake(&fm_session->published);
+	*alive = 1;
+}
+
+void fm_file_clock(void)
+{
+	fm_head()->cpu_ns = fm_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu_before;
+}
+
+/* The folder must be ours alone: what others can write to is not trusted. */
+static int map_session(void)
+{
+	struct stat about = {0};
+	long directory =
+	         fm_call(SYS_openat, AT_FDCWD, (long)folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0, 0, 0),
+	     file;
+	int error = -EPERM;
+
+	if (fm_failed(directory))
+		return (int)directory;
+	if (!fm_call(SYS_fstat, directory, (long)&about, 0, 0, 0, 0) && !(about.st_mode & 022) &&
+	    about.st_uid == (uid_t)fm_call(SYS_geteuid, 0, 0, 0, 0, 0, 0)) {
+		file = fm_call(SYS_openat, directory, (long)"session", O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0, 0, 0);
+		error = fm_failed(file) ? (int)file : 0;
+		if (!error) {
+			if (!fm_call(SYS_fstat, file, (long)&about, 0, 0, 0, 0) && S_ISREG(about.st_mode) &&
+			    about.st_size >= (off_t)sizeof(struct fm_trace_session))
+				fm_session = fm_map(sizeof(struct fm_trace_session), MAP_SHARED, file);
+			error = fm_session ? 0 : -EBADMSG;
+			fm_call(SYS_close, file, 0, 0, 0, 0, 0);
+		}
+	}
+	fm_call(SYS_close, directory, 0, 0, 0, 0, 0);
+	if (!error && (fm_session->magic != FM_TRACE_MAGIC || fm_session->version != FM_TRACE_VERSION)) {
+		fm_session = NULL;
+		error = -EBADMSG;
+	}
+	return error;
+}
+
+static char **find_variable(void)
+{
+	char **found = NULL;
+
+	for (char **at = environ; at && *at; at++)
+		if (!strncmp(*at, FM_TRACE_VARIABLE "=", sizeof(FM_TRACE_VARIABLE)))
+			found = at;
+	return found;
+}
+
+void fm_file_hide(void)
+{
+	char **variable = find_variable();
+
+	if (variable)
+		(*variable)[sizeof(FM_TRACE_VARIABLE)] = 0;
+}
+
+int fm_file_open(void)
+{
+	char **variable = find_variable();
+	const char *name = variable ? *variable + sizeof(FM_TRACE_VARIABLE) : NULL;
+	size_t length;
+	int error;
+
+	if (getauxval(AT_SECURE))
+		return -EPERM;
+	if (!name || name[0] != '/')
+		return -ENOENT;
+	length = strlen(name);
+	if (length >= PATH_ROOM)
+		return -ENAMETOOLONG;
+	memcpy(folder, name, length + 1);
+	error = map_session();
+	if (error || fm_session->stop)
+		return error ? error : -ECANCELED;
+	alive = fm_map(4096, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+	if (!alive || fm_failed(fm_call(SYS_madvise, (long)alive, 4096, MADV_WIPEONFORK, 0, 0, 0)))
+		return -ENOMEM;
+	error = make_file(false);
+	if (!error)
+		announce();
+	return error;
+}
+
+int fm_file_forked(void)
+{
+	struct fm_trace_file *parents = fm_file;
+	uint32_t sites = __atomic_load_n(&parents->head.site_count, __ATOMIC_ACQUIRE),
+	         pieces = __atomic_load_n(&parents->head.piece_count, __ATOMIC_ACQUIRE);
+	int error;
+
+	fm_file = NULL;
+	if (sites > FM_TRACE_SITES || pieces > FM_TRACE_PIECES)
+		return -EBADMSG;
+	error = make_file(true);
+	if (!error && sites)
+		error = fm_file_reserve(fm_file->sites, sites * sizeof(struct fm_trace_site));
+	if (!error && pieces)
+		error = fm_file_reserve(fm_file->pieces, pieces * sizeof(struct fm_trace_piece));
+	if (!error) {
+		memcpy(fm_file->sites, parents->sites, sites * sizeof(struct fm_trace_site));
+		memcpy(fm_file->pieces, parents->pieces, pieces * sizeof(struct fm_trace_piece));
+		for (uint32_t i = 0; i < pieces; i++)
+			fm_file->pieces[i].executed = 0;
+		memcpy(fm_file->head.names, parents->head.names, sizeof(parents->head.names));
+		fm_file->head.name_count = parents->head.name_count;
+		fm_file->head.site_count = sites;
+		fm_file->head.piece_count = pieces;
+		announce();
+	} else if (fm_file) {
+		fm_file->head.error = -error;
+		__atomic_store_n(&fm_file->head.magic, FM_TRACE_MAGIC, __ATOMIC_RELEASE);
+	}
+	fm_call(SYS_munmap, (long)parents, sizeof(struct fm_trace_file), 0, 0, 0, 0);
+	return error;
+}

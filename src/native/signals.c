@@ -1,0 +1,455 @@
+#include "native/signals.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "native/next.h"
+#include "native/windows.h"
+
+enum {
+	SIGNALS = 65,
+	CANCEL = 32,
+	TICK_NS = 1000000,
+	DELAY_NS = 20000,
+	PUBLISH_PER_SECOND = 20,
+};
+
+/* As rt_sigaction() has it. */
+struct kernel_action {
+	void (*handler)(int, siginfo_t *, void *);
+	unsigned long flags;
+	void (*restorer)(void);
+	uint64_t mask;
+};
+
+static struct kernel_action actions[SIGNALS]; /* what the program asked for */
+static bool is_open;
+
+/* Whether the handler has not been left by a jump. */
+static bool is_live(const struct fm_frame *frame, uint64_t stack, const stack_t *alternate)
+{
+	uint64_t start = (uint64_t)alternate->ss_sp, end = start + alternate->ss_size;
+
+	if (frame->alternate_end)
+		return stack >= frame->alternate_start && stack < frame->address;
+	return stack < frame->address || (!(alternate->ss_flags & SS_DISABLE) && stack >= start && stack < end);
+}
+
+void fm_signals_drop_dead(struct fm_place *place, uint64_t stack, const stack_t *alternate)
+{
+	while (place->depth && !is_live(&place->frames[place->depth - 1], stack, alternate))
+		place->depth--;
+}
+
+static void drop_dead(struct fm_place *place, const ucontext_t *context)
+{
+	fm_signals_drop_dead(place, (uint64_t)context->uc_mcontext.gregs[REG_RSP], &context->uc_stack);
+}
+
+static void start_timer(int timer, long first, long interval)
+{
+	struct itimerspec times = {{0, interval}, {0, first}};
+
+	fm_call(SYS_timer_settime, timer, 0, (long)&times, 0, 0, 0);
+}
+
+static int make_timer(clockid_t clock)
+{
+	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = FM_TICK};
+	int timer = -1;
+
+	event._sigev_un._tid = fm_thread_id();
+	return fm_call(SYS_timer_create, clock, (long)&event, (long)&timer, 0, 0, 0) ? -1 : timer;
+}
+
+/* A few instructions later. */
+static void try_again(struct fm_place *place)
+{
+	if (place->delay < 0)
+		place->delay = make_timer(CLOCK_MONOTONIC);
+	start_timer(place->delay, DELAY_NS, 0);
+}
+
+/* Between two states there is no context to show. A signal of which there are too many is lost, as the kernel does with
+   those that are pending already. */
+static void defer(struct fm_place *place, int number, const siginfo_t *information)
+{
+	if (place->deferred_count < FM_MOST_DEFERRED)
+		place->deferred[place->deferred_count++] = (struct fm_deferred){number, *information};
+	try_again(place);
+}
+
+static bool is_ours(const struct fm_place *place, const siginfo_t *information)
+{
+	if (information->si_code == SI_TKILL && fm_stopped && information->si_pid == fm_process_id())
+		return true;
+	return information->si_code == SI_TIMER &&
+	       (!place || information->si_timerid == place->timer || information->si_timerid == place->delay);
+}
+
+static void send_to_self(const siginfo_t *information)
+{
+	fm_call(SYS_rt_tgsigqueueinfo, fm_process_id(), fm_thread_id(), information->si_signo, (long)information, 0, 0);
+}
+
+static void count_tick(struct fm_place *place, bool inside)
+{
+	struct fm_trace_head *head;
+	uint64_t now = fm_ticks();
+
+	if (!place->begun || !fm_file_is_open())
+		return;
+	head = fm_head();
+	fm_add(inside ? &head->ticks_in_cache : &head->ticks_outside, 1);
+	if (now - place->published_at > fm_session->ticks_per_second / PUBLISH_PER_SECOND) {
+		place->published_at = now;
+		fm_place_publish(place);
+		fm_file_clock();
+	}
+}
+
+/* A tick that came together with another signal would arrive when its handler runs, and take that for what was
+   interrupted. */
+static void take_pending_tick(struct fm_place *place, bool inside)
+{
+	const uint64_t ticks = FM_TICK_BIT;
+	const struct timespec none = {0, 0};
+	siginfo_t information = {0};
+
+	if (fm_call(SYS_rt_sigtimedwait, (long)&ticks, (long)&information, (long)&none, sizeof(ticks), 0, 0) <= 0)
+		return;
+	if (is_ours(place, &information))
+		count_tick(place, inside);
+	else
+		send_to_self(&information);
+}
+
+/* Where the context is native: goes on in the cache when the handler returns. */
+static void enter(struct fm_place *place, ucontext_t *context)
+{
+	struct fm_translator *translator = fm_place_translator(place);
+
+	if (!translator && place->epoch) {
+		fm_window_end(place);
+		translator = fm_place_translator(place);
+	}
+	if (!translator || fm_translator_enter_context(translator, context))
+		fm_window_end(place);
+}
+
+/* Whether the thread was in the cache. */
+static bool look(struct fm_place *place, ucontext_t *context)
+{
+	bool inside = fm_place_holds(place, (uint64_t)context->uc_mcontext.gregs[REG_RIP]);
+	bool stops = fm_stopped || fm_session->stop;
+
+	if (inside && !place->deferred_count && !stops && !fm_place_is_stale(place) && !fm_window_is_over(place) &&
+	    !(place->wanted && fm_window_is_due(place)))
+		return true;
+	if (fm_place_settle(place, context)) {
+		if (place->deferred_count || stops)
+			try_again(place);
+		return true;
+	}
+	if (inside)
+		fm_place_deliver(place);
+	if (place->deferred_count) { /* they arrive as soon as this handler returns, and find a native context */
+		for (unsigned i = 0; i < place->deferred_count; i++)
+			send_to_self(&place->deferred[i].information);
+		place->deferred_count = 0;
+		return inside;
+	}
+	if (stops) {
+		fm_place_end(place);
+		return inside;
+	}
+	drop_dead(place, context);
+	if (place->depth || !place->wanted || (place->stepped_out && !inside))
+		return inside;
+	if (fm_window_is_over(place))
+		fm_window_end(place);
+	fm_window_begin(place);
+	enter(place, context);
+	return inside;
+}
+
+static void on_tick(struct fm_place *place, ucontext_t *context)
+{
+	if (place && fm_file_is_open() && place->begun)
+		count_tick(place, look(place, context));
+}
+
+/* The program's handler, with the mask that it expects. */
+static void pass_on(int number, siginfo_t *information, ucontext_t *context, int error)
+{
+	struct kernel_action action = actions[number];
+	uint64_t mask;
+
+	memcpy(&mask, &context->uc_sigmask, sizeof(mask));
+	mask |= action.mask;
+	if (!(action.flags & SA_NODEFER))
+		mask |= (uint64_t)1 << (number - 1);
+	if (action.flags & SA_RESETHAND) {
+		struct sigaction reset = {.sa_handler = SIG_DFL};
+
+		sigaction(number, &reset, NULL);
+	}
+	fm_change_mask(mask);
+	errno = error;
+	action.handler(number, information, context);
+}
+
+static void on_signal(int number, siginfo_t *information, void *memory)
+{
+	ucontext_t *context = memory;
+	int error = errno;
+	struct fm_place *place = fm_place_own();
+	unsigned depth = 0;
+	bool inside;
+
+	if (number == FM_TICK && is_ours(place, information)) {
+		on_tick(place, context);
+		errno = error;
+		return;
+	}
+	if (number == FM_TICK &&
+	    (actions[number].handler == (void *)SIG_DFL || actions[number].handler == (void *)SIG_IGN))
+		return;
+	inside = place && fm_place_holds(place, (uint64_t)context->uc_mcontext.gregs[REG_RIP]);
+	if (place && fm_place_settle(place, context)) {
+		defer(place, number, information);
+		errno = error;
+		return;
+	}
+	if (place) {
+		struct fm_frame frame = {.address = (uint64_t)__builtin_frame_address(0)};
+		uint64_t start = (uint64_t)context->uc_stack.ss_sp, end = start + context->uc_stack.ss_size;
+
+		if (!(context->uc_stack.ss_flags & SS_DISABLE) && frame.address >= start && frame.address < end) {
+			frame.alternate_start = start;
+			frame.alternate_end = end;
+		}
+		if (inside)
+			fm_place_deliver(place);
+		drop_dead(place, context);
+		depth = place->depth;
+		take_pending_tick(place, inside);
+		if (depth < FM_MOST_FRAMES)
+			place->frames[place->depth++] = frame;
+	}
+	pass_on(number, information, context, error);
+	error = errno;
+	if (place && place == fm_place_own()) {
+		fm_block_all();
+		place->depth = depth;
+		if (!depth && place->wanted && (inside || !place->stepped_out))
+			enter(place, context);
+	}
+	errno = error;
+}
+
+/* Processor time, so that nobody is woken. The kernel looks at it when its own clock ticks. The first such tick counts
+   however short the thread has run, so that short threads are seen too. */
+void fm_signals_begin_ticks(struct fm_place *place)
+{
+	place->delay = -1;
+	place->timer = make_timer(CLOCK_THREAD_CPUTIME_ID);
+	if (place->timer >= 0)
+		start_timer(place->timer, 1, TICK_NS);
+}
+
+void fm_signals_end_ticks(struct fm_place *place)
+{
+	if (place->timer >= 0)
+		fm_call(SYS_timer_delete, place->timer, 0, 0, 0, 0, 0);
+	if (place->delay >= 0)
+		fm_call(SYS_timer_delete, place->delay, 0, 0, 0, 0, 0);
+	place->timer = place->delay = -1;
+}
+
+void fm_signals_poke(const struct fm_place *place)
+{
+	fm_call(SYS_tgkill, fm_process_id(), place->thread, FM_TICK, 0, 0, 0);
+}
+
+static bool is_handler(const struct sigaction *action)
+{
+	return action->sa_handler != SIG_DFL && action->sa_handler != SIG_IGN;
+}
+
+static void keep(int number, const struct sigaction *action)
+{
+	actions[number].handler = action->sa_sigaction;
+	actions[number].flags = (unsigned long)action->sa_flags;
+	memcpy(&actions[number].mask, &action->sa_mask, sizeof(uint64_t));
+}
+
+static void as_asked_for(int number, struct sigaction *action)
+{
+	action->sa_sigaction = actions[number].handler;
+	action->sa_flags = (int)actions[number].flags;
+	memcpy(&action->sa_mask, &actions[number].mask, sizeof(uint64_t));
+}
+
+static int install(int number, const struct sigaction *action)
+{
+	struct sigaction changed = *action;
+	uint64_t mask;
+	int error;
+
+	if (number == FM_TICK)
+		changed.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
+	else if (!is_handler(action))
+		return fm_next.sigaction(number, action, NULL);
+	mask = fm_block_all();
+	keep(number, action);
+	changed.sa_sigaction = on_signal;
+	changed.sa_flags = (changed.sa_flags | SA_SIGINFO) & ~(int)SA_RESETHAND;
+	sigfillset(&changed.sa_mask);
+	error = fm_next.sigaction(number, &changed, NULL);
+	fm_change_mask(mask);
+	return error;
+}
+
+EXPORTED int sigaction(int number, const struct sigaction *restrict action, struct sigaction *restrict old)
+{
+	struct sigaction before;
+	int error;
+
+	fm_next_find();
+	if (!is_open || number <= 0 || number >= SIGNALS)
+		return fm_next.sigaction(number, action, old);
+	if ((error = fm_next.sigaction(number, NULL, &before)))
+		return error;
+	if (before.sa_sigaction == on_signal)
+		as_asked_for(number, &before);
+	error = action ? install(number, action) : 0;
+	if (!error && old)
+		*old = before;
+	return error;
+}
+
+static sighandler_t set_handler(int number, sighandler_t handler, int flags, bool blocks)
+{
+	struct sigaction action = {.sa_handler = handler, .sa_flags = flags}, old;
+
+	sigemptyset(&action.sa_mask);
+	if (blocks)
+		sigaddset(&action.sa_mask, number);
+	return sigaction(number, &action, &old) ? SIG_ERR : old.sa_handler;
+}
+
+EXPORTED sighandler_t signal(int number, sighandler_t handler)
+{
+	return set_handler(number, handler, SA_RESTART, true);
+}
+
+sighandler_t bsd_signal(int number, sighandler_t handler);
+EXPORTED sighandler_t bsd_signal(int number, sighandler_t handler)
+{
+	return set_handler(number, handler, SA_RESTART, true);
+}
+
+EXPORTED sighandler_t ssignal(int number, sighandler_t handler)
+{
+	return set_handler(number, handler, SA_RESTART, true);
+}
+
+/* signal() of System V, which some standards ask for: a handler serves once. */
+EXPORTED sighandler_t __sysv_signal(int number, sighandler_t handler)
+{
+	return set_handler(number, handler, (int)SA_RESETHAND | SA_NODEFER, false);
+}
+
+EXPORTED sighandler_t sysv_signal(int number, sighandler_t handler)
+{
+	return set_handler(number, handler, (int)SA_RESETHAND | SA_NODEFER, false);
+}
+
+/* Ticks are never blocked by those who block everything. Whoever blocks only a few signals means these, and may wait
+   for them otherwise. */
+static int change_mask(fm_mask_function *next, int how, const sigset_t *set, sigset_t *before)
+{
+	sigset_t without;
+
+	if (!is_open || !set || how == SIG_UNBLOCK || !sigismember(set, SIGUSR1) || !sigismember(set, SIGUSR2) ||
+	    !sigismember(set, SIGALRM) || !fm_place_own())
+		return next(how, set, before);
+	without = *set;
+	sigdelset(&without, FM_TICK);
+	return next(how, &without, before);
+}
+
+EXPORTED int sigprocmask(int how, const sigset_t *restrict set, sigset_t *restrict before)
+{
+	fm_next_find();
+	return change_mask(fm_next.sigprocmask, how, set, before);
+}
+
+EXPORTED int pthread_sigmask(int how, const sigset_t *restrict set, sigset_t *restrict before)
+{
+	fm_next_find();
+	return change_mask(fm_next.pthread_sigmask, how, set, before);
+}
+
+static void *wait_to_be_cancelled(void *unused)
+{
+	(void)unused;
+	for (;;)
+		pause();
+	return NULL;
+}
+
+/* The C library's handler unwinds from the interrupted instruction: it must see the program's. The first cancellation
+   is one that nobody sees. */
+void fm_signals_take_cancellation(void)
+{
+	struct kernel_action action = {0};
+	pthread_t thread;
+
+	if (!is_open || fm_next.pthread_create(&thread, NULL, wait_to_be_cancelled, NULL))
+		return;
+	fm_next.pthread_cancel(thread);
+	pthread_join(thread, NULL);
+	if (fm_call(SYS_rt_sigaction, CANCEL, 0, (long)&action, sizeof(uint64_t), 0, 0) || !action.handler)
+		return;
+	actions[CANCEL] = action;
+	action.handler = on_signal;
+	action.mask = ~(uint64_t)0;
+	fm_call(SYS_rt_sigaction, CANCEL, (long)&action, 0, sizeof(uint64_t), 0, 0);
+}
+
+/* Handlers that libraries have set before us are taken over too. */
+int fm_signals_open(void)
+{
+	struct sigaction action;
+
+	fm_next_find();
+	if (!fm_next.sigaction || !fm_next.sigprocmask || !fm_next.pthread_sigmask)
+		return -ENOTSUP;
+	for (int number = 1; number < SIGNALS; number++) {
+		if (fm_next.sigaction(number, NULL, &action))
+			continue;
+		if ((number == FM_TICK || is_handler(&action)) && install(number, &action))
+			return -errno;
+	}
+	is_open = true;
+	return 0;
+}
+
+void fm_signals_close(void)
+{
+	struct sigaction action;
+
+	is_open = false;
+	for (int number = 1; number < SIGNALS; number++) {
+		if (fm_next.sigaction(number, NULL, &action) || action.sa_sigaction != on_signal)
+			continue;
+		as_asked_for(number, &action);
+		fm_next.sigaction(number, &action, NULL);
+	}
+	if (actions[CANCEL].handler)
+		fm_call(SYS_rt_sigaction, CANCEL, (long)&actions[CANCEL], 0, sizeof(uint64_t), 0, 0);
+}

@@ -1,0 +1,202 @@
+/* Time is the processor time of the process: a program that sleeps is in no hurry to be looked at. */
+#include "native/windows.h"
+
+#include "native/ring.h"
+
+enum {
+	FIRST_PAUSE_NS = 2000000,
+	LONGEST_NS = 200000000, /* that a window keeps others from opening: its threads may sleep */
+	SHORTEST_PAUSE_NS = 1000000,
+	RARE = 10, /* times the pause, when all figures are precise */
+	EARLY_ONE_OF = 8,
+	LEAST_ROOM = 128,
+	GROWING = 32, /* windows until they are as long as asked for */
+	SHORT_REFERENCES = 1000000,
+};
+
+static struct {
+	uint64_t state; /* number of the window << 32 | threads in it */
+	uint64_t opened_ns, next_ns;
+} windows;
+
+static uint64_t now_ns(void)
+{
+	return fm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+void fm_windows_open(void)
+{
+	windows.state = 0;
+	windows.next_ns = now_ns() + FIRST_PAUSE_NS;
+}
+
+static uint32_t epoch_of(uint64_t state)
+{
+	return (uint32_t)(state >> 32);
+}
+
+static uint64_t load(const uint64_t *value)
+{
+	return __atomic_load_n(value, __ATOMIC_RELAXED);
+}
+
+static bool change(uint64_t *state, uint64_t from, uint64_t to)
+{
+	return __atomic_compare_exchange_n(state, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
+static bool is_open(uint64_t state, uint64_t now)
+{
+	return (uint32_t)state && now - load(&windows.opened_ns) < LONGEST_NS;
+}
+
+bool fm_window_is_due(const struct fm_place *place)
+{
+	uint64_t state, now;
+
+	if (fm_session->mode != FM_TRACE_WINDOWS || fm_stopped || fm_session->stop || place->epoch ||
+	    (fm_session->region[0] && !place->region_depth))
+		return false;
+	state = load(&windows.state);
+	now = now_ns();
+	return is_open(state, now) ? place->last_epoch != epoch_of(state) : now >= load(&windows.next_ns);
+}
+
+/* The number of the window that the thread is in now, 0: none. */
+static uint32_t open_or_join(const struct fm_place *place)
+{
+	uint64_t state = load(&windows.state), now = now_ns();
+	uint32_t epoch = epoch_of(state);
+
+	if (is_open(state, now))
+		return place->last_epoch != epoch && change(&windows.state, state, state + 1) ? epoch : 0;
+	if (now < load(&windows.next_ns) || !change(&windows.state, state, (uint64_t)(epoch + 1) << 32 | 1))
+		return 0;
+	__atomic_store_n(&windows.opened_ns, now, __ATOMIC_RELAXED);
+	__atomic_store_n(&windows.next_ns, now, __ATOMIC_RELAXED);
+	fm_add(&fm_head()->windows, 1);
+	return epoch + 1;
+}
+
+/* The first windows are short, so that a short program has several of them; long ones know more of large caches. Those
+   of tests are as long as they say. */
+static uint64_t length_of(uint32_t epoch, uint64_t references)
+{
+	return epoch >= GROWING || references <= SHORT_REFERENCES ? references : references / GROWING * epoch;
+}
+
+static uint64_t whole(const struct fm_place *place)
+{
+	return length_of(place->epoch, fm_session->window_references);
+}
+
+static uint64_t warm(const struct fm_place *place)
+{
+	return length_of(place->epoch, fm_session->window_warm);
+}
+
+bool fm_window_begin(struct fm_place *place)
+{
+	if (!fm_window_is_due(place))
+		return false;
+	place->epoch = open_or_join(place);
+	if (!place->epoch)
+		return false;
+	place->last_epoch = place->epoch;
+	place->references = 0;
+	place->window_began = fm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	place->window_waited = place->waited;
+	place->current = FM_LOGGING;
+	fm_ring_control(place, FM_TRACE_WINDOW_BEGIN, place->epoch);
+	place->warm = !fm_session->window_warm;
+	if (place->warm)
+		fm_ring_control(place, FM_TRACE_WINDOW_WARM, 0);
+	return true;
+}
+
+bool fm_window_begin_early(struct fm_place *place)
+{
+	return fm_place_random(place) % EARLY_ONE_OF == 0 && fm_window_begin(place);
+}
+
+size_t fm_window_room(const struct fm_place *place)
+{
+	uint64_t until = place->warm ? whole(place) : warm(place), left;
+
+	left = until > place->references ? until - place->references : 1;
+	/* pieces take room too: not one by one at the end */
+	if (fm_session->log_pieces && left < LEAST_ROOM)
+		left = LEAST_ROOM;
+	return left < FM_LOG_ENTRIES ? (size_t)left : FM_LOG_ENTRIES;
+}
+
+bool fm_window_is_over(const struct fm_place *place)
+{
+	return place->epoch && place->epoch != epoch_of(load(&windows.state));
+}
+
+bool fm_window_goes_on(struct fm_place *place)
+{
+	if (!place->warm && place->references >= warm(place)) {
+		fm_ring_control(place, FM_TRACE_WINDOW_WARM, 0);
+		place->warm = true;
+	}
+	if (place->references < whole(place) && !fm_window_is_over(place) && !fm_stopped)
+		return true;
+	fm_window_end(place);
+	return false;
+}
+
+static double ticks_per_second(void)
+{
+	return fm_session->ticks_per_second ? (double)fm_session->ticks_per_second : 1e9;
+}
+
+/* What the window has cost the thread, which may have slept meanwhile for reasons of its own. */
+static uint64_t window_ticks(const struct fm_place *place)
+{
+	uint64_t ns = fm_clock_ns(CLOCK_THREAD_CPUTIME_ID) - place->window_began;
+
+	return (uint64_t)((double)ns * 1e-9 * ticks_per_second()) + place->waited - place->window_waited;
+}
+
+/* The pause, from the end of the window on or added to what other threads of it have asked for. */
+static void put_off_next(struct fm_place *place, uint64_t ticks)
+{
+	double cost =
+	           (double)ticks / (double)(fm_session->ticks_per_second ? fm_session->ticks_per_second : 1000000000),
+	       slowdown = fm_session->slowdown > 1.001 ? fm_session->slowdown : 1.001,
+	       jitter = 0.5 + (double)(fm_place_random(place) >> 11) / (double)(1ull << 53),
+	       pause = cost / (slowdown - 1) * 1e9 * jitter;
+	uint64_t now = now_ns(), next, later;
+
+	if (pause < SHORTEST_PAUSE_NS)
+		pause = SHORTEST_PAUSE_NS * jitter;
+	if (fm_session->enough)
+		pause *= RARE;
+	do {
+		next = load(&windows.next_ns);
+		later = (next > now ? next : now) + (uint64_t)pause;
+	} while (!change(&windows.next_ns, next, later));
+}
+
+void fm_window_end(struct fm_place *place)
+{
+	uint32_t epoch = place->epoch;
+	uint64_t state, ticks;
+
+	if (!epoch)
+		return;
+	place->epoch = 0;
+	place->current = fm_place_usual(place);
+	if (!fm_file_is_open())
+		return;
+	ticks = window_ticks(place);
+	fm_place_publish(place);
+	fm_ring_control(place, FM_TRACE_WINDOW_END, fm_places_instructions());
+	fm_add(&fm_head()->window_ticks, ticks);
+	put_off_next(place, ticks);
+	do
+		state = load(&windows.state);
+	while (epoch_of(state) == epoch && !change(&windows.state, state, state - 1));
+}

@@ -1,0 +1,587 @@
+/* The consumer of native traces, on traces written by hand: the same counts as the simulator has that is fed directly.
+ */
+#include "unit/check.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/random.h"
+#include "simulator/core.h"
+#include "engine/account/account.h"
+#include "engine/native/consumer.h"
+#include "engine/results.h"
+#include "translate/translate.h"
+
+#define CORE                                                                                                    \
+	"core width=4 window=192 load_buffers=72 store_buffers=42 fill_buffers=10 super_queue=16 load_ports=2 " \
+	"store_ports=1 multiply_ports=1 ports=8\n"
+#define REST "tlb entries=16 ways=4 penalty=7\nmemory latency=200 gbs=50\n" CORE
+enum { SITES = 40, LINE = 64, REFERENCES = 20000 };
+
+static struct fm_machine_description description;
+static struct fm_trace_file *trace;
+static struct fm_trace_session *session;
+static struct fm_results *results;
+static char path[64];
+
+static void describe(const char *third)
+{
+	char text[1024];
+	struct fm_error error;
+
+	snprintf(text, sizeof(text),
+	         "machine sockets=1 cores=4 frequency=2GHz\n"
+	         "cache L1 size=8KiB ways=8 latency=4\n"
+	         "cache L2 size=64KiB ways=8 latency=12 streams=8 distance=4\n"
+	         "%s\n" REST,
+	         third);
+	if (fm_description_parse(text, "test", &description, &error))
+		fail_msg("%s", error.message);
+}
+
+static int begin(void **state)
+{
+	int file;
+
+	(void)state;
+	describe("cache L3 size=512KiB ways=16 latency=40 shared=4 inclusion=inclusive");
+	trace = mmap(NULL, sizeof(*trace), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	session = mmap(NULL, sizeof(*session), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_true(trace != MAP_FAILED && session != MAP_FAILED);
+	trace->head.magic = session->magic = FM_TRACE_MAGIC;
+	trace->head.version = session->version = FM_TRACE_VERSION;
+	trace->head.process = 1234;
+	session->log_pieces = 1;
+	snprintf(path, sizeof(path), "/tmp/fathom-consumer-XXXXXX");
+	file = mkstemp(path);
+	assert_true(file >= 0 && !ftruncate(file, sizeof(struct fm_results)));
+	close(file);
+	return 0;
+}
+
+static int end(void **state)
+{
+	(void)state;
+	munmap(trace, sizeof(*trace));
+	munmap(session, sizeof(*session));
+	if (results)
+		munmap(results, sizeof(*results));
+	results = NULL;
+	unlink(path);
+	return 0;
+}
+
+/* Loads, stores, both at once; of several sizes. */
+static void make_sites(void)
+{
+	for (unsigned i = 0; i < SITES; i++)
+		trace->sites[i] = (struct fm_trace_site){.pc = 0x400000 + 4 * i,
+		                                         .size = (uint16_t)(1u << i % 6),
+		                                         .kind = i % 5 == 4 ? FM_TRANSLATE_LOAD | FM_TRANSLATE_STORE
+		                                                 : i % 3    ? FM_TRANSLATE_LOAD
+		                                                            : FM_TRANSLATE_STORE,
+		                                         .ready = 1};
+	trace->head.site_count = SITES;
+}
+
+static void put(unsigned thread, uint64_t what, uint64_t address)
+{
+	uint64_t *written = &trace->threads[thread].written;
+
+	assert_true(*written < FM_TRACE_RING);
+	trace->rings[thread][(*written)++] = (struct fm_trace_entry){.address = address, .what = what};
+}
+
+static void control(unsigned thread, enum fm_trace_control what, uint64_t value)
+{
+	put(thread, FM_TRACE_CONTROL | what, value);
+}
+
+/* In a process of its own, as always. Returns its status. */
+static int consume(const char *cores)
+{
+	const struct fm_engine_options options = {.machine = &description, .cores = cores};
+	const struct fm_consumer_task task = {.options = &options,
+	                                      .session = session,
+	                                      .trace = trace,
+	                                      .results = path,
+	                                      .first = true,
+	                                      .unknown_process = true};
+	pid_t child = fork();
+	int status, file;
+
+	if (!child) {
+		struct fm_error error;
+
+		alarm(60);
+		_exit(fm_consumer_run(&task, &error) ? 1 : 0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	file = open(path, O_RDONLY);
+	results = mmap(NULL, sizeof(*results), PROT_READ, MAP_PRIVATE, file, 0);
+	close(file);
+	assert_true(results != MAP_FAILED);
+	return status;
+}
+
+static uint64_t some_address(struct fm_random *random)
+{
+	/* near, far, on both sides of a line */
+	uint64_t number = fm_random_next(random);
+
+	return 0x10000000 + (number % 4 ? number >> 8 & 0xfff : number >> 8 & 0xfffff);
+}
+
+static void access_directly(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core,
+                            const struct fm_trace_site *site, uint64_t address)
+{
+	if (site->kind & FM_TRANSLATE_LOAD)
+		fm_hierarchy_access(hierarchy, core, address, site->size, FM_ACCESS_LOAD);
+	if (site->kind & FM_TRANSLATE_STORE)
+		fm_hierarchy_access(hierarchy, core, address, site->size, FM_ACCESS_STORE);
+}
+
+static struct fm_hierarchy *make_hierarchy(void)
+{
+	struct fm_hierarchy *hierarchy;
+	struct fm_error error;
+
+	if (fm_hierarchy_create(&description, &hierarchy, &error))
+		fail_msg("%s", error.message);
+	return hierarchy;
+}
+
+static void counts_as_if_fed_directly(void **state)
+{
+	struct fm_hierarchy *hierarchy = make_hierarchy();
+	struct fm_simulated_core *core = fm_hierarchy_core(hierarchy, 0);
+	struct fm_random random;
+	uint64_t loads = 0, stores = 0, missed = 0;
+
+	(void)state;
+	fm_random_seed(&random, 1);
+	make_sites();
+	control(0, FM_TRACE_THREAD_BEGIN, 77);
+	for (unsigned i = 0; i < REFERENCES; i++) {
+		uint64_t address = some_address(&random);
+		unsigned site = (unsigned)(fm_random_next(&random) % SITES);
+
+		put(0, site, address);
+		access_directly(hierarchy, core, &trace->sites[site], address);
+	}
+	control(0, FM_TRACE_THREAD_END, 0);
+	assert_int_equal(consume("0"), 0);
+	assert_int_equal(results->magic, FM_RESULT_MAGIC);
+	assert_int_equal(results->native, FM_TRACE_EXACT + 1);
+	assert_int_equal(results->thread_count, 1);
+	assert_int_equal(results->threads[0].host_thread, 77);
+	assert_memory_equal(&results->cores[0].counts, &core->counts, sizeof(core->counts));
+	assert_memory_equal(&results->threads[0].at_end, &core->counts, sizeof(core->counts));
+	assert_int_equal(results->site_count, SITES);
+	for (unsigned i = 0; i < SITES; i++) {
+		for (unsigned k = 0; k < 2; k++) {
+			loads += results->sites[i].slots[k].loads;
+			stores += results->sites[i].slots[k].stores;
+		}
+		loads += results->places[i].loads;
+		stores += results->places[i].stores;
+		missed += results->places[i].misses[0];
+		assert_in_range(results->places[i].address, 0x400000, 0x400000 + 4 * SITES);
+	}
+	assert_int_equal(loads, core->counts.loads);
+	assert_int_equal(stores, core->counts.stores);
+	assert_in_range(missed, 1, core->counts.caches[0].load_misses + core->counts.caches[0].store_misses);
+	fm_hierarchy_destroy(hierarchy);
+}
+
+/* More than a ring, written while it is read. */
+static void a_ring_goes_round(void **state)
+{
+	enum { ROUNDS = 5 };
+	const struct fm_engine_options options = {.machine = &description, .cores = "0"};
+	const struct fm_consumer_task task = {.options = &options,
+	                                      .session = session,
+	                                      .trace = trace,
+	                                      .results = path,
+	                                      .first = true,
+	                                      .unknown_process = true};
+	struct fm_trace_thread *line = &trace->threads[0];
+	pid_t child;
+	int status;
+
+	(void)state;
+	make_sites();
+	child = fork();
+	if (!child) {
+		struct fm_consumer *consumer;
+		struct fm_error error;
+
+		alarm(60);
+		if (fm_consumer_create(&task, &consumer, &error))
+			_exit(1);
+		for (unsigned i = 0; i < ROUNDS * FM_TRACE_RING;) {
+			for (; i < ROUNDS * FM_TRACE_RING && line->written - line->read < FM_TRACE_RING; i++)
+				trace->rings[0][line->written++ % FM_TRACE_RING] =
+				    (struct fm_trace_entry){.address = 0x1000 + 64 * (i % 16), .what = 1};
+			fm_consumer_read(consumer, 5000);
+		}
+		fm_consumer_finish(consumer);
+		_exit(fm_account.results->cores[0].counts.loads != ROUNDS * FM_TRACE_RING);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+/* Two threads write to the same line in turn: it moves with each turn. */
+static void threads_are_merged_by_time(void **state)
+{
+	enum { TURNS = 50 };
+
+	(void)state;
+	trace->sites[0] = (struct fm_trace_site){.pc = 0x400000, .size = 8, .kind = FM_TRANSLATE_STORE, .ready = 1};
+	for (unsigned thread = 0; thread < 2; thread++) {
+		control(thread, FM_TRACE_THREAD_BEGIN, 100 + thread);
+		for (uint64_t i = 0; i < TURNS; i++) {
+			control(thread, FM_TRACE_BEGAN, 1000 * (2 * i + thread));
+			for (unsigned k = 0; k < 10; k++)
+				put(thread, 0, 0x10000 + 8 * thread);
+			control(thread, FM_TRACE_ENDED, 1000 * (2 * i + thread) + 900);
+		}
+		control(thread, FM_TRACE_THREAD_END, 0);
+	}
+	assert_int_equal(consume("0-3"), 0);
+	assert_int_equal(results->thread_count, 2);
+	assert_int_equal(results->threads[0].core, 0);
+	assert_int_equal(results->threads[1].core, 1);
+	for (unsigned i = 0; i < 2; i++)
+		assert_int_equal(results->cores[i].counts.stores, 10 * TURNS);
+	assert_int_equal(results->cores[0].counts.transfers_modified + results->cores[1].counts.transfers_modified,
+	                 2 * TURNS - 1);
+	assert_int_equal(results->line_count, 1);
+	assert_int_equal(results->lines[0].line, 0x10000);
+}
+
+/* Interpolated within the stretches: two threads at the same time, some entries each in turn. */
+static void threads_are_merged_within_a_stretch(void **state)
+{
+	enum { STORES = 1000 };
+	uint64_t moved;
+
+	(void)state;
+	trace->sites[0] = (struct fm_trace_site){.pc = 0x400000, .size = 8, .kind = FM_TRANSLATE_STORE, .ready = 1};
+	for (unsigned thread = 0; thread < 2; thread++) {
+		control(thread, FM_TRACE_THREAD_BEGIN, 100 + thread);
+		control(thread, FM_TRACE_BEGAN, 1000000 + thread);
+		for (uint64_t i = 0; i < STORES; i++)
+			put(thread, 0, 0x10000 + 8 * thread);
+		control(thread, FM_TRACE_ENDED, 2000000 + thread);
+		control(thread, FM_TRACE_THREAD_END, 0);
+	}
+	assert_int_equal(consume("0-3"), 0);
+	moved = results->cores[0].counts.transfers_modified + results->cores[1].counts.transfers_modified;
+	assert_in_range(moved, 2 * STORES / 32, 2 * STORES / 8);
+}
+
+/* On one core each still has its own counts. */
+static void threads_that_share_a_core(void **state)
+{
+	(void)state;
+	make_sites();
+	for (unsigned thread = 0; thread < 2; thread++) {
+		control(thread, FM_TRACE_THREAD_BEGIN, 100 + thread);
+		for (uint64_t i = 0; i < 20; i++) {
+			control(thread, FM_TRACE_BEGAN, 1000 * i + 100 * thread);
+			for (unsigned k = 0; k < 10 + 10 * thread; k++)
+				put(thread, 1, 0x10000 + 64 * k);
+			control(thread, FM_TRACE_ENDED, 1000 * i + 100 * thread + 50);
+		}
+	}
+	assert_int_equal(consume("2"), 0);
+	assert_int_equal(results->cores[2].counts.loads, 600);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct fm_result_thread *thread = &results->threads[i];
+
+		assert_int_equal(thread->before_moves.loads + thread->at_end.loads - thread->at_begin.loads,
+		                 200 + 200 * i);
+	}
+}
+
+static void regions_have_their_own(void **state)
+{
+	const struct fm_result_region *outer, *inner;
+
+	(void)state;
+	make_sites();
+	snprintf(trace->head.names[0], FM_TRACE_NAME, "outer");
+	snprintf(trace->head.names[1], FM_TRACE_NAME, "inner");
+	trace->head.name_count = 2;
+	trace->pieces[3] = (struct fm_trace_piece){.pc = 0x400000, .bytes = 20, .instructions = 5, .ready = 1};
+	trace->head.piece_count = 4;
+	control(0, FM_TRACE_THREAD_BEGIN, 1);
+	put(0, FM_TRACE_PIECE | 3, 0);
+	put(0, 1, 0x1000);
+	control(0, FM_TRACE_REGION_BEGIN, 0);
+	for (unsigned i = 0; i < 3; i++) {
+		put(0, FM_TRACE_PIECE | 3, 0);
+		put(0, 1, 0x1000);
+		control(0, FM_TRACE_REGION_BEGIN, 1);
+		put(0, FM_TRACE_PIECE | 3, 0);
+		put(0, 3, 0x1000);
+		control(0, FM_TRACE_REGION_END, 1);
+	}
+	control(0, FM_TRACE_REGION_END, 0);
+	put(0, 3, 0x1000);
+	control(0, FM_TRACE_THREAD_END, 0);
+	assert_int_equal(consume("0"), 0);
+	assert_int_equal(results->region_count, 2);
+	outer = &results->regions[0];
+	inner = &results->regions[1];
+	assert_string_equal(outer->name, "outer");
+	assert_string_equal(inner->name, "inner");
+	assert_int_equal(outer->instances, 1);
+	assert_int_equal(inner->instances, 3);
+	assert_int_equal(inner->counted, 3);
+	assert_int_equal(outer->counts.loads, 3);
+	assert_int_equal(outer->counts.stores, 3);
+	assert_int_equal(inner->counts.loads, 0);
+	assert_int_equal(inner->counts.stores, 3);
+	assert_int_equal(outer->work.instructions, 30);
+	assert_int_equal(inner->work.instructions, 15);
+	assert_int_equal(results->threads[0].work.instructions, 35);
+}
+
+static void repeated_instructions_move_lines(void **state)
+{
+	(void)state;
+	trace->sites[0] = (struct fm_trace_site){
+	    .pc = 0x400000, .size = 8, .kind = FM_TRANSLATE_STORE | FM_TRANSLATE_REPEATED, .ready = 1};
+	trace->sites[1] = (struct fm_trace_site){.pc = 0x400010, .size = 8, .kind = FM_TRANSLATE_LOAD, .ready = 1};
+	trace->sites[2] = (struct fm_trace_site){.pc = 0x400020, .size = 512, .kind = FM_TRANSLATE_STORE, .ready = 1};
+	description.string_allocates = 0;
+	control(0, FM_TRACE_THREAD_BEGIN, 1);
+	put(0, 0, 0x10020);
+	put(0, 0, 36); /* half a line, four lines */
+	put(0, 1, 0x20000);
+	put(0, 0, 0x30000);
+	put(0, 0, 0); /* none */
+	put(0, 2, 0x40000);
+	control(0, FM_TRACE_THREAD_END, 0);
+	assert_int_equal(consume("0"), 0);
+	assert_int_equal(results->cores[0].counts.stores, 5 + 8);
+	assert_int_equal(results->cores[0].counts.store_bytes, 288 + 512);
+	assert_int_equal(results->cores[0].counts.loads, 1);
+	assert_int_equal(results->cores[0].counts.whole_lines, 4);
+}
+
+/* Two windows over the same lines, in caches of which the first has 16 sets of 8. */
+static void windows_count_what_is_known(void **state)
+{
+	const struct fm_result_window *first, *second;
+
+	(void)state;
+	session->mode = FM_TRACE_WINDOWS;
+	describe("cache L3 size=512KiB ways=16 latency=40 shared=4");
+	description.caches[1].streams = 0;
+	trace->sites[1] = (struct fm_trace_site){.pc = 0x400000, .size = 8, .kind = FM_TRANSLATE_LOAD, .ready = 1};
+	trace->pieces[0] = (struct fm_trace_piece){.pc = 0x400000, .bytes = 20, .instructions = 5, .ready = 1};
+	trace->pieces[0].executed = 100;
+	trace->head.piece_count = 1;
+	control(0, FM_TRACE_THREAD_BEGIN, 1);
+	for (uint64_t window = 1; window <= 2; window++) {
+		control(0, FM_TRACE_WINDOW_BEGIN, window);
+		control(0, FM_TRACE_BEGAN, 1000 * window);
+		/* warm: four lines */
+		for (uint64_t i = 0; i < 4; i++) {
+			put(0, FM_TRACE_PIECE, 0);
+			put(0, 1, 0x100000 + LINE * i);
+		}
+		control(0, FM_TRACE_ENDED, 1000 * window + 100);
+		control(0, FM_TRACE_WINDOW_WARM, 0);
+		control(0, FM_TRACE_BEGAN, 1000 * window + 200);
+		/* the four again, which are known to be there; four new ones, unknown to all caches; the same again;
+		   then nine more of the first one's set of the first cache: seven fill it, two are known to miss it */
+		for (uint64_t i = 0; i < 8; i++) {
+			put(0, FM_TRACE_PIECE, 0);
+			put(0, 1, 0x100000 + LINE * i);
+		}
+		for (uint64_t i = 0; i < 8; i++)
+			put(0, 1, 0x100000 + LINE * i);
+		for (uint64_t i = 1; i <= 9; i++)
+			put(0, 1, 0x100000 + LINE * 16 * i);
+		control(0, FM_TRACE_ENDED, 1000 * window + 300);
+		control(0, FM_TRACE_WINDOW_END, 50 * window);
+	}
+	control(0, FM_TRACE_THREAD_END, 0);
+	assert_int_equal(consume("0"), 0);
+	assert_int_equal(results->native, FM_TRACE_WINDOWS + 1);
+	assert_int_equal(results->window_count, 2);
+	first = &results->windows[0];
+	second = &results->windows[1];
+	for (unsigned i = 0; i < 2; i++) {
+		const struct fm_result_window *window = &results->windows[i];
+
+		assert_int_equal(window->begun, 1000 * (i + 1));
+		assert_int_equal(window->ended, 1000 * (i + 1) + 300);
+		assert_int_equal(window->executed, 50 * (i + 1));
+		assert_int_equal(window->counts.loads, 25);
+		assert_int_equal(window->work.instructions, 40);
+		assert_int_equal(window->unknown[0], 4 + 7);
+		assert_int_equal(window->unknown[1], 4 + 9);
+		assert_int_equal(window->unknown[2], 4 + 9);
+		assert_int_equal(window->touched[0], 8 + 7);
+		assert_int_equal(window->touched[1], 8 + 9);
+	}
+	/* by what is in the caches: nothing at first; then everything in the second one, and the set of the first one
+	   holds the wrong eight of ten */
+	assert_int_equal(first->counts.caches[0].load_misses, 4 + 9);
+	assert_int_equal(first->counts.memory_reads, 4 + 9);
+	assert_int_equal(second->counts.memory_reads, 0);
+	assert_int_equal(second->counts.caches[1].load_misses, 0);
+	/* all is the sum of what counts */
+	assert_int_equal(results->cores[0].counts.loads, 50);
+	assert_int_equal(results->threads[0].at_end.loads, 50);
+	assert_int_equal(results->cores[0].counts.memory_reads, 4 + 9);
+	assert_int_equal(results->threads[0].work.instructions, 80);
+	assert_int_equal(results->all_work.instructions, 500);
+	assert_int_equal(results->sites[0].slots[0].loads, 50);
+}
+
+/* What only warms changes the caches as what counts does. */
+static void warming_is_not_counted(void **state)
+{
+	struct fm_hierarchy *hierarchy = make_hierarchy();
+	struct fm_simulated_core *core = fm_hierarchy_core(hierarchy, 0);
+	struct fm_core_counts before;
+	struct fm_random random;
+
+	(void)state;
+	session->mode = FM_TRACE_WINDOWS;
+	fm_random_seed(&random, 3);
+	make_sites();
+	control(0, FM_TRACE_THREAD_BEGIN, 1);
+	control(0, FM_TRACE_WINDOW_BEGIN, 1);
+	for (unsigned part = 0; part < 2; part++) {
+		before = core->counts;
+		for (unsigned i = 0; i < REFERENCES / 2; i++) {
+			uint64_t address = some_address(&random);
+			unsigned site = (unsigned)(fm_random_next(&random) % SITES);
+
+			put(0, site, address);
+			access_directly(hierarchy, core, &trace->sites[site], address);
+		}
+		control(0, part ? FM_TRACE_WINDOW_END : FM_TRACE_WINDOW_WARM, 1000);
+	}
+	for (size_t i = 0; i < sizeof(before) / sizeof(uint64_t); i++)
+		((uint64_t *)&before)[i] = ((const uint64_t *)&core->counts)[i] - ((const uint64_t *)&before)[i];
+	assert_int_equal(consume("0"), 0);
+	assert_int_equal(results->window_count, 1);
+	assert_memory_equal(&results->windows[0].counts, &before, sizeof(before));
+	assert_memory_equal(&results->cores[0].counts, &before, sizeof(before));
+	fm_hierarchy_destroy(hierarchy);
+}
+
+/* More windows than there is room for. */
+static void many_windows_become_fewer(void **state)
+{
+	enum { WINDOWS = 5000 };
+	uint64_t loads = 0;
+
+	(void)state;
+	session->mode = FM_TRACE_WINDOWS;
+	make_sites();
+	control(0, FM_TRACE_THREAD_BEGIN, 1);
+	for (uint64_t window = 1; window <= WINDOWS; window++) {
+		control(0, FM_TRACE_WINDOW_BEGIN, window);
+		control(0, FM_TRACE_WINDOW_WARM, 0);
+		put(0, 1, 0x100000);
+		control(0, FM_TRACE_WINDOW_END, 50 * window);
+	}
+	assert_int_equal(consume("0"), 0);
+	assert_in_range(results->window_count, FM_RESULT_WINDOWS_MAX / 2, FM_RESULT_WINDOWS_MAX);
+	for (unsigned i = 0; i < results->window_count; i++) {
+		loads += results->windows[i].counts.loads;
+		assert_true(!i || results->windows[i].executed > results->windows[i - 1].executed);
+	}
+	assert_int_equal(loads, WINDOWS);
+	assert_int_equal(results->windows[results->window_count - 1].executed, 50 * WINDOWS);
+}
+
+/* Whatever stands there: an end, and figures within reason. */
+static void garbage_does_no_harm(void **state)
+{
+	struct fm_random random;
+
+	(void)state;
+	fm_random_seed(&random, 7);
+	for (unsigned round = 0; round < 4; round++) {
+		int status;
+
+		end(NULL);
+		begin(NULL);
+		session->mode = round % 2;
+		for (unsigned i = 0; i < 2000; i++) {
+			uint64_t number = fm_random_next(&random);
+
+			trace->sites[i] = (struct fm_trace_site){.pc = fm_random_next(&random) >> number % 60,
+			                                         .size = (uint16_t)(number >> number % 16),
+			                                         .kind = (uint8_t)(number >> 20) & (i % 500 ? 11 : 15),
+			                                         .ready = (uint32_t)(number >> 32) % 4};
+			trace->pieces[i] = (struct fm_trace_piece){.pc = fm_random_next(&random),
+			                                           .bytes = (uint16_t)(number >> 3),
+			                                           .instructions = (uint16_t)(number >> 30),
+			                                           .ready = (uint32_t)(number >> 32) % 4,
+			                                           .executed = number};
+		}
+		memset(trace->head.names, 'x', sizeof(trace->head.names));
+		memset(trace->head.program, 'y', sizeof(trace->head.program));
+		trace->head.site_count = trace->head.piece_count = trace->head.name_count = UINT32_MAX;
+		for (unsigned thread = 0; thread < 4; thread++) {
+			trace->threads[thread].written = thread == 3 ? UINT64_MAX / 3 : 5000;
+			for (unsigned i = 0; i < 5000; i++) {
+				uint64_t number = fm_random_next(&random), kind = fm_random_next(&random) % 16;
+
+				/* small ones among them: what is taken for the length of a repeated instruction takes
+				 * time */
+				trace->rings[thread][i].address =
+				    kind % 4 && kind < 8 ? number >> 52 : number >> number % 64;
+				trace->rings[thread][i].what = kind < 8    ? number % 2000
+				                               : kind < 10 ? FM_TRACE_PIECE | number % 3000
+				                               : kind < 14 ? FM_TRACE_CONTROL | number % 12
+				                                           : number;
+			}
+		}
+		status = consume("0-1");
+		assert_true(WIFEXITED(status) && !WEXITSTATUS(status));
+		assert_int_equal(results->magic, FM_RESULT_MAGIC);
+		assert_true(memchr(results->program, 0, sizeof(results->program)) != NULL);
+		assert_true(
+		    results->thread_count <= FM_RESULT_THREADS_MAX && results->region_count <= FM_RESULT_REGIONS_MAX &&
+		    results->window_count <= FM_RESULT_WINDOWS_MAX && results->site_count <= FM_RESULT_SITES_MAX);
+		assert_int_equal(results->native_error, EBADMSG);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(counts_as_if_fed_directly, begin, end),
+	    cmocka_unit_test_setup_teardown(a_ring_goes_round, begin, end),
+	    cmocka_unit_test_setup_teardown(threads_are_merged_by_time, begin, end),
+	    cmocka_unit_test_setup_teardown(threads_are_merged_within_a_stretch, begin, end),
+	    cmocka_unit_test_setup_teardown(threads_that_share_a_core, begin, end),
+	    cmocka_unit_test_setup_teardown(regions_have_their_own, begin, end),
+	    cmocka_unit_test_setup_teardown(repeated_instructions_move_lines, begin, end),
+	    cmocka_unit_test_setup_teardown(windows_count_what_is_known, begin, end),
+	    cmocka_unit_test_setup_teardown(warming_is_not_counted, begin, end),
+	    cmocka_unit_test_setup_teardown(many_windows_become_fewer, begin, end),
+	    cmocka_unit_test_setup_teardown(garbage_does_no_harm, begin, end),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

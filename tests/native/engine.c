@@ -1,0 +1,267 @@
+/* The native engine on real programs: the same counts as QEMU's, where they are the same program's. */
+#include "unit/check.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/engine.h"
+#include "kernels/kernel.h"
+#include "simulator/numbers.h"
+
+static struct fm_machine_description machine;
+
+static struct fm_engine_run run(struct fm_engine_options options, char *const *arguments)
+{
+	struct fm_engine_run result;
+	struct fm_error error;
+
+	options.machine = &machine;
+	options.cores = "0-23";
+	if (fm_engine_execute(&options, arguments, &result, &error))
+		fail_msg("%s", error.message);
+	assert_int_equal(result.kind, options.kind);
+	return result;
+}
+
+static struct fm_engine_run run_program(struct fm_engine_options options, const char *name, const char *argument)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), PROGRAMS "%s", name);
+	return run(options, (char *[]){path, (char *)argument, NULL});
+}
+
+static struct fm_core_counts all_counts(const struct fm_results *results)
+{
+	struct fm_core_counts sum = {0};
+
+	for (unsigned i = 0; i < results->core_count; i++)
+		fm_core_counts_add(&sum, &results->cores[i].counts);
+	return sum;
+}
+
+static const struct fm_result_region *region(const struct fm_results *results, const char *name, unsigned units)
+{
+	char text[80];
+
+	snprintf(text, sizeof(text), "%s/%u", name, units);
+	for (unsigned i = 0; i < results->region_count; i++)
+		if (!strcmp(results->regions[i].name, text))
+			return &results->regions[i];
+	fail_msg("%s did not run", text);
+	return NULL;
+}
+
+/* What a unit of work costs: the region with two of them less the one with one. */
+static struct fm_core_counts unit_costs(const struct fm_results *results, const char *name, struct fm_work *ret_work)
+{
+	const struct fm_result_region *one = region(results, name, 1), *two = region(results, name, 2);
+	struct fm_core_counts costs = two->counts;
+
+	*ret_work = two->work;
+	fm_work_subtract(ret_work, &one->work);
+	fm_numbers_subtract(&costs, &one->counts, sizeof(costs));
+	return costs;
+}
+
+static void kernels_count_what_they_declare(void **state)
+{
+	enum { BLOCKS = 4, ELEMENTS = BLOCKS * FM_BLOCK_BYTES / 8, STEPS = 64 };
+	struct fm_engine_run result =
+	    run_program((struct fm_engine_options){.kind = FM_ENGINE_NATIVE}, "kernels", NULL);
+	struct fm_work work;
+	unsigned variants = 0;
+
+	(void)state;
+	assert_int_equal(result.exit_status, 0);
+	assert_int_equal(result.results->native, 1);
+	assert_int_equal(result.results->lost_accesses, 0);
+	for (unsigned kernel = 0; kernel < FM_STREAM_COUNT; kernel++)
+		for (int isa = 0; isa < FM_ISA_avx512; isa++) {
+			const struct fm_stream_kernel *declared = &fm_stream_kernels[kernel];
+			unsigned lanes = fm_isa_bytes((enum fm_isa)isa) / 8;
+			struct fm_core_counts costs;
+			char name[64];
+
+			snprintf(name, sizeof(name), "%s_%s", declared->name, fm_isa_name((enum fm_isa)isa));
+			costs = unit_costs(result.results, name, &work);
+			assert_int_equal(costs.loads, ELEMENTS / lanes * declared->loads);
+			assert_int_equal(costs.stores, ELEMENTS / lanes * declared->stores);
+			assert_int_equal(costs.load_bytes, ELEMENTS * declared->loaded_bytes);
+			assert_int_equal(costs.store_bytes, ELEMENTS * declared->stored_bytes);
+			assert_int_equal(work.flops, ELEMENTS * declared->flops);
+			assert_int_equal(work.vector_inserts + work.divisions, 0);
+			variants++;
+		}
+	for (unsigned i = 0; i < fm_step_kernel_count; i++) {
+		const struct fm_step_kernel *declared = &fm_step_kernels[i];
+		struct fm_core_counts costs;
+
+		if (!strcmp(declared->name, "ping_pong"))
+			continue; /* it needs a partner */
+		costs = unit_costs(result.results, declared->name, &work);
+		assert_int_equal(costs.loads, STEPS * declared->loads);
+		assert_int_equal(costs.stores, STEPS * declared->stores);
+		assert_int_equal(costs.load_bytes, STEPS * declared->loaded_bytes);
+		variants++;
+	}
+	for (unsigned i = 0; i < fm_family_kernel_count; i++) {
+		const struct fm_family_kernel *declared = &fm_family_kernels[i];
+		struct fm_core_counts costs = unit_costs(result.results, declared->name, &work);
+
+		assert_int_equal(costs.loads, STEPS * (declared->loads + (declared->loads_per_unit ? 32 : 0)));
+		assert_int_equal(costs.stores, 0);
+		variants++;
+	}
+	print_message("%u kernels and variants counted\n", variants);
+	assert_true(variants >= 3 * FM_STREAM_COUNT + 5);
+	fm_engine_run_free(&result);
+}
+
+static void share(const char *what, uint64_t native, uint64_t emulated, double tolerance)
+{
+	double ratio = (double)native / (double)emulated;
+
+	print_message("%s: %llu native, %llu in QEMU, %+.3f %%\n", what, (unsigned long long)native,
+	              (unsigned long long)emulated, 100 * (ratio - 1));
+	assert_near(ratio, 1, tolerance);
+}
+
+/* The whole program but for what runs before the library is loaded. */
+static void counts_are_those_of_the_emulator(void **state)
+{
+	char *const arguments[] = {"gzip", "-c", "-1", PROGRAMS "kernels", NULL};
+	struct fm_engine_run native, emulated;
+	struct fm_core_counts ours, theirs;
+	int output = dup(STDOUT_FILENO);
+
+	(void)state;
+	assert_true(freopen("/dev/null", "w", stdout) != NULL);
+	native = run((struct fm_engine_options){.kind = FM_ENGINE_NATIVE}, arguments);
+	emulated = run((struct fm_engine_options){.kind = FM_ENGINE_QEMU}, arguments);
+	fflush(stdout);
+	dup2(output, STDOUT_FILENO);
+	close(output);
+	assert_int_equal(native.exit_status, 0);
+	ours = all_counts(native.results);
+	theirs = all_counts(emulated.results);
+	share("loads", ours.loads, theirs.loads, 0.05);
+	share("stores", ours.stores, theirs.stores, 0.08);
+	share("instructions", native.results->threads[0].work.instructions,
+	      emulated.results->threads[0].work.instructions, 0.05);
+	share("misses of the first cache", ours.caches[0].load_misses + ours.caches[0].store_misses,
+	      theirs.caches[0].load_misses + theirs.caches[0].store_misses, 0.05);
+	assert_int_equal(native.results->all_work.instructions, native.results->threads[0].work.instructions);
+	fm_engine_run_free(&native);
+	fm_engine_run_free(&emulated);
+}
+
+static void sharing_is_seen(void **state)
+{
+	struct fm_engine_run result =
+	    run_program((struct fm_engine_options){.kind = FM_ENGINE_NATIVE}, "sharing", "false");
+	struct fm_core_counts counts = all_counts(result.results);
+
+	(void)state;
+	assert_int_equal(result.exit_status, 0);
+	assert_true(result.results->thread_count >= 2);
+	print_message("%llu lines moved\n", (unsigned long long)(counts.transfers_modified + counts.transfers_clean));
+	assert_true(counts.transfers_modified > 0);
+	assert_true(result.results->line_count > 0);
+	fm_engine_run_free(&result);
+}
+
+static void forked_and_executed_processes_are_counted(void **state)
+{
+	struct fm_engine_run result = run((struct fm_engine_options){.kind = FM_ENGINE_NATIVE},
+	                                  (char *[]){"/bin/sh", "-c",
+	                                             "(exit 3) & wait; /bin/echo one >/dev/null; "
+	                                             "exit 5",
+	                                             NULL});
+	unsigned executed = 0, forked = 0;
+
+	(void)state;
+	assert_int_equal(result.exit_status, 5);
+	for (unsigned i = 0; i < result.forked_count; i++) {
+		executed += result.forked[i]->executed != 0;
+		forked += !result.forked[i]->executed;
+		assert_true(all_counts(result.forked[i]).loads > 0);
+	}
+	assert_true(executed >= 1 && forked >= 1);
+	fm_engine_run_free(&result);
+}
+
+static void windows_add_up(void **state)
+{
+	struct fm_engine_options options = {.kind = FM_ENGINE_NATIVE,
+	                                    .windows = {.on = true, .references = 20000, .warm = 5000, .slowdown = 3}};
+	struct fm_engine_run result = run(options, (char *[]){"/bin/sh", "-c",
+	                                                      "i=0; while [ $i -lt 60000 ]; do "
+	                                                      "i=$((i+1)); done",
+	                                                      NULL});
+	struct fm_core_counts counts = all_counts(result.results), sum = {0};
+	uint64_t before = 0;
+
+	(void)state;
+	assert_int_equal(result.exit_status, 0);
+	assert_int_equal(result.results->native, 2);
+	assert_true(result.results->window_count > 0);
+	for (unsigned i = 0; i < result.results->window_count; i++) {
+		const struct fm_result_window *window = &result.results->windows[i];
+
+		fm_core_counts_add(&sum, &window->counts);
+		assert_true(window->executed >= before);
+		before = window->executed;
+		for (unsigned k = 0; k < machine.cache_count; k++)
+			assert_true(window->unknown[k] <= window->counts.loads + window->counts.stores);
+	}
+	print_message("%u windows with %llu loads and %llu instructions of %llu\n", result.results->window_count,
+	              (unsigned long long)sum.loads, (unsigned long long)result.results->threads[0].work.instructions,
+	              (unsigned long long)result.results->all_work.instructions);
+	assert_memory_equal(&sum, &counts, sizeof(sum));
+	assert_true(result.results->all_work.instructions > result.results->threads[0].work.instructions);
+	fm_engine_run_free(&result);
+}
+
+static void what_it_cannot_do_is_refused(void **state)
+{
+	struct fm_engine_options options = {.kind = FM_ENGINE_NATIVE, .machine = &machine, .timing = true};
+	struct fm_engine_run result;
+	struct fm_error error;
+
+	(void)state;
+	assert_int_equal(fm_engine_execute(&options, (char *[]){"true", NULL}, &result, &error), -ENOTSUP);
+	options = (struct fm_engine_options){.kind = FM_ENGINE_NATIVE, .machine = &machine, .samples = "/tmp"};
+	assert_int_equal(fm_engine_execute(&options, (char *[]){"true", NULL}, &result, &error), -ENOTSUP);
+	options = (struct fm_engine_options){.kind = FM_ENGINE_NATIVE, .machine = &machine};
+	assert_int_equal(fm_engine_execute(&options, (char *[]){"/nowhere/at/all", NULL}, &result, &error), -ENOENT);
+	options = (struct fm_engine_options){.machine = &machine, .windows = {.on = true}};
+	assert_int_equal(fm_engine_execute(&options, (char *[]){"true", NULL}, &result, &error), -ENOTSUP);
+}
+
+static int set_up(void **state)
+{
+	struct fm_error error;
+
+	(void)state;
+	if (fm_description_read(MACHINES "/haswell-ep.machine", &machine, &error))
+		fail_msg("%s", error.message);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(kernels_count_what_they_declare),
+	    cmocka_unit_test(counts_are_those_of_the_emulator),
+	    cmocka_unit_test(sharing_is_seen),
+	    cmocka_unit_test(forked_and_executed_processes_are_counted),
+	    cmocka_unit_test(windows_add_up),
+	    cmocka_unit_test(what_it_cannot_do_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, NULL);
+}
