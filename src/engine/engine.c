@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/installed.h"
 #include "base/launch.h"
+#include "engine/native/native.h"
 #include "engine/program.h"
 #include "engine/threads.h"
 #include "record/stream.h"
@@ -353,15 +354,20 @@ static void prepare(void *context)
 	setenv("FATHOM_ENGINE", "exact", 1);
 }
 
-static int run_child(char *const *arguments, const char *results, bool preloads, struct fm_engine_run *run,
-                     struct fm_error *error)
+/* Run it and wait for its end. The native engine's, or, if that is NULL, in QEMU. */
+static int run_child(char *const *arguments, const char *results, bool preloads, struct fm_native *native,
+                     struct fm_engine_run *run, struct fm_error *error)
 {
 	static const int passed[] = {SIGINT, SIGQUIT, SIGTERM};
 	enum { PASSED = sizeof(passed) / sizeof(passed[0]) };
-	const struct fm_launch launch = {
-	    .program = arguments, .output = -1, .input = -1, .prepare = prepare, .context = &preloads};
+	const struct fm_launch launch = {.program = arguments,
+	                                 .output = -1,
+	                                 .input = -1,
+	                                 .prepare = native ? fm_native_prepare : prepare,
+	                                 .context = native ? (void *)native : &preloads};
 	struct sigaction pass = {.sa_sigaction = pass_signal, .sa_flags = SA_RESTART | SA_SIGINFO}, before[PASSED];
 	struct fm_launched launched;
+	uint64_t ended = 0;
 	int r = fm_launch_begin(&launch, &launched, error), status = 0;
 
 	if (r)
@@ -371,12 +377,14 @@ static int run_child(char *const *arguments, const char *results, bool preloads,
 	for (unsigned i = 0; i < PASSED; i++)
 		sigaction(passed[i], &pass, &before[i]);
 	r = fm_launch_release(&launched, arguments[0], error);
-	if (!r)
+	if (!r && native)
+		status = fm_native_wait(native, launched.process, &asked, &run->killed, &ended);
+	else if (!r)
 		status = wait_for_end(launched.process, results, &run->killed);
 	running = 0;
 	for (unsigned i = 0; i < PASSED; i++)
 		sigaction(passed[i], &before[i], NULL);
-	if (r == -ENOENT)
+	if (r == -ENOENT && !native)
 		return fm_error_set(
 		    error, ENOTSUP,
 		    "%s is not installed, and the exact engine runs programs in it. As root: apt-get install "
@@ -384,7 +392,7 @@ static int run_child(char *const *arguments, const char *results, bool preloads,
 		    arguments[0]);
 	if (r)
 		return r;
-	run->seconds = (double)(fm_clock_now() - launched.begun) / 1e9;
+	run->seconds = (double)((ended ? ended : fm_clock_now()) - launched.begun) / 1e9;
 	run->signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 	run->exit_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 	return 0;
@@ -452,9 +460,9 @@ static struct fm_results *load(const char *path)
 	    results->thread_count <= FM_RESULT_THREADS_MAX && results->late_count <= FM_RESULT_LATE_MAX &&
 	    results->region_count <= FM_RESULT_REGIONS_MAX && results->module_count <= FM_RESULT_MODULES_MAX &&
 	    results->exec_count <= FM_RESULT_EXECS_MAX && results->line_count <= FM_RESULT_LINES_MAX &&
-	    results->moment_count <= FM_RESULT_MOMENTS_MAX && results->site_count <= FM_RESULT_SITES_MAX &&
-	    memchr(results->program, 0, sizeof(results->program)) && results->object_count <= FM_RESULT_OBJECTS_MAX &&
-	    results->core_count <= FM_SIMULATED_CORES_MAX) {
+	    results->moment_count <= FM_RESULT_MOMENTS_MAX && results->window_count <= FM_RESULT_WINDOWS_MAX &&
+	    results->site_count <= FM_RESULT_SITES_MAX && memchr(results->program, 0, sizeof(results->program)) &&
+	    results->object_count <= FM_RESULT_OBJECTS_MAX && results->core_count <= FM_SIMULATED_CORES_MAX) {
 		/* threads that lived at a violent end and have no record of their own */
 		for (unsigned i = 0; i < results->late_count; i++)
 			if (results->late[i].host_thread)
@@ -508,14 +516,55 @@ static void collect_forked(const char *path, struct fm_engine_run *run, uint64_t
 	}
 }
 
-int fm_engine_execute(const struct fm_engine_options *options, char *const *argv, struct fm_engine_run *ret_run,
-                      struct fm_error *error)
+static int execute_natively(const struct fm_engine_options *options, char *const *argv, struct fm_engine_run *ret_run,
+                            struct fm_error *error)
+{
+	struct fm_engine_run run = {.kind = FM_ENGINE_NATIVE};
+	char program[PATH_LENGTH], results[PATH_LENGTH];
+	struct fm_native *native = NULL;
+	struct fm_results *first = NULL;
+	int status = find_program(argv[0], program, error);
+
+	if (!status)
+		status = fm_native_check(options, program, error);
+	if (!status)
+		status = create_results(results, error);
+	if (status)
+		return status;
+	status = fm_native_begin(options, results, &native, error);
+	if (!status)
+		status = run_child(argv, results, false, native, &run, error);
+	if (!status)
+		status = fm_native_status(native, error);
+	if (!status) {
+		run.results = run.mapping = first = load(results);
+		if (!first)
+			status = fm_error_set(error, EIO, "there are no results of the program");
+	}
+	if (native) {
+		collect_forked(results, &run, first ? &first->lost_processes : &(uint64_t){0});
+		if (first)
+			first->lost_processes += fm_native_lost_processes(native);
+		for (unsigned i = 0; first && i < run.forked_count; i++)
+			first->forks += !run.forked[i]->executed && run.forked[i]->parent == first->process;
+		fm_native_end(native);
+	}
+	unlink(results);
+	if (!status)
+		*ret_run = run;
+	else
+		fm_engine_run_free(&run);
+	return status;
+}
+
+static int execute_in_qemu(const struct fm_engine_options *options, char *const *argv, struct fm_engine_run *ret_run,
+                           struct fm_error *error)
 {
 	char program[PATH_LENGTH], plugin[PATH_LENGTH], results[PATH_LENGTH], machine[PATH_LENGTH + 16],
 	    text[6 * PATH_LENGTH], preload[4 * PATH_LENGTH], folder[PATH_LENGTH];
 	bool preloads = false;
 	struct fm_program how;
-	struct fm_engine_run run = {0};
+	struct fm_engine_run run = {.kind = FM_ENGINE_QEMU};
 	char **arguments;
 	unsigned count = 0, own = 0;
 	int status = find_program(argv[0], program, error);
@@ -563,7 +612,7 @@ int fm_engine_execute(const struct fm_engine_options *options, char *const *argv
 	arguments[count++] = program;
 	for (unsigned i = 1; i < own; i++)
 		arguments[count++] = argv[i];
-	status = run_child(arguments, results, preloads, &run, error);
+	status = run_child(arguments, results, preloads, NULL, &run, error);
 	if (!status) {
 		struct fm_results *first = load(results);
 
@@ -586,6 +635,16 @@ out_file:
 out:
 	free(arguments);
 	return status;
+}
+
+int fm_engine_execute(const struct fm_engine_options *options, char *const *argv, struct fm_engine_run *ret_run,
+                      struct fm_error *error)
+{
+	if (options->kind == FM_ENGINE_NATIVE)
+		return execute_natively(options, argv, ret_run, error);
+	if (options->windows.on)
+		return fm_error_set(error, ENOTSUP, "only the native engine simulates in windows");
+	return execute_in_qemu(options, argv, ret_run, error);
 }
 
 void fm_engine_run_free(struct fm_engine_run *run)

@@ -9,7 +9,10 @@
 #include "simulator/description.h"
 #include "engine/results.h"
 
+enum fm_engine_kind { FM_ENGINE_AUTO, FM_ENGINE_NATIVE, FM_ENGINE_QEMU };
+
 struct fm_engine_options {
+	enum fm_engine_kind kind; /* FM_ENGINE_AUTO: QEMU so far */
 	const struct fm_machine_description *machine;
 	const char *cores; /* simulated cores, "0-3+12": the n-th thread runs on the n-th */
 	bool timing;       /* core timing as well: cycles and stalls */
@@ -25,9 +28,18 @@ struct fm_engine_options {
 	   What allocates memory is seen by a library that is loaded into the program, if it is installed and can be. */
 	const char *samples;
 	uint64_t every;
+	/* Native only: count everything that is executed, and simulate in windows. `references` of each thread, of
+	   which the first `warm` only warm the caches; `slowdown`: the program takes so many times as long, about. 0:
+	   the defaults. */
+	struct {
+		bool on;
+		uint64_t references, warm;
+		double slowdown;
+	} windows;
 };
 
 struct fm_engine_run {
+	enum fm_engine_kind kind; /* FM_ENGINE_NATIVE or FM_ENGINE_QEMU: which it was */
 	const struct fm_results *results;
 	const struct fm_results **forked; /* of processes the program forked */
 	unsigned forked_count;
@@ -38,8 +50,8 @@ struct fm_engine_run {
 	void *mapping;
 };
 
-/* Run argv[0] …. -ENOTSUP when there is no QEMU with plugins, -ENOENT and -EACCES for a program that is not there or
-   cannot be run; the program's own end, however bad, is no error. */
+/* Run argv[0] …. -ENOTSUP when there is no QEMU with plugins, or the native engine cannot do it, -ENOENT and -EACCES
+   for a program that is not there or cannot be run; the program's own end, however bad, is no error. */
 int fm_engine_execute(const struct fm_engine_options *options, char *const *argv, struct fm_engine_run *ret_run,
                       struct fm_error *error);
 void fm_engine_run_free(struct fm_engine_run *run);

@@ -21,6 +21,7 @@ enum {
 	FM_RESULT_OBJECTS_MAX = 1 << 14,
 	FM_RESULT_LINES_MAX = 256,
 	FM_RESULT_MOMENTS_MAX = 1024,
+	FM_RESULT_WINDOWS_MAX = 4096,
 	FM_RESULT_NAME = 96,
 };
 
@@ -76,6 +77,21 @@ struct fm_result_moment {
 	uint64_t running; /* threads that had something to do */
 	struct fm_core_counts counts;
 	struct fm_timing_counts timing;
+};
+
+/* What was counted in one window of all threads; everything else in the results is the sum of all windows then. */
+struct fm_result_window {
+	uint64_t begun, ended;          /* ticks */
+	uint64_t executed;              /* instructions of the whole process, all threads, up to its end */
+	struct fm_work work;            /* in the part that counts */
+	struct fm_core_counts counts;   /* of all cores, in the part that counts */
+	struct fm_timing_counts timing; /* of its last instructions; instructions 0: none */
+	/* Accesses of the part that counts to lines of a cache of which nobody knows whether they were there: they were
+	   not touched since the window began, nor is the set known to hold other lines. In `counts` they are what the
+	   lines left from earlier windows say: hits if it is still there. */
+	uint64_t unknown[FM_SIMULATED_CACHES_MAX];
+	/* lines of each cache that were touched in the window, warming included, and lines that it has */
+	uint64_t touched[FM_SIMULATED_CACHES_MAX];
 };
 
 /* A file that code came from. */
@@ -139,6 +155,16 @@ struct fm_results {
 	char program[256];
 	uint32_t forks;
 	uint32_t deterministic;
+	uint32_t native;         /* by the native engine: enum fm_trace_mode + 1; 0: by QEMU */
+	uint32_t window_count;   /* kept; with more of them every second is dropped and two neighbours become one */
+	struct fm_work all_work; /* by windows: all that was executed, counted */
+	uint64_t signals_in_cache, signals_outside; /* where the timer found the threads: coverage */
+	uint64_t native_threads, lost_accesses;
+	uint64_t left[64]; /* by enum fm_translate_reason */
+	uint64_t ticks_per_second;
+	uint64_t unseen_instructions; /* by windows: executed in pieces of code that no window has seen */
+	uint64_t window_ticks, waited_ticks, translator_ticks, cpu_ns; /* what tracing cost */
+	int32_t native_error;
 	uint32_t timing;
 	uint64_t turns;        /* from one thread to another */
 	uint64_t forced_turns; /* turns that had to be given out of order */
@@ -170,6 +196,7 @@ struct fm_results {
 	struct fm_shared_line lines[FM_RESULT_LINES_MAX];
 	struct fm_line_users line_users[FM_RESULT_LINES_MAX];
 	struct fm_result_moment moments[FM_RESULT_MOMENTS_MAX];
+	struct fm_result_window windows[FM_RESULT_WINDOWS_MAX];
 	struct fm_result_object objects[FM_RESULT_OBJECTS_MAX];
 	_Alignas(64) struct fm_result_site sites[FM_RESULT_SITES_MAX];
 	struct fm_result_place places[FM_RESULT_SITES_MAX];

@@ -14,7 +14,7 @@
 #include "base/launch.h"
 #include "observe/calibrate.h"
 #include "observe/parts.h"
-#include "observe/preloadable.h"
+#include "base/preloadable.h"
 #include "observe/sampled.h"
 #include "observe/session.h"
 #include "observe/unfinished.h"

@@ -117,6 +117,7 @@ static int create_core(struct fm_hierarchy *hierarchy, struct fm_simulated_core 
 	if (core->tlbs[0] && !core->tlbs[0]->mask && core->tlbs[0]->sets > 1)
 		hierarchy->careful = true;
 	if (hierarchy->careful || !core->tlbs[0]) {
+		hierarchy->hit_quickly = NULL;
 		look_carefully(core);
 	} else {
 		core->view.page_lines = core->tlbs[0]->entries;
@@ -140,13 +141,17 @@ static bool is_plain(const struct fm_hierarchy *hierarchy)
 
 static void choose_access(struct fm_hierarchy *hierarchy)
 {
-	hierarchy->access_slowly = fm_hierarchy_access_any;
-	if (!is_plain(hierarchy))
-		return;
-	hierarchy->access_slowly = fm_hierarchy_access_quick;
+	bool plain = is_plain(hierarchy);
+
+	/* what the other caches are like does not matter for a hit of the first; what that is like is seen later */
+	hierarchy->access_slowly = plain ? fm_hierarchy_access_quick : fm_hierarchy_access_any;
+	hierarchy->hit_quickly = fm_hierarchy_hit_quick;
 #if defined(FATHOM_HAS_AVX2_SIMULATOR)
-	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2"))
-		hierarchy->access_slowly = fm_hierarchy_access_avx2;
+	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) {
+		if (plain)
+			hierarchy->access_slowly = fm_hierarchy_access_avx2;
+		hierarchy->hit_quickly = fm_hierarchy_hit_avx2;
+	}
 #endif
 }
 

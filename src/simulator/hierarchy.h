@@ -124,6 +124,9 @@ struct fm_hierarchy {
 	atomic_flag lock;
 	unsigned (*access_slowly)(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address,
 	                          unsigned bytes, enum fm_access access);
+	/* Hits of the first cache and of the first translation buffer that the fast path does not handle: see below.
+	   NULL: there is none for this machine. */
+	bool (*hit_quickly)(const struct fm_fast_view *view, uint64_t address, bool store);
 	size_t memory_bytes; /* what the simulator itself occupies, without the tables that grow */
 };
 
@@ -163,6 +166,12 @@ void fm_hierarchy_share(struct fm_hierarchy *hierarchy);
 typedef unsigned fm_hierarchy_access_function(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core,
                                               uint64_t address, unsigned bytes, enum fm_access access);
 fm_hierarchy_access_function fm_hierarchy_access_any, fm_hierarchy_access_quick, fm_hierarchy_access_avx2;
+
+/* An access to one line that is in the first cache, on a page that is in the first translation buffer, with nothing to
+   do but to make both the latest of their sets. False, and nothing done: it is not of that kind. Whoever calls counts.
+ */
+typedef bool fm_hierarchy_hit_function(const struct fm_fast_view *view, uint64_t address, bool store);
+fm_hierarchy_hit_function fm_hierarchy_hit_quick, fm_hierarchy_hit_avx2;
 
 /* The line used last in its set, in a state that nothing has to be done about, on the page used last in its set of the
    first translation buffer: no order changes, nothing but counting is left to do. */

@@ -4,6 +4,7 @@
    for processors that compare four ways at once. */
 #ifndef FM_QUICK_ACCESS
 #define FM_QUICK_ACCESS fm_hierarchy_access_quick
+#define FM_QUICK_HIT fm_hierarchy_hit_quick
 #endif
 
 #include "simulator/array.h"
@@ -201,6 +202,48 @@ HOT int access_line(struct fm_hierarchy *hierarchy, struct fm_simulated_core *co
 	fm_array_to_front(set, (unsigned)way);
 	count(&core->counts.caches[0], store, true);
 	return 0;
+}
+
+/* As fm_array_locate() and fm_array_to_front(), for what is most often the first or the second of its set. */
+HOT int locate_recent(const uint64_t *set, unsigned stride, uint64_t key)
+{
+	if ((set[0] ^ key) <= FM_LINE_FLAGS)
+		return 0;
+	if ((set[1] ^ key) <= FM_LINE_FLAGS)
+		return 1;
+	return fm_array_locate(set, stride, key);
+}
+
+HOT void make_first(uint64_t *set, int way)
+{
+	uint64_t entry = set[1];
+
+	if (way > 1) {
+		fm_array_to_front(set, (unsigned)way);
+	} else if (way == 1) {
+		set[1] = set[0];
+		set[0] = entry;
+	}
+}
+
+bool FM_QUICK_HIT(const struct fm_fast_view *view, uint64_t address, bool store)
+{
+	uint64_t line = address >> view->line_shift, page = address >> view->page_shift;
+	uint64_t *set = view->first_lines + (line & view->first_mask) * view->first_ways;
+	uint64_t *pages = view->page_lines + (page & view->page_mask) * view->page_ways;
+	int way = locate_recent(set, view->first_ways, FM_LINE_KEY(line)), translated;
+
+	if (way < 0 || set[way] & (FM_LINE_PREFETCHED | FM_LINE_WATCHED) ||
+	    (store && (set[way] & FM_LINE_STATE) == FM_LINE_SHARED))
+		return false;
+	translated = locate_recent(pages, view->page_ways, FM_LINE_KEY(page));
+	if (translated < 0)
+		return false;
+	if (store)
+		set[way] |= FM_LINE_MODIFIED;
+	make_first(pages, translated);
+	make_first(set, way);
+	return true;
 }
 
 unsigned FM_QUICK_ACCESS(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address,

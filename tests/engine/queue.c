@@ -14,6 +14,7 @@
 enum { ROUNDS = 40, MOST = 3 * FM_QUEUE_LENGTH };
 
 struct fm_engine fm_engine;
+struct fm_account fm_account;
 
 /* written by the simulating thread, read by the test after a drain */
 static uint64_t arrived, disorder;
@@ -39,9 +40,9 @@ static void push(struct fm_queue *queue, uint64_t first, unsigned count)
 
 static void begin(void)
 {
-	if (!fm_engine.results)
-		fm_engine.results = calloc(1, sizeof(*fm_engine.results));
-	assert_non_null(fm_engine.results);
+	if (!fm_account.results)
+		fm_account.results = calloc(1, sizeof(*fm_account.results));
+	assert_non_null(fm_account.results);
 	fm_queue_begin(&thread);
 	if (!fm_queue_active()) {
 		print_message("SKIPPED: there is one processor only\n");
@@ -78,11 +79,11 @@ static void the_rest_is_looked_for(void **state)
 
 	(void)state;
 	begin();
-	before = atomic_load(&fm_engine.results->queue.read);
+	before = atomic_load(&fm_account.results->queue.read);
 	push(fm_queue_active(), before, 5);
-	for (unsigned i = 0; i < 2000 && atomic_load(&fm_engine.results->queue.read) != before + 5; i++)
+	for (unsigned i = 0; i < 2000 && atomic_load(&fm_account.results->queue.read) != before + 5; i++)
 		nanosleep(&(struct timespec){0, 1000000}, NULL);
-	assert_int_equal(atomic_load(&fm_engine.results->queue.read), before + 5);
+	assert_int_equal(atomic_load(&fm_account.results->queue.read), before + 5);
 	fm_queue_end();
 	assert_int_equal(disorder, 0);
 }

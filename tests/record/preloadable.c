@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "observe/preloadable.h"
+#include "base/preloadable.h"
 
 static char folder[] = "/tmp/fathom-preloadable-XXXXXX";
 

@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/qemu/decode.h"
+#include "engine/account/decode.h"
 #include "engine/qemu/frames.h"
 #include "engine/qemu/functions.h"
 #include "engine/qemu/guest.h"
 #include "engine/qemu/mappings.h"
-#include "engine/qemu/misses.h"
-#include "engine/qemu/objects.h"
-#include "engine/qemu/places.h"
+#include "engine/account/misses.h"
+#include "engine/account/objects.h"
+#include "engine/account/places.h"
 #include "engine/qemu/queue.h"
 #include "engine/qemu/repeated.h"
 #include "engine/qemu/samples.h"
@@ -84,7 +84,7 @@ static void publish_timing(struct fm_engine_thread *thread)
 {
 	if (!thread->timing)
 		return;
-	fm_engine.results->timings[thread->core->index] = *fm_core_timing_counts(thread->timing);
+	fm_account.results->timings[thread->core->index] = *fm_core_timing_counts(thread->timing);
 	thread->record->clock = thread->clock;
 }
 
@@ -100,54 +100,13 @@ static inline bool access_is_store(qemu_plugin_meminfo_t information)
 	return information >> 16 & QEMU_PLUGIN_MEM_W;
 }
 
-/* Which of the instruction's two objects it is, without a branch that depends on it; not yet sure it is that one. */
-static inline struct fm_result_slot *likely_slot(struct fm_result_site *site, uint64_t address)
-{
-	return &site->slots[address - site->slots[0].begin >= site->slots[0].size];
-}
-
-static inline bool in_slot(const struct fm_result_slot *slot, uint64_t address)
-{
-	return address - slot->begin < slot->size;
-}
-
-static struct fm_result_slot *find_slot(struct fm_result_site *site, uint64_t address)
-{
-	struct fm_result_slot *slot = likely_slot(site, address);
-
-	return in_slot(slot, address) ? slot : fm_objects_change(site, address);
-}
-
-/* All that is not the fast path's: another object than last time, a miss. Returns who served it. */
-static __attribute__((noinline)) unsigned simulate_slowly(struct fm_engine_side *side, struct fm_result_site *site,
-                                                          uint64_t address, unsigned bytes, enum fm_access access)
-{
-	struct fm_result_slot *slot = find_slot(site, address);
-	/* whoever calls has tried the fast path */
-	unsigned served = fm_engine.hierarchy->access_slowly(fm_engine.hierarchy, side->core, address, bytes, access);
-
-	if (access == FM_ACCESS_LOAD)
-		slot->loads++;
-	else
-		slot->stores++;
-	/* time goes on in a repeated instruction, though it is only one */
-	side->delay += access == FM_ACCESS_STORE_WHOLE;
-	if (served) {
-		side->delay += fm_engine.latency[served];
-		fm_misses_note(side, site, slot, address, served);
-		if (served == FM_SERVED_CORE)
-			fm_hierarchy_note_site(fm_engine.hierarchy, side->core, address, fm_places_of(site)->address);
-	}
-	return served;
-}
-
 /* Nothing to be done but count? Then it is done. */
 static inline bool count_hit(struct fm_simulated_core *core, struct fm_result_site *site, uint64_t address,
                              unsigned bytes, bool store)
 {
-	struct fm_result_slot *slot = likely_slot(site, address);
+	struct fm_result_slot *slot = fm_account_likely_slot(site, address);
 
-	if (!in_slot(slot, address) || !fm_hierarchy_hit(core, address, bytes, store))
+	if (!fm_account_in_slot(slot, address) || !fm_hierarchy_hit(core, address, bytes, store))
 		return false;
 	if (store)
 		slot->stores++;
@@ -163,7 +122,7 @@ static __attribute__((noinline)) void simulate_sample(struct fm_engine_side *sid
 	unsigned served = 0;
 
 	if (access >= FM_ACCESS_STORE_NONTEMPORAL || !count_hit(side->core, site, address, bytes, access))
-		served = simulate_slowly(side, site, address, bytes, access);
+		served = fm_account_slowly(side, site, address, bytes, access);
 	fm_samples_finish(sample, served);
 }
 
@@ -177,16 +136,16 @@ static inline __attribute__((always_inline)) void simulate_all(struct fm_engine_
 		uint64_t address = fm_queued_address(&accesses[i]);
 		unsigned bytes = fm_queued_bytes(&accesses[i]);
 		enum fm_access access = fm_queued_access(&accesses[i]);
-		struct fm_result_slot *slot = likely_slot(accesses[i].site, address);
+		struct fm_result_slot *slot = fm_account_likely_slot(accesses[i].site, address);
 
 		__builtin_prefetch(&accesses[i + FM_QUEUE_AHEAD]);
-		if (!in_slot(slot, address) || access >= FM_ACCESS_STORE_NONTEMPORAL ||
+		if (!fm_account_in_slot(slot, address) || access >= FM_ACCESS_STORE_NONTEMPORAL ||
 		    !fm_hierarchy_only_counts(&view, address, bytes, access)) {
 			if (__builtin_expect(access & FM_QUEUE_SAMPLED, 0))
 				simulate_sample(side, accesses[i].site, address, bytes,
 				                access & ~(unsigned)FM_QUEUE_SAMPLED, fm_queue_sample(&accesses[i]));
 			else
-				simulate_slowly(side, accesses[i].site, address, bytes, access);
+				fm_account_slowly(side, accesses[i].site, address, bytes, access);
 		} else if (access == FM_ACCESS_LOAD) {
 			loads++;
 			load_bytes += bytes;
@@ -234,7 +193,7 @@ static __attribute__((noinline)) void access_slowly(struct fm_result_site *site,
 	if (fm_tracing_queue)
 		fm_queue_push(fm_tracing_queue, site, address, bytes, access);
 	else
-		simulate_slowly(&thread->side, site, address, bytes, access);
+		fm_account_slowly(&thread->side, site, address, bytes, access);
 }
 
 static void on_load(unsigned vcpu, qemu_plugin_meminfo_t information, uint64_t address, void *data)
@@ -311,7 +270,7 @@ static void on_any(unsigned vcpu, qemu_plugin_meminfo_t information, uint64_t ad
 	else if (thread->core && thread->tracing &&
 	         (where->nontemporal ||
 	          !count_hit(thread->core, where->site, address, bytes, access_is_store(information))))
-		simulate_slowly(&thread->side, where->site, address, bytes, access_kind(where, information));
+		fm_account_slowly(&thread->side, where->site, address, bytes, access_kind(where, information));
 }
 
 /* The same with samples. */
@@ -342,7 +301,7 @@ static __attribute__((noinline)) void access_sampled_slowly(struct fm_result_sit
 	else if (sample)
 		simulate_sample(&thread->side, site, address, bytes, access, sample);
 	else
-		simulate_slowly(&thread->side, site, address, bytes, access);
+		fm_account_slowly(&thread->side, site, address, bytes, access);
 }
 
 static inline __attribute__((always_inline)) void access_sampled(struct fm_result_site *site, uint64_t address,
@@ -418,9 +377,9 @@ static void execute(struct fm_engine_thread *thread, const struct fm_instruction
 	for (unsigned i = 0; i < count; i++) {
 		accesses[i] = kept[i].access;
 		if (kept[i].access.access == FM_ACCESS_LOAD)
-			find_slot(kept[i].site, kept[i].access.address)->loads++;
+			fm_account_find_slot(kept[i].site, kept[i].access.address)->loads++;
 		else
-			find_slot(kept[i].site, kept[i].access.address)->stores++;
+			fm_account_find_slot(kept[i].site, kept[i].access.address)->stores++;
 	}
 	fm_core_execute(thread->timing, instruction, accesses, count);
 	for (unsigned i = 0; i < count; i++) {
@@ -431,10 +390,10 @@ static void execute(struct fm_engine_thread *thread, const struct fm_instruction
 		if (!accesses[i].served)
 			continue;
 		if (accesses[i].served == FM_SERVED_CORE)
-			fm_hierarchy_note_site(fm_engine.hierarchy, thread->core, accesses[i].address,
+			fm_hierarchy_note_site(fm_account.hierarchy, thread->core, accesses[i].address,
 			                       fm_places_of(site)->address);
-		fm_misses_note(&thread->side, site, find_slot(site, accesses[i].address), accesses[i].address,
-		               accesses[i].served);
+		fm_misses_note(&thread->side, site, fm_account_find_slot(site, accesses[i].address),
+		               accesses[i].address, accesses[i].served);
 	}
 }
 
@@ -610,9 +569,9 @@ static void execute_part(struct fm_engine_thread *thread, const struct fm_engine
 void fm_engine_gathered(struct fm_engine_thread *thread, struct fm_result_site *site, uint64_t address, unsigned bytes,
                         bool store)
 {
-	enum fm_access access = !store                                           ? FM_ACCESS_LOAD
-	                        : bytes == 1u << fm_engine.hierarchy->line_shift ? FM_ACCESS_STORE_WHOLE
-	                                                                         : FM_ACCESS_STORE;
+	enum fm_access access = !store                                            ? FM_ACCESS_LOAD
+	                        : bytes == 1u << fm_account.hierarchy->line_shift ? FM_ACCESS_STORE_WHOLE
+	                                                                          : FM_ACCESS_STORE;
 	struct fm_queue *queue = fm_queue_active();
 	struct fm_stream_sample *sample =
 	    fm_engine.every ? fm_samples_next(thread, site, address, bytes, sample_kind(access) | FM_STREAM_REPEATED)
@@ -630,7 +589,7 @@ void fm_engine_gathered(struct fm_engine_thread *thread, struct fm_result_site *
 	else if (sample)
 		simulate_sample(&thread->side, site, address, bytes, access, sample);
 	else if (access == FM_ACCESS_STORE_WHOLE || !count_hit(thread->core, site, address, bytes, store))
-		simulate_slowly(&thread->side, site, address, bytes, access);
+		fm_account_slowly(&thread->side, site, address, bytes, access);
 }
 
 /* The block that was executed is complete. */
@@ -948,9 +907,9 @@ void fm_engine_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *translated)
 	if (!count)
 		return;
 	/* not known yet when the plugin is installed */
-	if (!fm_engine.results->program[0]) {
+	if (!fm_account.results->program[0]) {
 		fm_places_note_program(qemu_plugin_path_to_binary());
-		fm_samples_program(fm_engine.results->program);
+		fm_samples_program(fm_account.results->program);
 	}
 	fm_places_note_module(qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(translated, 0)));
 	if (fm_mappings_is_own(qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(translated, 0)))) {

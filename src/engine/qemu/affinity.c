@@ -43,7 +43,7 @@ static int choose(const unsigned char *mask, int now)
 
 	if (now >= 0 && has(mask, (unsigned)now))
 		return now;
-	for (unsigned core = 0; core < fm_engine.hierarchy->core_count; core++) {
+	for (unsigned core = 0; core < fm_account.hierarchy->core_count; core++) {
 		if (!has(mask, core))
 			continue;
 		if (!fm_engine.core_users[core])

@@ -121,7 +121,7 @@ void fm_execute_follow(uint64_t path, uint64_t arguments, uint64_t environment)
 
 	/* to the kernel that is QEMU */
 	if (program && (!strcmp(program, "/proc/self/exe") || !strcmp(program, "/proc/thread-self/exe")))
-		program = strdup(fm_engine.results->program);
+		program = strdup(fm_account.results->program);
 	if (!program || length <= 0 || !*options || !dladdr(fm_execute_follow, &ourselves) ||
 	    stat(program, &information) || !S_ISREG(information.st_mode) || access(program, X_OK) ||
 	    fm_program_inspect(program, &how, &error))
@@ -162,10 +162,10 @@ void fm_execute_follow(uint64_t path, uint64_t arguments, uint64_t environment)
 	*--at = "-cpu";
 	*--at = emulator;
 	/* not among those that were not followed */
-	fm_engine.results->exec_count--;
+	fm_account.results->exec_count--;
 	fm_samples_end();
 	execve(emulator, at, variables);
 	fm_samples_go_on();
-	fm_engine.results->exec_count++;
+	fm_account.results->exec_count++;
 }
 /* NOLINTEND(clang-analyzer-unix.Malloc) */

@@ -24,11 +24,11 @@
 #include "engine/qemu/frames.h"
 #include "engine/qemu/functions.h"
 #include "engine/qemu/guest.h"
-#include "engine/qemu/objects.h"
-#include "engine/qemu/places.h"
+#include "engine/account/objects.h"
+#include "engine/account/places.h"
 #include "engine/qemu/queue.h"
 #include "engine/qemu/regions.h"
-#include "engine/qemu/room.h"
+#include "engine/account/room.h"
 #include "engine/qemu/samples.h"
 #include "engine/qemu/series.h"
 #include "engine/qemu/state.h"
@@ -61,7 +61,7 @@ static struct fm_simulated_core *choose_core(struct fm_result_thread *record)
 	}
 	fm_engine.core_users[chosen]++;
 	record->core = chosen;
-	return fm_hierarchy_core(fm_engine.hierarchy, chosen);
+	return fm_hierarchy_core(fm_account.hierarchy, chosen);
 }
 
 static void use_timing(struct fm_engine_thread *thread)
@@ -69,9 +69,9 @@ static void use_timing(struct fm_engine_thread *thread)
 	unsigned core = thread->core->index;
 
 	if (!fm_engine.timings[core])
-		fm_core_timing_create(fm_engine.hierarchy, core, &fm_engine.timings[core], NULL);
+		fm_core_timing_create(fm_account.hierarchy, core, &fm_engine.timings[core], NULL);
 	thread->timing = fm_engine.timings[core];
-	thread->record->timing_at_begin = fm_engine.results->timings[core];
+	thread->record->timing_at_begin = fm_account.results->timings[core];
 }
 
 /* A core may be several threads': what it counts is the one's that has the turn. */
@@ -82,11 +82,11 @@ void fm_engine_away(struct fm_engine_thread *thread)
 	if (!thread->core || record->away)
 		return;
 	if (thread->timing)
-		fm_engine.results->timings[thread->core->index] = *fm_core_timing_counts(thread->timing);
+		fm_account.results->timings[thread->core->index] = *fm_core_timing_counts(thread->timing);
 	fm_regions_leave_core(thread);
 	fm_numbers_add(&record->before_moves, &thread->core->counts, sizeof(record->at_begin));
 	fm_numbers_subtract(&record->before_moves, &record->at_begin, sizeof(record->at_begin));
-	fm_numbers_add(&record->timing_before_moves, &fm_engine.results->timings[thread->core->index],
+	fm_numbers_add(&record->timing_before_moves, &fm_account.results->timings[thread->core->index],
 	               sizeof(record->timing_at_begin));
 	fm_numbers_subtract(&record->timing_before_moves, &record->timing_at_begin, sizeof(record->timing_at_begin));
 	record->away = 1;
@@ -99,7 +99,7 @@ void fm_engine_back(struct fm_engine_thread *thread)
 	if (!thread->core || !record->away)
 		return;
 	record->at_begin = thread->core->counts;
-	record->timing_at_begin = fm_engine.results->timings[thread->core->index];
+	record->timing_at_begin = fm_account.results->timings[thread->core->index];
 	record->away = 0;
 	fm_regions_enter_core(thread);
 }
@@ -107,7 +107,7 @@ void fm_engine_back(struct fm_engine_thread *thread)
 void fm_engine_move(struct fm_engine_thread *thread, unsigned core)
 {
 	struct fm_result_thread *record = thread->record;
-	struct fm_simulated_core *next = fm_hierarchy_core(fm_engine.hierarchy, core);
+	struct fm_simulated_core *next = fm_hierarchy_core(fm_account.hierarchy, core);
 	bool was_away = record->away;
 
 	if (!next || !thread->core || next == thread->core)
@@ -130,7 +130,7 @@ void fm_engine_move(struct fm_engine_thread *thread, unsigned core)
    either, the thread's own. */
 static struct fm_result_thread *find_record(struct fm_engine_thread *thread)
 {
-	struct fm_results *results = fm_engine.results;
+	struct fm_results *results = fm_account.results;
 
 	/* in the order of their beginnings: none after the first that found no room */
 	if (fm_engine.threads_begun == results->thread_count && results->thread_count < FM_RESULT_THREADS_MAX &&
@@ -152,12 +152,12 @@ static struct fm_result_thread *find_record(struct fm_engine_thread *thread)
 
 static bool is_in_table(const struct fm_result_thread *record)
 {
-	return record >= fm_engine.results->threads && record < fm_engine.results->threads + FM_RESULT_THREADS_MAX;
+	return record >= fm_account.results->threads && record < fm_account.results->threads + FM_RESULT_THREADS_MAX;
 }
 
 struct fm_engine_thread *fm_engine_thread_begin(void)
 {
-	struct fm_results *results = fm_engine.results;
+	struct fm_results *results = fm_account.results;
 	struct fm_engine_thread *thread = fm_memory_apart(1, sizeof(*thread));
 
 	if (!thread)
@@ -192,25 +192,6 @@ struct fm_engine_thread *fm_engine_thread_begin(void)
 	return thread;
 }
 
-/* With the engine's mutex. */
-static void publish_lines(void)
-{
-	static struct fm_shared_line lines[FM_RESULT_LINES_MAX];
-	static struct fm_line_users users[FM_RESULT_LINES_MAX];
-	struct fm_results *results = fm_engine.results;
-	size_t count;
-
-	count = fm_hierarchy_shared_lines(fm_engine.hierarchy, lines, users, FM_RESULT_LINES_MAX);
-	/* what has come so far is better than nothing */
-	while (count && (!fm_room_claim(results->lines, count * sizeof(lines[0])) ||
-	                 !fm_room_claim(results->line_users, count * sizeof(users[0]))))
-		count /= 2;
-	memcpy(results->lines, lines, count * sizeof(lines[0]));
-	memcpy(results->line_users, users, count * sizeof(users[0]));
-	results->line_count = (uint32_t)count;
-	results->simulator_bytes = fm_engine.hierarchy->memory_bytes;
-}
-
 static void forget_self(void)
 {
 	fm_tracing_queue = NULL;
@@ -230,7 +211,7 @@ static void thread_end(struct fm_engine_thread *thread)
 	pthread_mutex_lock(&fm_engine.mutex);
 	if (thread->core) {
 		thread->record->at_end = thread->core->counts;
-		thread->record->timing_at_end = fm_engine.results->timings[thread->core->index];
+		thread->record->timing_at_end = fm_account.results->timings[thread->core->index];
 		fm_engine.core_users[thread->core->index]--;
 	}
 	thread->record->ended = 1;
@@ -242,13 +223,13 @@ static void thread_end(struct fm_engine_thread *thread)
 		fm_engine.live = thread->next_live;
 	if (thread->next_live)
 		thread->next_live->previous_live = thread->previous_live;
-	publish_lines();
+	fm_account_publish_lines();
 	pthread_mutex_unlock(&fm_engine.mutex);
 	fm_turns_leave(thread);
 	/* not before the others have stopped asking how far it is */
 	if (!is_in_table(thread->record)) {
 		pthread_mutex_lock(&fm_engine.mutex);
-		fm_result_fold(fm_engine.results, thread->record);
+		fm_result_fold(fm_account.results, thread->record);
 		memset(thread->record, 0, sizeof(*thread->record));
 		pthread_mutex_unlock(&fm_engine.mutex);
 	}
@@ -260,7 +241,7 @@ static void on_system_call(qemu_plugin_id_t id, unsigned vcpu, int64_t number, u
                            uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8)
 {
 	struct fm_engine_thread *thread = fm_engine_self();
-	struct fm_results *results = fm_engine.results;
+	struct fm_results *results = fm_account.results;
 	char name[FM_RESULT_NAME];
 	unsigned kind = fm_call_kind(number, fm_engine.x86);
 
@@ -309,7 +290,7 @@ static void on_system_call(qemu_plugin_id_t id, unsigned vcpu, int64_t number, u
 		fm_function_leave();
 	if (kind & FM_CALL_EXITS_ALL) {
 		pthread_mutex_lock(&fm_engine.mutex);
-		publish_lines();
+		fm_account_publish_lines();
 		pthread_mutex_unlock(&fm_engine.mutex);
 	}
 	if (kind & FM_CALL_EXITS) {
@@ -358,9 +339,9 @@ static void on_system_call_return(qemu_plugin_id_t id, unsigned vcpu, int64_t nu
 	if (fm_engine.every)
 		fm_samples_call_return(number, result);
 	if (kind & FM_CALL_READS && result > 0)
-		fm_engine.results->kernel_bytes += (uint64_t)result;
-	if (kind & FM_CALL_EXECUTES && fm_engine.results->exec_count)
-		fm_engine.results->exec_count--; /* it came back: it failed */
+		fm_account.results->kernel_bytes += (uint64_t)result;
+	if (kind & FM_CALL_EXECUTES && fm_account.results->exec_count)
+		fm_account.results->exec_count--; /* it came back: it failed */
 	/* Whoever was made or woken must be in the list before we go on, or how far we get alone would be up to the
 	 * host. */
 	if (thread->makes_thread && result > 0)
@@ -389,11 +370,11 @@ static void on_exit_all(qemu_plugin_id_t id, void *data)
 	if (fm_self)
 		fm_engine_drain(fm_self);
 	pthread_mutex_lock(&fm_engine.mutex);
-	publish_lines();
+	fm_account_publish_lines();
 	/* who has a record that nobody else sees */
 	for (struct fm_engine_thread *live = fm_engine.live; live; live = live->next_live)
 		if (live->record == &live->own && !live->own.ended) {
-			fm_result_fold(fm_engine.results, &live->own);
+			fm_result_fold(fm_account.results, &live->own);
 			live->own.ended = 1;
 		}
 	pthread_mutex_unlock(&fm_engine.mutex);
@@ -401,14 +382,6 @@ static void on_exit_all(qemu_plugin_id_t id, void *data)
 }
 
 /* Set-up */
-
-/* The parts that every process has; false when there is no room after all. */
-static bool claim_least(struct fm_results *results, unsigned cores)
-{
-	return fm_room_claim(results, offsetof(struct fm_results, cores)) &&
-	       fm_room_claim(results->cores, cores * sizeof(results->cores[0])) &&
-	       (!fm_engine.timing || fm_room_claim(results->timings, cores * sizeof(results->timings[0])));
-}
 
 static void count_lost_process(void)
 {
@@ -423,7 +396,7 @@ static void before_fork(void)
 {
 	fm_queue_drain();
 	pthread_mutex_lock(&fm_engine.mutex);
-	memcpy(cores_at_fork, fm_engine.results->cores, fm_engine.results->core_count * sizeof(cores_at_fork[0]));
+	memcpy(cores_at_fork, fm_account.results->cores, fm_account.results->core_count * sizeof(cores_at_fork[0]));
 	fm_samples_before_fork();
 }
 
@@ -448,7 +421,7 @@ static void __attribute__((noreturn)) abort_tracing(void)
 static void after_fork_in_child(void)
 {
 	static struct fm_result_module modules[FM_RESULT_MODULES_MAX];
-	struct fm_results *results = fm_engine.results;
+	struct fm_results *results = fm_account.results;
 	char path[512], program[sizeof(results->program)];
 	uint32_t parent = results->process, module_count = results->module_count, sites = results->site_count,
 	         objects = results->object_count;
@@ -478,7 +451,7 @@ static void after_fork_in_child(void)
 	/* sites are known to translated code by their address: the new ones go where the old ones were */
 	if (!fm_room_use(results))
 		abort_tracing();
-	claim_least(results, cores);
+	fm_account_claim_least(cores, fm_engine.timing);
 	results->process = (uint32_t)getpid();
 	results->parent = parent;
 	results->deterministic = fm_engine.deterministic;
@@ -495,27 +468,6 @@ static void after_fork_in_child(void)
 	fm_places_inherit(sites, objects);
 	fm_samples_after_fork_in_child(parent);
 	results->magic = FM_RESULT_MAGIC;
-}
-
-static bool parse_core_list(const char *text)
-{
-	while (*text) {
-		char *end;
-		unsigned long first = strtoul(text, &end, 10), last = first;
-
-		if (end == text)
-			return false;
-		if (*end == '-')
-			last = strtoul(end + 1, &end, 10);
-		for (; first <= last; first++) {
-			if (first >= fm_engine.hierarchy->core_count ||
-			    fm_engine.core_list_count == FM_SIMULATED_CORES_MAX)
-				return false;
-			fm_engine.core_list[fm_engine.core_list_count++] = (unsigned)first;
-		}
-		text = end + (*end == '+');
-	}
-	return fm_engine.core_list_count > 0;
 }
 
 static int refuse(const char *why)
@@ -598,35 +550,33 @@ __attribute__((visibility("default"))) int qemu_plugin_install(qemu_plugin_id_t 
 		fm_room_none();
 		count_lost_process();
 	}
-	fm_engine.results = fm_room_use(NULL);
-	if (!fm_engine.results || (!claim_least(fm_engine.results, core_count) && !executed))
+	fm_account.results = fm_room_use(NULL);
+	if (!fm_account.results || (!fm_account_claim_least(core_count, fm_engine.timing) && !executed))
 		return refuse("there is no memory for its results");
 	if (pages)
 		description.page_bytes = (unsigned)strtoul(pages, NULL, 10);
-	if (fm_hierarchy_create_in(&description, fm_engine.results->cores, &fm_engine.hierarchy, &error))
+	if (fm_account_begin(&description, prefetch, &error))
 		return refuse(error.message);
-	fm_engine.hierarchy->prefetch = prefetch;
 	/* before there is anybody to share with: the fast path cannot be taken away under a running thread */
 	if (!fm_engine.deterministic)
-		fm_hierarchy_share(fm_engine.hierarchy);
-	if (!parse_core_list(cores ? cores : "0"))
+		fm_hierarchy_share(fm_account.hierarchy);
+	fm_engine.core_list_count =
+	    fm_account_core_list(cores ? cores : "0", fm_engine.core_list, FM_SIMULATED_CORES_MAX);
+	if (!fm_engine.core_list_count)
 		return refuse("its list of cores is wrong");
-	fm_engine.cache_count = description.cache_count;
-	for (unsigned i = 0; i < description.cache_count; i++)
-		fm_engine.latency[i] = description.caches[i].latency;
-	fm_engine.latency[FM_SERVED_MEMORY] = description.memory_latency;
-	fm_engine.latency[FM_SERVED_REMOTE] = description.memory_remote_latency;
-	fm_engine.latency[FM_SERVED_CORE] = description.caches[description.cache_count - 1].latency;
+	fm_account.before_objects = fm_queue_drain;
+	if (fm_engine.region_only[0])
+		fm_account.on_function = fm_functions_add;
 	pthread_mutex_init(&fm_engine.mutex, NULL);
 	fm_turns_reset();
 	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-	fm_engine.results->magic = FM_RESULT_MAGIC;
-	fm_engine.results->executed = executed;
-	fm_engine.results->parent = executed ? (uint32_t)getppid() : 0;
-	fm_engine.results->process = (uint32_t)getpid();
-	fm_engine.results->core_count = fm_engine.hierarchy->core_count;
-	fm_engine.results->deterministic = fm_engine.deterministic;
-	fm_engine.results->timing = fm_engine.timing;
+	fm_account.results->magic = FM_RESULT_MAGIC;
+	fm_account.results->executed = executed;
+	fm_account.results->parent = executed ? (uint32_t)getppid() : 0;
+	fm_account.results->process = (uint32_t)getpid();
+	fm_account.results->core_count = fm_account.hierarchy->core_count;
+	fm_account.results->deterministic = fm_engine.deterministic;
+	fm_account.results->timing = fm_engine.timing;
 	if (samples && every) {
 		fm_samples_use(samples, every);
 		fm_samples_begin(executed ? (uint32_t)getppid() : 0, executed);

@@ -129,7 +129,7 @@ void fm_queue_begin(struct fm_engine_thread *thread)
 	/* beside it means on another processor */
 	if (fm_engine.timing || sched_getaffinity(0, sizeof(allowed), &allowed) || CPU_COUNT(&allowed) < 2)
 		return;
-	queue.counters = &fm_engine.results->queue;
+	queue.counters = &fm_account.results->queue;
 	of = &thread->side;
 	if (!has_thread) {
 		atomic_store(&queue.written, 0);

@@ -8,12 +8,12 @@
 #include "base/printable.h"
 #include "simulator/numbers.h"
 #include "engine/qemu/accesses.h"
-#include "engine/qemu/room.h"
+#include "engine/account/room.h"
 #include "engine/qemu/state.h"
 
 static struct fm_result_region *find_region(struct fm_engine_thread *thread, const char *name)
 {
-	struct fm_results *results = fm_engine.results;
+	struct fm_results *results = fm_account.results;
 	struct fm_result_region *region = NULL;
 
 	pthread_mutex_lock(&fm_engine.mutex);
@@ -37,14 +37,14 @@ static void spend(struct fm_engine_thread *thread, struct fm_engine_open *open)
 
 	fm_numbers_add(&region->counts, &thread->core->counts, sizeof(region->counts));
 	fm_numbers_subtract(&region->counts, &open->counts, sizeof(region->counts));
-	fm_numbers_add(&region->timing, &fm_engine.results->timings[thread->core->index], sizeof(region->timing));
+	fm_numbers_add(&region->timing, &fm_account.results->timings[thread->core->index], sizeof(region->timing));
 	fm_numbers_subtract(&region->timing, &open->timing, sizeof(region->timing));
 }
 
 static void start_from_here(const struct fm_engine_thread *thread, struct fm_engine_open *open)
 {
 	open->counts = thread->core->counts;
-	open->timing = fm_engine.results->timings[thread->core->index];
+	open->timing = fm_account.results->timings[thread->core->index];
 }
 
 /* A region inside itself is in it already: the outermost counts. */

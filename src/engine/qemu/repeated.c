@@ -8,7 +8,7 @@ enum { ACCESS_BYTES_MAX = 128 };
 
 static unsigned access_limit(void)
 {
-	unsigned line = 1u << fm_engine.hierarchy->line_shift;
+	unsigned line = 1u << fm_account.hierarchy->line_shift;
 
 	return line < ACCESS_BYTES_MAX ? line : ACCESS_BYTES_MAX;
 }

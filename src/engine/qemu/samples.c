@@ -11,7 +11,7 @@
 #include "engine/qemu/frames.h"
 #include "engine/qemu/mappings.h"
 #include "engine/qemu/part.h"
-#include "engine/qemu/places.h"
+#include "engine/account/places.h"
 #include "engine/qemu/state.h"
 
 enum { REMEMBERED = 256, NAMES_MAX = 512, ARGUMENTS = 6 };
@@ -89,11 +89,11 @@ static void write_thread(void)
 {
 	struct fm_stream_thread entry = {
 	    .id = fm_self->record->host_thread, .stack_begin = self->stack_begin, .stack_end = self->stack_end};
-	const char *program = strrchr(fm_engine.results->program, '/');
+	const char *program = strrchr(fm_account.results->program, '/');
 
 	/* the first thread has QEMU's name unless it has given itself another */
 	if (prctl(PR_GET_NAME, entry.name) || !strncmp(entry.name, "qemu-", 5))
-		snprintf(entry.name, sizeof(entry.name), "%s", program ? program + 1 : fm_engine.results->program);
+		snprintf(entry.name, sizeof(entry.name), "%s", program ? program + 1 : fm_account.results->program);
 	entry.name[sizeof(entry.name) - 1] = 0;
 	fm_part_write(self->writer, self->number, FM_STREAM_THREAD, &entry, sizeof(entry), NULL);
 }
@@ -168,7 +168,7 @@ void fm_samples_after_fork_in_child(uint32_t parent)
 	if (self)
 		self->writer = NULL;
 	if (are_children_wanted() && fm_part_open(samples.every, parent, true))
-		fm_samples_program(fm_engine.results->program);
+		fm_samples_program(fm_account.results->program);
 }
 
 /* Samples */
@@ -256,16 +256,16 @@ struct fm_stream_sample *fm_samples_choose(const struct fm_engine_thread *thread
 static unsigned level_of(unsigned served)
 {
 	if (served == FM_SERVED_CORE)
-		return fm_engine.hierarchy->private_caches < fm_engine.cache_count
-		           ? fm_engine.hierarchy->private_caches + 1
-		           : fm_engine.cache_count;
-	return served < fm_engine.cache_count ? served + 1 : fm_engine.cache_count + 1;
+		return fm_account.hierarchy->private_caches < fm_account.cache_count
+		           ? fm_account.hierarchy->private_caches + 1
+		           : fm_account.cache_count;
+	return served < fm_account.cache_count ? served + 1 : fm_account.cache_count + 1;
 }
 
 void fm_samples_finish(struct fm_stream_sample *sample, unsigned served)
 {
 	sample->level = level_of(served);
-	sample->cost = fm_engine.latency[served];
+	sample->cost = fm_account.latency[served];
 	fm_part_commit(sample, FM_STREAM_SAMPLE);
 }
 

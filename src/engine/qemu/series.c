@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "simulator/numbers.h"
-#include "engine/qemu/room.h"
+#include "engine/account/room.h"
 #include "engine/qemu/state.h"
 
 static struct {
@@ -41,7 +41,7 @@ static bool has_room(const struct fm_results *results)
 
 void fm_series_note(uint64_t now, unsigned running, const struct fm_engine_thread *first)
 {
-	struct fm_results *results = fm_engine.results;
+	struct fm_results *results = fm_account.results;
 	struct fm_result_moment *moment;
 
 	for (const struct fm_engine_thread *thread = first; thread; thread = thread->next)

@@ -9,7 +9,7 @@
 
 #include "simulator/core.h"
 #include "simulator/hierarchy.h"
-#include "engine/qemu/misses.h"
+#include "engine/account/account.h"
 #include "engine/qemu/repeated.h"
 #include "engine/results.h"
 
@@ -37,13 +37,6 @@ struct fm_engine_access {
 	unsigned index;
 	struct fm_result_site *site;
 	struct fm_stream_sample *sample; /* NULL for most */
-};
-
-/* What the simulator needs of a thread. It may run on another processor than the thread. */
-struct fm_engine_side {
-	struct fm_simulated_core *core;
-	uint64_t delay; /* by misses, and one for each whole line of a repeated instruction, in cycles */
-	struct fm_walk walks[FM_WALKS];
 };
 
 struct fm_engine_thread {
@@ -98,12 +91,8 @@ struct fm_engine_thread {
 };
 
 struct fm_engine {
-	struct fm_results *results;
 	char results_path[400], first_path[400];
-	struct fm_hierarchy *hierarchy;
 	struct fm_core_timing *timings[FM_SIMULATED_CORES_MAX];
-	unsigned cache_count;
-	unsigned latency[FM_SERVED_COUNT];
 	bool x86, timing, deterministic;
 	uint64_t every; /* of so many references one is a sample; 0: there are none */
 	bool follows;   /* calls and returns */

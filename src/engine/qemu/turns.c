@@ -75,7 +75,7 @@ static void pass_on(void)
 	struct fm_engine_thread *next = furthest_behind(NULL), *after;
 
 	if (next && next != turns.last)
-		fm_engine.results->turns++;
+		fm_account.results->turns++;
 	turns.holder = next;
 	if (!next)
 		return;
@@ -178,7 +178,7 @@ __attribute__((nonnull)) static void wait_for_turn(struct fm_engine_thread *thre
 			watched->taken = true;
 			block(watched);
 		} else if (waited >= (doing == IS_RUNNING ? LONGEST_MS : PATIENCE_MS)) {
-			fm_engine.results->forced_turns++;
+			fm_account.results->forced_turns++;
 			return;
 		}
 	}
@@ -351,7 +351,7 @@ void fm_turns_expect(unsigned count)
 	until.tv_sec += 1;
 	while (turns.arrivals - turns.seen < count)
 		if (pthread_cond_timedwait(&turns.arrived, &turns.mutex, &until) == ETIMEDOUT) {
-			fm_engine.results->forced_turns++;
+			fm_account.results->forced_turns++;
 			break;
 		}
 	pthread_mutex_unlock(&turns.mutex);

@@ -1,7 +1,6 @@
-/* What an access that was not served by the first cache adds to the counts of its instruction and of its object.
-   SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef FATHOM_ENGINE_QEMU_MISSES_H
-#define FATHOM_ENGINE_QEMU_MISSES_H
+/* What an access that was not served by the first cache adds to the counts of its instruction and of its object. */
+#ifndef FATHOM_ENGINE_ACCOUNT_MISSES_H
+#define FATHOM_ENGINE_ACCOUNT_MISSES_H
 
 #include <stdint.h>
 

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "engine/qemu/objects.h"
+#include "engine/account/objects.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -11,11 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "engine/qemu/functions.h"
-#include "engine/qemu/misses.h"
-#include "engine/qemu/places.h"
-#include "engine/qemu/room.h"
-#include "engine/qemu/state.h"
+#include "engine/account/misses.h"
+#include "engine/account/places.h"
+#include "engine/account/room.h"
+#include "engine/account/account.h"
 
 enum { NAME_ROOM = FM_RESULT_NAME };
 
@@ -136,9 +134,9 @@ static void add_symbols(const struct image *image, const Elf64_Shdr *sections, u
 		Elf64_Sym symbol;
 
 		memcpy(&symbol, &symbols[i], sizeof(symbol));
-		if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && fm_engine.region_only[0] &&
+		if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && fm_account.on_function &&
 		    symbol.st_shndx != SHN_UNDEF && symbol.st_name < strings->sh_size)
-			fm_functions_add(text + symbol.st_name, bias + symbol.st_value);
+			fm_account.on_function(text + symbol.st_name, bias + symbol.st_value);
 		if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT || !symbol.st_size || symbol.st_shndx == SHN_UNDEF ||
 		    symbol.st_shndx == SHN_ABS || symbol.st_name >= strings->sh_size || !text[symbol.st_name] ||
 		    symbol.st_value + symbol.st_size < symbol.st_value)
@@ -149,7 +147,7 @@ static void add_symbols(const struct image *image, const Elf64_Shdr *sections, u
 
 static void read_image(const struct image *image, unsigned module)
 {
-	const struct fm_result_module *mapped = &fm_engine.results->modules[module];
+	const struct fm_result_module *mapped = &fm_account.results->modules[module];
 	const Elf64_Ehdr *head = part(image, 0, sizeof(*head));
 	const Elf64_Phdr *segments;
 	const Elf64_Shdr *sections;
@@ -189,7 +187,7 @@ static void settle(struct fm_result_site *site, unsigned index)
 	struct fm_result_place *place = fm_places_of(site);
 	struct fm_result_slot *slot = &site->slots[index];
 	struct fm_result_object *object = place->objects[index] && place->objects[index] <= FM_RESULT_OBJECTS_MAX
-	                                      ? &fm_engine.results->objects[place->objects[index] - 1]
+	                                      ? &fm_account.results->objects[place->objects[index] - 1]
 	                                      : NULL;
 
 	place->loads += slot->loads;
@@ -204,7 +202,7 @@ static void settle(struct fm_result_site *site, unsigned index)
 
 void fm_objects_add_module(unsigned module)
 {
-	struct fm_results *results = fm_engine.results;
+	struct fm_results *results = fm_account.results;
 	int file = open(results->modules[module].path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat information;
 	struct image image = {0};
@@ -234,7 +232,7 @@ void fm_objects_add_module(unsigned module)
 
 static uint32_t result_of(struct object *object)
 {
-	struct fm_results *results = fm_engine.results;
+	struct fm_results *results = fm_account.results;
 	struct fm_result_object *result;
 
 	if (object->result) {
@@ -301,5 +299,5 @@ struct fm_result_object *fm_objects_of(const struct fm_result_place *place, unsi
 	static struct fm_result_object nowhere;
 	uint32_t object = place->objects[slot & 1];
 
-	return object && object <= FM_RESULT_OBJECTS_MAX ? &fm_engine.results->objects[object - 1] : &nowhere;
+	return object && object <= FM_RESULT_OBJECTS_MAX ? &fm_account.results->objects[object - 1] : &nowhere;
 }

@@ -1,4 +1,4 @@
-#include "engine/qemu/decode.h"
+#include "engine/account/decode.h"
 
 #include <Zydis/Zydis.h>
 #include <string.h>

@@ -1,7 +1,6 @@
-/* Where in the program an access comes from. Called while QEMU translates, one thread at a time.
-   SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef FATHOM_ENGINE_QEMU_PLACES_H
-#define FATHOM_ENGINE_QEMU_PLACES_H
+/* Where in the program an access comes from. One thread at a time. */
+#ifndef FATHOM_ENGINE_ACCOUNT_PLACES_H
+#define FATHOM_ENGINE_ACCOUNT_PLACES_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,7 +10,10 @@
 /* The file of the program. */
 void fm_places_note_program(const char *path);
 
-/* The file the code at an address came from, noted once. */
+/* A file that code came from, noted once. */
+void fm_places_add_module(uint64_t begin, uint64_t end, uint64_t offset, const char *path);
+
+/* The one that this process's code at an address came from. */
 void fm_places_note_module(uint64_t address);
 
 /* The record of the instruction at an address; one for all when the table is full, or there is no room. */

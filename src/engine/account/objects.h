@@ -1,8 +1,7 @@
 /* Which variable an access goes to: data symbols of the program and its libraries, as far as they have a fixed place in
-   their file. What has none (heap, stack, mappings) is the space between them.
-   SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef FATHOM_ENGINE_QEMU_OBJECTS_H
-#define FATHOM_ENGINE_QEMU_OBJECTS_H
+   their file. What has none (heap, stack, mappings) is the space between them. */
+#ifndef FATHOM_ENGINE_ACCOUNT_OBJECTS_H
+#define FATHOM_ENGINE_ACCOUNT_OBJECTS_H
 
 #include <stdint.h>
 

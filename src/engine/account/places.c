@@ -1,48 +1,62 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "engine/qemu/places.h"
+#include "engine/account/places.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/qemu/objects.h"
-#include "engine/qemu/queue.h"
-#include "engine/qemu/room.h"
-#include "engine/qemu/state.h"
+#include "engine/account/objects.h"
+#include "engine/account/room.h"
+#include "engine/account/account.h"
 
 void fm_places_note_program(const char *path)
 {
-	snprintf(fm_engine.results->program, sizeof(fm_engine.results->program), "%s", path ? path : "?");
+	snprintf(fm_account.results->program, sizeof(fm_account.results->program), "%s", path ? path : "?");
+}
+
+static bool is_known(uint64_t address)
+{
+	const struct fm_results *results = fm_account.results;
+
+	for (unsigned i = 0; i < results->module_count; i++)
+		if (address >= results->modules[i].begin && address < results->modules[i].end)
+			return true;
+	return false;
+}
+
+void fm_places_add_module(uint64_t begin, uint64_t end, uint64_t offset, const char *path)
+{
+	struct fm_results *results = fm_account.results;
+	struct fm_result_module *module = &results->modules[results->module_count];
+
+	if (is_known(begin) || results->module_count == FM_RESULT_MODULES_MAX ||
+	    !fm_room_claim(module, sizeof(*module)))
+		return;
+	module->begin = begin;
+	module->end = end;
+	module->offset = offset;
+	snprintf(module->path, sizeof(module->path), "%s", path);
+	if (fm_account.before_objects)
+		fm_account.before_objects();
+	fm_objects_add_module(results->module_count++);
 }
 
 void fm_places_note_module(uint64_t address)
 {
-	struct fm_results *results = fm_engine.results;
-	FILE *maps;
 	char line[512];
+	FILE *maps;
 
-	for (unsigned i = 0; i < results->module_count; i++)
-		if (address >= results->modules[i].begin && address < results->modules[i].end)
-			return;
+	if (is_known(address))
+		return;
 	maps = fopen("/proc/self/maps", "re");
 	while (maps && fgets(line, sizeof(line), maps)) {
-		struct fm_result_module *module = &results->modules[results->module_count];
 		unsigned long begin, end, offset;
 		int path = 0;
 
-		if (sscanf(line, "%lx-%lx %*s %lx %*s %*s %n", &begin, &end, &offset, &path) < 3 || !path)
-			continue;
-		if (address < begin || address >= end || results->module_count == FM_RESULT_MODULES_MAX ||
-		    !fm_room_claim(module, sizeof(*module)))
+		if (sscanf(line, "%lx-%lx %*s %lx %*s %*s %n", &begin, &end, &offset, &path) < 3 || !path ||
+		    address < begin || address >= end)
 			continue;
 		line[strcspn(line, "\n")] = 0;
-		module->begin = begin;
-		module->end = end;
-		module->offset = offset;
-		snprintf(module->path, sizeof(module->path), "%s", line + path);
-		/* nobody may look at the objects meanwhile */
-		fm_queue_drain();
-		fm_objects_add_module(results->module_count++);
+		fm_places_add_module(begin, end, offset, line + path);
 		break;
 	}
 	if (maps)
@@ -55,7 +69,7 @@ static uint64_t *addresses;
 
 static bool has_room(uint32_t index)
 {
-	struct fm_results *results = fm_engine.results;
+	struct fm_results *results = fm_account.results;
 
 	return fm_room_claim(&results->sites[index], sizeof(results->sites[0])) &&
 	       fm_room_claim(&results->places[index], sizeof(results->places[0]));
@@ -64,7 +78,7 @@ static bool has_room(uint32_t index)
 struct fm_result_site *fm_places_find(uint64_t address)
 {
 	static struct fm_result_site nowhere;
-	struct fm_results *results = fm_engine.results;
+	struct fm_results *results = fm_account.results;
 	size_t slot = (address * 0x9e3779b97f4a7c15u) >> 40;
 
 	if (!slots) {
@@ -93,7 +107,7 @@ struct fm_result_site *fm_places_find(uint64_t address)
 
 uint64_t fm_places_address(const struct fm_result_site *site)
 {
-	size_t index = (size_t)(site - fm_engine.results->sites);
+	size_t index = (size_t)(site - fm_account.results->sites);
 
 	return index < FM_RESULT_SITES_MAX ? addresses[index] : 0;
 }
@@ -101,7 +115,7 @@ uint64_t fm_places_address(const struct fm_result_site *site)
 struct fm_result_place *fm_places_of(const struct fm_result_site *site)
 {
 	static struct fm_result_place nowhere;
-	struct fm_results *results = fm_engine.results;
+	struct fm_results *results = fm_account.results;
 	size_t index = (size_t)(site - results->sites);
 
 	return index < FM_RESULT_SITES_MAX ? &results->places[index] : &nowhere;
@@ -109,7 +123,7 @@ struct fm_result_place *fm_places_of(const struct fm_result_site *site)
 
 void fm_places_claim(const struct fm_result_site *site)
 {
-	struct fm_results *results = fm_engine.results;
+	struct fm_results *results = fm_account.results;
 	size_t index = (size_t)(site - results->sites);
 
 	/* the parent's, used here for the first time */
@@ -126,6 +140,6 @@ void fm_places_inherit(uint32_t sites, uint32_t objects)
 {
 	/* numbers only: what they stand for is in the parent's file, or thousands of forks would fill the memory with
 	 * copies */
-	fm_engine.results->site_count = sites;
-	fm_engine.results->object_count = objects;
+	fm_account.results->site_count = sites;
+	fm_account.results->object_count = objects;
 }

@@ -1,11 +1,10 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "engine/qemu/misses.h"
+#include "engine/account/misses.h"
 
 #include <string.h>
 
-#include "engine/qemu/objects.h"
-#include "engine/qemu/places.h"
-#include "engine/qemu/state.h"
+#include "engine/account/objects.h"
+#include "engine/account/places.h"
+#include "engine/account/account.h"
 
 /* Lines that have come into the caches of a core, as far as they are counted for an instruction. */
 static struct {
@@ -17,7 +16,7 @@ static void note_lines(const struct fm_simulated_core *core, struct fm_result_pl
 {
 	uint64_t *before = counted[core->index].lines;
 
-	for (unsigned i = 0; i < fm_engine.cache_count; i++) {
+	for (unsigned i = 0; i < fm_account.cache_count; i++) {
 		const struct fm_cache_counts *counts = &core->counts.caches[i];
 		uint64_t lines = counts->lines_demand + counts->lines_ownership + counts->lines_prefetch;
 
@@ -33,7 +32,7 @@ static void note_walk(struct fm_walk *walks, const struct fm_result_site *site, 
                       uint64_t address)
 {
 	struct fm_walk *walk = &walks[(uintptr_t)site / sizeof(*site) % FM_WALKS];
-	uint64_t difference = address - walk->last, line = 1ull << fm_engine.hierarchy->line_shift;
+	uint64_t difference = address - walk->last, line = 1ull << fm_account.hierarchy->line_shift;
 	unsigned like = 0;
 
 	if (walk->site != site) {
@@ -61,7 +60,7 @@ void fm_misses_note(struct fm_engine_side *side, const struct fm_result_site *si
                     uint64_t address, unsigned served)
 {
 	/* a line from another core's private cache missed ours; the last cache was asked, but not missed */
-	unsigned levels = served == FM_SERVED_CORE ? fm_engine.hierarchy->private_caches : fm_engine.cache_count;
+	unsigned levels = served == FM_SERVED_CORE ? fm_account.hierarchy->private_caches : fm_account.cache_count;
 	struct fm_result_place *place = fm_places_of(site);
 	struct fm_result_object *object = fm_objects_of(place, (unsigned)(slot - site->slots));
 

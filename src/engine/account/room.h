@@ -1,9 +1,8 @@
 /* Room for the results. Their file is sparse, and a program that touches a page of it for which its file system has no
    room ends with SIGBUS, even if it only reads. So results begin as memory of the process itself; a page becomes the
-   file's when its room has been reserved. What is written to pages that got none is lost, and nothing else happens.
-   SPDX-License-Identifier: GPL-2.0-or-later */
-#ifndef FATHOM_ENGINE_QEMU_ROOM_H
-#define FATHOM_ENGINE_QEMU_ROOM_H
+   file's when its room has been reserved. What is written to pages that got none is lost, and nothing else happens. */
+#ifndef FATHOM_ENGINE_ACCOUNT_ROOM_H
+#define FATHOM_ENGINE_ACCOUNT_ROOM_H
 
 #include <stdbool.h>
 #include <stddef.h>

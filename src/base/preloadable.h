@@ -1,7 +1,7 @@
 /* Can a library be preloaded into a program? Not into static ones, those that get other rights, those of another C
    library or another processor. */
-#ifndef FATHOM_OBSERVE_PRELOADABLE_H
-#define FATHOM_OBSERVE_PRELOADABLE_H
+#ifndef FATHOM_BASE_PRELOADABLE_H
+#define FATHOM_BASE_PRELOADABLE_H
 
 #include <stddef.h>
 

@@ -1,5 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "engine/qemu/room.h"
+#include "engine/account/room.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "observe/preloadable.h"
+#include "base/preloadable.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* x86-64 instructions as the simulator wants them. */
-#ifndef FATHOM_ENGINE_QEMU_DECODE_H
-#define FATHOM_ENGINE_QEMU_DECODE_H
+#ifndef FATHOM_ENGINE_ACCOUNT_DECODE_H
+#define FATHOM_ENGINE_ACCOUNT_DECODE_H
 
 #include <stdbool.h>
 #include <stdint.h>

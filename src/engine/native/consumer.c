@@ -1,0 +1,642 @@
+#include "engine/native/consumer.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "simulator/numbers.h"
+#include "engine/account/places.h"
+#include "engine/account/room.h"
+#include "engine/native/state.h"
+#include "engine/threads.h"
+
+enum {
+	STEP = 2048, /* entries until the writer is told that there is room */
+	LEAST = 16,
+	SLICE = 256, /* of one thread while there are others */
+	UNSETTLED_MAX = 1 << 30,
+	SPINS = 2000,
+	YIELD_EVERY = 64,
+	NAP_NS = 2000000,
+	HOLD_NS = 3000000,       /* a thread that has written nothing for so long waits for something */
+	RELUCTANT_NS = 20000000, /* after its end was noted, a process may still write */
+};
+
+/* Threads. A core may be several threads': what it counts belongs to the one that was fed last. */
+
+static void leave_core(struct fm_native_thread *thread)
+{
+	struct fm_result_thread *record = thread->record;
+
+	fm_native_regions_leave_core(thread);
+	fm_numbers_add(&record->before_moves, &thread->side.core->counts, sizeof(record->at_begin));
+	fm_numbers_subtract(&record->before_moves, &record->at_begin, sizeof(record->at_begin));
+	record->away = 1;
+}
+
+static void own_core(struct fm_consumer *consumer, struct fm_native_thread *thread)
+{
+	struct fm_native_thread **owner = &consumer->owners[thread->side.core->index];
+
+	if (*owner == thread)
+		return;
+	if (*owner)
+		leave_core(*owner);
+	*owner = thread;
+	if (thread->record->away) {
+		thread->record->at_begin = thread->side.core->counts;
+		thread->record->away = 0;
+		fm_native_regions_enter_core(thread);
+	}
+}
+
+static unsigned choose_core(const struct fm_consumer *consumer, struct fm_result_thread *record)
+{
+	for (unsigned i = 0; i < consumer->core_list_count; i++)
+		if (!consumer->core_users[consumer->core_list[i]])
+			return consumer->core_list[i];
+	record->shares_core = 1;
+	return consumer->core_list[consumer->threads_begun % consumer->core_list_count];
+}
+
+/* In the table, for good; when that is full, one that is used again after the thread's end. */
+static struct fm_result_thread *find_record(const struct fm_consumer *consumer, struct fm_native_thread *thread)
+{
+	struct fm_results *results = fm_account.results;
+	struct fm_result_thread *record = &results->threads[results->thread_count];
+
+	if (consumer->threads_begun == results->thread_count && results->thread_count < FM_RESULT_THREADS_MAX &&
+	    fm_room_claim(record, sizeof(*record))) {
+		results->thread_count++;
+		return record;
+	}
+	memset(&thread->own, 0, sizeof(thread->own));
+	return &thread->own;
+}
+
+static void thread_begin(struct fm_consumer *consumer, struct fm_native_thread *thread, uint64_t id)
+{
+	struct fm_result_thread *record;
+	struct fm_simulated_core *core;
+
+	if (!thread->pieces) {
+		thread->pieces = calloc(FM_TRACE_PIECES, sizeof(*thread->pieces));
+		thread->touched = calloc(FM_TRACE_PIECES + 1, sizeof(*thread->touched));
+	}
+	record = find_record(consumer, thread);
+	record->host_thread = (uint32_t)id;
+	record->core = choose_core(consumer, record);
+	core = fm_hierarchy_core(fm_account.hierarchy, record->core);
+	if (!core || !thread->pieces || !thread->touched) {
+		fm_account.results->lost_threads++;
+		fm_account.results->native_error = ENOMEM;
+		return;
+	}
+	thread->record = record;
+	thread->index = consumer->threads_begun++;
+	thread->side = (struct fm_engine_side){.core = core};
+	consumer->core_users[core->index]++;
+	own_core(consumer, thread);
+	record->at_begin = core->counts;
+	thread->counts = !consumer->region_only[0];
+	thread->open_count = 0;
+	thread->window = (struct fm_native_window){0};
+	thread->waiting.site = thread->held.site = NULL;
+	thread->live = true;
+	consumer->live_count++;
+}
+
+static void thread_end(struct fm_consumer *consumer, struct fm_native_thread *thread)
+{
+	struct fm_result_thread *record = thread->record;
+	unsigned core;
+
+	if (!thread->live)
+		return;
+	fm_native_settle(consumer, thread);
+	own_core(consumer, thread);
+	core = thread->side.core->index;
+	record->at_end = thread->side.core->counts;
+	record->ended = 1;
+	consumer->core_users[core]--;
+	consumer->owners[core] = NULL;
+	thread->live = false;
+	consumer->live_count--;
+	if (record == &thread->own)
+		fm_result_fold(fm_account.results, record);
+}
+
+static void on_control(struct fm_consumer *consumer, struct fm_native_thread *thread,
+                       const struct fm_trace_entry *entry)
+{
+	uint64_t control = entry->what ^ FM_TRACE_CONTROL, value = entry->address;
+
+	if (control == FM_TRACE_BEGAN) {
+		thread->began = value;
+		if (thread->window.number && !thread->window.begun)
+			thread->window.begun = value;
+		return;
+	}
+	if (control == FM_TRACE_ENDED) {
+		thread->ended = value;
+		return;
+	}
+	if (control == FM_TRACE_THREAD_BEGIN) {
+		thread_end(consumer, thread);
+		thread_begin(consumer, thread, value);
+		return;
+	}
+	if (control == FM_TRACE_LOST)
+		fm_account.results->lost_accesses += value;
+	if (!thread->live)
+		return;
+	fm_native_feed_rest(consumer, thread);
+	switch (control) {
+	case FM_TRACE_THREAD_END:
+		thread_end(consumer, thread);
+		break;
+	case FM_TRACE_REGION_BEGIN:
+		fm_native_region_begin(consumer, thread, value);
+		break;
+	case FM_TRACE_REGION_END:
+		fm_native_region_end(consumer, thread, value);
+		break;
+	case FM_TRACE_WINDOW_BEGIN:
+		if (consumer->windows)
+			fm_window_begin(consumer, thread, value);
+		break;
+	case FM_TRACE_WINDOW_WARM:
+		if (consumer->windows)
+			fm_window_warm(consumer, thread);
+		break;
+	case FM_TRACE_WINDOW_END:
+		if (consumer->windows)
+			fm_window_end(consumer, thread, value);
+		break;
+	default:
+		break;
+	}
+}
+
+/* Reading */
+
+/* References before a window counts change the caches, and nothing else. */
+static uint64_t feed(struct fm_consumer *consumer, struct fm_native_thread *thread,
+                     const struct fm_trace_entry *entries, uint64_t count)
+{
+	struct fm_core_counts before;
+	uint64_t fed;
+
+	if (!consumer->windows || thread->window.warm)
+		return fm_native_feed(consumer, thread, entries, count);
+	before = thread->side.core->counts;
+	fed = fm_native_feed(consumer, thread, entries, count);
+	thread->side.core->counts = before;
+	return fed;
+}
+
+static void look_at_code(struct fm_consumer *consumer)
+{
+	uint32_t mappings = __atomic_load_n(&consumer->trace->head.mappings, __ATOMIC_ACQUIRE);
+
+	if (mappings == consumer->mappings)
+		return;
+	consumer->mappings = mappings;
+	fm_code_look_again(consumer->code);
+}
+
+static void consume(struct fm_consumer *consumer, struct fm_native_thread *thread, uint64_t count)
+{
+	const struct fm_trace_entry *ring = consumer->trace->rings[thread - consumer->threads];
+
+	if (thread->live)
+		own_core(consumer, thread);
+	while (count) {
+		uint64_t at = thread->read % FM_TRACE_RING, most = FM_TRACE_RING - at, fed = 0;
+
+		if (most > count)
+			most = count;
+		/* references of a thread that nobody has announced */
+		if (!thread->live && ring[at].what < FM_TRACE_CONTROL) {
+			thread_begin(consumer, thread, 0);
+			if (!thread->live) {
+				thread->read += count;
+				return;
+			}
+		}
+		if (most > STEP)
+			most = STEP;
+		if (thread->live)
+			fed = feed(consumer, thread, &ring[at], most);
+		thread->read += fed;
+		thread->unsettled += fed;
+		count -= fed;
+		if (fed < most) {
+			struct fm_trace_entry entry = ring[thread->read % FM_TRACE_RING];
+
+			on_control(consumer, thread, &entry);
+			thread->read++;
+			count--;
+		}
+	}
+	if (thread->live && thread->unsettled > UNSETTLED_MAX) {
+		fm_native_settle(consumer, thread);
+		thread->unsettled = 0;
+	}
+}
+
+static void give_room(struct fm_consumer *consumer, const struct fm_native_thread *thread)
+{
+	struct fm_trace_thread *line = &consumer->trace->threads[thread - consumer->threads];
+
+	__atomic_store_n(&line->read, thread->read, __ATOMIC_SEQ_CST);
+	/* once it is worth it: a writer that is woken for every step does little else than sleep and wake */
+	if (thread->written - thread->read <= FM_TRACE_RING / 4 && __atomic_load_n(&line->waiting, __ATOMIC_SEQ_CST))
+		syscall(SYS_futex, (uint32_t *)&line->read, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+/* The stretch of entries between two time stamps that the next entry is in. What has no stamps is the same moment. */
+static void find_stretch(const struct fm_consumer *consumer, struct fm_native_thread *thread)
+{
+	const struct fm_trace_entry *ring = consumer->trace->rings[thread - consumer->threads];
+	uint64_t at = thread->read;
+
+	if (at >= thread->from && at < thread->until)
+		return;
+	thread->from = at;
+	if (ring[at % FM_TRACE_RING].what == (FM_TRACE_CONTROL | FM_TRACE_BEGAN))
+		thread->began = ring[at % FM_TRACE_RING].address;
+	else
+		thread->began = thread->ended;
+	while (at < thread->written && ring[at % FM_TRACE_RING].what != (FM_TRACE_CONTROL | FM_TRACE_ENDED))
+		at++;
+	thread->until = at < thread->written ? at + 1 : at;
+	if (at < thread->written && ring[at % FM_TRACE_RING].address > thread->began)
+		thread->ended = ring[at % FM_TRACE_RING].address;
+	else
+		thread->ended = thread->began;
+}
+
+static uint64_t time_of(const struct fm_native_thread *thread, uint64_t at)
+{
+	return thread->began + (uint64_t)((double)(thread->ended - thread->began) * (double)(at - thread->from) /
+	                                  (double)(thread->until - thread->from));
+}
+
+/* How many entries of the thread come before that time: at least a few, since turns cost, and a line does not move with
+   every single store either; up to a slice. */
+static uint64_t entries_until(const struct fm_native_thread *thread, uint64_t time)
+{
+	uint64_t left = thread->until - thread->read, span = thread->ended - thread->began, count = left;
+
+	if (time <= thread->began)
+		count = 0;
+	else if (span && time < thread->ended) {
+		uint64_t up_to = thread->from + (uint64_t)((double)(time - thread->began) / (double)span *
+		                                           (double)(thread->until - thread->from));
+
+		count = up_to > thread->read ? up_to - thread->read : 0;
+	}
+	if (count < LEAST)
+		count = LEAST;
+	if (count > left)
+		count = left;
+	return count > SLICE ? SLICE : count;
+}
+
+/* How far a thread is that has written nothing since: it may yet write what happened just after. A thread that has been
+   silent for long waits for something, and nobody waits for it. */
+static uint64_t horizon_of(const struct fm_native_thread *thread, uint64_t now)
+{
+	return now - thread->heard > HOLD_NS ? UINT64_MAX : thread->ended;
+}
+
+/* With several threads: the one that is furthest behind, up to where the next one is. False: wait for more. */
+static bool consume_in_order(struct fm_consumer *consumer, bool all, uint64_t now, uint64_t *read)
+{
+	struct fm_native_thread *first = NULL;
+	uint64_t earliest = UINT64_MAX, next = UINT64_MAX, horizon = UINT64_MAX, count;
+
+	for (unsigned i = 0; i < consumer->places; i++) {
+		struct fm_native_thread *thread = &consumer->threads[i];
+		uint64_t time;
+
+		if (thread->read == thread->written) {
+			if (thread->live && horizon_of(thread, now) < horizon)
+				horizon = horizon_of(thread, now);
+			continue;
+		}
+		find_stretch(consumer, thread);
+		time = time_of(thread, thread->read);
+		if (!first || time < earliest) {
+			next = first ? earliest : next;
+			earliest = time;
+			first = thread;
+		} else if (time < next) {
+			next = time;
+		}
+	}
+	if (!first)
+		return false;
+	/* hold back, unless its writer would have to wait */
+	if (!all && earliest > horizon && first->written - first->read <= FM_TRACE_RING / 4)
+		return false;
+	if (!all && horizon > earliest && horizon < next)
+		next = horizon;
+	count = entries_until(first, next);
+	consume(consumer, first, count);
+	*read += count;
+	return true;
+}
+
+/* What has come since. The threads that have something. */
+static unsigned look(struct fm_consumer *consumer)
+{
+	unsigned some = 0;
+	uint64_t now = 0;
+
+	for (unsigned i = 0; i < FM_TRACE_THREADS; i++) {
+		struct fm_native_thread *thread = &consumer->threads[i];
+		uint64_t written = __atomic_load_n(&consumer->trace->threads[i].written, __ATOMIC_ACQUIRE);
+
+		if (written != thread->written) {
+			if (consumer->places <= i)
+				consumer->places = i + 1;
+			/* the count is not what a writer writes: whatever there is, it is not what the program did */
+			if (written - thread->read > FM_TRACE_RING) {
+				fm_account.results->lost_accesses += FM_TRACE_RING;
+				fm_account.results->native_error = EBADMSG;
+				thread->read = thread->from = thread->until = written;
+				give_room(consumer, thread);
+			}
+			thread->written = written;
+			now = now ? now : fm_clock_now();
+			thread->heard = now;
+		}
+		some += thread->read != thread->written;
+	}
+	return some;
+}
+
+static uint64_t read_some(struct fm_consumer *consumer, uint64_t most, bool all)
+{
+	uint64_t read = 0;
+	unsigned some;
+
+	look_at_code(consumer);
+	while (read < most && (some = look(consumer)) > 0) {
+		if (some == 1 && consumer->live_count <= 1) {
+			struct fm_native_thread *thread = consumer->threads;
+			uint64_t count;
+
+			while (thread->read == thread->written)
+				thread++;
+			count = thread->written - thread->read;
+			count = count > STEP ? STEP : count;
+			consume(consumer, thread, count);
+			give_room(consumer, thread);
+			read += count;
+		} else {
+			uint64_t until = read + STEP, now = fm_clock_now();
+			bool goes_on = true;
+
+			while (read < until && goes_on)
+				goes_on = consume_in_order(consumer, all, now, &read);
+			for (unsigned i = 0; i < FM_TRACE_THREADS; i++)
+				if (consumer->threads[i].read !=
+				    __atomic_load_n(&consumer->trace->threads[i].read, __ATOMIC_RELAXED))
+					give_room(consumer, &consumer->threads[i]);
+			if (!goes_on)
+				break;
+		}
+	}
+	return read;
+}
+
+uint64_t fm_consumer_read(struct fm_consumer *consumer, uint64_t most)
+{
+	return read_some(consumer, most, false);
+}
+
+/* Beginning and end */
+
+static bool open_results(const struct fm_consumer_task *task, unsigned cores)
+{
+	const struct fm_trace_head *head = &task->trace->head;
+	char path[1100];
+
+	if (task->first)
+		return fm_room_open(task->results, cores, false);
+	snprintf(path, sizeof(path), "%s.%u.%llu", task->results, head->process, (unsigned long long)head->begun);
+	return fm_room_create(path, cores, false);
+}
+
+int fm_consumer_create(const struct fm_consumer_task *task, struct fm_consumer **ret_consumer, struct fm_error *error)
+{
+	const struct fm_engine_options *options = task->options;
+	struct fm_machine_description description = *options->machine;
+	struct fm_trace_head *head = &task->trace->head;
+	struct fm_consumer *consumer = fm_memory_apart(1, sizeof(*consumer));
+	unsigned cores = fm_description_cpus(&description);
+	struct fm_results *results;
+	int status;
+
+	if (!consumer)
+		return fm_error_set(error, ENOMEM, "out of memory");
+	/* before everything else: the process may be short */
+	consumer->code = fm_code_create(task->unknown_process ? 0 : head->process);
+	consumer->mappings = head->mappings;
+	consumer->session = task->session;
+	consumer->trace = task->trace;
+	consumer->windows = task->session->mode == FM_TRACE_WINDOWS;
+	/* zeroed as it is used, and no entry on two lines */
+	consumer->sites = mmap(NULL, FM_TRACE_SITES * sizeof(*consumer->sites), PROT_READ | PROT_WRITE,
+	                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (consumer->sites == MAP_FAILED)
+		consumer->sites = NULL;
+	consumer->rests = calloc(FM_TRACE_SITES, sizeof(*consumer->rests));
+	consumer->pieces = calloc(FM_TRACE_PIECES, sizeof(*consumer->pieces));
+	consumer->piece_seen = calloc(FM_TRACE_PIECES, sizeof(*consumer->piece_seen));
+	consumer->first_instance = options->first_instance;
+	consumer->last_instance = options->last_instance ? options->last_instance : UINT64_MAX;
+	if (options->region)
+		snprintf(consumer->region_only, sizeof(consumer->region_only), "%s", options->region);
+	if (!consumer->code || !consumer->sites || !consumer->rests || !consumer->pieces || !consumer->piece_seen) {
+		fm_consumer_destroy(consumer);
+		return fm_error_set(error, ENOMEM, "out of memory");
+	}
+	fm_windows_begin(&consumer->known);
+	if (options->page_bytes)
+		description.page_bytes = (unsigned)options->page_bytes;
+	status = open_results(task, cores) ? 0 : fm_error_set(error, ENOSPC, "there is no room for counts");
+	fm_account = (struct fm_account){.results = status ? NULL : fm_room_use(NULL)};
+	if (!status && (!fm_account.results || !fm_account_claim_least(cores, false)))
+		status = fm_error_set(error, ENOMEM, "out of memory");
+	if (!status)
+		status = fm_account_begin(&description, !options->no_prefetch, error);
+	if (!status) {
+		consumer->core_list_count =
+		    fm_account_core_list(options->cores && *options->cores ? options->cores : "0", consumer->core_list,
+		                         FM_SIMULATED_CORES_MAX);
+		if (!consumer->core_list_count)
+			status = fm_error_set(error, EINVAL, "the list of cores is wrong");
+	}
+	if (status) {
+		fm_consumer_destroy(consumer);
+		return status;
+	}
+	results = fm_account.results;
+	results->process = head->process;
+	results->parent = task->first ? 0 : head->parent;
+	results->executed = !task->first && !head->forked;
+	results->core_count = fm_account.hierarchy->core_count;
+	results->native = task->session->mode + 1;
+	results->ticks_per_second = task->session->ticks_per_second;
+	snprintf(results->program, sizeof(results->program), "%.*s", (int)sizeof(head->program) - 1, head->program);
+	results->magic = FM_RESULT_MAGIC;
+	*ret_consumer = consumer;
+	return 0;
+}
+
+/* Everything that was executed, whether it was logged or not. */
+static void sum_up_pieces(struct fm_consumer *consumer, struct fm_work *sum)
+{
+	uint32_t count = consumer->trace->head.piece_count;
+
+	for (uint32_t i = 0; i < count && i < FM_TRACE_PIECES; i++) {
+		uint64_t times = consumer->trace->pieces[i].executed;
+		const struct fm_work *work;
+
+		if (!times)
+			continue;
+		work = fm_native_piece(consumer, i);
+		sum->instructions += times * work->instructions;
+		sum->vector_calculations += times * work->vector_calculations;
+		sum->vector_inserts += times * work->vector_inserts;
+		sum->divisions += times * work->divisions;
+		sum->flops += times * work->flops;
+		if (!consumer->piece_seen[i])
+			fm_account.results->unseen_instructions += times * work->instructions;
+	}
+}
+
+void fm_consumer_finish(struct fm_consumer *consumer)
+{
+	struct fm_results *results = fm_account.results;
+	const struct fm_trace_head *head = &consumer->trace->head;
+
+	while (read_some(consumer, UINT64_MAX, true))
+		;
+	for (unsigned i = 0; i < FM_TRACE_THREADS; i++) {
+		struct fm_native_thread *thread = &consumer->threads[i];
+
+		if (!thread->live)
+			continue;
+		fm_native_feed_rest(consumer, thread);
+		if (thread->window.number)
+			fm_window_end(consumer, thread, 0);
+		thread_end(consumer, thread);
+	}
+	sum_up_pieces(consumer, &results->all_work);
+	/* pieces of which there are no entries, all or those outside the region: it is known whose they were if there
+	   was only one thread */
+	if ((!consumer->session->log_pieces || consumer->region_only[0]) && !consumer->windows &&
+	    results->thread_count == 1)
+		results->threads[0].work = results->all_work;
+	results->signals_in_cache = head->ticks_in_cache;
+	results->signals_outside = head->ticks_outside;
+	results->native_threads = head->native_threads;
+	results->lost_accesses += head->lost_entries;
+	results->lost_sites += head->lost_sites;
+	for (unsigned i = 0; i < FM_TRACE_REASONS && i < sizeof(results->left) / sizeof(results->left[0]); i++)
+		results->left[i] = head->left[i];
+	results->window_ticks = head->window_ticks;
+	results->waited_ticks = head->waited_ticks;
+	results->translator_ticks = head->translator_ticks;
+	results->cpu_ns = head->cpu_ns;
+	if (!results->native_error)
+		results->native_error = head->error ? head->error : head->filtered ? EPERM : 0;
+	fm_account_publish_lines();
+}
+
+void fm_consumer_destroy(struct fm_consumer *consumer)
+{
+	if (!consumer)
+		return;
+	for (unsigned i = 0; i < FM_TRACE_THREADS; i++) {
+		free(consumer->threads[i].pieces);
+		free(consumer->threads[i].touched);
+	}
+	fm_windows_destroy(&consumer->known);
+	fm_code_destroy(consumer->code);
+	if (consumer->sites)
+		munmap(consumer->sites, FM_TRACE_SITES * sizeof(*consumer->sites));
+	free(consumer->rests);
+	free(consumer->pieces);
+	free(consumer->piece_seen);
+	free(consumer);
+}
+
+static void nap(struct fm_trace_session *session, uint32_t seen)
+{
+	const struct timespec limit = {0, NAP_NS};
+
+	syscall(SYS_futex, &session->published, FUTEX_WAIT, seen, &limit, NULL, 0);
+}
+
+static bool is_dead(int process)
+{
+	struct pollfd end = {.fd = process, .events = POLLIN};
+
+	return process < 0 || poll(&end, 1, 0) > 0;
+}
+
+int fm_consumer_run(const struct fm_consumer_task *task, struct fm_error *error)
+{
+	struct fm_trace_head *head = &task->trace->head;
+	/* before its number can be another's */
+	int process = task->unknown_process ? -1 : (int)syscall(SYS_pidfd_open, head->process, 0);
+	struct fm_consumer *consumer;
+	uint64_t ended = 0;
+	unsigned idle = 0;
+	int status = fm_consumer_create(task, &consumer, error);
+
+	while (!status) {
+		uint32_t seen = __atomic_load_n(&task->session->published, __ATOMIC_ACQUIRE);
+		/* asked before it is read: what a dead process wrote is there */
+		bool dead = (idle >= SPINS || idle % YIELD_EVERY == 1) && is_dead(process),
+		     over = __atomic_load_n(&task->session->stop, __ATOMIC_RELAXED);
+
+		if (fm_consumer_read(consumer, UINT64_MAX)) {
+			idle = 0;
+			ended = 0;
+			continue;
+		}
+		if (head->ended && !ended)
+			ended = fm_clock_now();
+		if (dead || (idle && over) || (ended && fm_clock_now() - ended > RELUCTANT_NS))
+			break;
+		if (++idle % YIELD_EVERY == 0)
+			sched_yield(); /* the program may want this very processor */
+		else if (idle < SPINS)
+			__builtin_ia32_pause();
+		else
+			nap(task->session, seen);
+	}
+	if (process >= 0)
+		close(process);
+	if (status)
+		return status;
+	fm_consumer_finish(consumer);
+	fm_consumer_destroy(consumer);
+	return 0;
+}

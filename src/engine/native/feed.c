@@ -1,0 +1,396 @@
+#include <string.h>
+
+#include "translate/translate.h"
+#include "engine/account/decode.h"
+#include "engine/account/places.h"
+#include "engine/native/state.h"
+
+/* What the loop counts is one number: loads, stores, bytes loaded, bytes stored. It has room for so many accesses. */
+enum { STORES = 12, LOAD_BYTES = 24, STORE_BYTES = 44, ACCESSES_MAX = (1 << 12) - 1 };
+
+/* No address is in its slots. */
+static struct fm_result_site nowhere;
+
+/* Sites are numbered as they come: the table grows with them. Returns how many there are now, this one included. */
+static __attribute__((noinline)) uint64_t grow(struct fm_consumer *consumer, uint64_t number)
+{
+	enum { STEP = 1024 };
+
+	for (; consumer->site_count <= number; consumer->site_count++)
+		if (consumer->site_count % STEP == 0)
+			for (unsigned i = 0; i < STEP; i++)
+				consumer->sites[consumer->site_count + i].site = &nowhere;
+	consumer->site_count = (consumer->site_count + STEP - 1) / STEP * STEP;
+	return consumer->site_count;
+}
+
+static void prepare(struct fm_consumer *consumer, uint32_t number)
+{
+	const struct fm_trace_site *given = &consumer->trace->sites[number];
+	struct fm_native_site *site = &consumer->sites[number];
+	struct fm_native_rest *rest = &consumer->rests[number];
+	unsigned line = 1u << fm_account.hierarchy->line_shift, size = given->size;
+	unsigned char bytes[FM_INSTRUCTION_BYTES_MAX];
+	struct fm_decoded decoded = {0};
+	size_t length;
+
+	rest->seen = true;
+	if (!__atomic_load_n(&given->ready, __ATOMIC_ACQUIRE) || !size ||
+	    (given->kind & FM_TRANSLATE_REPEATED && size > sizeof(uint64_t)) ||
+	    !(given->kind & (FM_TRANSLATE_LOAD | FM_TRANSLATE_STORE)))
+		return;
+	rest->loads = given->kind & FM_TRANSLATE_LOAD;
+	rest->stores = given->kind & FM_TRANSLATE_STORE;
+	rest->repeated = given->kind & FM_TRANSLATE_REPEATED;
+	rest->size = (uint16_t)size;
+	rest->pc = given->pc;
+	rest->access = rest->stores ? FM_ACCESS_STORE : FM_ACCESS_LOAD;
+	if (rest->stores || rest->repeated) {
+		length = fm_code_bytes(consumer->code, rest->pc, bytes, sizeof(bytes));
+		if (length && fm_decode(bytes, (unsigned)length, &decoded)) {
+			if (rest->stores && decoded.nontemporal)
+				rest->access = FM_ACCESS_STORE_NONTEMPORAL;
+			rest->copies = rest->repeated && decoded.reads && decoded.writes;
+			rest->may_stop = rest->repeated && !decoded.writes;
+		}
+	}
+	fm_code_note_module(consumer->code, rest->pc);
+	rest->site = fm_places_find(rest->pc);
+	if (rest->repeated || rest->loads == rest->stores || size > line || size > 64 || rest->access > FM_ACCESS_STORE)
+		return;
+	site->store = rest->stores;
+	site->sum = rest->stores ? 1ull << STORES | (uint64_t)size << STORE_BYTES : 1 | (uint64_t)size << LOAD_BYTES;
+	site->last = (uint8_t)(size - 1);
+	site->first = FM_LINE_KEY(0) | (rest->stores ? FM_LINE_MODIFIED : 1);
+	site->range = rest->stores ? 1 : FM_LINE_PREFETCHED - 1;
+	site->site = rest->site;
+}
+
+static void access_one(struct fm_consumer *consumer, struct fm_native_thread *thread, struct fm_result_site *site,
+                       uint64_t address, unsigned bytes, enum fm_access access)
+{
+	struct fm_result_slot *slot = fm_account_likely_slot(site, address);
+
+	if (consumer->windows)
+		fm_window_access(consumer, thread, site, address, bytes, access);
+	else if (access > FM_ACCESS_STORE || !fm_account_in_slot(slot, address) ||
+	         !fm_hierarchy_hit(thread->side.core, address, bytes, access == FM_ACCESS_STORE))
+		fm_account_slowly(&thread->side, site, address, bytes, access);
+	else if (access == FM_ACCESS_STORE)
+		slot->stores++;
+	else
+		slot->loads++;
+}
+
+/* Longer than a line perhaps. */
+static void access_parts(struct fm_consumer *consumer, struct fm_native_thread *thread,
+                         const struct fm_native_rest *rest, uint64_t address, enum fm_access access)
+{
+	unsigned line = 1u << fm_account.hierarchy->line_shift;
+
+	for (unsigned at = 0; at < rest->size; at += line)
+		access_one(consumer, thread, rest->site, address + at, rest->size - at < line ? rest->size - at : line,
+		           access);
+}
+
+/* The next line's part of a repeated instruction. */
+static void access_line(struct fm_consumer *consumer, struct fm_native_thread *thread,
+                        struct fm_native_repeated *repeated, uint64_t *left)
+{
+	const struct fm_native_rest *rest = repeated->site;
+	unsigned line = 1u << fm_account.hierarchy->line_shift, room = line - (unsigned)(repeated->address % line);
+	unsigned bytes = *left < room ? (unsigned)*left : room;
+
+	if (!bytes)
+		return;
+	access_one(consumer, thread, rest->site, repeated->address, bytes,
+	           !rest->stores   ? FM_ACCESS_LOAD
+	           : bytes == line ? FM_ACCESS_STORE_WHOLE
+	                           : FM_ACCESS_STORE);
+	repeated->address += bytes;
+	*left -= bytes;
+}
+
+/* One stream, or two at a time. */
+static void feed_repeated(struct fm_consumer *consumer, struct fm_native_thread *thread,
+                          struct fm_native_repeated *first, struct fm_native_repeated *second)
+{
+	/* what a damaged trace says is not walked for hours */
+	const uint64_t most = 1ull << 30;
+	unsigned line = 1u << fm_account.hierarchy->line_shift;
+	uint64_t left = first->count, other = 0;
+
+	left = left > most / first->site->size ? most : left * first->site->size;
+	/* nobody knows where it found what it was looking for */
+	if (first->site->may_stop && left > line - first->address % line)
+		left = line - first->address % line;
+	if (second)
+		other = second->count > most / second->site->size ? most : second->count * second->site->size;
+	while (left || other) {
+		access_line(consumer, thread, first, &left);
+		if (second)
+			access_line(consumer, thread, second, &other);
+	}
+}
+
+void fm_native_feed_rest(struct fm_consumer *consumer, struct fm_native_thread *thread)
+{
+	thread->waiting.site = NULL;
+	if (thread->held.site)
+		feed_repeated(consumer, thread, &thread->held, NULL);
+	thread->held.site = NULL;
+}
+
+static void on_repeated(struct fm_consumer *consumer, struct fm_native_thread *thread,
+                        const struct fm_native_rest *rest, uint64_t value)
+{
+	struct fm_native_repeated *held = &thread->held;
+
+	if (thread->waiting.site != rest) {
+		thread->waiting = (struct fm_native_repeated){.site = rest, .address = value};
+		return;
+	}
+	thread->waiting.count = value;
+	if (held->site && held->site->pc == rest->pc && held->count == value) {
+		/* loads before stores */
+		if (held->site->stores)
+			feed_repeated(consumer, thread, &thread->waiting, held);
+		else
+			feed_repeated(consumer, thread, held, &thread->waiting);
+		held->site = NULL;
+	} else {
+		struct fm_native_repeated complete = thread->waiting;
+
+		fm_native_feed_rest(consumer, thread);
+		if (rest->copies)
+			*held = complete;
+		else
+			feed_repeated(consumer, thread, &complete, NULL);
+	}
+	thread->waiting.site = NULL;
+}
+
+/* Whatever the loop does not do itself. */
+static __attribute__((noinline)) void feed_slowly(struct fm_consumer *consumer, struct fm_native_thread *thread,
+                                                  uint32_t number, uint64_t address)
+{
+	const struct fm_native_site *site = &consumer->sites[number];
+	const struct fm_native_rest *rest = &consumer->rests[number];
+
+	if (!rest->site) {
+		/* once: what is not ready although it is used never will be */
+		if (!rest->seen)
+			prepare(consumer, number);
+		if (!rest->site) {
+			fm_account.results->lost_accesses++;
+			return;
+		}
+	}
+	if (rest->repeated) {
+		on_repeated(consumer, thread, rest, address);
+		return;
+	}
+	if (!consumer->windows && site->site != &nowhere) {
+		fm_account_slowly(&thread->side, rest->site, address, rest->size, (enum fm_access)rest->access);
+		return;
+	}
+	if (rest->loads)
+		access_parts(consumer, thread, rest, address, FM_ACCESS_LOAD);
+	if (rest->stores)
+		access_parts(consumer, thread, rest, address, (enum fm_access)rest->access);
+}
+
+const struct fm_work *fm_native_piece(struct fm_consumer *consumer, uint32_t number)
+{
+	const struct fm_trace_piece *given = &consumer->trace->pieces[number];
+	struct fm_work *work = &consumer->pieces[number];
+
+	if (!work->instructions && __atomic_load_n(&given->ready, __ATOMIC_ACQUIRE))
+		*work = fm_code_work(consumer->code, given->pc, given->bytes, given->instructions);
+	return work;
+}
+
+void fm_native_settle(struct fm_consumer *consumer, struct fm_native_thread *thread)
+{
+	struct fm_work *sum = &thread->record->work;
+
+	for (uint32_t i = 0; i < thread->touched_count; i++) {
+		const struct fm_work *work = fm_native_piece(consumer, thread->touched[i]);
+		uint64_t times = thread->pieces[thread->touched[i]];
+
+		sum->instructions += times * work->instructions;
+		sum->vector_calculations += times * work->vector_calculations;
+		sum->vector_inserts += times * work->vector_inserts;
+		sum->divisions += times * work->divisions;
+		sum->flops += times * work->flops;
+		thread->pieces[thread->touched[i]] = 0;
+		consumer->piece_seen[thread->touched[i]] |= thread->window.warm;
+	}
+	thread->touched_count = 0;
+}
+
+static __attribute__((noinline)) void note_piece(struct fm_native_thread *thread, uint64_t number)
+{
+	thread->touched[thread->touched_count++] = (uint32_t)number;
+}
+
+static inline void count_piece(struct fm_native_thread *thread, uint32_t *pieces, uint64_t number)
+{
+	if (__builtin_expect(!pieces[number]++, 0))
+		note_piece(thread, number);
+}
+
+static void add_sum(struct fm_core_counts *counts, uint64_t sum)
+{
+	uint64_t loads = sum & ACCESSES_MAX, stores = sum >> STORES & ACCESSES_MAX;
+
+	counts->loads += loads;
+	counts->caches[0].load_hits += loads;
+	counts->load_bytes += sum >> LOAD_BYTES & ((1u << (STORE_BYTES - LOAD_BYTES)) - 1);
+	counts->stores += stores;
+	counts->caches[0].store_hits += stores;
+	counts->store_bytes += sum >> STORE_BYTES;
+}
+
+/* What is compared and added for each reference, in as few instructions as there can be: a set of the first cache is
+   64 bytes, one of the first translation buffer 32, a line 64, a page 4096. Then a set's place is a part of the
+   address, and so is a line's entry. With windows, lines must have been touched in this one; until it is `warm`,
+   nothing counts. */
+static inline __attribute__((always_inline)) uint64_t
+feed_usual(struct fm_consumer *consumer, struct fm_native_thread *thread, const struct fm_trace_entry *entries,
+           uint64_t count, const struct fm_fast_view *view, const bool windows, const bool warm)
+{
+	const struct fm_touched *touched = &consumer->known.cores[thread->side.core->core];
+	const struct fm_native_site *sites = consumer->sites;
+	const char *lines = (const char *)view->first_lines, *pages = (const char *)view->page_lines;
+	const uint64_t line_mask = view->first_mask << 6, page_mask = view->page_mask << 5;
+	bool (*const hit_quickly)(const struct fm_fast_view *, uint64_t, bool) = fm_account.hierarchy->hit_quickly;
+	const struct fm_trace_entry *entry, *end = entries + count;
+	uint32_t *pieces = thread->pieces;
+	uint64_t sum = 0, site_count = consumer->site_count;
+
+	for (entry = entries; entry < end; entry++) {
+		uint64_t what = entry->what, address = entry->address, state, translated;
+		const struct fm_native_site *site;
+		struct fm_result_slot *slot;
+
+		if (what >= site_count) {
+			if ((what ^ FM_TRACE_PIECE) < FM_TRACE_PIECES) {
+				if (warm)
+					count_piece(thread, pieces, what ^ FM_TRACE_PIECE);
+				continue;
+			}
+			if (what >= FM_TRACE_SITES)
+				break;
+			site_count = grow(consumer, what);
+		}
+		site = &sites[what];
+		slot = site->site->slots;
+		if (windows && (!site->range || !fm_is_touched(touched, address >> 6))) {
+			feed_slowly(consumer, thread, (uint32_t)what, address);
+			continue;
+		}
+		if (warm && __builtin_expect(address - slot->begin >= slot->size, 0)) {
+			slot++;
+			if (address - slot->begin >= slot->size) {
+				feed_slowly(consumer, thread, (uint32_t)what, address);
+				continue;
+			}
+		}
+		memcpy(&state, lines + (address & line_mask), sizeof(state));
+		memcpy(&translated, pages + (address >> 7 & page_mask), sizeof(translated));
+		/* the line of its last byte: if that is another one, it is not in this set */
+		state -= (address + site->last) >> 2 & ~(uint64_t)FM_LINE_FLAGS;
+		translated -= address >> 8 & ~(uint64_t)FM_LINE_FLAGS;
+		if (__builtin_expect(
+		        state - site->first >= site->range || translated != (FM_LINE_KEY(0) | FM_LINE_EXCLUSIVE), 0) &&
+		    (!hit_quickly || (address & 63) + site->last >= 64 || !hit_quickly(view, address, site->store))) {
+			feed_slowly(consumer, thread, (uint32_t)what, address);
+			continue;
+		}
+		if (warm) {
+			sum += site->sum;
+			(&slot->loads)[site->store]++;
+		}
+	}
+	add_sum(&thread->side.core->counts, sum);
+	return (uint64_t)(entry - entries);
+}
+
+/* Any machine. */
+static uint64_t feed_plainly(struct fm_consumer *consumer, struct fm_native_thread *thread,
+                             const struct fm_trace_entry *entries, uint64_t count, const struct fm_fast_view *view)
+{
+	uint64_t sum = 0, i;
+
+	for (i = 0; i < count; i++) {
+		uint64_t what = entries[i].what, address = entries[i].address;
+		const struct fm_native_site *site;
+		struct fm_result_slot *slot;
+
+		if (what >= consumer->site_count) {
+			if ((what ^ FM_TRACE_PIECE) < FM_TRACE_PIECES) {
+				count_piece(thread, thread->pieces, what ^ FM_TRACE_PIECE);
+				continue;
+			}
+			if (what >= FM_TRACE_SITES)
+				break;
+			grow(consumer, what);
+		}
+		site = &consumer->sites[what];
+		slot = fm_account_likely_slot(site->site, address);
+		if (!fm_account_in_slot(slot, address) ||
+		    !fm_hierarchy_only_counts(view, address, site->last + 1u, site->store)) {
+			feed_slowly(consumer, thread, (uint32_t)what, address);
+			continue;
+		}
+		sum += site->sum;
+		(&slot->loads)[site->store]++;
+	}
+	add_sum(&thread->side.core->counts, sum);
+	return i;
+}
+
+/* With windows, or where nothing counts. */
+static uint64_t feed_carefully(struct fm_consumer *consumer, struct fm_native_thread *thread,
+                               const struct fm_trace_entry *entries, uint64_t count)
+{
+	uint64_t i;
+
+	for (i = 0; i < count; i++) {
+		uint64_t what = entries[i].what;
+
+		if (what < FM_TRACE_SITES) {
+			if (what >= consumer->site_count)
+				grow(consumer, what);
+			if (thread->counts)
+				feed_slowly(consumer, thread, (uint32_t)what, entries[i].address);
+		} else if ((what ^ FM_TRACE_PIECE) < FM_TRACE_PIECES) {
+			if (thread->counts && (!consumer->windows || thread->window.warm))
+				count_piece(thread, thread->pieces, what ^ FM_TRACE_PIECE);
+		} else {
+			break;
+		}
+	}
+	return i;
+}
+
+uint64_t fm_native_feed(struct fm_consumer *consumer, struct fm_native_thread *thread,
+                        const struct fm_trace_entry *entries, uint64_t count)
+{
+	const struct fm_fast_view *view = &thread->side.core->view;
+	bool usual = view->line_shift == 6 && view->page_shift == 12 && view->first_ways == 8 && view->page_ways == 4 &&
+	             view->first_mask;
+
+	if (count > ACCESSES_MAX)
+		count = ACCESSES_MAX;
+	if (!thread->counts || (consumer->windows && (!usual || !fm_windows_know(consumer, thread))))
+		return feed_carefully(consumer, thread, entries, count);
+	if (!usual)
+		return feed_plainly(consumer, thread, entries, count, view);
+	if (!consumer->windows)
+		return feed_usual(consumer, thread, entries, count, view, false, true);
+	if (thread->window.warm)
+		return feed_usual(consumer, thread, entries, count, view, true, true);
+	return feed_usual(consumer, thread, entries, count, view, true, false);
+}

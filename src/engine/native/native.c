@@ -1,0 +1,453 @@
+#include "engine/native/native.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/installed.h"
+#include "base/preloadable.h"
+#include "engine/native/consumer.h"
+
+enum {
+	PATH_LENGTH = 1024,
+	POLL_MS = 20,
+	GRACE_MS = 1000,
+	ANNOUNCED_MS = 2000, /* a file that is made is announced soon */
+	PROGRESS_MS = 10000, /* a consumer that reads nothing for so long is given up */
+	WINDOW_REFERENCES = 4000000,
+	WINDOW_WARM = 2000000,
+};
+#define SLOWDOWN 2.0
+
+static const char library_name[] = "libfathom-native.so";
+
+/* A process of the program, and ours that reads its trace. */
+struct traced {
+	char name[64]; /* of its file */
+	struct fm_trace_file *trace;
+	uint64_t since; /* ns */
+	pid_t consumer; /* 0: not begun, or over */
+	int process;    /* descriptor */
+	bool first, over;
+	uint64_t read, read_since;
+};
+
+struct fm_native {
+	const struct fm_engine_options *options;
+	char results[PATH_LENGTH], folder[PATH_LENGTH], library[PATH_LENGTH];
+	struct fm_trace_session *session;
+	int watch;
+	pid_t program;
+	bool has_first, first_failed;
+	unsigned lost;
+	struct traced *traced;
+	unsigned count, room;
+};
+
+int fm_native_check(const struct fm_engine_options *options, const char *program, struct fm_error *error)
+{
+	char path[PATH_LENGTH];
+
+	if (options->samples)
+		return fm_error_set(error, ENOTSUP, "the native engine does not take samples");
+	if (options->timing)
+		return fm_error_set(error, ENOTSUP, "the native engine does not simulate core timing");
+	if (options->window_end)
+		return fm_error_set(error, ENOTSUP,
+		                    "the native engine does not count a given range of instructions only");
+	if (fm_installed_find(FM_INSTALLED_library, library_name, path, sizeof(path)))
+		return fm_error_set(error, ENOTSUP, "the library %s is not installed", library_name);
+	return fm_preloadable_check(program, error);
+}
+
+static uint64_t ticks_per_second(void)
+{
+	uint64_t begun = fm_clock_now(), ticks = __builtin_ia32_rdtsc(), now;
+
+	do
+		now = fm_clock_now();
+	while (now - begun < 2000000);
+	return (uint64_t)((double)(__builtin_ia32_rdtsc() - ticks) * 1e9 / (double)(now - begun));
+}
+
+static int make_session(struct fm_native *native, struct fm_error *error)
+{
+	const struct fm_engine_options *options = native->options;
+	struct fm_trace_session *session;
+	char path[PATH_LENGTH + 16];
+	int file, status;
+
+	snprintf(path, sizeof(path), "%s/session", native->folder);
+	file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	status = file < 0 ? errno : posix_fallocate(file, 0, sizeof(*session));
+	session = status ? MAP_FAILED : mmap(NULL, sizeof(*session), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	if (!status && session == MAP_FAILED)
+		status = errno;
+	if (file >= 0)
+		close(file);
+	if (status)
+		return fm_error_set(error, status, "cannot make %s: %s", path, strerror(status));
+	session->version = FM_TRACE_VERSION;
+	session->mode = options->windows.on ? FM_TRACE_WINDOWS : FM_TRACE_EXACT;
+	session->log_pieces = 1; /* which thread, region and window executed what */
+	session->children = 1;
+	session->ticks_per_second = ticks_per_second();
+	session->window_references = options->windows.references ? options->windows.references : WINDOW_REFERENCES;
+	session->window_warm = options->windows.references ? options->windows.warm : WINDOW_WARM;
+	session->slowdown = options->windows.slowdown > 1 ? options->windows.slowdown : SLOWDOWN;
+	if (options->region)
+		snprintf(session->region, sizeof(session->region), "%s", options->region);
+	session->magic = FM_TRACE_MAGIC;
+	native->session = session;
+	return 0;
+}
+
+int fm_native_begin(const struct fm_engine_options *options, const char *results, struct fm_native **ret_native,
+                    struct fm_error *error)
+{
+	struct fm_native *native = calloc(1, sizeof(*native));
+	int status = 0;
+
+	if (!native)
+		return fm_error_set(error, ENOMEM, "out of memory");
+	native->options = options;
+	native->watch = -1;
+	snprintf(native->results, sizeof(native->results), "%s", results);
+	if (fm_installed_find(FM_INSTALLED_library, library_name, native->library, sizeof(native->library))) {
+		free(native);
+		return fm_error_set(error, ENOTSUP, "the library %s is not installed", library_name);
+	}
+	snprintf(native->folder, sizeof(native->folder), "%s-native", results);
+	if (mkdir(native->folder, 0700)) {
+		status = fm_error_set(error, errno, "cannot make %s: %s", native->folder, strerror(errno));
+		free(native);
+		return status;
+	}
+	native->watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (native->watch >= 0)
+		inotify_add_watch(native->watch, native->folder, IN_CREATE);
+	status = make_session(native, error);
+	if (status)
+		fm_native_end(native);
+	else
+		*ret_native = native;
+	return status;
+}
+
+void fm_native_prepare(void *context)
+{
+	const struct fm_native *native = context;
+	const char *others = getenv("LD_PRELOAD");
+	char text[4 * PATH_LENGTH];
+
+	snprintf(text, sizeof(text), "%s%s%s", native->library, others && *others ? ":" : "", others ? others : "");
+	setenv("LD_PRELOAD", text, 1);
+	setenv(FM_TRACE_VARIABLE, native->folder, 1);
+}
+
+/* Consumers */
+
+static struct traced *add_traced(struct fm_native *native, const char *name)
+{
+	struct traced *traced;
+
+	for (unsigned i = 0; i < native->count; i++)
+		if (!strcmp(native->traced[i].name, name))
+			return NULL;
+	if (native->count == native->room) {
+		unsigned room = native->room ? 2 * native->room : 16;
+		struct traced *larger = realloc(native->traced, room * sizeof(*larger));
+
+		if (!larger)
+			return NULL;
+		native->traced = larger;
+		native->room = room;
+	}
+	traced = &native->traced[native->count++];
+	*traced = (struct traced){.since = fm_clock_now(), .process = -1};
+	snprintf(traced->name, sizeof(traced->name), "%s", name);
+	return traced;
+}
+
+static void look_for_new(struct fm_native *native)
+{
+	DIR *folder = opendir(native->folder);
+	const struct dirent *entry;
+
+	while (folder && (entry = readdir(folder))) {
+		size_t length = strlen(entry->d_name);
+
+		if (length > 6 && length < sizeof(native->traced->name) &&
+		    !strcmp(entry->d_name + length - 6, ".trace"))
+			add_traced(native, entry->d_name);
+	}
+	if (folder)
+		closedir(folder);
+}
+
+static struct fm_trace_file *map_trace(const struct fm_native *native, const char *name)
+{
+	char path[PATH_LENGTH + 80];
+	struct fm_trace_file *trace = MAP_FAILED;
+	struct stat there;
+	int file;
+
+	snprintf(path, sizeof(path), "%s/%s", native->folder, name);
+	file = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	if (file < 0)
+		return NULL;
+	if (!fstat(file, &there) && S_ISREG(there.st_mode) && there.st_size >= (off_t)sizeof(*trace))
+		trace = mmap(NULL, sizeof(*trace), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
+	close(file);
+	return trace == MAP_FAILED ? NULL : trace;
+}
+
+/* In the new process. */
+static void __attribute__((noreturn))
+be_consumer(const struct fm_native *native, const struct traced *traced, pid_t tool)
+{
+	const struct fm_consumer_task task = {.options = native->options,
+	                                      .session = native->session,
+	                                      .trace = traced->trace,
+	                                      .results = native->results,
+	                                      .first = traced->first};
+	struct fm_error error;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != tool)
+		_exit(1);
+	/* what ends the program does not end what counts it */
+	signal(SIGINT, SIG_IGN);
+	signal(SIGQUIT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	prctl(PR_SET_NAME, "fathom-simulate");
+	_exit(fm_consumer_run(&task, &error) ? 1 : 0);
+}
+
+static void give_up(struct fm_native *native, struct traced *traced)
+{
+	traced->over = true;
+	native->lost++;
+	native->first_failed |= traced->first;
+	/* nobody reads what the process writes: it must not wait for that */
+	__atomic_store_n(&native->session->stop, 1, __ATOMIC_SEQ_CST);
+	for (unsigned i = 0; traced->trace && i < FM_TRACE_THREADS; i++)
+		syscall(SYS_futex, (uint32_t *)&traced->trace->threads[i].read, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+static void begin_consumer(struct fm_native *native, struct traced *traced)
+{
+	pid_t tool = getpid();
+
+	if (!traced->trace)
+		traced->trace = map_trace(native, traced->name);
+	if (!traced->trace || __atomic_load_n(&traced->trace->head.magic, __ATOMIC_ACQUIRE) != FM_TRACE_MAGIC) {
+		if (fm_clock_now() - traced->since > ANNOUNCED_MS * 1000000ull)
+			traced->over = true;
+		return;
+	}
+	if (traced->trace->head.version != FM_TRACE_VERSION) {
+		give_up(native, traced);
+		return;
+	}
+	traced->process = (int)syscall(SYS_pidfd_open, traced->trace->head.process, 0);
+	if (!native->has_first && traced->trace->head.process == (uint32_t)native->program)
+		native->has_first = traced->first = true;
+	traced->consumer = fork();
+	if (!traced->consumer)
+		be_consumer(native, traced, tool);
+	traced->read_since = fm_clock_now();
+	if (traced->consumer < 0) {
+		traced->consumer = 0;
+		give_up(native, traced);
+	}
+}
+
+static uint64_t entries_read(const struct fm_trace_file *trace)
+{
+	uint64_t read = 0;
+
+	for (unsigned i = 0; i < FM_TRACE_THREADS; i++)
+		read += trace->threads[i].read;
+	return read;
+}
+
+/* Has it come to its end? Or will it never? */
+static void look_after(struct fm_native *native, struct traced *traced, bool last)
+{
+	uint64_t read;
+	int status;
+
+	if (waitpid(traced->consumer, &status, WNOHANG) == traced->consumer) {
+		traced->consumer = 0;
+		traced->over = true;
+		if (!WIFEXITED(status) || WEXITSTATUS(status))
+			give_up(native, traced);
+		return;
+	}
+	read = entries_read(traced->trace);
+	if (read != traced->read || !last) {
+		traced->read = read;
+		traced->read_since = fm_clock_now();
+	} else if (fm_clock_now() - traced->read_since > PROGRESS_MS * 1000000ull) {
+		kill(traced->consumer, SIGKILL);
+		waitpid(traced->consumer, &status, 0);
+		traced->consumer = 0;
+		give_up(native, traced);
+	}
+}
+
+/* How many are not at their end. */
+static unsigned look_after_all(struct fm_native *native, bool last)
+{
+	unsigned left = 0;
+
+	look_for_new(native);
+	for (unsigned i = 0; i < native->count; i++) {
+		struct traced *traced = &native->traced[i];
+
+		if (!traced->over && !traced->consumer)
+			begin_consumer(native, traced);
+		else if (!traced->over)
+			look_after(native, traced, last);
+		if (traced->over && traced->trace) {
+			munmap(traced->trace, sizeof(*traced->trace));
+			traced->trace = NULL;
+			if (traced->process >= 0)
+				close(traced->process);
+			traced->process = -1;
+		}
+		left += !traced->over;
+	}
+	return left;
+}
+
+/* To all processes of the program that live. */
+static bool signal_all(const struct fm_native *native, int number)
+{
+	bool some = false;
+
+	for (unsigned i = 0; i < native->count; i++)
+		if (native->traced[i].process >= 0)
+			some |= !syscall(SYS_pidfd_send_signal, native->traced[i].process, number, NULL, 0);
+	return some;
+}
+
+static void wait_a_little(const struct fm_native *native, int program)
+{
+	struct pollfd events[2] = {{.fd = native->watch, .events = POLLIN}, {.fd = program, .events = POLLIN}};
+	char text[4096];
+
+	if (poll(events, 2, POLL_MS) > 0 && events[0].revents & POLLIN)
+		while (read(native->watch, text, sizeof(text)) > 0)
+			;
+}
+
+int fm_native_wait(struct fm_native *native, pid_t program, const volatile sig_atomic_t *asked, bool *ret_killed,
+                   uint64_t *ret_ended)
+{
+	int process = (int)syscall(SYS_pidfd_open, program, 0), status = 0;
+	uint64_t since = 0;
+	bool ended = false, killed = false;
+
+	native->program = program;
+	while (!ended) {
+		pid_t waited;
+
+		look_after_all(native, false);
+		waited = waitpid(program, &status, WNOHANG);
+		ended = waited == program || (waited < 0 && errno == ECHILD);
+		if (*asked && !since)
+			since = fm_clock_now();
+		if (!ended && since && fm_clock_now() - since > GRACE_MS * 1000000ull) {
+			kill(program, SIGKILL);
+			killed = true;
+		}
+		if (!ended)
+			wait_a_little(native, process);
+	}
+	*ret_ended = fm_clock_now();
+	/* what it forked goes on without us, unless it was asked to end */
+	if (*asked && signal_all(native, *asked)) {
+		poll(NULL, 0, GRACE_MS / 10);
+		killed |= signal_all(native, SIGKILL);
+	}
+	look_for_new(native);
+	__atomic_store_n(&native->session->stop, 1, __ATOMIC_SEQ_CST);
+	while (look_after_all(native, true))
+		wait_a_little(native, -1);
+	if (process >= 0)
+		close(process);
+	*ret_killed = killed;
+	return status;
+}
+
+int fm_native_status(const struct fm_native *native, struct fm_error *error)
+{
+	if (!native->has_first)
+		return fm_error_set(
+		    error, ENOTSUP,
+		    "the program ran without %s: it did not load it, or there was no room for its trace", library_name);
+	if (native->first_failed)
+		return fm_error_set(error, EIO,
+		                    "the simulation of the program came to a bad end: its trace is damaged");
+	return 0;
+}
+
+unsigned fm_native_lost_processes(const struct fm_native *native)
+{
+	return native->lost + native->session->lost_processes;
+}
+
+static void remove_folder(const char *path)
+{
+	DIR *folder = opendir(path);
+	const struct dirent *entry;
+
+	while (folder && (entry = readdir(folder)))
+		unlinkat(dirfd(folder), entry->d_name, 0);
+	if (folder)
+		closedir(folder);
+	rmdir(path);
+}
+
+void fm_native_end(struct fm_native *native)
+{
+	int status;
+
+	if (native->session)
+		native->session->stop = 1;
+	for (unsigned i = 0; i < native->count; i++) {
+		struct traced *traced = &native->traced[i];
+
+		if (traced->consumer > 0) {
+			kill(traced->consumer, SIGKILL);
+			waitpid(traced->consumer, &status, 0);
+		}
+		if (traced->trace)
+			munmap(traced->trace, sizeof(*traced->trace));
+		if (traced->process >= 0)
+			close(traced->process);
+	}
+	free(native->traced);
+	if (native->session)
+		munmap(native->session, sizeof(*native->session));
+	if (native->watch >= 0)
+		close(native->watch);
+	remove_folder(native->folder);
+	free(native);
+}

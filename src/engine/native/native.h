@@ -1,0 +1,38 @@
+/* The native engine: the program runs on this machine's processors with libfathom-native.so preloaded, which writes
+   down what it refers to (native/trace.h); for each of its processes one of ours simulates (native/consumer.h). */
+#ifndef FATHOM_ENGINE_NATIVE_NATIVE_H
+#define FATHOM_ENGINE_NATIVE_NATIVE_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "engine/engine.h"
+
+struct fm_native;
+
+/* Can it do this at all? -ENOTSUP with the reason; -ENOENT and -EACCES for the program. */
+int fm_native_check(const struct fm_engine_options *options, const char *program, struct fm_error *error);
+
+/* A folder for the traces, beside the file for the results of the first process. */
+int fm_native_begin(const struct fm_engine_options *options, const char *results, struct fm_native **ret_native,
+                    struct fm_error *error);
+
+/* In the new process: the variables that the library is loaded by. A struct fm_native. */
+void fm_native_prepare(void *native);
+
+/* Until the program has ended, and what it wrote is read. `asked`: the signal that asked for the end, or 0. ret_ended:
+   ns, when the program itself had ended. Returns its status as waitpid() has it. */
+int fm_native_wait(struct fm_native *native, pid_t program, const volatile sig_atomic_t *asked, bool *ret_killed,
+                   uint64_t *ret_ended);
+
+/* 0, or -ENOTSUP when the library did nothing, -EIO when a simulation came to a bad end. Then there are no results, or
+   not all. */
+int fm_native_status(const struct fm_native *native, struct fm_error *error);
+unsigned fm_native_lost_processes(const struct fm_native *native);
+
+/* Nothing of it is left. */
+void fm_native_end(struct fm_native *native);
+
+#endif

@@ -1,0 +1,360 @@
+#include "engine/native/windows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "simulator/array.h"
+#include "simulator/numbers.h"
+#include "engine/account/room.h"
+#include "engine/native/state.h"
+#include "engine/threads.h"
+
+enum { LEAST = 1 << 12, GENERATIONS = 1 << 20, COUNT_BITS = 8, LOOK_BACK = 16 };
+
+/* Lines of a window */
+
+static uint64_t entry_of(const struct fm_touched *touched, uint64_t line)
+{
+	return (line & ((1ull << FM_TOUCHED_LINE_BITS) - 1)) | touched->generation << FM_TOUCHED_LINE_BITS;
+}
+
+static bool make_room(struct fm_touched *touched)
+{
+	uint64_t room = touched->lines ? touched->mask + 1 : 0, larger = room ? 2 * room : LEAST;
+	uint64_t *before = touched->lines, *lines;
+
+	if (4 * touched->used < room)
+		return true;
+	lines = calloc(larger, sizeof(*lines));
+	if (!lines)
+		return touched->used + 1 < room;
+	touched->lines = lines;
+	touched->mask = larger - 1;
+	for (uint64_t i = 0; i < room; i++)
+		if (before[i] >> FM_TOUCHED_LINE_BITS == touched->generation) {
+			uint64_t at = fm_touched_place(touched, before[i] & ((1ull << FM_TOUCHED_LINE_BITS) - 1));
+
+			while (lines[at])
+				at = (at + 1) & touched->mask;
+			lines[at] = before[i];
+		}
+	free(before);
+	return true;
+}
+
+/* Is it the first time? What is of an earlier window is as good as empty. */
+static bool touch(struct fm_touched *touched, uint64_t line)
+{
+	uint64_t entry = entry_of(touched, line), at;
+
+	if (!make_room(touched))
+		return true;
+	at = fm_touched_place(touched, line);
+	while (touched->lines[at] >> FM_TOUCHED_LINE_BITS == touched->generation) {
+		if (touched->lines[at] == entry)
+			return false;
+		at = (at + 1) & touched->mask;
+	}
+	touched->lines[at] = entry;
+	touched->used++;
+	return true;
+}
+
+static void begin_anew(struct fm_touched *touched)
+{
+	touched->used = 0;
+	if (++touched->generation < GENERATIONS)
+		return;
+	touched->generation = 1;
+	if (touched->lines)
+		memset(touched->lines, 0, (touched->mask + 1) * sizeof(touched->lines[0]));
+}
+
+/* The table of a cache: the same for all cores that share it. */
+static struct fm_filled *filled_of(struct fm_native_windows *windows, const struct fm_simulated_core *core,
+                                   unsigned level)
+{
+	struct fm_filled **place = &windows->filled[core->index][level];
+
+	for (unsigned i = 0; i < windows->pool_count && !*place; i++)
+		if (windows->pool[i].array == core->arrays[level])
+			*place = &windows->pool[i];
+	if (!*place && windows->pool_count < FM_FILLED_MAX) {
+		struct fm_filled *filled = &windows->pool[windows->pool_count];
+
+		filled->sets = calloc(core->arrays[level]->sets, sizeof(*filled->sets));
+		if (!filled->sets)
+			return NULL;
+		filled->array = core->arrays[level];
+		windows->pool_count++;
+		*place = filled;
+	}
+	return *place;
+}
+
+/* A cache that the window has not filled still holds what earlier ones left there: what prefetchers asked of it is
+   known as little as first accesses are. */
+static void doubt_prefetches(const struct fm_simulated_core *core, struct fm_result_window *part)
+{
+	for (unsigned i = 1; i < fm_account.cache_count; i++) {
+		const struct fm_array *array = core->arrays[i];
+
+		if (part->touched[i] < (uint64_t)array->sets * array->ways)
+			part->unknown[i] += part->counts.caches[i - 1].lines_prefetch;
+	}
+}
+
+/* One more line of its set. Was the set full of this window's lines already? */
+static bool fill(struct fm_native_windows *windows, struct fm_filled *filled, uint64_t line)
+{
+	const uint64_t *set = fm_array_set(filled->array, line);
+	uint32_t *entry = &filled->sets[(size_t)(set - filled->array->entries) / filled->array->stride];
+	uint32_t generation = (uint32_t)(windows->number << COUNT_BITS), count;
+	unsigned ways = fm_array_ways(filled->array, set),
+	         most = ways < 1u << COUNT_BITS ? ways : (1u << COUNT_BITS) - 1;
+
+	count = (*entry ^ generation) >> COUNT_BITS ? 0 : *entry & ((1u << COUNT_BITS) - 1);
+	if (count >= most)
+		return true;
+	*entry = generation | (count + 1);
+	filled->touched++;
+	return false;
+}
+
+/* A line that this core touches for the first time. Which caches cannot tell, one bit each. */
+static unsigned touch_caches(struct fm_native_windows *windows, const struct fm_simulated_core *core, uint64_t line)
+{
+	bool shared = fm_account.hierarchy->private_caches < fm_account.cache_count;
+	bool known_to_others = false;
+	unsigned unknown = 0;
+
+	if (fm_account.hierarchy->active_cores > 1)
+		known_to_others = !touch(&windows->all, line);
+	for (unsigned i = 0; i < fm_account.cache_count; i++) {
+		struct fm_filled *filled = filled_of(windows, core, i);
+
+		if (i + 1 == fm_account.cache_count && shared && known_to_others)
+			continue;
+		if (!filled || !fill(windows, filled, line))
+			unknown |= 1u << i;
+	}
+	return unknown;
+}
+
+/* Accesses */
+
+static unsigned access_hierarchy(struct fm_native_thread *thread, struct fm_result_site *site, uint64_t address,
+                                 unsigned bytes, enum fm_access access)
+{
+	struct fm_result_slot *slot;
+
+	if (!thread->window.warm)
+		return fm_hierarchy_access(fm_account.hierarchy, thread->side.core, address, bytes, access);
+	slot = fm_account_likely_slot(site, address);
+	if (access > FM_ACCESS_STORE || !fm_account_in_slot(slot, address) ||
+	    !fm_hierarchy_hit(thread->side.core, address, bytes, access == FM_ACCESS_STORE))
+		return fm_account_slowly(&thread->side, site, address, bytes, access);
+	if (access == FM_ACCESS_STORE)
+		slot->stores++;
+	else
+		slot->loads++;
+	return 0;
+}
+
+static __attribute__((noinline)) void access_first(struct fm_consumer *consumer, struct fm_native_thread *thread,
+                                                   struct fm_result_site *site, uint64_t address, unsigned bytes,
+                                                   enum fm_access access)
+{
+	struct fm_native_windows *windows = &consumer->known;
+	const struct fm_simulated_core *core = thread->side.core;
+	unsigned shift = fm_account.hierarchy->line_shift, unknown = 0;
+	uint64_t end = (address + bytes - 1) >> shift, prefetched[FM_SIMULATED_CACHES_MAX];
+
+	for (uint64_t line = address >> shift; line <= end; line++)
+		if (touch(&windows->cores[core->core], line))
+			unknown |= touch_caches(windows, core, line);
+	for (unsigned i = 0; i < fm_account.cache_count; i++)
+		prefetched[i] = core->counts.caches[i].prefetch_hits;
+	access_hierarchy(thread, site, address, bytes, access);
+	if (!thread->window.warm)
+		return;
+	for (unsigned i = 0; i < fm_account.cache_count; i++) {
+		/* brought there in this window: it is known, and no cache below was asked */
+		if (core->counts.caches[i].prefetch_hits != prefetched[i])
+			break;
+		thread->window.unknown[i] += unknown >> i & 1;
+	}
+}
+
+void fm_window_access(struct fm_consumer *consumer, struct fm_native_thread *thread, struct fm_result_site *site,
+                      uint64_t address, unsigned bytes, unsigned access)
+{
+	const struct fm_touched *touched = &consumer->known.cores[thread->side.core->core];
+	unsigned shift = fm_account.hierarchy->line_shift;
+	uint64_t line = address >> shift;
+
+	if (__builtin_expect(touched->lines && fm_is_touched(touched, line) && line == (address + bytes - 1) >> shift,
+	                     1))
+		access_hierarchy(thread, site, address, bytes, (enum fm_access)access);
+	else
+		access_first(consumer, thread, site, address, bytes, (enum fm_access)access);
+}
+
+/* Windows */
+
+void fm_windows_begin(struct fm_native_windows *windows)
+{
+	for (unsigned i = 0; i < FM_SIMULATED_CORES_MAX; i++)
+		begin_anew(&windows->cores[i]);
+	begin_anew(&windows->all);
+}
+
+/* What was prefetched before is no better than what was loaded before. */
+static void forget_prefetched(void)
+{
+	const struct fm_hierarchy *hierarchy = fm_account.hierarchy;
+
+	for (unsigned i = 0; i < hierarchy->active_cores; i++)
+		for (unsigned level = 0; level < hierarchy->private_caches; level++) {
+			struct fm_array *array = hierarchy->active[i]->arrays[level];
+
+			for (uint64_t k = 0; k < array->sets * array->stride; k++)
+				array->entries[k] &= ~(uint64_t)FM_LINE_PREFETCHED;
+		}
+}
+
+static void merge(struct fm_result_window *target, const struct fm_result_window *other)
+{
+	if (!target->begun || (other->begun && other->begun < target->begun))
+		target->begun = other->begun;
+	if (other->ended > target->ended)
+		target->ended = other->ended;
+	if (other->executed > target->executed)
+		target->executed = other->executed;
+	fm_work_add(&target->work, &other->work);
+	fm_numbers_add(&target->counts, &other->counts, sizeof(target->counts));
+	fm_numbers_add(&target->timing, &other->timing, sizeof(target->timing));
+	fm_numbers_add(target->unknown, other->unknown, sizeof(target->unknown));
+	for (unsigned i = 0; i < FM_SIMULATED_CACHES_MAX; i++)
+		if (other->touched[i] > target->touched[i])
+			target->touched[i] = other->touched[i];
+}
+
+/* No room: two neighbours become one. */
+static void thin_out(struct fm_native_windows *windows, struct fm_results *results)
+{
+	unsigned half = results->window_count / 2;
+
+	for (unsigned i = 0; i < half; i++) {
+		struct fm_result_window both = results->windows[2 * i];
+
+		merge(&both, &results->windows[2 * i + 1]);
+		results->windows[i] = both;
+		windows->numbers[i] = windows->numbers[2 * i + 1];
+	}
+	if (results->window_count % 2) {
+		results->windows[half] = results->windows[2 * half];
+		windows->numbers[half] = windows->numbers[2 * half];
+		half++;
+	}
+	memset(&results->windows[half], 0, (results->window_count - half) * sizeof(results->windows[0]));
+	results->window_count = half;
+}
+
+static bool has_room(const struct fm_results *results)
+{
+	return results->window_count < FM_RESULT_WINDOWS_MAX &&
+	       fm_room_claim(&results->windows[results->window_count], sizeof(results->windows[0]));
+}
+
+/* NULL: there is no room. */
+static struct fm_result_window *find_window(struct fm_native_windows *windows, uint64_t number)
+{
+	struct fm_results *results = fm_account.results;
+
+	for (unsigned i = results->window_count; i-- > 0 && i + LOOK_BACK >= results->window_count;)
+		if (windows->numbers[i] == number)
+			return &results->windows[i];
+	if (!has_room(results))
+		thin_out(windows, results);
+	if (!has_room(results))
+		return NULL;
+	windows->numbers[results->window_count] = number;
+	return &results->windows[results->window_count++];
+}
+
+void fm_window_begin(struct fm_consumer *consumer, struct fm_native_thread *thread, uint64_t number)
+{
+	struct fm_native_windows *windows = &consumer->known;
+
+	if (!number)
+		return;
+	thread->window = (struct fm_native_window){.number = number};
+	if (number == windows->number)
+		return;
+	windows->number = number;
+	fm_windows_begin(windows);
+	for (unsigned i = 0; i < windows->pool_count; i++)
+		windows->pool[i].touched = 0;
+	forget_prefetched();
+}
+
+void fm_window_warm(struct fm_consumer *consumer, struct fm_native_thread *thread)
+{
+	struct fm_timing_counts timing;
+
+	if (!thread->window.number || thread->window.warm)
+		return;
+	fm_native_settle(consumer, thread);
+	thread->window.warm = true;
+	thread->window.work = thread->record->work;
+	fm_result_sum(fm_account.results, thread->record, &thread->window.counts, &timing);
+}
+
+void fm_window_end(struct fm_consumer *consumer, struct fm_native_thread *thread, uint64_t executed)
+{
+	struct fm_native_windows *windows = &consumer->known;
+	struct fm_result_window *window, part = {.begun = thread->window.begun,
+	                                         .ended = thread->ended,
+	                                         .executed = executed,
+	                                         .work = thread->record->work};
+	struct fm_timing_counts timing;
+
+	if (!thread->window.number)
+		return;
+	fm_native_settle(consumer, thread);
+	if (thread->window.warm) {
+		part.work = thread->record->work;
+		fm_work_subtract(&part.work, &thread->window.work);
+		fm_result_sum(fm_account.results, thread->record, &part.counts, &timing);
+		fm_numbers_subtract(&part.counts, &thread->window.counts, sizeof(part.counts));
+		memcpy(part.unknown, thread->window.unknown, sizeof(part.unknown));
+	} else {
+		part.work = (struct fm_work){0};
+	}
+	if (thread->window.number == windows->number)
+		for (unsigned i = 0; i < windows->pool_count; i++)
+			for (unsigned level = 0; level < fm_account.cache_count; level++)
+				if (windows->pool[i].array == thread->side.core->arrays[level])
+					part.touched[level] = windows->pool[i].touched;
+	if (thread->side.core)
+		doubt_prefetches(thread->side.core, &part);
+	window = find_window(windows, thread->window.number);
+	if (window)
+		merge(window, &part);
+	thread->window = (struct fm_native_window){0};
+}
+
+bool fm_windows_know(const struct fm_consumer *consumer, const struct fm_native_thread *thread)
+{
+	return consumer->known.cores[thread->side.core->core].lines != NULL;
+}
+
+void fm_windows_destroy(struct fm_native_windows *windows)
+{
+	for (unsigned i = 0; i < FM_SIMULATED_CORES_MAX; i++)
+		free(windows->cores[i].lines);
+	free(windows->all.lines);
+	for (unsigned i = 0; i < windows->pool_count; i++)
+		free(windows->pool[i].sets);
+}
