@@ -27,6 +27,8 @@ enum {
 	KEY_NO_TIMING,
 	KEY_COUNTERS,
 	KEY_RECORD,
+	KEY_ENGINE,
+	KEY_SLOWDOWN,
 };
 
 static const struct argp_option options[] = {
@@ -39,9 +41,16 @@ static const struct argp_option options[] = {
      "computed",
      0},
     {"counters", KEY_COUNTERS, "NAME", 0,
-     "Source of the counts: perf (this machine's counters), exact (the engine), or with --machine simulated (what that "
-     "machine's counters would say); default: perf where its counters can tell, else exact",
+     "Source of the counts: perf (this machine's counters), exact (the engine, every load and store), windows (the "
+     "program runs natively and is looked at now and then), or with --machine simulated (what that machine's counters "
+     "would say); default: perf where its counters can tell, else exact",
      0},
+    {"engine", KEY_ENGINE, "NAME", 0,
+     "What runs the program for exact counts: native (its own code in a code cache; fast, threads in parallel) or qemu "
+     "(emulated; what cannot be preloaded, the same counts twice with threads); default: qemu",
+     0},
+    {"slowdown", KEY_SLOWDOWN, "FACTOR", 0,
+     "With --counters windows: as long as this many times the program's own time; default 2", 0},
     {"pid", 'p', "PID", 0, "Count running processes, until they end, PROGRAM ends, or Ctrl-C; needs counters", 0},
     {"all", 'a', NULL, 0, "Count everything on all CPUs; needs counters", 0},
     {"per-thread", KEY_PER_THREAD, NULL, 0, "With -p: each thread by itself", 0},
@@ -128,6 +137,13 @@ static int check(const struct input *input, struct fm_error *error)
 		return fm_error_set(error, EINVAL, "-p and -a exclude each other");
 	if (wanted->per_thread && !wanted->processes)
 		return fm_error_set(error, EINVAL, "--per-thread goes with -p");
+	if (is_source(input, "windows") && wanted->engine && strcmp(wanted->engine, "native") != 0)
+		return fm_error_set(error, EINVAL, "windows are the native engine's: no --engine qemu");
+	if (is_source(input, "windows") && (wanted->processes || wanted->system_wide || wanted->timing ||
+	                                    wanted->interval_ms || wanted->window_end || wanted->events))
+		return fm_error_set(error, EINVAL, "windows have no -p, -a, -e, -I, --timing and --window yet");
+	if (wanted->slowdown > 0 && !is_source(input, "windows"))
+		return fm_error_set(error, EINVAL, "--slowdown goes with --counters windows");
 	if (wanted->repeats > 1 && (!wanted->program || wanted->interval_ms || wanted->per_thread))
 		return fm_error_set(error, EINVAL, "-r repeats a program, without -I and --per-thread");
 	if (wanted->machine && (wanted->processes || wanted->system_wide || wanted->repeats))
@@ -205,6 +221,17 @@ static int parse_pages(const char *text, uint64_t *ret_bytes, struct fm_error *e
 	return r;
 }
 
+static int parse_slowdown(const char *text, double *ret_slowdown, struct fm_error *error)
+{
+	char *end;
+	double slowdown = strtod(text, &end);
+
+	if (end == text || *end || !(slowdown > 1) || slowdown > 1000)
+		return fm_error_set(error, EINVAL, "--slowdown takes a number above 1, such as 2, not \"%s\"", text);
+	*ret_slowdown = slowdown;
+	return 0;
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct input *input = state->input;
@@ -221,6 +248,14 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		break;
 	case KEY_NO_TIMING:
 		wanted->no_timing = true;
+		break;
+	case KEY_ENGINE:
+		if (strcmp(argument, "native") != 0 && strcmp(argument, "qemu") != 0)
+			r = fm_error_set(&error, EINVAL, "--engine is native or qemu, not \"%s\"", argument);
+		wanted->engine = argument;
+		break;
+	case KEY_SLOWDOWN:
+		r = parse_slowdown(argument, &wanted->slowdown, &error);
 		break;
 	case KEY_COUNTERS:
 		r = parse_counters(argument, &wanted->counters, &error);

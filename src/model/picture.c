@@ -119,8 +119,8 @@ bool fm_picture_grow(struct fm_picture *picture, const struct fm_picture_thread 
 
 /* Traffic */
 
-static void fill_traffic(const struct fm_machine_description *machine, const struct fm_core_counts *counts,
-                         unsigned level, struct fm_picture_level *ret)
+struct fm_traffic fm_picture_traffic(const struct fm_machine_description *machine, const struct fm_core_counts *counts,
+                                     unsigned level)
 {
 	double line = machine->line_bytes, read, allocated = 0, written;
 
@@ -142,9 +142,17 @@ static void fill_traffic(const struct fm_machine_description *machine, const str
 		allocated *= line;
 		written = line * (double)counts->memory_writes;
 	}
-	ret->read_bytes = simulated(read, "B");
-	ret->allocate_bytes = simulated(allocated, "B");
-	ret->write_bytes = simulated(written, "B");
+	return (struct fm_traffic){{read, allocated, written}};
+}
+
+static void fill_traffic(const struct fm_machine_description *machine, const struct fm_core_counts *counts,
+                         unsigned level, struct fm_picture_level *ret)
+{
+	struct fm_traffic traffic = fm_picture_traffic(machine, counts, level);
+
+	ret->read_bytes = simulated(traffic.bytes[FM_TRAFFIC_READ], "B");
+	ret->allocate_bytes = simulated(traffic.bytes[FM_TRAFFIC_ALLOCATED], "B");
+	ret->write_bytes = simulated(traffic.bytes[FM_TRAFFIC_WRITTEN], "B");
 }
 
 /* Bytes over time: simulated counts over measured time are combined, over simulated time simulated. `off` is the count
@@ -161,7 +169,7 @@ static struct fm_figure rate(const struct fm_picture_level *level, const struct 
 	return fm_figure_make((read->value + allocated->value + written->value) * 1e-9 / seconds->value,
 	                      (read->low + allocated->low + written->low) * 1e-9 / seconds->high * fmax(0, 1 - off),
 	                      (read->high + allocated->high + written->high) * 1e-9 / seconds->low * (1 + off), "GB/s",
-	                      seconds->origin == FM_ORIGIN_measured ? FM_ORIGIN_combined : FM_ORIGIN_simulated, "exact",
+	                      seconds->origin == FM_ORIGIN_measured ? FM_ORIGIN_combined : read->origin, read->backend,
 	                      seconds->trials);
 }
 
@@ -460,6 +468,7 @@ static void fill(const struct fm_recording *recording, const struct fm_part_sums
 		fill_traffic(machine, &sums->counts, i, level);
 	}
 	fm_uncertain_traffic(recording, picture);
+	fm_uncertain_windows(recording, picture);
 	for (unsigned i = 0; i < picture->level_count; i++) {
 		struct fm_picture_level *level = &picture->levels[i];
 

@@ -32,6 +32,14 @@ struct fm_picture_thread {
 	double cycles;
 };
 
+enum { FM_TRAFFIC_READ, FM_TRAFFIC_ALLOCATED, FM_TRAFFIC_WRITTEN, FM_TRAFFIC_KINDS };
+/* Bytes moved at a level, as the counts of a simulated core say. */
+struct fm_traffic {
+	double bytes[FM_TRAFFIC_KINDS];
+};
+struct fm_traffic fm_picture_traffic(const struct fm_machine_description *machine, const struct fm_core_counts *counts,
+                                     unsigned level);
+
 enum { FM_PICTURE_LEVELS = FM_SIMULATED_CACHES_MAX + 1 };
 
 /* Signs of trouble, 0 … 1 each. */

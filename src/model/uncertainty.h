@@ -12,6 +12,10 @@
    power law between the caches that were simulated. */
 void fm_uncertain_traffic(const struct fm_recording *recording, struct fm_picture *picture);
 
+/* What was only seen through windows is sampled: the interval comes from how much the windows differ, and from what
+   they could not know of the caches. After fm_uncertain_traffic(). */
+void fm_uncertain_windows(const struct fm_recording *recording, struct fm_picture *picture);
+
 /* The intervals of latencies and bandwidths become those of the cycles waited for them. */
 void fm_uncertain_cycles(const struct fm_recording *recording, struct fm_picture *picture);
 

@@ -94,7 +94,7 @@ static int choose(const struct fm_observation *wanted, struct fm_recording *reco
 	/* only counters can look at what is running already, or at named events of this machine; only the engine
 	 * simulates */
 	if (wanted->machine)
-		best = &fm_observer_exact;
+		best = fm_wants_windows(wanted) ? &fm_observer_windows : &fm_observer_exact;
 	else if (wanted->events || wanted->processes || wanted->system_wide)
 		best = &fm_observer_perf;
 	else if (!free_choice)

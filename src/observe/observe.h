@@ -25,6 +25,8 @@ struct fm_observation {
 	bool system_wide, per_thread;
 	uint64_t interval_ms, repeats;
 	/* in the engine */
+	const char *engine;         /* "native" or "qemu"; NULL: whichever fits */
+	double slowdown, precision; /* with windows: how much slower it may be, how precise it has to be; 0: default */
 	const char *cores;
 	bool timing, no_timing, free_running, no_prefetch;
 	uint64_t skew, page_bytes;

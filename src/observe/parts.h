@@ -46,6 +46,16 @@ int fm_engine_sample(const struct fm_observation *wanted, const char *folder, ui
 int fm_results_record(const struct fm_engine_run *run, const struct fm_machine_description *machine,
                       struct fm_recording *recording, struct fm_error *error);
 
+/* How a process was run natively, and how much of it was seen. */
+void fm_native_record(const struct fm_results *results, struct fm_recorded_process *process);
+
+/* Was the program to be looked at through windows? */
+bool fm_wants_windows(const struct fm_observation *wanted);
+
+/* The windows as rows of the recording; what the other rows have is the sum of the windows before, and becomes that of
+   the whole run. */
+int fm_windows_record(const struct fm_engine_run *run, struct fm_recording *recording, struct fm_error *error);
+
 /* From now on what is written to standard output goes into a file; the end gives its size and puts the old one back. */
 int fm_output_divert(void);
 int64_t fm_output_restore(int saved);

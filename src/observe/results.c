@@ -463,6 +463,7 @@ static int record_process(const struct fm_results *results, uint32_t index, stru
 	                                                             : 0};
 	snprintf(process->program, sizeof(process->program), "%.*s", (int)sizeof(results->program) - 1,
 	         results->program);
+	fm_native_record(results, process);
 	for (unsigned i = 0; i < results->exec_count && i < FM_RESULT_EXECS_MAX; i++) {
 		struct fm_recorded_execution *execution = fm_recording_add(recording, executions);
 

@@ -98,6 +98,28 @@ struct fm_recorded_process {
 	 * did */
 	uint64_t region_calls;
 	bool region_marked;
+	/* how it was run: 0 by QEMU, 1 natively with every reference seen, 2 natively and looked at through windows */
+	uint32_t native;
+	/* natively: */
+	uint64_t instructions;                /* executed, all of them */
+	uint64_t found_inside, found_outside; /* where a timer found its threads: in the code cache, or not */
+	uint64_t native_threads;              /* that were not followed */
+	char left[200];                       /* why the code cache was left, the most frequent reasons */
+	uint64_t unseen;                      /* of the instructions, those of code that no window has seen */
+	double window_share;                  /* of the processor time, spent in windows */
+};
+
+/* What was counted in one window of all threads of a process. All other counts of such a process are made of these:
+   see recording/windows.h. */
+struct fm_recorded_window {
+	uint32_t process;
+	double began, ended; /* seconds since the beginning of the process */
+	uint64_t executed;   /* instructions of the process, up to its end */
+	struct fm_work work;
+	struct fm_core_counts counts;
+	struct fm_timing_counts timing;
+	uint64_t unknown[FM_SIMULATED_CACHES_MAX]; /* accesses of which is not known whether they hit this cache */
+	uint64_t touched[FM_SIMULATED_CACHES_MAX]; /* lines of this cache that it touched */
 };
 
 /* A program that a process executed and that was not followed. */

@@ -2,6 +2,8 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "recording/windows.h"
+#include "report/coverage.h"
 #include "report/parts.h"
 #include "report/table.h"
 
@@ -477,9 +479,9 @@ void fm_exact_print(const struct fm_analysis *analysis, const struct fm_writer_o
 	fprintf(output, "%s%son %s (%s)\n", program,
 	        strlen(program) + strlen(machine->name) + strlen(machine->title) + 7 > width ? "\n" : " ",
 	        machine->name, machine->title);
-	fprintf(output,
-	        "Simulated: exact counts of this machine, not of the one you are on. %.2f s under the engine.\n",
-	        recording->run.engine_seconds);
+	fprintf(output, "Simulated: %s of this machine, not of the one you are on. %.2f s under the engine.\n",
+	        fm_windows_used(recording) ? "sampled counts" : "exact counts", recording->run.engine_seconds);
+	fm_coverage_print(recording, output);
 	fprintf(output, "%s instructions, ", fm_text_grouped(text, sizeof(text), analysis->work.instructions));
 	fprintf(output, "%s loads (%s), ", fm_text_grouped(text, sizeof(text), analysis->total.loads),
 	        fm_text_bytes(other, sizeof(other), (double)analysis->total.load_bytes));

@@ -6,21 +6,29 @@
 
 #include "json/figure.h"
 #include "model/counted.h"
+#include "report/coverage.h"
 #include "report/numbers.h"
 #include "report/parts.h"
 
-static void set_named(json_t *object, const struct fm_named *list, unsigned count)
+/* Where numbers come from, for their intervals. */
+struct source {
+	const struct fm_recording *recording;
+	fm_window_namer *namer; /* NULL: never sampled */
+	unsigned cache;
+};
+
+static void set_named(json_t *object, const struct fm_named *list, unsigned count, struct source source)
 {
 	for (unsigned i = 0; i < count; i++) {
-		struct fm_figure figure =
-		    fm_figure_make((double)list[i].value, (double)list[i].value, (double)list[i].value, list[i].unit,
-		                   FM_ORIGIN_simulated, "exact", 1);
+		struct fm_figure figure = fm_coverage_figure(source.recording, source.namer, source.cache, i, &list[i]);
 		json_t *entry = fm_json_figure(&figure);
 
 		/* counts are whole and exact, however large */
-		json_object_set_new(entry, "value", json_integer((json_int_t)list[i].value));
-		json_object_set_new(entry, "low", json_integer((json_int_t)list[i].value));
-		json_object_set_new(entry, "high", json_integer((json_int_t)list[i].value));
+		if (figure.origin == FM_ORIGIN_simulated && figure.available) {
+			json_object_set_new(entry, "value", json_integer((json_int_t)list[i].value));
+			json_object_set_new(entry, "low", json_integer((json_int_t)list[i].value));
+			json_object_set_new(entry, "high", json_integer((json_int_t)list[i].value));
+		}
 		json_object_set_new(object, list[i].name, entry);
 	}
 }
@@ -56,7 +64,8 @@ static json_t *levels_json(const struct fm_recording *recording, const struct co
 		struct fm_named list[FM_NAMED_MAX];
 
 		if (counted && i < recording->machine.cache_count)
-			set_named(level, list, fm_named_cache(&counted->counts->caches[i], list));
+			set_named(level, list, fm_named_cache(&counted->counts->caches[i], list),
+			          (struct source){recording, fm_window_named_cache, i});
 		if (picture)
 			set_level(level, &picture->levels[i]);
 		json_array_append_new(levels, level);
@@ -72,9 +81,10 @@ static void set_cycles(json_t *object, const struct fm_recording *recording, con
 	struct fm_named list[FM_NAMED_MAX];
 
 	if (simulated) {
-		set_named(cycles, list, fm_named_cycles(counted->timing, list));
+		set_named(cycles, list, fm_named_cycles(counted->timing, list), (struct source){recording, NULL, 0});
 		causes = json_object();
-		set_named(causes, list, fm_named_stalls(&recording->machine, counted->timing, list));
+		set_named(causes, list, fm_named_stalls(&recording->machine, counted->timing, list),
+		          (struct source){recording, NULL, 0});
 		json_object_set_new(cycles, "stalls", causes);
 	} else if (told) {
 		fm_json_set_figure(cycles, "active", &picture->active);
@@ -142,8 +152,10 @@ static void set_part(json_t *object, const struct fm_recording *recording, const
 	if (counted) {
 		json_t *counts = json_object();
 
-		set_named(counts, list, fm_named_work(counted->work, list));
-		set_named(counts, list, fm_named_counts(counted->counts, list));
+		set_named(counts, list, fm_named_work(counted->work, list),
+		          (struct source){recording, fm_window_named_work, 0});
+		set_named(counts, list, fm_named_counts(counted->counts, list),
+		          (struct source){recording, fm_window_named_counts, 0});
 		json_object_set_new(object, "counts", counts);
 	}
 	if (!counted && !picture)
@@ -433,9 +445,12 @@ static void set_exact(json_t *root, const struct fm_analysis *analysis, size_t t
 {
 	const struct fm_recording *recording = analysis->recording;
 	const struct fm_recorded_process *first = &recording->processes[0];
+	json_t *coverage;
 
 	json_object_set_new(root, "deterministic", json_boolean(!recording->asked.free_running));
 	json_object_set_new(root, "engine_seconds", json_real(recording->run.engine_seconds));
+	if ((coverage = fm_coverage_json(recording)))
+		json_object_set_new(root, "coverage", coverage);
 	set_part(root, recording, &(struct counted){&analysis->work, &analysis->total, &analysis->timing},
 	         &analysis->whole, analysis->where);
 	set_native(root, analysis);

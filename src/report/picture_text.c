@@ -3,14 +3,28 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "report/coverage.h"
 #include "report/parts.h"
 #include "report/table.h"
 
 static const char *bytes(char *text, size_t size, const struct fm_figure *figure)
 {
+	size_t used;
+
 	if (!figure->available)
 		return "n/a";
-	return figure->value > 0 ? fm_text_bytes(text, size, figure->value) : "-";
+	if (!(figure->value > 0))
+		return "-";
+	fm_text_bytes(text, size, figure->value);
+	used = strlen(text);
+	if (figure->origin == FM_ORIGIN_sampled) {
+		double width = fm_figure_relative_width(figure);
+
+		if (width > FM_FIGURE_INCONCLUSIVE)
+			return "inconclusive";
+		snprintf(text + used, size - used, " ±%.0f %%", 100 * width);
+	}
+	return text;
 }
 
 /* The first lines */
@@ -55,6 +69,7 @@ static void print_combined(const struct fm_analysis *analysis, FILE *output)
 		        100 * native->kernel_share);
 	print_prediction(picture, output);
 	fprintf(output, "Counts are simulated on %s; GB/s are these counts over that time.\n", picture->machine);
+	fm_coverage_print(analysis->recording, output);
 	if (error && error->cases)
 		fprintf(output,
 		        "Count error on %u test kernels: median %.1f %%, 90th percentile %.1f %%; error of predicted\n"

@@ -1,0 +1,236 @@
+/* What was counted in windows, as what the whole run did. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "observe/parts.h"
+#include "recording/windows.h"
+#include "translate/translate.h"
+
+static const char *const reasons[] = {
+#define REASON(name, text) text,
+#include "translate/reasons.def"
+#undef REASON
+};
+
+enum { COUNTS = sizeof(struct fm_core_counts) / sizeof(uint64_t), WORKS = sizeof(struct fm_work) / sizeof(uint64_t) };
+
+/* By how much each number of a process is to be multiplied. */
+struct factors {
+	double counts[COUNTS];
+	double work[WORKS];
+};
+
+static double number(const void *numbers, unsigned index)
+{
+	uint64_t value;
+
+	memcpy(&value, (const char *)numbers + index * sizeof(value), sizeof(value));
+	return (double)value;
+}
+
+static void multiply(void *numbers, unsigned count, const double *factors)
+{
+	for (unsigned i = 0; i < count; i++) {
+		uint64_t value = (uint64_t)llround(number(numbers, i) * factors[i]);
+
+		memcpy((char *)numbers + i * sizeof(value), &value, sizeof(value));
+	}
+}
+
+/* The total over what was counted in all windows together. */
+static double factor_of(const struct fm_recording *recording, uint32_t process, const double *values, size_t count,
+                        double otherwise)
+{
+	double counted = 0;
+
+	for (size_t i = 0; i < count; i++)
+		counted += values[i];
+	return counted > 0 ? fm_windows_total(recording, process, values).value / counted : otherwise;
+}
+
+static int find_factors(const struct fm_recording *recording, uint32_t process, struct factors *ret_factors)
+{
+	const struct fm_recorded_window *windows;
+	size_t count = fm_windows_of(recording, process, &windows);
+	double *values = calloc(count + 1, sizeof(*values)), usual;
+
+	if (!values)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		values[i] = (double)windows[i].work.instructions;
+	usual = factor_of(recording, process, values, count, 1);
+	for (unsigned k = 0; k < COUNTS; k++) {
+		for (size_t i = 0; i < count; i++)
+			values[i] = number(&windows[i].counts, k);
+		ret_factors->counts[k] = factor_of(recording, process, values, count, usual);
+	}
+	for (unsigned k = 0; k < WORKS; k++)
+		ret_factors->work[k] = usual;
+	free(values);
+	return 0;
+}
+
+static int add_windows(const struct fm_results *results, uint32_t index, struct fm_recording *recording)
+{
+	double ticks_per_second = results->ticks_per_second ? (double)results->ticks_per_second : 1e9;
+	unsigned count = results->window_count < FM_RESULT_WINDOWS_MAX ? results->window_count : FM_RESULT_WINDOWS_MAX;
+	uint64_t before = 0, begun = count ? results->windows[0].begun : 0;
+
+	for (unsigned i = 0; i < count; i++) {
+		const struct fm_result_window *window = &results->windows[i];
+		struct fm_recorded_window *row;
+
+		/* what comes from another process is not believed to be in order */
+		if (!window->work.instructions || window->executed < before || window->begun < begun)
+			continue;
+		row = fm_recording_add(recording, windows);
+		if (!row)
+			return -ENOMEM;
+		*row = (struct fm_recorded_window){.process = index,
+		                                   .began = (double)(window->begun - begun) / ticks_per_second,
+		                                   .ended = (double)(window->ended - begun) / ticks_per_second,
+		                                   .executed = window->executed,
+		                                   .work = window->work,
+		                                   .counts = window->counts,
+		                                   .timing = window->timing};
+		memcpy(row->unknown, window->unknown, sizeof(row->unknown));
+		memcpy(row->touched, window->touched, sizeof(row->touched));
+		before = window->executed;
+	}
+	return 0;
+}
+
+/* The most frequent reasons first, as many as there is room for. */
+static void name_reasons(const uint64_t *left, char *text, size_t size)
+{
+	bool named[FM_LEFT_REASONS] = {false};
+	size_t used = 0;
+
+	*text = 0;
+	for (unsigned round = 0; round < 3 && used < size; round++) {
+		unsigned most = FM_LEFT_REASONS;
+
+		for (unsigned reason = 0; reason < FM_LEFT_REASONS; reason++)
+			if (reason != FM_LEFT_ASKED && reason != FM_LEFT_FUEL && left[reason] && !named[reason] &&
+			    (most == FM_LEFT_REASONS || left[reason] > left[most]))
+				most = reason;
+		if (most == FM_LEFT_REASONS)
+			return;
+		named[most] = true;
+		used += (size_t)snprintf(text + used, size - used, "%s%llu times %s", used ? ", " : "",
+		                         (unsigned long long)left[most], reasons[most]);
+	}
+}
+
+void fm_native_record(const struct fm_results *results, struct fm_recorded_process *process)
+{
+	uint64_t left[FM_LEFT_REASONS] = {0};
+
+	process->native = results->native;
+	if (!results->native)
+		return;
+	process->instructions = results->all_work.instructions;
+	process->unseen = results->unseen_instructions;
+	process->found_inside = results->signals_in_cache;
+	process->found_outside = results->signals_outside;
+	process->native_threads = results->native_threads;
+	process->accesses_lost += results->lost_accesses;
+	for (unsigned i = 0; i < FM_LEFT_REASONS && i < sizeof(results->left) / sizeof(results->left[0]); i++)
+		left[i] = results->left[i];
+	name_reasons(left, process->left, sizeof(process->left));
+	if (results->cpu_ns && results->ticks_per_second)
+		process->window_share = (double)results->window_ticks / (double)results->ticks_per_second /
+		                        ((double)results->cpu_ns * 1e-9);
+}
+
+/* Lines and objects are those of all processes together. */
+struct sums {
+	double counted, total;
+};
+
+static double ratio(const struct sums *sums, double otherwise)
+{
+	return sums->counted > 0 ? sums->total / sums->counted : otherwise;
+}
+
+static void scale_places(struct fm_recording *recording, const double *accesses, const double *levels)
+{
+	for (size_t i = 0; i < recording->lines_count; i++) {
+		struct fm_recorded_place *line = &recording->lines[i];
+
+		line->loads = (uint64_t)llround((double)line->loads * accesses[0]);
+		line->stores = (uint64_t)llround((double)line->stores * accesses[1]);
+		line->regular = (uint64_t)llround((double)line->regular * levels[0]);
+		line->irregular = (uint64_t)llround((double)line->irregular * levels[0]);
+		multiply(line->misses, FM_SIMULATED_CACHES_MAX, levels);
+		multiply(line->moved, FM_SIMULATED_CACHES_MAX, levels);
+	}
+	for (size_t i = 0; i < recording->objects_count; i++) {
+		struct fm_recorded_object *object = &recording->objects[i];
+
+		object->loads = (uint64_t)llround((double)object->loads * accesses[0]);
+		object->stores = (uint64_t)llround((double)object->stores * accesses[1]);
+		multiply(object->misses, FM_SIMULATED_CACHES_MAX, levels);
+		multiply(object->moved, FM_SIMULATED_CACHES_MAX, levels);
+	}
+}
+
+static double missed(const struct fm_core_counts *counts, unsigned cache)
+{
+	return (double)(counts->caches[cache].load_misses + counts->caches[cache].store_misses);
+}
+
+static int scale(struct fm_recording *recording)
+{
+	struct factors *factors = calloc(recording->processes_count + 1, sizeof(*factors));
+	struct sums accesses[2] = {{0}}, levels[FM_SIMULATED_CACHES_MAX] = {{0}};
+	double by_access[2], by_level[FM_SIMULATED_CACHES_MAX];
+	int r = factors ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < recording->processes_count && !r; i++)
+		r = find_factors(recording, i, &factors[i]);
+	for (size_t i = 0; i < recording->threads_count && !r; i++) {
+		struct fm_recorded_thread *thread = &recording->threads[i];
+		const struct factors *own = &factors[thread->process];
+
+		for (unsigned after = 0; after < 2; after++) {
+			for (unsigned k = 0; k < FM_SIMULATED_CACHES_MAX; k++)
+				*(after ? &levels[k].total : &levels[k].counted) += missed(&thread->counts, k);
+			*(after ? &accesses[0].total : &accesses[0].counted) += (double)thread->counts.loads;
+			*(after ? &accesses[1].total : &accesses[1].counted) += (double)thread->counts.stores;
+			if (!after) {
+				multiply(&thread->counts, COUNTS, own->counts);
+				multiply(&thread->work, WORKS, own->work);
+			}
+		}
+	}
+	for (size_t i = 0; i < recording->regions_count && !r; i++) {
+		struct fm_recorded_region *region = &recording->regions[i];
+
+		multiply(&region->counts, COUNTS, factors[region->process].counts);
+		multiply(&region->work, WORKS, factors[region->process].work);
+	}
+	if (!r) {
+		by_access[0] = ratio(&accesses[0], 1);
+		by_access[1] = ratio(&accesses[1], by_access[0]);
+		for (unsigned k = 0; k < FM_SIMULATED_CACHES_MAX; k++)
+			by_level[k] = ratio(&levels[k], by_access[0]);
+		scale_places(recording, by_access, by_level);
+	}
+	free(factors);
+	return r;
+}
+
+int fm_windows_record(const struct fm_engine_run *run, struct fm_recording *recording, struct fm_error *error)
+{
+	int r = add_windows(run->results, 0, recording);
+
+	for (unsigned i = 0; i < run->forked_count && !r; i++)
+		r = add_windows(run->forked[i], i + 1, recording);
+	if (!r)
+		r = scale(recording);
+	return r ? fm_error_set(error, ENOMEM, "out of memory") : 0;
+}

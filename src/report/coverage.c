@@ -1,0 +1,136 @@
+#include "report/coverage.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "recording/windows.h"
+
+unsigned fm_window_named_work(const struct fm_recorded_window *window, unsigned cache, struct fm_named *ret_list)
+{
+	(void)cache;
+	return fm_named_work(&window->work, ret_list);
+}
+
+unsigned fm_window_named_counts(const struct fm_recorded_window *window, unsigned cache, struct fm_named *ret_list)
+{
+	(void)cache;
+	return fm_named_counts(&window->counts, ret_list);
+}
+
+unsigned fm_window_named_cache(const struct fm_recorded_window *window, unsigned cache, struct fm_named *ret_list)
+{
+	return fm_named_cache(&window->counts.caches[cache], ret_list);
+}
+
+static double unknown_accesses(const struct fm_recording *recording, unsigned cache, double *values)
+{
+	for (size_t i = 0; i < recording->windows_count; i++)
+		values[i] = (double)recording->windows[i].unknown[cache];
+	return fm_windows_sum(recording, values).value;
+}
+
+struct fm_figure fm_coverage_figure(const struct fm_recording *recording, fm_window_namer *namer, unsigned cache,
+                                    unsigned number, const struct fm_named *named)
+{
+	double value = (double)named->value, *values, half, unknown;
+	struct fm_named list[FM_NAMED_MAX];
+	struct fm_window_total total;
+
+	if (!namer || !fm_windows_used(recording))
+		return fm_figure_make(value, value, value, named->unit, FM_ORIGIN_simulated, "exact", 1);
+	values = calloc(recording->windows_count, sizeof(*values));
+	if (!values)
+		return fm_figure_unavailable("out of memory");
+	/* lines that come into a cache or miss it, and lines of memory, which the last one misses */
+	unknown = namer == fm_window_named_cache ? unknown_accesses(recording, cache, values)
+	          : namer == fm_window_named_counts && !strncmp(named->name, "memory_", 7)
+	              ? unknown_accesses(recording, recording->machine.cache_count - 1, values)
+	              : 0;
+	for (size_t i = 0; i < recording->windows_count; i++) {
+		namer(&recording->windows[i], cache, list);
+		values[i] = (double)list[number].value;
+	}
+	total = fm_windows_sum(recording, values);
+	half = fm_window_half_width(&total);
+	free(values);
+	if (!isfinite(half))
+		return fm_figure_unavailable("only %u windows: it ran too briefly for them", total.windows);
+	/* a part of the run was in less of the windows */
+	if (total.value > 0)
+		half *= value / total.value * (value > 0 && value < total.value ? sqrt(total.value / value) : 1);
+	half += unknown + (namer == fm_window_named_work ? 0 : fm_windows_unseen(recording));
+	return fm_figure_make(value, fmax(0, value - half), value + half, named->unit, FM_ORIGIN_sampled, "windows",
+	                      total.windows);
+}
+
+/* Sums over all processes. */
+struct seen {
+	double instructions, in_windows;
+	uint64_t inside, outside, threads;
+	double share; /* of the processor time, the first process's */
+};
+
+static struct seen look(const struct fm_recording *recording)
+{
+	struct seen seen = {0};
+
+	for (size_t i = 0; i < recording->processes_count; i++) {
+		const struct fm_recorded_process *process = &recording->processes[i];
+
+		seen.instructions += (double)process->instructions;
+		seen.inside += process->found_inside;
+		seen.outside += process->found_outside;
+		seen.threads += process->native_threads;
+	}
+	for (size_t i = 0; i < recording->windows_count; i++)
+		seen.in_windows += (double)recording->windows[i].work.instructions;
+	seen.share = recording->processes_count ? recording->processes[0].window_share : 0;
+	return seen;
+}
+
+static bool is_native(const struct fm_recording *recording)
+{
+	return recording->processes_count && recording->processes[0].native;
+}
+
+void fm_coverage_print(const struct fm_recording *recording, FILE *output)
+{
+	struct seen seen = look(recording);
+	char text[40];
+
+	if (!is_native(recording))
+		return;
+	if (recording->windows_count)
+		fprintf(output,
+		        "Seen through %zu windows: %.2g %% of %s instructions, which were counted. What is made of\n"
+		        "them is sampled, with 95 %% intervals from the differences between windows.\n",
+		        recording->windows_count, seen.instructions > 0 ? 100 * seen.in_windows / seen.instructions : 0,
+		        fm_text_grouped(text, sizeof(text), (uint64_t)seen.instructions));
+	else if (recording->processes[0].native > 1)
+		fprintf(output, "It ran too briefly for windows: nothing was seen. --counters exact sees all of it.\n");
+	else
+		fprintf(output, "Run natively in a code cache, every load and store seen.\n");
+	if (seen.outside + seen.inside && (seen.outside > (seen.inside + seen.outside) / 100))
+		fprintf(output, "Not seen: %.0f %% of its time it was outside the code cache (left it %s).\n",
+		        100 * (double)seen.outside / (double)(seen.inside + seen.outside),
+		        *recording->processes[0].left ? recording->processes[0].left : "for reasons not counted");
+	if (seen.threads)
+		fprintf(output, "Not seen: %llu threads, for which there was no room.\n",
+		        (unsigned long long)seen.threads);
+}
+
+json_t *fm_coverage_json(const struct fm_recording *recording)
+{
+	struct seen seen = look(recording);
+
+	if (!is_native(recording))
+		return NULL;
+	return json_pack("{s:s, s:I, s:f, s:f, s:f, s:I, s:s}", "engine",
+	                 recording->processes[0].native > 1 ? "windows" : "native", "windows",
+	                 (json_int_t)recording->windows_count, "instructions", seen.instructions, "instructions_seen",
+	                 recording->windows_count ? seen.in_windows : seen.instructions, "time_in_cache",
+	                 seen.inside + seen.outside ? (double)seen.inside / (double)(seen.inside + seen.outside) : 1.0,
+	                 "threads_not_seen", (json_int_t)seen.threads, "left", recording->processes[0].left);
+}

@@ -1,0 +1,170 @@
+/* What windows say of a whole run, on runs whose total is known. */
+#include "unit/check.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/random.h"
+#include "recording/windows.h"
+
+enum { RUN = 1000000000, WINDOW = 100000, TRIALS = 400 };
+
+/* A run: so many of something per instruction at each place, 0 … 1, of its course; and its total. */
+struct course {
+	double (*rate)(double at);
+	double mean;
+};
+
+static double even(double at)
+{
+	(void)at;
+	return 0.25;
+}
+
+static double phases(double at)
+{
+	return at < 0.3 ? 0.5 : at < 0.7 ? 0.01 : 0.2;
+}
+
+static double rising(double at)
+{
+	return at;
+}
+
+/* Alternates far more finely than windows are apart, with a period that no window knows. */
+static double alternating(double at)
+{
+	return fmod(at * 1777.7, 1) < 0.3 ? 1 : 0;
+}
+
+static const struct course courses[] = {
+    {even, 0.25}, {phases, 0.3 * 0.5 + 0.4 * 0.01 + 0.3 * 0.2}, {rising, 0.5}, {alternating, 0.3}};
+
+/* Windows at random places, one in each of `count` equal parts. */
+static double *look(struct fm_recording *recording, const struct course *course, unsigned count,
+                    struct fm_random *random)
+{
+	double *values = calloc(count, sizeof(*values));
+	struct fm_recorded_process *process;
+
+	memset(recording, 0, sizeof(*recording));
+	process = fm_recording_add(recording, processes);
+	process->instructions = RUN;
+	for (unsigned i = 0; i < count; i++) {
+		struct fm_recorded_window *window = fm_recording_add(recording, windows);
+		double at = (i + fm_random_uniform(random)) / count;
+
+		window->executed = (uint64_t)(at * RUN);
+		window->work.instructions = WINDOW;
+		values[i] = WINDOW * course->rate(at);
+	}
+	return values;
+}
+
+static void forget(struct fm_recording *recording, double *values)
+{
+	free(values);
+	free(recording->windows);
+	free(recording->processes);
+}
+
+static void what_does_not_change_is_exact(void **state)
+{
+	struct fm_recording recording;
+	struct fm_random random;
+	struct fm_window_total total;
+	double *values;
+
+	(void)state;
+	fm_random_seed(&random, 1);
+	values = look(&recording, &courses[0], 10, &random);
+	total = fm_windows_sum(&recording, values);
+	assert_true(fabs(total.value - 0.25 * RUN) < 1);
+	/* but what lies between ten windows is not known */
+	assert_true(fabs(fm_window_half_width(&total) - total.value / 10) < 1);
+	assert_int_equal(total.windows, 10);
+	forget(&recording, values);
+}
+
+static void few_windows_say_nothing(void **state)
+{
+	struct fm_recording recording;
+	struct fm_random random;
+	struct fm_window_total total;
+	double *values;
+
+	(void)state;
+	fm_random_seed(&random, 2);
+	values = look(&recording, &courses[0], FM_WINDOWS_LEAST - 1, &random);
+	total = fm_windows_sum(&recording, values);
+	assert_true(isinf(fm_window_half_width(&total)));
+	forget(&recording, values);
+}
+
+static void intervals_hold(void **state)
+{
+	struct fm_random random;
+
+	(void)state;
+	fm_random_seed(&random, 3);
+	for (unsigned c = 1; c < sizeof(courses) / sizeof(courses[0]); c++)
+		for (unsigned count = 10; count <= 200; count *= 4) {
+			unsigned held = 0;
+			double bias = 0;
+
+			for (unsigned trial = 0; trial < TRIALS; trial++) {
+				struct fm_recording recording;
+				double *values = look(&recording, &courses[c], count, &random),
+				       truth = courses[c].mean * RUN;
+				struct fm_window_total total = fm_windows_sum(&recording, values);
+
+				held += fabs(total.value - truth) <= fm_window_half_width(&total);
+				bias += total.value / truth - 1;
+				forget(&recording, values);
+			}
+			if (held < TRIALS * 92 / 100)
+				fail_msg("course %u, %u windows: %u of %d intervals hold", c, count, held, TRIALS);
+			if (fabs(bias / TRIALS) > 0.03)
+				fail_msg("course %u, %u windows: off by %.3f on average", c, count, bias / TRIALS);
+		}
+}
+
+/* Each process has its own course. */
+static void processes_are_added(void **state)
+{
+	struct fm_recording recording;
+	struct fm_random random;
+	struct fm_window_total first, both;
+	double *values;
+
+	(void)state;
+	fm_random_seed(&random, 4);
+	values = look(&recording, &courses[2], 40, &random);
+	first = fm_windows_sum(&recording, values);
+	((struct fm_recorded_process *)fm_recording_add(&recording, processes))->instructions = 2 * (uint64_t)RUN;
+	values = realloc(values, 80 * sizeof(*values));
+	for (unsigned i = 0; i < 40; i++) {
+		struct fm_recorded_window *window = fm_recording_add(&recording, windows);
+
+		*window = recording.windows[i];
+		window->process = 1;
+		window->executed *= 2;
+		values[40 + i] = values[i];
+	}
+	both = fm_windows_sum(&recording, values);
+	assert_true(fabs(both.value / first.value - 3) < 1e-6);
+	assert_int_equal(both.windows, 80);
+	forget(&recording, values);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(what_does_not_change_is_exact),
+	    cmocka_unit_test(few_windows_say_nothing),
+	    cmocka_unit_test(intervals_hold),
+	    cmocka_unit_test(processes_are_added),
+	};
+
+	return cmocka_run_group_tests_name("windows", tests, NULL, NULL);
+}
