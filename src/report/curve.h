@@ -1,0 +1,30 @@
+/* Miss-ratio curves for people and for scripts. */
+#ifndef FATHOM_REPORT_CURVE_H
+#define FATHOM_REPORT_CURVE_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "reuse/curve.h"
+
+/* A cache of the machine, from the smallest to the largest. */
+struct fm_curve_level {
+	const char *name;
+	double bytes;
+};
+
+/* The curve from 32 KiB to 64 MiB with its interval as a shaded band and the levels as vertical lines, then what it
+   means in words. Within `width` columns, and never wider than 100. */
+void fm_curve_print(const struct fm_miss_curve *curve, const char *title, const struct fm_curve_level *levels,
+                    unsigned level_count, unsigned width, FILE *output);
+
+/* Only the words, as one text; returns buffer. */
+const char *fm_curve_words(char *buffer, size_t size, const struct fm_miss_curve *curve,
+                           const struct fm_curve_level *levels, unsigned level_count);
+
+/* {"sizes_bytes": […], "miss_ratio": [{"value", "low", "high"}, …], "origin", "windows", "samples", "phases",
+   "clock_error", "observed_to_bytes" (null: everything), "working_sets": […]}: a new reference, NULL when out of
+   memory. The sizes go from 16 KiB to 256 MiB, four per octave. */
+json_t *fm_curve_json(const struct fm_miss_curve *curve);
+
+#endif
