@@ -29,6 +29,7 @@ enum {
 	KEY_RECORD,
 	KEY_ENGINE,
 	KEY_SLOWDOWN,
+	KEY_CURVE,
 };
 
 static const struct argp_option options[] = {
@@ -49,6 +50,8 @@ static const struct argp_option options[] = {
      "What runs the program for exact counts: native (its own code in a code cache; fast, threads in parallel) or qemu "
      "(emulated; what cannot be preloaded, the same counts twice with threads); default: qemu",
      0},
+    {"curve", KEY_CURVE, NULL, 0,
+     "Also draw the misses of a cache of any size, from every load and store; with the native engine", 0},
     {"slowdown", KEY_SLOWDOWN, "FACTOR", 0,
      "With --counters windows: as long as this many times the program's own time; default 2", 0},
     {"pid", 'p', "PID", 0, "Count running processes, until they end, PROGRAM ends, or Ctrl-C; needs counters", 0},
@@ -142,6 +145,17 @@ static int check(const struct input *input, struct fm_error *error)
 	if (is_source(input, "windows") && (wanted->processes || wanted->system_wide || wanted->timing ||
 	                                    wanted->interval_ms || wanted->window_end || wanted->events))
 		return fm_error_set(error, EINVAL, "windows have no -p, -a, -e, -I, --timing and --window yet");
+	if (wanted->curve && (wanted->processes || wanted->system_wide || is_source(input, "perf") ||
+	                      is_source(input, "windows") || is_source(input, "simulated") || wanted->events ||
+	                      wanted->timing || (wanted->engine && strcmp(wanted->engine, "native") != 0)))
+		return fm_error_set(
+		    error, EINVAL,
+		    "--curve needs every access, by the native engine: no -p, -a, -e, --timing, --engine "
+		    "qemu, and no other --counters than exact");
+	if ((wanted->timing || wanted->interval_ms || wanted->window_end) && wanted->engine &&
+	    !strcmp(wanted->engine, "native"))
+		return fm_error_set(error, EINVAL,
+		                    "the native engine does not simulate core timing: no --timing, -I and --window");
 	if (wanted->slowdown > 0 && !is_source(input, "windows"))
 		return fm_error_set(error, EINVAL, "--slowdown goes with --counters windows");
 	if (wanted->repeats > 1 && (!wanted->program || wanted->interval_ms || wanted->per_thread))
@@ -253,6 +267,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		if (strcmp(argument, "native") != 0 && strcmp(argument, "qemu") != 0)
 			r = fm_error_set(&error, EINVAL, "--engine is native or qemu, not \"%s\"", argument);
 		wanted->engine = argument;
+		break;
+	case KEY_CURVE:
+		wanted->curve = true;
 		break;
 	case KEY_SLOWDOWN:
 		r = parse_slowdown(argument, &wanted->slowdown, &error);

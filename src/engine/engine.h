@@ -18,6 +18,7 @@ struct fm_engine_options {
 	bool timing;       /* core timing as well: cycles and stalls */
 	bool free_running; /* threads in parallel: faster, and not the same twice */
 	bool no_prefetch;
+	bool curve;          /* native only: distances between touches of lines, for misses of caches of any size */
 	uint64_t skew;       /* simulated time a thread may be ahead; 0: the default */
 	uint64_t page_bytes; /* 0: the machine's */
 	const char *region;  /* count only inside */

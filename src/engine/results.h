@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/memory.h"
+#include "reuse/bins.h"
 #include "simulator/core.h"
 #include "simulator/hierarchy.h"
 #include "simulator/work.h"
@@ -92,6 +93,13 @@ struct fm_result_window {
 	uint64_t unknown[FM_SIMULATED_CACHES_MAX];
 	/* lines of each cache that were touched in the window, warming included, and lines that it has */
 	uint64_t touched[FM_SIMULATED_CACHES_MAX];
+};
+
+/* How many accesses came how far after the last touch of their line: reuse/stack.h. All cores together. */
+struct fm_result_distances {
+	double bins[FM_DISTANCE_BINS];
+	double cold;       /* lines not touched before */
+	double references; /* all loads and stores; 0: nothing was noted */
 };
 
 /* A file that code came from. */
@@ -197,6 +205,7 @@ struct fm_results {
 	struct fm_line_users line_users[FM_RESULT_LINES_MAX];
 	struct fm_result_moment moments[FM_RESULT_MOMENTS_MAX];
 	struct fm_result_window windows[FM_RESULT_WINDOWS_MAX];
+	struct fm_result_distances distances;
 	struct fm_result_object objects[FM_RESULT_OBJECTS_MAX];
 	_Alignas(64) struct fm_result_site sites[FM_RESULT_SITES_MAX];
 	struct fm_result_place places[FM_RESULT_SITES_MAX];

@@ -117,7 +117,8 @@ int fm_engine_wishes(const struct fm_observation *wanted, const struct fm_machin
 {
 	unsigned cores = fm_description_cpus(machine);
 	bool simulated_counters = wanted->counters && !strcmp(wanted->counters, "simulated"),
-	     windows = fm_wants_windows(wanted);
+	     windows = fm_wants_windows(wanted),
+	     native = windows || wanted->curve || (wanted->engine && !strcmp(wanted->engine, "native"));
 
 	if (wanted->cores && largest_number(wanted->cores) >= cores)
 		return fm_error_set(error, EINVAL, "--cores %s: %s has cores 0 to %u", wanted->cores, machine->name,
@@ -126,8 +127,8 @@ int fm_engine_wishes(const struct fm_observation *wanted, const struct fm_machin
 	*ret_options = (struct fm_engine_options){
 	    .machine = machine,
 	    .cores = wanted->cores ? wanted->cores : cores_text,
-	    .timing = !windows && (wanted->timing || wanted->interval_ms ||
-	                           (!wanted->no_timing && (!wanted->machine || simulated_counters))),
+	    .timing = wanted->timing || wanted->interval_ms ||
+	              (!native && !wanted->no_timing && (!wanted->machine || simulated_counters)),
 	    .free_running = wanted->free_running,
 	    .no_prefetch = wanted->no_prefetch,
 	    .skew = wanted->skew,
@@ -137,14 +138,11 @@ int fm_engine_wishes(const struct fm_observation *wanted, const struct fm_machin
 	    .last_instance = wanted->last_instance,
 	    .window_begin = wanted->window_begin,
 	    .window_end = wanted->window_end};
-	if (wanted->engine)
-		ret_options->kind = !strcmp(wanted->engine, "native") ? FM_ENGINE_NATIVE : FM_ENGINE_QEMU;
-	if (windows) {
-		ret_options->kind = FM_ENGINE_NATIVE;
-		ret_options->windows.on = true;
-		ret_options->windows.slowdown = wanted->slowdown;
-	}
-	if (wanted->interval_ms && !windows)
+	ret_options->kind = native ? FM_ENGINE_NATIVE : FM_ENGINE_QEMU;
+	ret_options->curve = wanted->curve;
+	ret_options->windows.on = windows;
+	ret_options->windows.slowdown = wanted->slowdown;
+	if (wanted->interval_ms)
 		ret_options->interval = (uint64_t)((double)wanted->interval_ms * machine->frequency_ghz * 1e6);
 	return 0;
 }

@@ -99,7 +99,7 @@ static int choose(const struct fm_observation *wanted, struct fm_recording *reco
 		best = &fm_observer_perf;
 	else if (!free_choice)
 		best = fm_observer_find(wanted->counters);
-	else if (wanted->region)
+	else if (wanted->region || wanted->curve || wanted->engine)
 		best = &fm_observer_exact;
 	if (best) {
 		*ret_observer = best;

@@ -29,6 +29,7 @@ struct fm_observation {
 	double slowdown, precision; /* with windows: how much slower it may be, how precise it has to be; 0: default */
 	const char *cores;
 	bool timing, no_timing, free_running, no_prefetch;
+	bool curve; /* misses of caches of any size */
 	uint64_t skew, page_bytes;
 	const char *region;
 	uint64_t first_instance, last_instance;

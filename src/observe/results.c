@@ -509,6 +509,28 @@ static int record_moments(const struct fm_results *results, struct fm_recording 
 	return 0;
 }
 
+static int record_distances(const struct fm_results *results, struct fm_recording *recording)
+{
+	const struct fm_result_distances *distances = &results->distances;
+
+	if (!(distances->references > 0))
+		return 0;
+	for (int bin = -2; bin < FM_DISTANCE_BINS; bin++) {
+		double accesses = bin == -2   ? distances->references
+		                  : bin == -1 ? distances->cold
+		                              : distances->bins[bin];
+		struct fm_recorded_distance *row;
+
+		if (!(accesses > 0))
+			continue;
+		row = fm_recording_add(recording, distances);
+		if (!row)
+			return -ENOMEM;
+		*row = (struct fm_recorded_distance){.bin = bin, .accesses = accesses};
+	}
+	return 0;
+}
+
 int fm_results_record(const struct fm_engine_run *run, const struct fm_machine_description *machine,
                       struct fm_recording *recording, struct fm_error *error)
 {
@@ -519,6 +541,8 @@ int fm_results_record(const struct fm_engine_run *run, const struct fm_machine_d
 		r = record_process(run->forked[i], i + 1, recording);
 	if (!r)
 		r = record_moments(run->results, recording);
+	if (!r)
+		r = record_distances(run->results, recording);
 	if (!r)
 		r = record_places(run, namings, recording);
 	if (!r)

@@ -160,6 +160,12 @@ struct fm_recorded_moment {
 	struct fm_timing_counts timing;
 };
 
+/* Accesses by how many other lines were touched since their line was (reuse/stack.h): a bin of distances, or … */
+struct fm_recorded_distance {
+	int64_t bin; /* -1: lines that were touched for the first time; -2: all accesses */
+	double accesses;
+};
+
 /* A source line, or an instruction without one, of all processes together. */
 struct fm_recorded_place {
 	char function[FM_FUNCTION];

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "recording/windows.h"
+#include "report/curve.h"
 
 unsigned fm_window_named_work(const struct fm_recorded_window *window, unsigned cache, struct fm_named *ret_list)
 {
@@ -133,4 +134,47 @@ json_t *fm_coverage_json(const struct fm_recording *recording)
 	                 recording->windows_count ? seen.in_windows : seen.instructions, "time_in_cache",
 	                 seen.inside + seen.outside ? (double)seen.inside / (double)(seen.inside + seen.outside) : 1.0,
 	                 "threads_not_seen", (json_int_t)seen.threads, "left", recording->processes[0].left);
+}
+
+static bool find_curve(const struct fm_recording *recording, struct fm_miss_curve *ret_curve)
+{
+	struct fm_distances *distances = recording->distances_count ? calloc(1, sizeof(*distances)) : NULL;
+	bool found;
+
+	for (size_t i = 0; distances && i < recording->distances_count; i++) {
+		const struct fm_recorded_distance *row = &recording->distances[i];
+
+		if (row->bin == -2)
+			distances->references = row->accesses;
+		else if (row->bin == -1)
+			distances->cold = row->accesses;
+		else if (row->bin >= 0 && row->bin < FM_DISTANCE_BINS)
+			distances->bins[row->bin] = row->accesses;
+	}
+	found = distances && !fm_miss_exact(distances, recording->machine.line_bytes, ret_curve);
+	free(distances);
+	return found;
+}
+
+void fm_coverage_draw(const struct fm_recording *recording, unsigned width, FILE *output)
+{
+	const struct fm_machine_description *machine = &recording->machine;
+	struct fm_curve_level levels[FM_SIMULATED_CACHES_MAX];
+	struct fm_miss_curve curve;
+
+	if (!find_curve(recording, &curve))
+		return;
+	for (unsigned i = 0; i < machine->cache_count; i++)
+		levels[i] =
+		    (struct fm_curve_level){machine->caches[i].name, (double)fm_cache_available(&machine->caches[i])};
+	fputc('\n', output);
+	fm_curve_print(&curve, "Loads and stores that miss a cache of this size (fully associative, LRU)", levels,
+	               machine->cache_count, width, output);
+}
+
+json_t *fm_coverage_curve_json(const struct fm_recording *recording)
+{
+	struct fm_miss_curve curve;
+
+	return find_curve(recording, &curve) ? fm_curve_json(&curve) : NULL;
 }

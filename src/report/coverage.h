@@ -14,6 +14,12 @@ void fm_coverage_print(const struct fm_recording *recording, FILE *output);
 /* NULL where it was not run natively. */
 json_t *fm_coverage_json(const struct fm_recording *recording);
 
+/* The misses of a cache of any size, drawn; nothing where it is not known. */
+void fm_coverage_draw(const struct fm_recording *recording, unsigned width, FILE *output);
+
+/* NULL where it is not known. */
+json_t *fm_coverage_curve_json(const struct fm_recording *recording);
+
 /* Numbers of a window by name, as fm_named_… of its counts. */
 typedef unsigned fm_window_namer(const struct fm_recorded_window *window, unsigned cache, struct fm_named *ret_list);
 

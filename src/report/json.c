@@ -451,6 +451,8 @@ static void set_exact(json_t *root, const struct fm_analysis *analysis, size_t t
 	json_object_set_new(root, "engine_seconds", json_real(recording->run.engine_seconds));
 	if ((coverage = fm_coverage_json(recording)))
 		json_object_set_new(root, "coverage", coverage);
+	if ((coverage = fm_coverage_curve_json(recording)))
+		json_object_set_new(root, "curve", coverage);
 	set_part(root, recording, &(struct counted){&analysis->work, &analysis->total, &analysis->timing},
 	         &analysis->whole, analysis->where);
 	set_native(root, analysis);

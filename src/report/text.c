@@ -1,6 +1,7 @@
 /* For people. */
 #include <string.h>
 
+#include "report/coverage.h"
 #include "report/parts.h"
 
 const char *fm_observed_words(const struct fm_recording *recording)
@@ -46,6 +47,7 @@ static void print_exact(const struct fm_analysis *analysis, const struct fm_writ
 		}
 	}
 	fm_series_print(analysis, options, output);
+	fm_coverage_draw(analysis->recording, options->width, output);
 }
 
 static void print_stat(const struct fm_analysis *analysis, const struct fm_writer_options *options, FILE *output)

@@ -16,6 +16,7 @@
 #include "simulator/numbers.h"
 #include "engine/account/places.h"
 #include "engine/account/room.h"
+#include "engine/native/curve.h"
 #include "engine/native/state.h"
 #include "engine/threads.h"
 
@@ -470,7 +471,8 @@ int fm_consumer_create(const struct fm_consumer_task *task, struct fm_consumer *
 	consumer->last_instance = options->last_instance ? options->last_instance : UINT64_MAX;
 	if (options->region)
 		snprintf(consumer->region_only, sizeof(consumer->region_only), "%s", options->region);
-	if (!consumer->code || !consumer->sites || !consumer->rests || !consumer->pieces || !consumer->piece_seen) {
+	if ((options->curve && fm_native_curve_create(consumer)) || !consumer->code || !consumer->sites ||
+	    !consumer->rests || !consumer->pieces || !consumer->piece_seen) {
 		fm_consumer_destroy(consumer);
 		return fm_error_set(error, ENOMEM, "out of memory");
 	}
@@ -547,6 +549,7 @@ void fm_consumer_finish(struct fm_consumer *consumer)
 		thread_end(consumer, thread);
 	}
 	sum_up_pieces(consumer, &results->all_work);
+	fm_native_curve_finish(consumer);
 	/* pieces of which there are no entries, all or those outside the region: it is known whose they were if there
 	   was only one thread */
 	if ((!consumer->session->log_pieces || consumer->region_only[0]) && !consumer->windows &&

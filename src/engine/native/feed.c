@@ -3,6 +3,7 @@
 #include "translate/translate.h"
 #include "engine/account/decode.h"
 #include "engine/account/places.h"
+#include "engine/native/curve.h"
 #include "engine/native/state.h"
 
 /* What the loop counts is one number: loads, stores, bytes loaded, bytes stored. It has room for so many accesses. */
@@ -74,9 +75,10 @@ static void access_one(struct fm_consumer *consumer, struct fm_native_thread *th
 	if (consumer->windows)
 		fm_window_access(consumer, thread, site, address, bytes, access);
 	else if (access > FM_ACCESS_STORE || !fm_account_in_slot(slot, address) ||
-	         !fm_hierarchy_hit(thread->side.core, address, bytes, access == FM_ACCESS_STORE))
-		fm_account_slowly(&thread->side, site, address, bytes, access);
-	else if (access == FM_ACCESS_STORE)
+	         !fm_hierarchy_hit(thread->side.core, address, bytes, access == FM_ACCESS_STORE)) {
+		if (fm_account_slowly(&thread->side, site, address, bytes, access) && consumer->stack)
+			fm_native_curve_touch(consumer, address);
+	} else if (access == FM_ACCESS_STORE)
 		slot->stores++;
 	else
 		slot->loads++;
@@ -191,7 +193,9 @@ static __attribute__((noinline)) void feed_slowly(struct fm_consumer *consumer, 
 		return;
 	}
 	if (!consumer->windows && site->site != &nowhere) {
-		fm_account_slowly(&thread->side, rest->site, address, rest->size, (enum fm_access)rest->access);
+		if (fm_account_slowly(&thread->side, rest->site, address, rest->size, (enum fm_access)rest->access) &&
+		    consumer->stack)
+			fm_native_curve_touch(consumer, address);
 		return;
 	}
 	if (rest->loads)

@@ -23,6 +23,8 @@ struct fm_native_site {
 };
 
 /* The rest. */
+struct fm_stack;
+
 struct fm_native_rest {
 	struct fm_result_site *site; /* NULL: not seen yet, or not to be used */
 	uint64_t pc;
@@ -85,6 +87,7 @@ struct fm_consumer {
 	unsigned threads_begun, live_count;
 	unsigned places;                /* of threads that were ever used, up to the last */
 	struct fm_native_windows known; /* with windows */
+	struct fm_stack *stack;         /* with a curve; else NULL */
 	struct fm_native_thread threads[FM_TRACE_THREADS];
 };
 

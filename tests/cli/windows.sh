@@ -1,0 +1,42 @@
+#!/bin/sh
+# fathom stat with the native engine: every access, windows, and the misses of caches of any size.
+. "$(dirname "$0")/common.sh"
+phases="$build/tests/program_phases"
+[ -x "$phases" ] && [ -e "$build/libfathom-native.so" ] || skip 'the native engine was not built'
+# both engines see the same loads and stores, but for what runs before a library can be loaded
+expect 0 '' "$tool" stat --machine haswell-ep --no-timing --engine native --json -o "$scratch/native.json" -- "$phases"
+expect 0 '' "$tool" stat --machine haswell-ep --no-timing --engine qemu --json -o "$scratch/qemu.json" -- "$phases"
+holds "$source/tests/cli/schema" "$source/docs/schemas/stat.schema.json" "$scratch/native.json"
+holds jq -e '.coverage.engine == "native" and .coverage.time_in_cache > 0.9 and .coverage.threads_not_seen == 0' "$scratch/native.json" >/dev/null
+holds jq -e '.coverage == null' "$scratch/qemu.json" >/dev/null
+holds jq -e -s '.[0].counts as $native | .[1].counts as $qemu | [.[0].counts.loads, .[0].counts.stores] as $x |
+	($native.loads.value / $qemu.loads.value - 1 | fabs) < 0.05 and ($native.stores.value / $qemu.stores.value - 1 | fabs) < 0.05' \
+	"$scratch/native.json" "$scratch/qemu.json" >/dev/null
+holds jq -e '[.regions[] | select(.name == "sum" and .thread == null)][0].instances == 8' "$scratch/native.json" >/dev/null
+expect 0 'every load and store seen' "$tool" stat --machine haswell-ep --engine native -- "$phases"
+# the program's own end and output
+expect 42 '' "$tool" stat --machine haswell-ep --engine native -o "$scratch/text" -- "$build/tests/program_ending"
+expect 139 '' "$tool" stat --machine haswell-ep --engine native -o "$scratch/text" -- "$build/tests/program_ending" segv
+expect 127 'there is no such program' "$tool" stat --engine native --machine haswell-ep -- /nonexistent
+# windows: instructions are counted, everything else has an interval around what all accesses give
+loop='i=0; while [ $i -lt 400000 ]; do i=$((i + 1)); done; echo $i'
+expect 0 '^400000$' "$tool" stat --machine haswell-ep --counters windows --json -o "$scratch/windows.json" -- sh -c "$loop"
+holds "$source/tests/cli/schema" "$source/docs/schemas/stat.schema.json" "$scratch/windows.json"
+expect 0 '' "$tool" stat --machine haswell-ep --counters exact --engine native --json -o "$scratch/exact.json" -- sh -c "$loop"
+holds jq -e -s '.[0].coverage.instructions / .[1].coverage.instructions - 1 | fabs < 0.001' "$scratch/windows.json" "$scratch/exact.json" >/dev/null
+holds jq -e '.coverage.engine == "windows"' "$scratch/windows.json" >/dev/null
+holds jq -e -s '.[0].counts.loads as $loads | $loads == null or ($loads.origin == "sampled" and $loads.low <= .[1].counts.loads.value
+	and .[1].counts.loads.value <= $loads.high)' "$scratch/windows.json" "$scratch/exact.json" >/dev/null
+# the larger the cache, the fewer miss
+expect 0 'fully associative' "$tool" stat --machine haswell-ep --curve -- "$phases"
+holds awk '{ gsub(/[\200-\277]/, ""); if (length > 100) exit 1 }' "$scratch/out"
+expect 0 '' "$tool" stat --machine haswell-ep --curve --json -o "$scratch/curve.json" -- "$phases"
+holds jq -e '.curve.miss_ratio | map(.value) | . == (sort | reverse) and .[0] > .[-1]' "$scratch/curve.json" >/dev/null
+# what does not go together
+expect 2 'engine is native or qemu' "$tool" stat --engine valgrind -- true
+expect 2 'a number above 1' "$tool" stat --counters windows --slowdown 0.5 -- true
+expect 2 'goes with --counters windows' "$tool" stat --slowdown 3 -- true
+expect 2 'windows have no' "$tool" stat --counters windows -p 1
+expect 2 'needs every access' "$tool" stat --curve --engine qemu -- true
+expect 2 'does not simulate core timing' "$tool" stat --engine native --timing --machine haswell-ep -- true
+finish
