@@ -67,7 +67,7 @@ const struct fm_observer *fm_observer_find(const char *name);
    observed; run.exit_status says how, and there is nothing to analyse. */
 int fm_observe(const struct fm_observation *wanted, struct fm_recording **ret_recording, struct fm_error *error);
 
-/* Names of observers for --counters, "auto, perf, exact or simulated". Returns text. */
+/* Names of observers for --counters, "auto, perf, exact, windows or simulated". Returns text. */
 const char *fm_observer_names(char *text, size_t size);
 
 /* A remark for whoever wants to hear it. */

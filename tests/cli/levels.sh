@@ -66,7 +66,7 @@ if command -v qemu-x86_64 >/dev/null; then
 	holds "$source/tests/cli/schema" "$source/docs/schemas/stat.schema.json" "$scratch/moments.json"
 fi
 expect 2 'goes with --machine' "$tool" stat --counters simulated -- true
-expect 2 'auto, perf, exact or simulated' "$tool" stat --counters some -- true
+expect 2 'auto, perf, exact, windows or simulated' "$tool" stat --counters some -- true
 expect 2 'from its beginning' "$tool" stat --counters exact -p $$
 # with nothing that can be counted: the reason, and 124
 jq 'del(.metrics)' "$source/tests/cli/example-profile.json" >"$profile"
