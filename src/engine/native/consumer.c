@@ -66,7 +66,7 @@ static unsigned choose_core(const struct fm_consumer *consumer, struct fm_result
 		if (!consumer->core_users[consumer->core_list[i]])
 			return consumer->core_list[i];
 	record->shares_core = 1;
-	return consumer->core_list[consumer->threads_begun % consumer->core_list_count];
+	return consumer->core_list_count ? consumer->core_list[consumer->threads_begun % consumer->core_list_count] : 0;
 }
 
 /* In the table, for good; when that is full, one that is used again after the thread's end. */

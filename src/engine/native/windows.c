@@ -168,7 +168,7 @@ static __attribute__((noinline)) void access_first(struct fm_consumer *consumer,
 	struct fm_native_windows *windows = &consumer->known;
 	const struct fm_simulated_core *core = thread->side.core;
 	unsigned shift = fm_account.hierarchy->line_shift, unknown = 0;
-	uint64_t end = (address + bytes - 1) >> shift, prefetched[FM_SIMULATED_CACHES_MAX];
+	uint64_t end = (address + bytes - 1) >> shift, prefetched[FM_SIMULATED_CACHES_MAX] = {0};
 
 	for (uint64_t line = address >> shift; line <= end; line++)
 		if (touch(&windows->cores[core->core], line))
