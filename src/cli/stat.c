@@ -43,11 +43,12 @@ static const struct argp_option options[] = {
      0},
     {"counters", KEY_COUNTERS, "NAME", 0,
      "Source of the counts: perf (this machine's counters), exact (the engine, every load and store), windows (the "
-     "program runs natively and is looked at now and then), or with --machine simulated (what that machine's counters "
+     "program runs natively and is looked at now and then; experimental), or with --machine simulated (what that "
+     "machine's counters "
      "would say); default: perf where its counters can tell, else exact",
      0},
     {"engine", KEY_ENGINE, "NAME", 0,
-     "What runs the program for exact counts: native (its own code in a code cache; fast, threads in parallel) or qemu "
+     "What runs the program for exact counts: native (its own code in a code cache; threads in parallel) or qemu "
      "(emulated; what cannot be preloaded, the same counts twice with threads); default: qemu",
      0},
     {"curve", KEY_CURVE, NULL, 0,
