@@ -1,42 +1,9 @@
 /* Translates blocks: straight code up to a branch that always branches; conditional branches leave it sideways. */
 #include "translate/emit.h"
+#include "translate/filter.h"
 #include "translate/internal.h"
-
-static uint64_t *slot_of(struct work *work, unsigned number)
-{
-	return &work->translator->slots->registers[number];
-}
-
-/* Says what holds from here on. Called wherever it changes. */
-static void mark(struct work *work, enum pc_kind kind)
-{
-	struct fm_translator *translator = work->translator;
-	struct place place = {
-	    .held = work->held, .logged = work->logged, .log_register = work->log_register, .pc_kind = (uint8_t)kind};
-
-	for (;;) {
-		size_t distance = (size_t)(work->at - work->last_code);
-		struct place *next = &translator->places[translator->place_count];
-
-		/* there is room: fm_translate_block() has seen to it */
-		if (distance <= 255) {
-			place.code = (uint8_t)distance;
-			place.pc = (int8_t)(work->pc - work->last_pc);
-			*next = place;
-		} else { /* nothing new, only further on */
-			*next = work->block->place_count ? next[-1] : (struct place){.log_register = NO_REGISTER};
-			next->code = 255;
-			next->pc = 0;
-			work->last_code += 255;
-		}
-		translator->place_count++;
-		work->block->place_count++;
-		if (distance <= 255)
-			break;
-	}
-	work->last_code = work->at;
-	work->last_pc = work->pc;
-}
+#include "translate/pieces.h"
+#include "translate/making.h"
 
 static void pend(struct work *work, enum exit_kind kind, uint64_t pc, unsigned reason, uint32_t patch, uint32_t site)
 {
@@ -59,102 +26,19 @@ static void branch_to(struct work *work, uint64_t pc)
 		pend(work, EXIT_CHAIN, pc, 0, 0, 0);
 }
 
-static void spill(struct work *work, unsigned number)
-{
-	emit_store(&work->at, number, slot_of(work, number));
-	work->held |= REGISTER_BIT(number);
-	mark(work, PC_STATIC);
-}
-
-/* A register that may be overwritten, its value being in its slot. */
-static unsigned borrow(struct work *work, unsigned exclude, bool low)
-{
-	static const uint8_t order[] = {R11, R10, R9, R8, RDX, RSI, RDI, RCX, RBX, RAX, RBP, R15, R14, R13, R12};
-
-	if (work->log_register != NO_REGISTER)
-		exclude |= REGISTER_BIT(work->log_register);
-	for (unsigned pass = 0; pass < 2; pass++)
-		for (unsigned i = 0; i < sizeof(order); i++) {
-			unsigned number = order[i];
-
-			if ((exclude & REGISTER_BIT(number)) || (low && number >= 8))
-				continue;
-			if (work->held & REGISTER_BIT(number))
-				return number;
-			if (pass) {
-				spill(work, number);
-				return number;
-			}
-		}
-	return NO_REGISTER;
-}
-
-static void give_back(struct work *work, unsigned mask)
-{
-	mask &= work->held;
-	if (work->log_register != NO_REGISTER && (mask & REGISTER_BIT(work->log_register))) {
-		unsigned number = work->log_register;
-
-		emit_memory(&work->at, 0x8d, true, number, number, NO_REGISTER, 0,
-		            (int32_t)(work->writing * sizeof(struct fm_translate_entry)));
-		work->logged = work->writing = 0;
-		mark(work, PC_STATIC);
-		emit_store(&work->at, number, &work->translator->slots->log_end);
-		work->log_register = NO_REGISTER;
-		mark(work, PC_STATIC);
-	}
-	for (unsigned number = 0; mask >> number; number++)
-		if (mask & REGISTER_BIT(number)) {
-			emit_load(&work->at, number, slot_of(work, number));
-			work->held &= (uint16_t)~REGISTER_BIT(number);
-			mark(work, PC_STATIC);
-		}
-}
-
-/* number := address. The registers of the address have their program's values. */
-static void emit_address(struct work *work, unsigned number, const struct address *address)
-{
-	if (address->segment == SEGMENT_FS) {
-		static const uint8_t thread_pointer[] = {0x64};
-
-		emit_bytes(&work->at, thread_pointer, sizeof(thread_pointer));
-		emit_memory(&work->at, 0x8b, true, number, NO_REGISTER, NO_REGISTER, 0, 0);
-		if (address->index != NO_REGISTER)
-			emit_memory(&work->at, 0x8d, true, number, number, address->index, address->scale, 0);
-		emit_memory(&work->at, 0x8d, true, number, number, address->base, 0, (int32_t)address->displacement);
-	} else if (address->absolute) {
-		emit_constant(&work->at, number, (uint64_t)address->displacement);
-	} else {
-		emit_memory(&work->at, 0x8d, !address->narrow, number, address->base, address->index, address->scale,
-		            (int32_t)address->displacement);
-	}
-}
-
-static void begin_log(struct work *work, unsigned used)
-{
-	unsigned number;
-
-	if (work->log_register != NO_REGISTER)
-		return;
-	number = borrow(work, used, false);
-	emit_load(&work->at, number, &work->translator->slots->log_end);
-	work->log_register = (uint8_t)number;
-	mark(work, PC_STATIC);
-}
-
 static void log_reference(struct work *work, const struct instruction *instruction, const struct reference *reference,
                           uint32_t site)
 {
 	unsigned used = instruction->reads | instruction->writes | REGISTER_BIT(RSP), temporary;
 	unsigned entries = reference->kind & FM_TRANSLATE_REPEATED ? 2 : 1;
 
-	begin_log(work, used);
-	temporary = borrow(work, used, false);
+	fm_making_begin_log(work, used);
+	temporary = fm_making_borrow(work, used, false);
 	for (unsigned entry = 0; entry < entries; entry++) {
 		int32_t offset = (int32_t)((work->writing + entry) * sizeof(struct fm_translate_entry));
 
 		if (!entry)
-			emit_address(work, temporary, &reference->address);
+			fm_making_address(work, temporary, &reference->address);
 		emit_memory(&work->at, 0x89, true, entry ? RCX : temporary, work->log_register, NO_REGISTER, 0, offset);
 		emit_memory(&work->at, 0xc7, true, 0, work->log_register, NO_REGISTER, 0, offset + 8);
 		emit_32(&work->at, site);
@@ -167,11 +51,11 @@ static void call_reference(struct work *work, const struct instruction *instruct
 {
 	unsigned used = instruction->reads | instruction->writes | REGISTER_BIT(RSP), temporary;
 
-	give_back(work, work->held);
-	temporary = borrow(work, used, false);
-	emit_address(work, temporary, &reference->address);
+	fm_making_give_back(work, work->held);
+	temporary = fm_making_borrow(work, used, false);
+	fm_making_address(work, temporary, &reference->address);
 	emit_store(&work->at, temporary, &work->translator->slots->target);
-	give_back(work, work->held);
+	fm_making_give_back(work, work->held);
 	emit_byte(&work->at, 0xe9);
 	pend(work, EXIT_REFERENCE, work->pc, 0, (uint32_t)(work->at + 4 - work->translator->code), site);
 }
@@ -184,25 +68,25 @@ static void count_reference(struct work *work, const struct instruction *instruc
 	unsigned used = instruction->reads | instruction->writes | REGISTER_BIT(RSP), temporary;
 	uint8_t *skip;
 
-	give_back(work, work->held);
-	spill(work, RCX);
+	fm_making_give_back(work, work->held);
+	fm_making_spill(work, RCX);
 	emit_load(&work->at, RCX, &slots->countdown);
 	emit_memory(&work->at, 0x8d, true, RCX, RCX, NO_REGISTER, 0, -1);
 	emit_store(&work->at, RCX, &slots->countdown);
 	emit_bytes(&work->at, "\x48\x0f\xc9\x0f\xb6\xc9", 6); /* bswap %rcx; movzx %cl, %ecx */
 	emit_byte(&work->at, 0xe3);                           /* jrcxz */
 	skip = work->at++;
-	give_back(work, work->held);
-	temporary = borrow(work, used, false);
-	emit_address(work, temporary, &reference->address);
+	fm_making_give_back(work, work->held);
+	temporary = fm_making_borrow(work, used, false);
+	fm_making_address(work, temporary, &reference->address);
 	emit_store(&work->at, temporary, &slots->target);
-	give_back(work, work->held);
+	fm_making_give_back(work, work->held);
 	emit_byte(&work->at, 0xe9);
 	pend(work, EXIT_COUNTED, work->pc, 0, (uint32_t)(work->at + 4 - work->translator->code), site);
 	*skip = (uint8_t)(work->at - skip - 1);
 	work->held |= REGISTER_BIT(RCX);
-	mark(work, PC_STATIC);
-	give_back(work, work->held);
+	fm_making_mark(work, PC_STATIC);
+	fm_making_give_back(work, work->held);
 }
 
 static void instrument(struct work *work, const struct instruction *instruction)
@@ -216,8 +100,7 @@ static void instrument(struct work *work, const struct instruction *instruction)
 		enum fm_translate_choice choice;
 		uint32_t number = translator->site_count;
 
-		if (reference->address.segment == SEGMENT_FS &&
-		    (reference->address.absolute || reference->address.narrow)) {
+		if (!fm_translate_can_be_logged(reference)) {
 			translator->counts.unlogged++;
 			continue;
 		}
@@ -255,9 +138,9 @@ static void copy_far(struct work *work, const struct instruction *instruction)
 	if (replaced) { /* what the instruction overwrites anyway need not be restored */
 		number = (unsigned)__builtin_ctz(replaced);
 		if (!(work->held & REGISTER_BIT(number)))
-			spill(work, number);
+			fm_making_spill(work, number);
 	} else {
-		number = borrow(work, instruction->reads | instruction->writes, true);
+		number = fm_making_borrow(work, instruction->reads | instruction->writes, true);
 	}
 	emit_constant(&work->at, number, instruction->rip_address);
 	copy = work->at;
@@ -344,8 +227,8 @@ static void emit_indirect(struct work *work, const struct instruction *instructi
 		pend(work, EXIT_LEARN, instruction->pc, 0, 0, 0);
 		return;
 	}
-	spill(work, RCX);
-	spill(work, R11);
+	fm_making_spill(work, RCX);
+	fm_making_spill(work, R11);
 	if (instruction->class != CLASS_RETURN) {
 		emit_target(work, instruction);
 	} else if (!instruction->popped) {
@@ -356,7 +239,7 @@ static void emit_indirect(struct work *work, const struct instruction *instructi
 	}
 	if (instruction->class == CLASS_INDIRECT_CALL)
 		push_literal(work, instruction->pc + instruction->length);
-	mark(work, PC_IN_RCX);
+	fm_making_mark(work, PC_IN_RCX);
 	emit_dispatch(&work->at, work->translator->table);
 }
 
@@ -373,25 +256,25 @@ static void emit_system_call(struct work *work, const struct instruction *instru
 		pend(work, EXIT_SYSTEM_CALL, instruction->pc, 0, 0, 0);
 		return;
 	}
-	spill(work, RCX);
-	spill(work, R11);
+	fm_making_spill(work, RCX);
+	fm_making_spill(work, R11);
 	emit_bytes(&work->at, number, sizeof(number));
 	emit_slot(&work->at, 0x8d, R11, slots->special_calls);
 	emit_bytes(&work->at, look_up, sizeof(look_up));
 	emit_byte(&work->at, 0xe3); /* jrcxz */
 	skip = work->at++;
-	give_back(work, work->held);
+	fm_making_give_back(work, work->held);
 	emit_byte(&work->at, 0xe9);
 	pend(work, EXIT_SYSTEM_CALL, instruction->pc, 0, 0, 0);
 	*skip = (uint8_t)(work->at - skip - 1);
 	/* the call overwrites both registers */
-	mark(work, PC_STATIC);
+	fm_making_mark(work, PC_STATIC);
 	emit_byte(&work->at, 0x0f);
 	emit_byte(&work->at, 0x05);
 	work->pc = next;
-	mark(work, PC_AFTER_CALL);
+	fm_making_mark(work, PC_AFTER_CALL);
 	emit_constant(&work->at, RCX, next);
-	mark(work, PC_STATIC);
+	fm_making_mark(work, PC_STATIC);
 	emit_byte(&work->at, 0xe9);
 	branch_to(work, next);
 }
@@ -403,13 +286,13 @@ static void emit_counted(struct work *work, const struct instruction *instructio
 	emit_byte(&work->at, instruction->opcode);
 	emit_byte(&work->at, 2);
 	work->pc += instruction->length;
-	mark(work, PC_STATIC);
+	fm_making_mark(work, PC_STATIC);
 	emit_byte(&work->at, 0xeb);
 	emit_byte(&work->at, 5);
-	mark(work, PC_UNKNOWN);
+	fm_making_mark(work, PC_UNKNOWN);
 	emit_byte(&work->at, 0xe9);
 	branch_to(work, instruction->target);
-	mark(work, PC_STATIC);
+	fm_making_mark(work, PC_STATIC);
 }
 
 /* The branch, or whatever else ends straight code. */
@@ -433,7 +316,7 @@ static void emit_end(struct work *work, const struct instruction *instruction)
 	case CLASS_CALL:
 		push_literal(work, instruction->pc + instruction->length);
 		work->block->end_pc = instruction->target;
-		mark(work, PC_END);
+		fm_making_mark(work, PC_END);
 		emit_byte(&work->at, 0xe9);
 		branch_to(work, instruction->target);
 		break;
@@ -457,9 +340,9 @@ static uint8_t *begin_check(struct work *work)
 {
 	uint8_t *here;
 
-	give_back(work, work->held); /* the translator takes the registers as they are */
+	fm_making_give_back(work, work->held); /* the translator takes the registers as they are */
 	here = work->at;
-	spill(work, RCX);
+	fm_making_spill(work, RCX);
 	return here;
 }
 
@@ -469,11 +352,11 @@ static void end_check(struct work *work, uint8_t *here, enum exit_kind kind, uin
 
 	emit_byte(&work->at, 0xe3); /* jrcxz */
 	skip = work->at++;
-	emit_load(&work->at, RCX, slot_of(work, RCX));
+	emit_load(&work->at, RCX, fm_making_slot(work, RCX));
 	emit_byte(&work->at, 0xe9);
 	pend(work, kind, work->pc, 0, (uint32_t)(here - work->translator->code), charged);
 	*skip = (uint8_t)(work->at - skip - 1);
-	give_back(work, REGISTER_BIT(RCX));
+	fm_making_give_back(work, REGISTER_BIT(RCX));
 }
 
 static void emit_fuel_check(struct work *work, unsigned instructions)
@@ -502,103 +385,6 @@ static void emit_room_check(struct work *work)
 	end_check(work, here, EXIT_FULL, 0);
 }
 
-static unsigned piece_length(const struct instruction *instructions, unsigned from, unsigned count)
-{
-	unsigned i = from;
-
-	while (i < count && instructions[i].class == CLASS_COPY)
-		i++;
-	return i < count && instructions[i].class != CLASS_LEAVE ? i - from + 1 : i - from;
-}
-
-/* The register that is overwritten before it is read, or else the one that is used last. */
-static unsigned least_useful(unsigned candidates, const struct instruction *instructions, unsigned count)
-{
-	for (unsigned i = 0; i < count; i++) {
-		unsigned used = instructions[i].reads | instructions[i].writes;
-
-		if (instructions[i].replaces & candidates)
-			return (unsigned)__builtin_ctz(instructions[i].replaces & candidates);
-		if (!(candidates & ~used))
-			break;
-		candidates &= ~used;
-	}
-	return 31 - (unsigned)__builtin_clz(candidates);
-}
-
-/* counters[number]++ without the flags. */
-static void count_aside(struct work *work, const struct instruction *instructions, unsigned count,
-                        const uint64_t *counter)
-{
-	unsigned log = work->log_register == NO_REGISTER ? 0 : REGISTER_BIT(work->log_register);
-	unsigned number = least_useful(0xffff & ~(REGISTER_BIT(RSP) | log), instructions, count);
-
-	if (work->held & ~log)
-		number = (unsigned)__builtin_ctz(work->held & ~log);
-	else
-		spill(work, number);
-	emit_load(&work->at, number, counter);
-	emit_memory(&work->at, 0x8d, true, number, number, NO_REGISTER, 0, 1);
-	emit_store(&work->at, number, counter);
-}
-
-/* In front of which instruction of the piece the flags may be overwritten: where the program does so itself, or at the
-   end if it does so behind it. `length` if there is none. */
-static unsigned where_to_count(const struct work *work, const struct instruction *instructions, unsigned length)
-{
-	const struct instruction *last = &instructions[length - 1];
-	uint64_t next = last->pc + last->length;
-
-	for (unsigned i = 0; i < length; i++)
-		if (instructions[i].overwrites_flags)
-			return i;
-	if (last->reads_flags || (last->class != CLASS_COPY && last->class != CLASS_JUMP && last->class != CLASS_CALL))
-		return length;
-	if (last->class != CLASS_COPY)
-		next = last->target;
-	return fm_translate_flags_die(&work->translator->decoder, next, work->range_start, work->range_end) ? length - 1
-	                                                                                                    : length;
-}
-
-static void begin_piece(struct work *work, unsigned from, unsigned count)
-{
-	struct fm_translator *translator = work->translator;
-	const struct instruction *instructions = &translator->instructions[from];
-	unsigned length = piece_length(translator->instructions, from, count), at;
-	struct fm_translate_piece piece = {.pc = instructions->pc, .instructions = (uint16_t)length};
-	uint32_t number;
-
-	work->count_at = MOST_INSTRUCTIONS;
-	if (!length)
-		return;
-	for (unsigned i = 0; i < length; i++)
-		piece.bytes += instructions[i].length;
-	number = translator->client.number_piece(translator->client.context, &piece);
-	if (number >= FM_TRANSLATE_PIECES)
-		return;
-	if (translator->log_pieces) {
-		begin_log(work, instructions->reads | instructions->writes | REGISTER_BIT(RSP));
-		emit_memory(&work->at, 0xc7, true, 0, work->log_register, NO_REGISTER, 0,
-		            (int32_t)(work->writing * sizeof(struct fm_translate_entry) + 8));
-		emit_32(&work->at, FM_TRANSLATE_PIECE_ENTRY | number);
-		work->writing++;
-	}
-	if (!translator->count_pieces)
-		return;
-	work->counter = &translator->counters[number];
-	at = where_to_count(work, instructions, length);
-	if (at < length)
-		work->count_at = from + at;
-	else
-		count_aside(work, instructions, length, work->counter);
-}
-
-static void emit_increment(struct work *work)
-{
-	emit_bytes(&work->at, "\x48\xff\x05", 3); /* incq */
-	emit_relative(&work->at, work->counter);
-}
-
 /* At the other end of the cache, so that code which runs lies close together: stubs run once or twice. */
 static void finish_stubs(struct work *work)
 {
@@ -608,7 +394,7 @@ static void finish_stubs(struct work *work)
 	uint8_t *at = translator->stubs_at = (uint8_t *)((uintptr_t)(translator->stubs_at - size) & ~(uintptr_t)7);
 
 	work->held = 0;
-	mark(work, PC_UNKNOWN);
+	fm_making_mark(work, PC_UNKNOWN);
 	for (unsigned i = 0; i < work->literal_count; i++) {
 		uint8_t *end = work->literals[i].displacement;
 
@@ -623,7 +409,7 @@ static void finish_stubs(struct work *work)
 			pending->record.patch = (uint32_t)(pending->displacement - translator->code);
 		emit_relative(&end, at);
 		translator->exits[translator->exit_count] = pending->record;
-		emit_store(&at, RCX, slot_of(work, RCX));
+		emit_store(&at, RCX, fm_making_slot(work, RCX));
 		emit_byte(&at, 0xb9); /* mov $index, %ecx */
 		emit_32(&at, translator->exit_count++);
 		emit_jump(&at, pending->record.kind == EXIT_COUNTED ? translator->counted_code : translator->exit_code);
@@ -697,7 +483,7 @@ static struct block *begin_block(struct fm_translator *translator, struct work *
 	work->held = 0;
 	work->log_register = NO_REGISTER;
 	work->logged = work->writing = 0;
-	work->pending_count = work->literal_count = 0;
+	work->pending_count = work->literal_count = work->filtered_count = 0;
 	work->count_at = MOST_INSTRUCTIONS;
 	return block;
 }
@@ -712,13 +498,13 @@ static uint32_t emit_landing(struct fm_translator *translator, uint64_t pc)
 	uint8_t *skip;
 
 	work->held = REGISTER_BIT(RCX) | REGISTER_BIT(R11);
-	mark(work, PC_IN_RCX);
+	fm_making_mark(work, PC_IN_RCX);
 	emit_constant(&work->at, R11, -pc);
 	emit_bytes(&work->at, compare, sizeof(compare));
-	mark(work, PC_RCX_MINUS_R11);
+	fm_making_mark(work, PC_RCX_MINUS_R11);
 	emit_byte(&work->at, 0xe3); /* jrcxz */
 	skip = work->at++;
-	mark(work, PC_UNKNOWN);
+	fm_making_mark(work, PC_UNKNOWN);
 	emit_bytes(&work->at, undo, sizeof(undo));
 	emit_jump(&work->at, (const void *)*entry);
 	*skip = (uint8_t)(work->at - skip - 1);
@@ -737,9 +523,9 @@ bool fm_translate_guess(struct fm_translator *translator, const struct instructi
 	if (!has_room(translator))
 		return false;
 	begin_block(translator, work, instruction->pc, 16);
-	mark(work, PC_STATIC);
-	spill(work, RCX);
-	spill(work, R11);
+	fm_making_mark(work, PC_STATIC);
+	fm_making_spill(work, RCX);
+	fm_making_spill(work, R11);
 	emit_target(work, instruction);
 	emit_constant(&work->at, R11, -target);
 	emit_bytes(&work->at, compare, sizeof(compare));
@@ -748,15 +534,15 @@ bool fm_translate_guess(struct fm_translator *translator, const struct instructi
 	emit_bytes(&work->at, undo, sizeof(undo));
 	if (is_call)
 		push_literal(work, next);
-	mark(work, PC_IN_RCX);
+	fm_making_mark(work, PC_IN_RCX);
 	emit_dispatch(&work->at, translator->table);
 	*skip = (uint8_t)(work->at - skip - 1);
-	mark(work, PC_STATIC);
-	give_back(work, work->held);
+	fm_making_mark(work, PC_STATIC);
+	fm_making_give_back(work, work->held);
 	if (is_call) {
 		push_literal(work, next);
 		work->block->end_pc = target;
-		mark(work, PC_END);
+		fm_making_mark(work, PC_END);
 	}
 	emit_byte(&work->at, 0xe9);
 	branch_to(work, target);
@@ -772,8 +558,8 @@ void fm_translate_land(struct fm_translator *translator, uint32_t index)
 	if (block->landing || !has_room(translator))
 		return;
 	block->landing = emit_landing(translator, block->pc);
-	mark(&translator->work, PC_STATIC);
-	give_back(&translator->work, translator->work.held);
+	fm_making_mark(&translator->work, PC_STATIC);
+	fm_making_give_back(&translator->work, translator->work.held);
 	translator->code_at = translator->work.at;
 	emit_jump(&translator->code_at, translator->code + block->code);
 }
@@ -821,52 +607,57 @@ uint32_t fm_translate_block(struct fm_translator *translator, uint64_t pc, bool 
 		work->held = REGISTER_BIT(RCX) | REGISTER_BIT(R11);
 	else
 		insert(translator, pc, known);
-	mark(work, PC_STATIC);
+	fm_making_mark(work, PC_STATIC);
 	for (unsigned i = 0; translator->client.choose && i < count; i++)
 		logs |= translator->instructions[i].reference_count > 0 || translator->log_pieces;
-	if (logs)
+	if (translator->filter.limit)
+		fm_filter_plan(work, count);
+	else if (logs)
 		emit_room_check(work);
 	for (unsigned i = 0; i < count; i++) {
 		const struct instruction *instruction = &translator->instructions[i];
 
 		if (translator->with_fuel && (!i || instruction[-1].class != CLASS_COPY))
-			if (piece_length(translator->instructions, i, count))
-				emit_fuel_check(work, piece_length(translator->instructions, i, count));
+			if (fm_piece_length(translator->instructions, i, count))
+				emit_fuel_check(work, fm_piece_length(translator->instructions, i, count));
 		if ((translator->count_pieces || translator->log_pieces) && (!i || instruction[-1].class != CLASS_COPY))
-			begin_piece(work, i, count);
+			fm_piece_begin(work, i, count);
 		/* what it overwrites as a whole may stay borrowed until then */
-		give_back(work,
-		          (unsigned)(instruction->reads | instruction->writes) & ~(unsigned)instruction->replaces);
+		fm_making_give_back(work, (unsigned)(instruction->reads | instruction->writes) &
+		                              ~(unsigned)instruction->replaces);
 		if (work->log_register != NO_REGISTER && (instruction->replaces & REGISTER_BIT(work->log_register)))
-			give_back(work, REGISTER_BIT(work->log_register));
+			fm_making_give_back(work, REGISTER_BIT(work->log_register));
 		if (work->writing > 255 - 2 * MOST_REFERENCES)
-			give_back(work, work->held);
-		if (translator->client.choose)
+			fm_making_give_back(work, work->held);
+		if (translator->filter.limit)
+			fm_filter_look(work, i);
+		else if (translator->client.choose)
 			instrument(work, instruction);
 		if (i == work->count_at)
-			emit_increment(work);
+			fm_piece_count(work);
 		if (instruction->class == CLASS_COPY) {
 			copy(work, instruction);
 			work->pc += instruction->length;
 			work->logged = work->writing;
-			mark(work, PC_STATIC);
+			fm_making_mark(work, PC_STATIC);
 			copied++;
 			continue;
 		}
-		give_back(work, work->held);
+		fm_making_give_back(work, work->held);
 		emit_end(work, instruction);
 		copied += instruction->class != CLASS_LEAVE;
 		if (instruction->class == CLASS_CONDITIONAL) {
 			work->pc += instruction->length;
-			mark(work, PC_STATIC);
+			fm_making_mark(work, PC_STATIC);
 		}
 	}
 	if (next) {
-		give_back(work, work->held);
+		fm_making_give_back(work, work->held);
 		emit_byte(&work->at, 0xe9);
 		branch_to(work, next);
 	}
 	finish_stubs(work);
+	fm_filter_finish(work);
 	translator->code_at = work->at;
 	translator->counts.blocks++;
 	translator->counts.instructions += copied;
@@ -929,6 +720,8 @@ void fm_translate_permanent_code(struct fm_translator *translator)
 	emit_store(&at, R11, &slots->registers[R11]);
 	emit_dispatch(&at, translator->table);
 
+	if (translator->filter.limit)
+		at = fm_filter_routines(translator, at);
 	translator->thread_gates = (uint8_t *)(((uintptr_t)at + 63) & ~(uintptr_t)63);
 	translator->code_start = translator->thread_gates + GATES_SIZE;
 }

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "translate/filter.h"
 #include "translate/internal.h"
 
 enum {
@@ -113,6 +114,9 @@ static int map_log(struct fm_translator *translator, size_t entries)
 	translator->log = (struct fm_translate_entry *)end - entries;
 	translator->log_limit = (struct fm_translate_entry *)end;
 	translator->log_frame = (uint8_t)((uintptr_t)(end - 1) >> 24);
+	translator->slots->filter_stop = (uint64_t)end;
+	translator->slots->filter_table = (uint64_t)translator->slots->filter_lines;
+	translator->slots->filter_left = FILTER_ENTRIES;
 	return 0;
 }
 
@@ -239,6 +243,8 @@ int fm_translator_create(const struct fm_translate_options *options, struct fm_t
 		return -EINVAL;
 	if ((options->count_pieces || options->log_pieces) && (!options->client || !options->client->number_piece))
 		return -EINVAL;
+	if (options->filter.limit && !fm_filter_possible())
+		return -ENOTSUP;
 	if (options->log_pieces && !options->client->choose)
 		return -EINVAL;
 	translator =
@@ -251,6 +257,7 @@ int fm_translator_create(const struct fm_translate_options *options, struct fm_t
 	translator->generated_code = options->generated_code;
 	translator->count_pieces = options->count_pieces;
 	translator->log_pieces = options->log_pieces;
+	translator->filter = options->filter;
 	if (ZYAN_FAILED(ZydisDecoderInit(&translator->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
 		error = -ENOTSUP;
 	if (!error)
@@ -303,6 +310,8 @@ void fm_translate_deliver_log(struct fm_translator *translator)
 		                          (size_t)(end - translator->log_from));
 	translator->log_from = translator->log;
 	translator->slots->log_end = (uint64_t)translator->log;
+	translator->slots->filter_generation = (translator->slots->filter_generation + 1) & 0xff;
+	translator->counts.dropped = translator->slots->filter_dropped;
 }
 
 void fm_translator_set_room(struct fm_translator *translator, size_t entries)
@@ -314,6 +323,13 @@ void fm_translator_set_room(struct fm_translator *translator, size_t entries)
 	fm_translate_deliver_log(translator);
 	translator->log_from = translator->log_limit - (entries < most ? entries : most);
 	translator->slots->log_end = (uint64_t)translator->log_from;
+}
+
+size_t fm_translator_logged(const struct fm_translator *translator)
+{
+	return translator->client.choose
+	           ? (translator->slots->log_end - (uint64_t)translator->log_from) / sizeof(struct fm_translate_entry)
+	           : 0;
 }
 
 void fm_translator_set_fuel(struct fm_translator *translator, uint64_t instructions)

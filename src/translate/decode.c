@@ -318,6 +318,9 @@ void fm_translate_decode(const ZydisDecoder *decoder, uint64_t pc, size_t room, 
 	    !decoded.cpu_flags || (decoded.cpu_flags->tested & ~(ZydisAccessedFlagsMask)ZYDIS_CPUFLAG_CF) ||
 	    decoded.mnemonic == ZYDIS_MNEMONIC_PUSHF || decoded.mnemonic == ZYDIS_MNEMONIC_PUSHFD ||
 	    decoded.mnemonic == ZYDIS_MNEMONIC_PUSHFQ || decoded.mnemonic == ZYDIS_MNEMONIC_LAHF;
+	instruction->overwrites_carry = instruction->overwrites_flags && decoded.mnemonic != ZYDIS_MNEMONIC_INC &&
+	                                decoded.mnemonic != ZYDIS_MNEMONIC_DEC;
+	instruction->reads_carry = instruction->reads_flags || (decoded.cpu_flags->tested & ZYDIS_CPUFLAG_CF);
 	if (instruction->class == CLASS_LEAVE)
 		return;
 	if (leaves[decoded.mnemonic])
@@ -348,6 +351,39 @@ bool fm_translate_flags_die(const ZydisDecoder *decoder, uint64_t pc, uint64_t s
 		                                instruction.class != CLASS_CALL))
 			return false;
 		pc = instruction.class == CLASS_COPY ? pc + instruction.length : instruction.target;
+	}
+	return false;
+}
+
+bool fm_translate_all_flags_die(const ZydisDecoder *decoder, const struct instruction *instructions, unsigned count,
+                                uint64_t start, uint64_t end)
+{
+	enum { MOST_AHEAD = 8 };
+	struct instruction decoded;
+	bool flags = true, carry = true; /* may still be read */
+	uint64_t pc = 0;
+
+	for (unsigned i = 0; i < count + MOST_AHEAD; i++) {
+		const struct instruction *next = &decoded;
+
+		if (i < count) {
+			next = &instructions[i];
+		} else {
+			if (pc < start || pc >= end)
+				return false;
+			fm_translate_decode(decoder, pc, end - pc, &decoded);
+		}
+		if ((flags && next->reads_flags) || (carry && next->reads_carry))
+			return false;
+		if (next->class == CLASS_COPY) {
+			flags &= !next->overwrites_flags;
+			carry &= !next->overwrites_carry;
+			if (!flags && !carry)
+				return true;
+		} else if (next->class != CLASS_JUMP && next->class != CLASS_CALL) {
+			return false;
+		}
+		pc = next->class == CLASS_COPY ? next->pc + next->length : next->target;
 	}
 	return false;
 }

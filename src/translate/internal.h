@@ -43,6 +43,12 @@ struct reference {
 	uint8_t kind;
 };
 
+/* Relative to the thread pointer, only what one instruction more computes. */
+static inline bool fm_translate_can_be_logged(const struct reference *reference)
+{
+	return reference->address.segment != SEGMENT_FS || (!reference->address.absolute && !reference->address.narrow);
+}
+
 struct instruction {
 	uint64_t pc;
 	uint64_t target;      /* of a direct branch */
@@ -61,6 +67,7 @@ struct instruction {
 	bool rip_relative, has_extension, extension_inverted, narrow, agen;
 	bool overwrites_flags; /* OF, SF, ZF, AF and PF, without reading them */
 	bool reads_flags;      /* any of these, or it is not known */
+	bool overwrites_carry, reads_carry;
 };
 
 /* Decodes the instruction at pc, of which at most `room` bytes may be read. What cannot be run becomes CLASS_LEAVE. */
@@ -69,6 +76,11 @@ void fm_translate_decode(const ZydisDecoder *decoder, uint64_t pc, size_t room, 
 /* Whether the program overwrites OF, SF, ZF, AF and PF after pc without reading them; false if it is not seen soon.
    Looks only at code in [start, end). */
 bool fm_translate_flags_die(const ZydisDecoder *decoder, uint64_t pc, uint64_t start, uint64_t end);
+
+/* Whether `count` instructions overwrite all flags, CF too, before they read any of them; if they do neither, what
+   comes after them is looked at. */
+bool fm_translate_all_flags_die(const ZydisDecoder *decoder, const struct instruction *instructions, unsigned count,
+                                uint64_t start, uint64_t end);
 
 /* Executable mappings of the process. */
 enum range_kind { RANGE_FILE, RANGE_GENERATED, RANGE_WRITABLE };
@@ -120,6 +132,8 @@ struct block {
 	uint64_t end_pc;  /* of PC_END */
 };
 
+enum { FILTER_LOAD, FILTER_STORE, FILTER_REPEATED, FILTER_KINDS, FILTER_ROUTINES = 2 * FILTER_KINDS };
+
 enum exit_kind {
 	EXIT_CHAIN,
 	EXIT_LEAVE,
@@ -142,6 +156,8 @@ enum { EXIT_ENTER = 0xfffffffe, EXIT_INDIRECT = 0xffffffff };
 
 enum { INDEX_BITS = 16, THREAD_GATES = 32, THREAD_GATE_SIZE = 128, GATES_SIZE = THREAD_GATES * THREAD_GATE_SIZE };
 
+enum { FILTER_LATEST = 64, FILTER_ENTRIES = 32 };
+
 /* What code in the cache reads and writes, addressed relative to the instruction. */
 struct slots {
 	uint64_t registers[16];
@@ -156,7 +172,18 @@ struct slots {
 	uint64_t gate;    /* fm_translate_gate */
 	uint64_t self;
 	int64_t countdown;
-	uint64_t light_gate;        /* fm_translate_light_gate */
+	uint64_t light_gate; /* fm_translate_light_gate */
+	/* filter.c */
+	uint64_t filter_site, filter_next; /* what to log, and where to go on; the address is in `target` */
+	uint64_t filter_registers[3], filter_flags;
+	/* lines of the latest entries, those that were loaded and those that were stored to; with the generation in the
+	   lowest byte, which changes after some entries */
+	uint64_t filter_lines[FILTER_LATEST], filter_stored[FILTER_LATEST];
+	uint64_t filter_table; /* address of filter_lines */
+	uint64_t filter_generation;
+	uint32_t filter_left; /* entries of this generation */
+	uint64_t filter_dropped;
+	uint64_t filter_stop;       /* the end of the log */
 	uint8_t special_calls[256]; /* by the low byte of the number: 1 if the translator must see the call */
 };
 
@@ -176,6 +203,18 @@ enum { MOST_PENDING = 2 * MOST_INSTRUCTIONS + MOST_INSTRUCTIONS * MOST_REFERENCE
 struct pending {
 	uint8_t *displacement;
 	struct exit_record record;
+};
+
+/* An operand that is looked at; see filter.c. */
+enum { MOST_FILTERED = 128 };
+struct filtered {
+	uint8_t instruction, reference;
+	uint8_t before; /* in front of which instruction */
+	uint8_t temporary;
+	bool live; /* flags must be kept */
+	uint32_t site;
+	uint8_t *displacement; /* of the branch to its stub; NULL: none yet */
+	uint8_t *back;
 };
 
 /* A block in the making. */
@@ -200,6 +239,8 @@ struct work {
 		uint64_t value;
 	} literals[MOST_LITERALS];
 	unsigned literal_count;
+	struct filtered filtered[MOST_FILTERED];
+	unsigned filtered_count;
 };
 
 struct fm_translator {
@@ -246,6 +287,8 @@ struct fm_translator {
 	size_t tables_size;
 	struct fm_translate_client client;
 	bool with_fuel, generated_code, count_pieces, log_pieces;
+	struct fm_translate_filter filter;
+	uint8_t *filter_code[FILTER_ROUTINES];
 	uint64_t *counters; /* of pieces */
 	uint8_t *stack_start, *stack_end;
 	ZydisDecoder decoder;

@@ -16,7 +16,8 @@
    - Changes of mapped code are noticed when the thread itself maps, unmaps or protects it by a system call in the
    cache. After changes by other threads call fm_translator_flush() before the thread goes on.
    - A thread created in the cache starts natively; a forked child stays in the cache (of which it has its own copy).
-   - Where pieces are counted, a handler may see OF, SF, ZF, AF and PF that the program overwrites before it reads them.
+   - Where pieces are counted or lines followed, a handler may see flags that the program overwrites before it reads
+   them.
    A thread that leaves in the middle of a piece may have counted all of it; what follows is a piece of its own.
    - A library that holds this code must be linked with -z now: the translator must not call the dynamic linker, which
      the thread may be in the middle of. */
@@ -61,6 +62,9 @@ struct fm_translate_site {
 struct fm_translate_piece {
 	uint64_t pc;
 	uint16_t bytes, instructions;
+	/* memory operands that could be logged, without those of repeated string instructions */
+	uint16_t loads, stores;
+	uint32_t load_bytes, store_bytes;
 };
 #define FM_TRANSLATE_NO_PIECE UINT32_MAX
 enum { FM_TRANSLATE_PIECES = 1 << 18 }; /* numbers of pieces are below */
@@ -76,11 +80,29 @@ struct fm_translate_entry {
 
 enum fm_translate_choice {
 	FM_TRANSLATE_IGNORE,
-	FM_TRANSLATE_LOGGED,  /* an inlined entry in the log, written before the instruction */
-	FM_TRANSLATE_CALLED,  /* on_reference() before the instruction; slow */
-	FM_TRANSLATE_COUNTED, /* counts down, inlined; the one after the countdown calls on_counted() before the
-	                         instruction */
+	FM_TRANSLATE_LOGGED,   /* an inlined entry in the log, written before the instruction */
+	FM_TRANSLATE_CALLED,   /* on_reference() before the instruction; slow */
+	FM_TRANSLATE_COUNTED,  /* counts down, inlined; the one after the countdown calls on_counted() before the
+	                          instruction */
+	FM_TRANSLATE_FILTERED, /* an entry in the log if its line is one of those that are followed: see below */
 };
+
+/* Which lines are followed: those with (((address + offset) & ~127) * multiplier mod 2^32) < limit, two
+   neighbours at a time. Much cheaper than to
+   log everything and choose later. A repeated string instruction is always logged. Not looked at are operands relative
+   to the stack pointer or the thread pointer, whose lines are in the first cache nearly always. A line that
+   is among the latest entries is not logged again, unless by its first store, until some others were logged. Entries
+   are written before the instruction, or some instructions earlier. When the log is full they are dropped, and counted.
+ */
+struct fm_translate_filter {
+	uint32_t multiplier, limit;
+	uint32_t offset; /* below 2^20, a multiple of 128 */
+};
+
+static inline bool fm_translate_is_followed(const struct fm_translate_filter *filter, uint64_t address)
+{
+	return (((uint32_t)address + filter->offset) & ~127u) * filter->multiplier < filter->limit;
+}
 
 /* What somebody wants to know about the code in the cache. Every function may be NULL. They are called on the
    translator's own stack (64 KiB) with all signals blocked, while the program may hold any lock: no malloc, no stdio.
@@ -126,12 +148,15 @@ struct fm_translate_options {
 	bool log_pieces;     /* each piece that begins is an entry of the log; needs number_piece() and choose() */
 	bool generated_code; /* translate code of mappings that belong to no file. The caller promises to flush after
 	                        changes. */
+	/* With these FM_TRANSLATE_FILTERED is the only choice beside FM_TRANSLATE_IGNORE; limit 0: none. -ENOTSUP
+	   on processors that cannot save flags (lahf). */
+	struct fm_translate_filter filter;
 	const struct fm_translate_client *client; /* copied; NULL: none */
 };
 
 struct fm_translate_counts {
 	uint64_t blocks, instructions; /* translated, again after each flush */
-	uint64_t entered, chained, looked_up, flushed, system_calls, unlogged;
+	uint64_t entered, chained, looked_up, flushed, system_calls, unlogged, dropped;
 	uint64_t left[FM_LEFT_REASONS];
 };
 
@@ -199,6 +224,9 @@ bool fm_translator_covers(const struct fm_translator *translator, uint64_t start
 
 /* Limits the log to the next `entries` references, more or less: it is looked at where blocks begin. */
 void fm_translator_set_room(struct fm_translator *translator, size_t entries);
+
+/* Entries in the log that were not delivered yet, as far as the thread's code has stored how many. */
+size_t fm_translator_logged(const struct fm_translator *translator);
 
 /* NULL if there is no such site. */
 const struct fm_translate_site *fm_translator_site(const struct fm_translator *translator, uint64_t site);

@@ -585,6 +585,64 @@ static void logged_references(void **unused)
 	assert_int_equal(seen[at + 1].address, 17);
 }
 
+static enum fm_translate_choice choose_followed(void *context, const struct fm_translate_site *site)
+{
+	(void)context;
+	return site->pc == (uint64_t)summing_load || site->pc == (uint64_t)summing_store ||
+	               site->pc == (uint64_t)string_store
+	           ? FM_TRANSLATE_FILTERED
+	           : FM_TRANSLATE_IGNORE;
+}
+
+/* One entry for the load and one for the store of each line that is followed, none of any other; string instructions
+   always. */
+static void followed_lines(void **unused)
+{
+	struct fm_translate_client client = {.choose = choose_followed, .on_log = on_log};
+	struct fm_translate_options options = {
+	    .client = &client, .log_entries = 3000, .filter = {0x9e3779b1u & ~127u, 1u << 30, 256}};
+	size_t at = 0;
+
+	(void)unused;
+	tear_down(NULL);
+	assert_int_equal(fm_translator_create(&options, &translator), 0);
+	seen_count = 0;
+	assert_int_equal(translated(sums, 1000), 1000);
+	for (unsigned i = 0; i < 1000; i++) {
+		uint64_t address = (uint64_t)&numbers[i];
+
+		if ((i && address / 64 == (uint64_t)&numbers[i - 1] / 64) ||
+		    !fm_translate_is_followed(&options.filter, address))
+			continue;
+		assert_true(at + 1 < seen_count);
+		assert_int_equal(seen[at].pc, (uint64_t)summing_load);
+		assert_int_equal(seen[at++].address, address);
+		assert_int_equal(seen[at].pc, (uint64_t)summing_store);
+		assert_int_equal(seen[at++].address, address);
+	}
+	assert_true(at > 4 && at + 2 == seen_count);
+	assert_int_equal(seen[at].pc, (uint64_t)string_store);
+	assert_int_equal(seen[at].address, (uint64_t)numbers);
+	assert_int_equal(seen[at + 1].address, 17);
+	assert_int_equal(fm_translator_counts(translator)->dropped, 0);
+}
+
+/* A log that nobody empties drops what comes too late, and the program does not notice. */
+static void followed_lines_are_dropped(void **unused)
+{
+	struct fm_translate_client client = {.choose = choose_followed, .on_log = on_log};
+	struct fm_translate_options options = {
+	    .client = &client, .log_entries = 10, .filter = {0x9e3779b1u & ~127u, 0xffffffff, 0}};
+
+	(void)unused;
+	tear_down(NULL);
+	assert_int_equal(fm_translator_create(&options, &translator), 0);
+	seen_count = 0;
+	assert_int_equal(translated(sums, 1000), 1000);
+	assert_true(seen_count >= 10 && seen_count <= 12);
+	assert_true(fm_translator_counts(translator)->dropped > 100);
+}
+
 static bool refuse(void *context, uint64_t number)
 {
 	(void)context;
@@ -945,7 +1003,7 @@ int main(void)
 	    CASE(logged_references),   CASE(hook_of_system_calls),    CASE(fuel_ends),
 	    CASE(listed_instructions), CASE(breakpoints_are_native),  CASE(small_cache),
 	    CASE(bad_options),         CASE(counted_pieces),          CASE(hands_over),
-	    CASE(hands_over_in_vain),
+	    CASE(hands_over_in_vain),  CASE(followed_lines),          CASE(followed_lines_are_dropped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -714,6 +714,34 @@ static void on_log(void *context, const struct fm_translate_entry *entries, size
 	references += count;
 }
 
+/* Half of all lines, or all of them. */
+static const struct fm_translate_filter half = {0x9e3779b1u & ~127u, 0x80000000u, 0x1280},
+                                        whole = {0x85ebca6bu & ~127u, 0xffffffffu, 0};
+static enum fm_translate_choice choose_filtered(void *context, const struct fm_translate_site *site)
+{
+	(void)context;
+	(void)site;
+	return FM_TRANSLATE_FILTERED;
+}
+static void on_filtered_log(void *context, const struct fm_translate_entry *entries, size_t count)
+{
+	const struct fm_translate_filter *filter = context;
+
+	for (size_t i = 0; i < count; i++) {
+		bool repeated = entries[i].site & 1;
+
+		assert_true(repeated || fm_translate_is_followed(filter, entries[i].address));
+		i += repeated; /* how often */
+		assert_true(i < count && entries[i].site == entries[i - repeated].site);
+	}
+	references += count;
+}
+static uint32_t number_filtered(void *context, const struct fm_translate_site *site)
+{
+	(void)context;
+	return ((uint32_t)site->pc & 0xffffff) << 1 | !!(site->kind & FM_TRANSLATE_REPEATED);
+}
+
 /* Sometimes every reference, sometimes few: the countdown is set again each time it ends. */
 static struct fm_translator *counting;
 static enum fm_translate_choice choose_counted(void *context, const struct fm_translate_site *site)
@@ -800,6 +828,7 @@ static void hand_to_other(void *context, enum fm_translate_reason reason, uint64
 static const struct {
 	const char *name;
 	bool near, with_fuel, counted, count_pieces, log_pieces, handed;
+	const struct fm_translate_filter *filter;
 	struct fm_translate_client client;
 } ways[] = {
     {.name = "near", .near = true},
@@ -835,6 +864,23 @@ static const struct {
                 .on_log = on_log,
                 .number_piece = number_piece,
                 .on_leave = hand_to_other}},
+    {.name = "near, filtered",
+     .near = true,
+     .count_pieces = true,
+     .filter = &half,
+     .client = {.context = (void *)&half,
+                .choose = choose_filtered,
+                .on_log = on_filtered_log,
+                .number_site = number_filtered,
+                .number_piece = number_piece}},
+    {.name = "far, filtered",
+     .count_pieces = true,
+     .filter = &whole,
+     .client = {.context = (void *)&whole,
+                .choose = choose_filtered,
+                .on_log = on_filtered_log,
+                .number_site = number_filtered,
+                .number_piece = number_piece}},
     {.name = "near, counted",
      .near = true,
      .counted = true,
@@ -905,6 +951,8 @@ static int set_up(void **unused)
 		                                       .log_pieces = ways[i].log_pieces,
 		                                       .client = &ways[i].client};
 
+		if (ways[i].filter)
+			options.filter = *ways[i].filter;
 		assert_int_equal(fm_translator_create(&options, &translators[i]), 0);
 		if (ways[i].handed) {
 			options.near_to = (const void *)0x100000000000;
@@ -1033,15 +1081,21 @@ static void take_registers(const ucontext_t *context, uint64_t *registers)
 /* Where the program overwrites the flags soon, the cache may have done so before. */
 static bool is_same(uint64_t *now, const uint64_t *native)
 {
-	const uint64_t lost = 0x8d4;
-	uint64_t flags = now[GENERAL];
-	bool same;
+	uint64_t flags = now[GENERAL], lost = 0x8d4;
+	struct instruction next;
+	bool same, all;
 
 	if (!memcmp(now, native, (GENERAL + 1) * sizeof(*now)))
 		return true;
-	if (!fm_translator_counters(stepper) ||
-	    !fm_translate_flags_die(&decoder, native[GENERAL - 1], (uint64_t)code, (uint64_t)code + CODE_SIZE))
+	if (!fm_translator_counters(stepper))
 		return false;
+	fm_translate_decode(&decoder, native[GENERAL - 1], 16, &next);
+	all = stepper->filter.limit &&
+	      fm_translate_all_flags_die(&decoder, &next, 1, (uint64_t)code, (uint64_t)code + CODE_SIZE);
+	if (!all && !fm_translate_flags_die(&decoder, native[GENERAL - 1], (uint64_t)code, (uint64_t)code + CODE_SIZE))
+		return false;
+	if (all)
+		lost |= 1;
 	now[GENERAL] = (flags & ~lost) | (native[GENERAL] & lost);
 	same = !memcmp(now, native, (GENERAL + 1) * sizeof(*now));
 	now[GENERAL] = flags;
