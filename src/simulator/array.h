@@ -38,6 +38,7 @@ struct fm_array {
 	uint64_t within, frames; /* masks of the line's place in its granule and of the granule's */
 	uint32_t *trees;         /* one bit per inner node, for tree replacement */
 	uint64_t random;
+	struct fm_wide *wide; /* of a translation buffer: see wide.h; else NULL */
 };
 
 static inline uint64_t *fm_array_set(const struct fm_array *array, uint64_t line)
@@ -80,16 +81,24 @@ static inline unsigned fm_array_match(const uint64_t *ways, uint64_t key)
 #endif
 }
 
+/* The same of eight. */
+static inline unsigned fm_array_match_eight(const uint64_t *ways, uint64_t key)
+{
+	return fm_array_match(ways, key) | fm_array_match(ways + FM_ARRAY_STEP, key) << FM_ARRAY_STEP;
+}
+
 /* The way that holds the line of this key, or -1. */
 static inline int fm_array_locate(const uint64_t *set, unsigned stride, uint64_t key)
 {
-	for (unsigned way = 0; way < stride; way += FM_ARRAY_STEP) {
-		unsigned match = fm_array_match(set + way, key);
+	unsigned way = 0, match;
 
+	for (; way + 2 * FM_ARRAY_STEP <= stride; way += 2 * FM_ARRAY_STEP) {
+		match = fm_array_match_eight(set + way, key);
 		if (match)
 			return (int)way + __builtin_ctz(match);
 	}
-	return -1;
+	match = way < stride ? fm_array_match(set + way, key) : 0;
+	return match ? (int)way + __builtin_ctz(match) : -1;
 }
 
 #if defined(__AVX2__)
@@ -99,6 +108,24 @@ static inline __m256i fm_array_shift_in(const uint64_t *set, uint64_t entry)
 	__m256i four = _mm256_permute4x64_epi64(_mm256_loadu_si256((const __m256i *)set), 0x90);
 
 	return _mm256_blend_epi32(four, _mm256_set1_epi64x((long long)entry), 3);
+}
+
+/* Of four ways, those up to a way and not beyond. It may be up to eight before or after them: none, or all. */
+static inline __m256i fm_array_up_to(unsigned way)
+{
+	static const uint64_t masks[6 * FM_ARRAY_STEP] = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
+	                                                  UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
+	                                                  UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
+
+	return _mm256_loadu_si256((const __m256i *)(masks + (3 * FM_ARRAY_STEP - 1 - way)));
+}
+
+static inline __m256i fm_array_choose(__m256i without, __m256i with, __m256i mask)
+{
+	/* in a register: gcc 12 would otherwise compare what it loads with zero first */
+	__asm__("" : "+x"(mask));
+	return _mm256_castpd_si256(
+	    _mm256_blendv_pd(_mm256_castsi256_pd(without), _mm256_castsi256_pd(with), _mm256_castsi256_pd(mask)));
 }
 
 static inline void fm_array_copy_up(uint64_t *set, unsigned way)
@@ -112,20 +139,40 @@ static inline void fm_array_to_front(uint64_t *set, unsigned way)
 {
 	uint64_t entry = set[way];
 #if defined(__AVX2__)
-	static const uint64_t masks[2 * FM_ARRAY_STEP] = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, 0, 0, 0, 0};
 	unsigned at = way & ~(FM_ARRAY_STEP - 1u);
-	/* up to the way itself, not beyond */
-	__m256i mask = _mm256_loadu_si256((const __m256i *)(masks + 3 - (way - at)));
+	__m256i mask = fm_array_up_to(way - at);
 	__m256i old = _mm256_loadu_si256((const __m256i *)(set + at));
 	__m256i moved = at ? _mm256_loadu_si256((const __m256i *)(set + at - 1)) : fm_array_shift_in(set, entry);
 
-	_mm256_storeu_si256((__m256i *)(set + at), _mm256_blendv_epi8(old, moved, mask));
+	_mm256_storeu_si256((__m256i *)(set + at), fm_array_choose(old, moved, mask));
 	if (!at)
 		return;
 	for (at -= FM_ARRAY_STEP; at; at -= FM_ARRAY_STEP)
 		fm_array_copy_up(set, at);
 	_mm256_storeu_si256((__m256i *)set, fm_array_shift_in(set, entry));
 #else
+	for (; way; way--)
+		set[way] = set[way - 1];
+	set[0] = entry;
+#endif
+}
+
+/* The same in a set of 4, 8 or 12, known to the compiler; the way's entry may be a new one. */
+static inline __attribute__((always_inline)) void fm_array_to_front_of(uint64_t *set, const unsigned ways, unsigned way,
+                                                                       uint64_t entry)
+{
+#if defined(__AVX2__)
+	/* none depends on a branch: which way it is cannot be foreseen */
+	for (unsigned at = ways - FM_ARRAY_STEP; at; at -= FM_ARRAY_STEP) {
+		__m256i old = _mm256_loadu_si256((const __m256i *)(set + at));
+		__m256i moved = _mm256_loadu_si256((const __m256i *)(set + at - 1));
+
+		_mm256_storeu_si256((__m256i *)(set + at), fm_array_choose(old, moved, fm_array_up_to(way - at)));
+	}
+	_mm256_storeu_si256((__m256i *)set, fm_array_choose(_mm256_loadu_si256((const __m256i *)set),
+	                                                    fm_array_shift_in(set, entry), fm_array_up_to(way)));
+#else
+	(void)ways;
 	for (; way; way--)
 		set[way] = set[way - 1];
 	set[0] = entry;

@@ -7,6 +7,7 @@
 #include "simulator/parts.h"
 #include "simulator/streams.h"
 #include "simulator/tables.h"
+#include "simulator/wide.h"
 
 /* The hash of the last cache keeps together what the smallest page does. */
 enum { GRANULE_SHIFT = 12, LEAST_WAYS = 8 };
@@ -28,6 +29,7 @@ static void look_carefully(struct fm_simulated_core *core)
 	core->view.page_lines = &never_found;
 	core->view.page_mask = 0;
 	core->view.page_ways = 0;
+	core->view.wide = NULL;
 }
 
 void fm_hierarchy_share(struct fm_hierarchy *hierarchy)
@@ -88,14 +90,55 @@ static int create_physical(struct fm_hierarchy *hierarchy, struct fm_physical_co
 		const struct fm_tlb_description *tlb = &description->tlbs[i];
 
 		physical->tlbs[i] = fm_array_create(tlb->entries / tlb->ways, tlb->ways, FM_REPLACEMENT_LRU);
-		if (!physical->tlbs[i])
+		if (!physical->tlbs[i] || (!i && tlb->ways >= FM_WIDE_WAYS && !fm_wide_create(physical->tlbs[i])))
 			return -ENOMEM;
 	}
 	physical->streams = fm_memory_apart(1, sizeof(*physical->streams) + (most_streams + 1) * sizeof(struct stream));
 	if (!physical->streams)
 		return -ENOMEM;
 	physical->streams->count = most_streams;
+	physical->streams->places = most_streams < 4 ? most_streams : 4;
+	physical->streams->groups = most_streams ? most_streams / physical->streams->places : 0;
 	return 0;
+}
+
+#if defined(FATHOM_HAS_AVX2_SIMULATOR)
+static bool has_avx2(void)
+{
+	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
+}
+#endif
+
+/* Is this a machine for quick.c? Its translation buffers are always LRU. */
+static bool is_plain(const struct fm_hierarchy *hierarchy)
+{
+	const struct fm_machine_description *description = &hierarchy->description;
+
+	for (unsigned i = 0; i < description->cache_count; i++)
+		if (description->caches[i].replacement != FM_REPLACEMENT_LRU)
+			return false;
+	return description->cache_count == 3 && hierarchy->private_caches == 2;
+}
+
+static void choose_access(struct fm_hierarchy *hierarchy)
+{
+	bool plain = is_plain(hierarchy);
+
+	hierarchy->access_slowly = plain ? fm_hierarchy_access_quick : fm_hierarchy_access_any;
+#if defined(FATHOM_HAS_AVX2_SIMULATOR)
+	if (plain && has_avx2())
+		hierarchy->access_slowly = fm_hierarchy_access_avx2;
+#endif
+}
+
+/* What the other caches are like does not matter for a hit of the first. All cores have the same. */
+static fm_hierarchy_hit_function *choose_hit(const struct fm_fast_view *view)
+{
+#if defined(FATHOM_HAS_AVX2_SIMULATOR)
+	if (has_avx2())
+		return fm_hierarchy_choose_hit_avx2(view);
+#endif
+	return fm_hierarchy_choose_hit_quick(view);
 }
 
 static int create_core(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core)
@@ -114,45 +157,24 @@ static int create_core(struct fm_hierarchy *hierarchy, struct fm_simulated_core 
 		hierarchy->careful = true;
 	core->view.line_shift = hierarchy->line_shift;
 	core->view.page_shift = hierarchy->page_shift;
-	if (core->tlbs[0] && !core->tlbs[0]->mask && core->tlbs[0]->sets > 1)
+	if (core->tlbs[0] && !core->tlbs[0]->wide && !core->tlbs[0]->mask && core->tlbs[0]->sets > 1)
 		hierarchy->careful = true;
 	if (hierarchy->careful || !core->tlbs[0]) {
 		hierarchy->hit_quickly = NULL;
 		look_carefully(core);
+	} else if (core->tlbs[0]->wide) {
+		core->view.page_lines = &core->tlbs[0]->wide->latest;
+		core->view.page_mask = 0;
+		core->view.page_ways = 0;
+		core->view.wide = core->tlbs[0];
 	} else {
 		core->view.page_lines = core->tlbs[0]->entries;
 		core->view.page_mask = core->tlbs[0]->mask;
 		core->view.page_ways = core->tlbs[0]->stride;
 	}
+	if (!hierarchy->careful && core->tlbs[0])
+		hierarchy->hit_quickly = choose_hit(&core->view);
 	return 0;
-}
-
-/* Is this a machine for quick.c? Its translation buffers are always LRU. */
-static bool is_plain(const struct fm_hierarchy *hierarchy)
-{
-	const struct fm_machine_description *description = &hierarchy->description;
-
-	for (unsigned i = 0; i < description->cache_count; i++)
-		if (description->caches[i].replacement != FM_REPLACEMENT_LRU ||
-		    description->caches[i].inclusion == FM_INCLUSION_VICTIM)
-			return false;
-	return description->cache_count == 3 && hierarchy->private_caches == 2;
-}
-
-static void choose_access(struct fm_hierarchy *hierarchy)
-{
-	bool plain = is_plain(hierarchy);
-
-	/* what the other caches are like does not matter for a hit of the first; what that is like is seen later */
-	hierarchy->access_slowly = plain ? fm_hierarchy_access_quick : fm_hierarchy_access_any;
-	hierarchy->hit_quickly = fm_hierarchy_hit_quick;
-#if defined(FATHOM_HAS_AVX2_SIMULATOR)
-	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) {
-		if (plain)
-			hierarchy->access_slowly = fm_hierarchy_access_avx2;
-		hierarchy->hit_quickly = fm_hierarchy_hit_avx2;
-	}
-#endif
 }
 
 int fm_hierarchy_create(const struct fm_machine_description *description, struct fm_hierarchy **ret_hierarchy,
@@ -257,8 +279,10 @@ void fm_hierarchy_destroy(struct fm_hierarchy *hierarchy)
 
 		for (unsigned level = 0; level < hierarchy->private_caches; level++)
 			fm_array_destroy(physical->arrays[level]);
-		for (unsigned k = 0; k < FM_SIMULATED_TLBS_MAX; k++)
+		for (unsigned k = 0; k < FM_SIMULATED_TLBS_MAX; k++) {
+			fm_wide_destroy(physical->tlbs[k]);
 			fm_array_destroy(physical->tlbs[k]);
+		}
 		free(physical->streams);
 		free(physical->timing);
 	}
@@ -279,6 +303,8 @@ static void empty(struct fm_array *array)
 {
 	if (array)
 		memset(array->entries, 0, fm_array_bytes(array));
+	if (array && array->wide)
+		fm_wide_empty(array);
 }
 
 void fm_hierarchy_flush(struct fm_hierarchy *hierarchy)

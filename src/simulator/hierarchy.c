@@ -7,6 +7,7 @@
 #include "simulator/array.h"
 #include "simulator/parts.h"
 #include "simulator/tables.h"
+#include "simulator/wide.h"
 
 /* Where a line lives in memory. */
 bool fm_hierarchy_is_remote(const struct fm_hierarchy *hierarchy, const struct fm_simulated_core *core, uint64_t line)
@@ -499,11 +500,16 @@ void fm_hierarchy_translate(struct fm_hierarchy *hierarchy, struct fm_simulated_
 
 	fm_hierarchy_lock_core(hierarchy, core);
 	for (unsigned i = 0; i < hierarchy->description.tlb_count && !known; i++) {
-		known = fm_array_find(core->tlbs[i], page);
-		if (!known) {
-			core->counts.tlb_misses[i]++;
+		bool wide = core->tlbs[i]->wide;
+
+		known = wide ? fm_wide_find(core->tlbs[i], page) : fm_array_find(core->tlbs[i], page) != NULL;
+		if (known)
+			break;
+		core->counts.tlb_misses[i]++;
+		if (wide)
+			fm_wide_insert(core->tlbs[i], page);
+		else
 			fm_array_insert(core->tlbs[i], page, FM_LINE_EXCLUSIVE);
-		}
 	}
 	fm_hierarchy_unlock_core(hierarchy, core);
 	/* what is in a translation buffer has been touched before */

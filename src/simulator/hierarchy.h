@@ -75,6 +75,8 @@ struct fm_fast_view {
 	unsigned page_ways;
 	uint64_t *page_lines;
 	uint64_t page_mask;
+	/* that buffer, if it is one of many ways: page_lines then holds the page used last, and nothing else */
+	const struct fm_array *wide;
 	unsigned line_shift, page_shift;
 };
 
@@ -171,7 +173,10 @@ fm_hierarchy_access_function fm_hierarchy_access_any, fm_hierarchy_access_quick,
    do but to make both the latest of their sets. False, and nothing done: it is not of that kind. Whoever calls counts.
  */
 typedef bool fm_hierarchy_hit_function(const struct fm_fast_view *view, uint64_t address, bool store);
-fm_hierarchy_hit_function fm_hierarchy_hit_quick, fm_hierarchy_hit_avx2;
+
+/* The one for a core's first cache and first translation buffer. */
+fm_hierarchy_hit_function *fm_hierarchy_choose_hit_quick(const struct fm_fast_view *view);
+fm_hierarchy_hit_function *fm_hierarchy_choose_hit_avx2(const struct fm_fast_view *view);
 
 /* The line used last in its set, in a state that nothing has to be done about, on the page used last in its set of the
    first translation buffer: no order changes, nothing but counting is left to do. */

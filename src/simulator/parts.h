@@ -97,7 +97,12 @@ void fm_hierarchy_leave_private(struct fm_hierarchy *hierarchy, struct fm_simula
 void fm_hierarchy_ask_next(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line);
 
 /* Does the cache have prefetchers? Then a demand access that reaches it trains them. */
-bool fm_hierarchy_prefetches(const struct fm_hierarchy *hierarchy, unsigned level);
+static inline bool fm_hierarchy_prefetches(const struct fm_hierarchy *hierarchy, unsigned level)
+{
+	const struct fm_cache_description *cache = &hierarchy->description.caches[level];
+
+	return cache->adjacent || cache->streams;
+}
 void fm_hierarchy_train(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level, uint64_t line,
                         bool miss, bool store);
 

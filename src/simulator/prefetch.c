@@ -46,12 +46,13 @@ static void fill_private(struct fm_hierarchy *hierarchy, struct fm_simulated_cor
 
 /* Bring a line into a private cache ahead of its use. A copy elsewhere is left alone: prefetchers do not fight for
    lines. */
-static void prefetch_line(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level, uint64_t line,
-                          bool store)
+void fm_hierarchy_prefetch_line(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
+                                uint64_t line, bool store, const void *context)
 {
 	unsigned caches = hierarchy->description.cache_count, last = caches - 1, below = level + 1;
 	unsigned state = FM_LINE_EXCLUSIVE;
 
+	(void)context;
 	if (fm_array_peek(core->arrays[level], line) || held_by_others(hierarchy, core, line))
 		return;
 	while (below < caches && !fm_array_peek(core->arrays[below], line))
@@ -93,12 +94,13 @@ static void prefetch_line(struct fm_hierarchy *hierarchy, struct fm_simulated_co
 }
 
 /* Ask the last cache to have a line. */
-static void prefetch_beyond(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
-                            uint64_t line, bool store)
+void fm_hierarchy_prefetch_beyond(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
+                                  uint64_t line, bool store, const void *context)
 {
 	unsigned last = fm_hierarchy_last_cache(hierarchy);
 	bool remote;
 
+	(void)context;
 	count_request(core, level, store);
 	if (fm_array_peek(core->arrays[last], line) || held_by_others(hierarchy, core, line))
 		return;
@@ -114,128 +116,11 @@ static void prefetch_beyond(struct fm_hierarchy *hierarchy, struct fm_simulated_
 	fm_hierarchy_insert_shared(hierarchy, core, fm_array_set(core->arrays[last], line), line, FM_LINE_EXCLUSIVE);
 }
 
-/* Four places for a page, chosen by its number. */
-static struct stream *find_stream(struct fm_stream_table *table, uint64_t page)
-{
-	unsigned places = table->count < 4 ? table->count : 4;
-	struct stream *place = &table->streams[page % (table->count / places) * places], *oldest = place;
-
-	for (unsigned i = 0; i < places; i++) {
-		if (place[i].page == page + 1)
-			return &place[i];
-		if (place[i].used < oldest->used)
-			oldest = &place[i];
-	}
-	*oldest = (struct stream){.page = page + 1};
-	return oldest;
-}
-
-/* The stream is as far ahead as its own cache allows: two lines further on into the last one. */
-static void run_beyond(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
-                       struct stream *stream, uint64_t line, bool store)
-{
-	const struct fm_cache_description *cache = &hierarchy->description.caches[level];
-	unsigned page_lines_shift = 12 - (hierarchy->line_shift < 12 ? hierarchy->line_shift : 12);
-	bool up = stream->direction > 0;
-
-	if (!cache->beyond || !fm_hierarchy_has_shared(hierarchy) ||
-	    hierarchy->description.caches[fm_hierarchy_last_cache(hierarchy)].inclusion == FM_INCLUSION_VICTIM)
-		return;
-	/* nothing beyond yet, or overtaken since */
-	if (stream->beyond >> page_lines_shift != line >> page_lines_shift ||
-	    (up ? stream->beyond < stream->ahead : stream->beyond > stream->ahead))
-		stream->beyond = stream->ahead;
-	for (int i = 0; i < 2; i++) {
-		uint64_t next = up ? stream->beyond + 1 : stream->beyond - 1;
-
-		if ((up ? next - line : line - next) > cache->distance + cache->beyond ||
-		    next >> page_lines_shift != line >> page_lines_shift)
-			return;
-		stream->beyond = next;
-		prefetch_beyond(hierarchy, core, level, next, store);
-	}
-}
-
-/* A stream that comes from the page before is known already. */
-static void continue_stream(struct fm_stream_table *table, struct stream *stream, uint64_t line, unsigned shift)
-{
-	unsigned places = table->count < 4 ? table->count : 4;
-
-	for (int step = -1; step <= 1; step += 2) {
-		uint64_t page = (line - (uint64_t)(int64_t)step) >> shift;
-		const struct stream *place = &table->streams[page % (table->count / places) * places];
-
-		for (unsigned i = 0; i < places; i++)
-			if (&place[i] != stream && place[i].page == page + 1 && place[i].direction == step &&
-			    place[i].confidence >= 3 && place[i].last == line - (uint64_t)(int64_t)step) {
-				stream->last = place[i].last;
-				stream->direction = step;
-				stream->confidence = 3;
-				stream->ahead =
-				    (step > 0 ? place[i].ahead > line : place[i].ahead < line) ? place[i].ahead : line;
-				return;
-			}
-	}
-}
-
-/* A demand access reached the cache with the prefetchers. */
 void fm_hierarchy_train(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level, uint64_t line,
                         bool miss, bool store)
 {
-	const struct fm_cache_description *cache = &hierarchy->description.caches[level];
-	/* hardware follows physical addresses within 4 KiB, whatever the size of the pages */
-	unsigned page_lines_shift = 12 - (hierarchy->line_shift < 12 ? hierarchy->line_shift : 12);
-	struct stream *stream;
-	int step;
-
-	if (miss && cache->adjacent)
-		prefetch_line(hierarchy, core, level, line ^ 1, store);
-	if (!cache->streams)
-		return;
-	stream = find_stream(core->streams, line >> page_lines_shift);
-	if (!stream->confidence && cache->crosses)
-		continue_stream(core->streams, stream, line, page_lines_shift);
-	stream->used = ++core->streams->clock;
-	step = line > stream->last ? 1 : -1;
-	if (stream->confidence && (line == stream->last || line - stream->last + 2 > 4)) {
-		/* the same line again, or a jump: start over from here */
-		stream->confidence = line == stream->last ? stream->confidence : 1;
-		stream->direction = 0;
-		stream->last = line;
-		return;
-	}
-	if (stream->confidence && (stream->direction == 0 || stream->direction == step))
-		stream->confidence++;
-	else
-		stream->confidence = 1;
-	if (stream->confidence <= 2)
-		stream->ahead = line;
-	stream->direction = stream->confidence > 1 ? step : 0;
-	stream->last = line;
-	if (stream->confidence < 3)
-		return;
-	/* two lines a time, until far enough ahead or at the end of the page; then into the last cache only */
-	for (int i = 0; i < 2; i++) {
-		uint64_t next = stream->ahead + (uint64_t)(int64_t)step;
-		uint64_t lead = step > 0 ? next - line : line - next;
-
-		if (next >> page_lines_shift != line >> page_lines_shift && !cache->crosses)
-			return;
-		if (lead > cache->distance) {
-			run_beyond(hierarchy, core, level, stream, line, store);
-			return;
-		}
-		stream->ahead = next;
-		prefetch_line(hierarchy, core, level, next, store);
-	}
-}
-
-/* The prefetchers sit at the first cache below the first that has any. */
-bool fm_hierarchy_prefetches(const struct fm_hierarchy *hierarchy, unsigned level)
-{
-	const struct fm_cache_description *cache = &hierarchy->description.caches[level];
-
-	return cache->adjacent || cache->streams;
+	fm_streams_train(hierarchy, core, level, line, miss, store, fm_hierarchy_prefetch_line,
+	                 fm_hierarchy_prefetch_beyond, NULL);
 }
 
 void fm_hierarchy_ask_next(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line)

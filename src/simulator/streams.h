@@ -1,8 +1,10 @@
-/* What a stream prefetcher remembers. */
+/* What a stream prefetcher remembers, and what it does. */
 #ifndef FATHOM_SIMULATOR_STREAMS_H
 #define FATHOM_SIMULATOR_STREAMS_H
 
 #include <stdint.h>
+
+#include "simulator/parts.h"
 
 /* A stream the prefetcher follows: lines of one page, in one direction. */
 struct stream {
@@ -18,7 +20,145 @@ struct stream {
 struct fm_stream_table {
 	uint64_t clock;
 	unsigned count;
+	unsigned places; /* where the stream of a page may be, of so many groups */
+	unsigned groups;
 	struct stream streams[];
 };
+
+/* Bring a line into a level. */
+typedef void fm_prefetch_function(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
+                                  uint64_t line, bool store, const void *context);
+
+/* Ahead of its use into a private cache, unless it is there or with another core; into the last cache. */
+fm_prefetch_function fm_hierarchy_prefetch_line, fm_hierarchy_prefetch_beyond;
+
+/* What follows is compiled into each of the two paths, with functions of its own to bring lines. */
+#define FM_STREAMS_HOT static inline __attribute__((always_inline))
+
+FM_STREAMS_HOT struct stream *fm_streams_group(struct fm_stream_table *table, uint64_t page)
+{
+	uint64_t groups = table->groups, group = groups & (groups - 1) ? page % groups : page & (groups - 1);
+
+	return &table->streams[group * table->places];
+}
+
+/* Four places for a page, chosen by its number. */
+FM_STREAMS_HOT struct stream *fm_streams_find(struct fm_stream_table *table, uint64_t page)
+{
+	unsigned places = table->places;
+	struct stream *place = fm_streams_group(table, page), *oldest = place;
+
+	for (unsigned i = 0; i < places; i++) {
+		if (place[i].page == page + 1)
+			return &place[i];
+		if (place[i].used < oldest->used)
+			oldest = &place[i];
+	}
+	*oldest = (struct stream){.page = page + 1};
+	return oldest;
+}
+
+/* The stream is as far ahead as its own cache allows: two lines further on into the last one. */
+FM_STREAMS_HOT void fm_streams_run_beyond(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core,
+                                          unsigned level, struct stream *stream, uint64_t line, bool store,
+                                          fm_prefetch_function *beyond, const void *context)
+{
+	const struct fm_cache_description *cache = &hierarchy->description.caches[level];
+	unsigned page_lines_shift = 12 - (hierarchy->line_shift < 12 ? hierarchy->line_shift : 12);
+	bool up = stream->direction > 0;
+
+	if (!cache->beyond || !fm_hierarchy_has_shared(hierarchy) ||
+	    hierarchy->description.caches[fm_hierarchy_last_cache(hierarchy)].inclusion == FM_INCLUSION_VICTIM)
+		return;
+	/* nothing beyond yet, or overtaken since */
+	if (stream->beyond >> page_lines_shift != line >> page_lines_shift ||
+	    (up ? stream->beyond < stream->ahead : stream->beyond > stream->ahead))
+		stream->beyond = stream->ahead;
+	for (int i = 0; i < 2; i++) {
+		uint64_t next = up ? stream->beyond + 1 : stream->beyond - 1;
+
+		if ((up ? next - line : line - next) > cache->distance + cache->beyond ||
+		    next >> page_lines_shift != line >> page_lines_shift)
+			return;
+		stream->beyond = next;
+		beyond(hierarchy, core, level, next, store, context);
+	}
+}
+
+/* A stream that comes from the page before is known already. */
+static inline void fm_streams_continue(struct fm_stream_table *table, struct stream *stream, uint64_t line,
+                                       unsigned shift)
+{
+	unsigned places = table->places;
+
+	for (int step = -1; step <= 1; step += 2) {
+		uint64_t page = (line - (uint64_t)(int64_t)step) >> shift;
+		const struct stream *place = fm_streams_group(table, page);
+
+		for (unsigned i = 0; i < places; i++)
+			if (&place[i] != stream && place[i].page == page + 1 && place[i].direction == step &&
+			    place[i].confidence >= 3 && place[i].last == line - (uint64_t)(int64_t)step) {
+				stream->last = place[i].last;
+				stream->direction = step;
+				stream->confidence = 3;
+				stream->ahead =
+				    (step > 0 ? place[i].ahead > line : place[i].ahead < line) ? place[i].ahead : line;
+				return;
+			}
+	}
+}
+
+/* A demand access reached the cache with the prefetchers. */
+FM_STREAMS_HOT void fm_streams_train(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
+                                     uint64_t line, bool miss, bool store, fm_prefetch_function *prefetch,
+                                     fm_prefetch_function *beyond, const void *context)
+{
+	const struct fm_cache_description *cache = &hierarchy->description.caches[level];
+	/* hardware follows physical addresses within 4 KiB, whatever the size of the pages */
+	unsigned page_lines_shift = 12 - (hierarchy->line_shift < 12 ? hierarchy->line_shift : 12);
+	struct stream *stream;
+	int step;
+
+	if (miss && cache->adjacent)
+		prefetch(hierarchy, core, level, line ^ 1, store, context);
+	if (!cache->streams)
+		return;
+	stream = fm_streams_find(core->streams, line >> page_lines_shift);
+	if (!stream->confidence && cache->crosses)
+		fm_streams_continue(core->streams, stream, line, page_lines_shift);
+	stream->used = ++core->streams->clock;
+	step = line > stream->last ? 1 : -1;
+	if (stream->confidence && (line == stream->last || line - stream->last + 2 > 4)) {
+		/* the same line again, or a jump: start over from here */
+		stream->confidence = line == stream->last ? stream->confidence : 1;
+		stream->direction = 0;
+		stream->last = line;
+		return;
+	}
+	if (stream->confidence && (stream->direction == 0 || stream->direction == step))
+		stream->confidence++;
+	else
+		stream->confidence = 1;
+	if (stream->confidence <= 2)
+		stream->ahead = line;
+	stream->direction = stream->confidence > 1 ? step : 0;
+	stream->last = line;
+	if (stream->confidence < 3)
+		return;
+	/* two lines a time, until far enough ahead or at the end of the page; then into the last cache only */
+	for (int i = 0; i < 2; i++) {
+		uint64_t next = stream->ahead + (uint64_t)(int64_t)step;
+		uint64_t lead = step > 0 ? next - line : line - next;
+
+		if (next >> page_lines_shift != line >> page_lines_shift && !cache->crosses)
+			return;
+		if (lead > cache->distance) {
+			fm_streams_run_beyond(hierarchy, core, level, stream, line, store, beyond, context);
+			return;
+		}
+		stream->ahead = next;
+		prefetch(hierarchy, core, level, next, store, context);
+	}
+}
 
 #endif

@@ -13,17 +13,6 @@ static uint64_t scatter(uint64_t number)
 	return number ^ number >> 29;
 }
 
-enum { RECENT = 512 };
-
-struct fm_page_table {
-	struct fm_page_leaf **slots;
-	size_t capacity, used;
-	struct {
-		uint64_t number;
-		struct fm_page_leaf *leaf;
-	} recent[RECENT]; /* so that a leaf found again is not touched for its number */
-};
-
 struct fm_page_table *fm_pages_create(void)
 {
 	struct fm_page_table *table = fm_memory_apart(1, sizeof(*table));
@@ -73,14 +62,10 @@ static int grow(struct fm_page_table *table)
 	return 0;
 }
 
-struct fm_page_leaf *fm_pages_leaf(struct fm_page_table *table, uint64_t page)
+struct fm_page_leaf *fm_pages_find(struct fm_page_table *table, uint64_t number)
 {
-	uint64_t number = page / FM_LEAF_PAGES;
-	struct fm_page_leaf **slot;
+	struct fm_page_leaf **slot = leaf_slot(table->slots, table->capacity, number);
 
-	if (table->recent[number % RECENT].leaf && table->recent[number % RECENT].number == number)
-		return table->recent[number % RECENT].leaf;
-	slot = leaf_slot(table->slots, table->capacity, number);
 	if (!*slot) {
 		if (3 * table->used >= 2 * table->capacity) {
 			if (grow(table))
@@ -93,8 +78,8 @@ struct fm_page_leaf *fm_pages_leaf(struct fm_page_table *table, uint64_t page)
 		(*slot)->number = number;
 		table->used++;
 	}
-	table->recent[number % RECENT].number = number;
-	table->recent[number % RECENT].leaf = *slot;
+	table->recent[number % FM_PAGES_RECENT].number = number;
+	table->recent[number % FM_PAGES_RECENT].leaf = *slot;
 	return *slot;
 }
 

@@ -40,8 +40,29 @@ static inline void fm_page_touch(struct fm_page_leaf *leaf, uint64_t page, const
 struct fm_page_table *fm_pages_create(void);
 void fm_pages_destroy(struct fm_page_table *table);
 
+enum { FM_PAGES_RECENT = 512 };
+
+struct fm_page_table {
+	struct fm_page_leaf **slots;
+	size_t capacity, used;
+	struct {
+		uint64_t number;
+		struct fm_page_leaf *leaf;
+	} recent[FM_PAGES_RECENT]; /* so that a leaf found again is not touched for its number */
+};
+
+/* The leaf of that number, which is not a recent one. */
+struct fm_page_leaf *fm_pages_find(struct fm_page_table *table, uint64_t number);
+
 /* The leaf of a page, made when it is new; NULL when there is no memory left. */
-struct fm_page_leaf *fm_pages_leaf(struct fm_page_table *table, uint64_t page);
+static inline struct fm_page_leaf *fm_pages_leaf(struct fm_page_table *table, uint64_t page)
+{
+	uint64_t number = page / FM_LEAF_PAGES;
+
+	if (table->recent[number % FM_PAGES_RECENT].leaf && table->recent[number % FM_PAGES_RECENT].number == number)
+		return table->recent[number % FM_PAGES_RECENT].leaf;
+	return fm_pages_find(table, number);
+}
 
 struct fm_line_table *fm_lines_create(void);
 void fm_lines_destroy(struct fm_line_table *table);

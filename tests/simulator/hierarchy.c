@@ -11,12 +11,14 @@
 
 enum { LINE = 64 };
 
-/* What all machines here have below their caches. */
-#define REST                                                                                                    \
-	"tlb entries=16 ways=4 penalty=7\n"                                                                     \
-	"memory latency=200 remote=300 gbs=10\n"                                                                \
+#define CORE                                                                                                    \
 	"core width=4 window=192 load_buffers=72 store_buffers=42 fill_buffers=10 super_queue=16 load_ports=2 " \
 	"store_ports=1 multiply_ports=1 ports=8\n"
+
+/* What all machines here have below their caches. */
+#define REST                                \
+	"tlb entries=16 ways=4 penalty=7\n" \
+	"memory latency=200 remote=300 gbs=10\n" CORE
 
 static struct fm_hierarchy *from_text(const char *text)
 {
@@ -731,6 +733,177 @@ static void quick_paths_agree(void **state)
 	}
 }
 
+/* An access as the native engine's consumer does it: what the first cache and the first translation buffer have is only
+   counted. */
+static unsigned access_as_consumer(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t at,
+                                   unsigned bytes, enum fm_access access)
+{
+	bool store = access == FM_ACCESS_STORE;
+
+	if (access > FM_ACCESS_STORE || at / LINE != (at + bytes - 1) / LINE || !hierarchy->hit_quickly ||
+	    !hierarchy->hit_quickly(&core->view, at, store))
+		return fm_hierarchy_access(hierarchy, core, at, bytes, access);
+	*(store ? &core->counts.stores : &core->counts.loads) += 1;
+	*(store ? &core->counts.store_bytes : &core->counts.load_bytes) += bytes;
+	*(store ? &core->counts.caches[0].store_hits : &core->counts.caches[0].load_hits) += 1;
+	return 0;
+}
+
+/* The same on machines of other shapes, with all prefetchers. */
+static void quick_paths_agree_on_other_shapes(void **state)
+{
+	static const char *const shapes[] = {
+	    /* 12 ways and a victim cache, a fully associative translation buffer */
+	    "cache L1 size=12KiB ways=12 latency=4\n"
+	    "cache L2 size=80KiB ways=20 latency=12 adjacent=yes streams=32 distance=4\n" VICTIM "\n"
+	    "tlb entries=64 ways=64 penalty=7\ntlb entries=128 ways=16 penalty=30\n",
+	    "cache L1 size=8KiB ways=8 latency=4\n"
+	    "cache L2 size=64KiB ways=8 latency=12 streams=16 distance=16\n" VICTIM "\n"
+	    "tlb entries=20 ways=20 penalty=7\n",
+	    /* seven ways are padded, and so is the buffer */
+	    "cache L1 size=7KiB ways=7 latency=4 next=yes\n"
+	    "cache L2 size=64KiB ways=8 latency=12 streams=5 distance=4 beyond=3 crosses=yes\n" INCLUSIVE "\n"
+	    "tlb entries=30 ways=10 penalty=7\ntlb entries=64 ways=4 penalty=30\n",
+	    /* one that follows streams into the last cache */
+	    "cache L1 size=8KiB ways=8 latency=4 next=yes\n"
+	    "cache L2 size=64KiB ways=8 latency=12 adjacent=yes streams=8 distance=4 beyond=6\n" INCLUSIVE "\n"
+	    "tlb entries=16 ways=4 penalty=7\ntlb entries=64 ways=8 penalty=30\n",
+	    "cache L1 size=8KiB ways=16 latency=4 next=yes\n"
+	    "cache L2 size=64KiB ways=16 latency=12 streams=2 distance=7 crosses=yes\n"
+	    "cache L3 size=352KiB ways=11 latency=40 shared=4 inclusion=victim\n"
+	    "tlb entries=24 ways=6 penalty=7\n",
+	    "cache L1 size=4KiB ways=4 latency=4\n"
+	    "cache L2 size=32KiB ways=4 latency=12 adjacent=yes streams=4 distance=4 beyond=2\n" NEITHER "\n"
+	    "tlb entries=48 ways=12 penalty=7\n",
+	    "cache L1 size=8KiB ways=2 latency=4 next=yes\n"
+	    "cache L2 size=64KiB ways=8 latency=12 adjacent=yes streams=8 distance=4\n"
+	    "cache L3 size=512KiB ways=16 latency=40 shared=3 available=300KiB inclusion=victim\n"
+	    "tlb entries=9 ways=9 penalty=7\n",
+	};
+	fm_hierarchy_access_function *const functions[] = {fm_hierarchy_access_any, fm_hierarchy_access_quick, NULL};
+	enum {
+		FUNCTIONS = sizeof(functions) / sizeof(functions[0]),
+		SHAPES = sizeof(shapes) / sizeof(shapes[0]),
+		ACCESSES = 100000
+	};
+
+	(void)state;
+	for (unsigned round = 0; round < 4 * SHAPES; round++) {
+		const char *const keys[] = {"", "physical=5", "threads=2", "physical=3 page=64KiB"};
+		struct fm_hierarchy *hierarchies[FUNCTIONS];
+		unsigned cores = round & 1 ? 8 : 1;
+		struct fm_random random;
+		char text[2048];
+
+		snprintf(text, sizeof(text),
+		         "machine sockets=2 cores=4 frequency=2GHz %s\n%smemory latency=200 remote=300 gbs=50\n" CORE,
+		         keys[(round / SHAPES + round) % 4], shapes[round % SHAPES]);
+		for (unsigned k = 0; k < FUNCTIONS; k++) {
+			hierarchies[k] = from_text(text);
+			if (functions[k])
+				hierarchies[k]->access_slowly = functions[k];
+			else
+				assert_true(hierarchies[k]->access_slowly != fm_hierarchy_access_any);
+		}
+		fm_random_seed(&random, round + 100);
+		for (unsigned i = 0; i < ACCESSES; i++) {
+			unsigned core = (unsigned)fm_random_below(&random, cores);
+			uint64_t span = 1ull << (10 + fm_random_below(&random, 12));
+			uint64_t base = fm_random_below(&random, 4) ? (core + 1ull) << 32 : 1ull << 40;
+			uint64_t walk = fm_random_below(&random, 3), at = base + fm_random_below(&random, span);
+			unsigned bytes = 1u << fm_random_below(&random, 6), served = 0;
+			enum fm_access access = (enum fm_access)(
+			    fm_random_below(&random, 60) ? fm_random_below(&random, 2) : FM_ACCESS_STORE_NONTEMPORAL);
+
+			/* up, and down */
+			if (walk)
+				at = base + (walk == 1 ? 16 * i : (64ull << 20) - 24 * i) / cores;
+			for (unsigned k = 0; k < FUNCTIONS; k++) {
+				struct fm_simulated_core *chosen = fm_hierarchy_core(hierarchies[k], core);
+				unsigned now = !k ? fm_hierarchy_access_any(hierarchies[k], chosen, at, bytes, access)
+				               : functions[k]
+				                   ? fm_hierarchy_access(hierarchies[k], chosen, at, bytes, access)
+				                   : access_as_consumer(hierarchies[k], chosen, at, bytes, access);
+
+				if (k && now != served)
+					fail_msg("round %u access %u: served by %u and %u", round, i, served, now);
+				served = now;
+			}
+		}
+		for (unsigned core = 0; core < cores; core++)
+			for (unsigned k = 1; k < FUNCTIONS; k++)
+				assert_memory_equal(&fm_hierarchy_core(hierarchies[0], core)->counts,
+				                    &fm_hierarchy_core(hierarchies[k], core)->counts,
+				                    sizeof(struct fm_core_counts));
+		assert_true(fm_hierarchy_core(hierarchies[0], 0)->counts.caches[1].lines_prefetch > 1000);
+		assert_true(fm_hierarchy_core(hierarchies[0], 0)->counts.memory_writes > 0);
+		for (unsigned k = 0; k < FUNCTIONS; k++)
+			fm_hierarchy_destroy(hierarchies[k]);
+	}
+}
+
+/* Translation buffers of many ways replace the page used longest ago, as those of few do. */
+static void many_ways_are_still_least_recently_used(void **state)
+{
+	static const struct {
+		unsigned entries, ways;
+	} shapes[] = {{64, 64}, {16, 16}, {9, 9}, {10, 10}, {48, 12}, {30, 10}, {512, 64}, {16, 4}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+		unsigned sets = shapes[i].entries / shapes[i].ways, ways = shapes[i].ways;
+		uint64_t pages[600] = {0}, missed = 0;
+		struct fm_hierarchy *hierarchies[3];
+		struct fm_random random;
+		char text[1024];
+
+		snprintf(text, sizeof(text),
+		         "machine sockets=1 cores=4 frequency=2GHz\ncache L1 size=8KiB ways=8 latency=4\n"
+		         "cache L2 size=64KiB ways=8 latency=12\n" NEITHER "\ntlb entries=%u ways=%u penalty=7\n"
+		         "memory latency=200 gbs=50\n" CORE,
+		         shapes[i].entries, ways);
+		for (unsigned k = 0; k < 3; k++) {
+			hierarchies[k] = from_text(text);
+			if (k < 2)
+				hierarchies[k]->access_slowly = k ? fm_hierarchy_access_quick : fm_hierarchy_access_any;
+		}
+		fm_random_seed(&random, i + 1);
+		for (unsigned access = 0; access < 50000; access++) {
+			/* few pages often, as many as there is room for, more; some 256 and 512 apart */
+			uint64_t page =
+			    1 + fm_random_below(&random, 1ull + fm_random_below(&random, 2 * shapes[i].entries));
+			uint64_t *set;
+			unsigned at = 0;
+
+			page += 256 * fm_random_below(&random, 3);
+			set = pages + page % sets * ways;
+			while (at < ways - 1 && set[at] != page)
+				at++;
+			missed += set[at] != page;
+			memmove(set + 1, set, at * sizeof(*set));
+			set[0] = page;
+			for (unsigned k = 0; k < 3; k++) {
+				struct fm_simulated_core *core = fm_hierarchy_core(hierarchies[k], 0);
+
+				/* a line that the first cache has most often */
+				access_as_consumer(hierarchies[k], core, page * 4096 + page % 4 * LINE, 8,
+				                   FM_ACCESS_LOAD);
+				if (core->counts.tlb_misses[0] != missed)
+					fail_msg("%u entries, %u ways, access %u, path %u", shapes[i].entries, ways,
+					         access, k);
+			}
+			/* all begin again */
+			if (access == 25000) {
+				memset(pages, 0, sizeof(pages));
+				for (unsigned k = 0; k < 3; k++)
+					fm_hierarchy_flush(hierarchies[k]);
+			}
+		}
+		for (unsigned k = 0; k < 3; k++)
+			fm_hierarchy_destroy(hierarchies[k]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -756,6 +929,8 @@ int main(void)
 	    cmocka_unit_test(prefetching_from_private_caches),
 	    cmocka_unit_test(streams_are_followed),
 	    cmocka_unit_test(quick_paths_agree),
+	    cmocka_unit_test(quick_paths_agree_on_other_shapes),
+	    cmocka_unit_test(many_ways_are_still_least_recently_used),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
