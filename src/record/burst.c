@@ -11,6 +11,7 @@
 #include "record/log.h"
 #include "record/timer.h"
 #include "record/unwind.h"
+#include "record/windows.h"
 
 enum {
 	MOST_TRANSLATORS = 64,
@@ -34,12 +35,19 @@ static uint64_t own_begin, own_end;
 static uint64_t listed; /* ticks when the mappings were listed last */
 static bool unlisted;   /* a sample lies where nothing was mapped then */
 
-static const double LIST_EVERY = 0.2; /* seconds, at least, between two lists of the mappings */
+static const double LONGEST_SAMPLE = 0.0005; /* seconds */
+static const double LIST_EVERY = 0.2;        /* seconds, at least, between two lists of the mappings */
 
 static enum fm_translate_choice choose(void *context, const struct fm_translate_site *site)
 {
 	(void)context;
 	return site->pc >= own_begin && site->pc < own_end ? FM_TRANSLATE_IGNORE : FM_TRANSLATE_COUNTED;
+}
+
+static enum fm_translate_choice choose_all(void *context, const struct fm_translate_site *site)
+{
+	(void)context;
+	return site->pc >= own_begin && site->pc < own_end ? FM_TRANSLATE_IGNORE : FM_TRANSLATE_LOGGED;
 }
 
 static bool refuse_system_call(void *context, uint64_t number)
@@ -112,7 +120,8 @@ static void log_missed(struct burst *burst, uint64_t pc, unsigned reason, uint64
 {
 	struct fm_stream_missed missed = {.pc = pc, .period_ns = period, .reason = reason};
 
-	fm_log_write(FM_STREAM_MISSED, &missed, sizeof(missed));
+	if (burst->kind == BURST_SAMPLE)
+		fm_log_write(FM_STREAM_MISSED, &missed, sizeof(missed));
 	if (burst->own_period) {
 		missed =
 		    (struct fm_stream_missed){.pc = own_begin, .period_ns = burst->own_period, .reason = FM_MISSED_OWN};
@@ -121,16 +130,36 @@ static void log_missed(struct burst *burst, uint64_t pc, unsigned reason, uint64
 	}
 }
 
+/* For lines that are being watched: what a sample's burst took, and how many references it made. */
+static void account(struct burst *burst)
+{
+	uint64_t ticks = fm_ticks() - burst->began, most = (uint64_t)(LONGEST_SAMPLE * fm_session->ticks_per_second);
+
+	/* a thread that lost its processor meanwhile has not used it */
+	ticks = (ticks < most ? ticks : most) + fm_session->signal_cost;
+	burst->watches.own_ns += (uint64_t)((double)ticks / fm_session->ticks_per_second * 1e9);
+	if (burst->slot && burst->has_first)
+		burst->watches.references += burst->site ? burst->references : burst->first_references;
+}
+
 /* Also when the burst ended otherwise. */
 static void finish(struct burst *burst)
 {
-	struct translator_slot *slot = burst->slot;
-
 	/* not what the program itself did meanwhile */
-	if (slot)
-		burst->spent += fm_translator_ticks(slot->translator) - burst->translator_before;
+	if (burst->slot)
+		burst->spent += fm_translator_ticks(burst->translator) - burst->translator_before;
+	if (burst->kind == BURST_SAMPLE) {
+		account(burst);
+	} else { /* a thread that lost its processor meanwhile has not used it */
+		uint64_t most =
+		    (uint64_t)((double)(fm_watch_now() - burst->cpu_began) * fm_session->ticks_per_second * 1e-9);
+
+		burst->spent = burst->spent < most ? burst->spent : most;
+	}
+	burst->spent += burst->unpaid;
+	burst->unpaid = 0;
 	burst->slot = NULL;
-	fm_costs_add(burst->spent);
+	fm_costs_add(burst->spent, burst->kind);
 	if (!fm_session->stop)
 		fm_timer_arm(fm_costs_period());
 	else
@@ -152,6 +181,33 @@ static void on_leave(void *context, enum fm_translate_reason reason, uint64_t pc
 	else
 		log_missed(burst, pc, FM_MISSED_TRANSLATOR + (unsigned)reason, burst->period);
 	finish(burst);
+	fm_self_leave();
+}
+
+/* The end of a window. */
+static void on_leave_window(void *context, enum fm_translate_reason reason, uint64_t pc, const uint64_t *registers)
+{
+	struct translator_slot *slot = context;
+	struct burst *burst = slot->burst;
+	bool inside = fm_self.inside;
+	uint64_t ticks;
+
+	(void)reason;
+	(void)pc;
+	(void)registers;
+	fm_self_enter();
+	if (!inside && burst->kind == BURST_PACE)
+		fm_windows_end_pace(slot);
+	else if (!inside)
+		fm_windows_end(slot);
+	burst->spent += fm_windows_extra(slot);
+	finish(burst);
+	ticks = fm_ticks();
+	if (!inside)
+		fm_windows_watch(slot);
+	burst->unpaid =
+	    fm_ticks() - ticks + (uint64_t)((double)burst->watches.unpaid_ns * fm_session->ticks_per_second * 1e-9);
+	burst->watches.unpaid_ns = 0;
 	fm_self_leave();
 }
 
@@ -187,8 +243,11 @@ static struct translator_slot *take_slot(unsigned *ret_reason)
 			*ret_reason = FM_MISSED_MEMORY;
 			return NULL;
 		}
-		if (__atomic_exchange_n(&slots[i].stale, 0, __ATOMIC_ACQUIRE))
+		if (__atomic_exchange_n(&slots[i].stale, 0, __ATOMIC_ACQUIRE)) {
 			fm_translator_flush(slots[i].translator);
+			if (slots[i].logging)
+				fm_windows_flush(&slots[i]);
+		}
 		return &slots[i];
 	}
 	return NULL;
@@ -223,26 +282,66 @@ static struct burst *make_burst(void)
 	return result < 0 && result > -4096 ? NULL : (struct burst *)result;
 }
 
-static bool begin(struct burst *burst, ucontext_t *context, unsigned *ret_reason)
+static void prepare_sample(struct burst *burst, struct translator_slot *slot)
 {
-	struct translator_slot *slot = take_slot(ret_reason);
-
-	if (!slot)
-		return false;
 	burst->site = NULL;
 	burst->has_first = burst->inside = false;
 	burst->first_references = FIRST_BEFORE + fm_self_random() % FIRST_CHOICE;
 	burst->references = REFERENCES_BEFORE + fm_self_random() % REFERENCES_CHOICE;
 	fm_translator_set_countdown(slot->translator, burst->first_references);
 	fm_translator_set_fuel(slot->translator, FUEL);
+	burst->translator = slot->translator;
+}
+
+static bool prepare_window(struct burst *burst, struct translator_slot *slot)
+{
+	const struct fm_translate_client client = {
+	    .choose = choose_all, .on_system_call = refuse_system_call, .on_leave = on_leave_window};
+
+	if (!slot->logging && fm_windows_open(slot, client, CODE_SIZE))
+		return false;
+	if (burst->kind == BURST_PACE)
+		fm_windows_begin_pace(slot);
+	else
+		fm_windows_begin(slot, fm_windows_length());
+	burst->translator = slot->logging;
+	return true;
+}
+
+static bool begin(struct burst *burst, ucontext_t *context, unsigned *ret_reason)
+{
+	struct translator_slot *slot = take_slot(ret_reason);
+
+	if (!slot)
+		return false;
+	if (burst->kind == BURST_SAMPLE) {
+		prepare_sample(burst, slot);
+	} else if (!prepare_window(burst, slot)) {
+		*ret_reason = FM_MISSED_MEMORY;
+		__atomic_store_n(&slot->busy, 0, __ATOMIC_RELEASE);
+		return false;
+	}
 	slot->burst = burst;
 	burst->slot = slot;
-	burst->translator_before = fm_translator_ticks(slot->translator);
-	if (!fm_translator_begin_burst(slot->translator, context, burst->frame, &slot->busy))
+	burst->translator_before = fm_translator_ticks(burst->translator);
+	if (!fm_translator_begin_burst(burst->translator, context, burst->frame, &slot->busy))
 		return true;
 	burst->slot = NULL;
 	__atomic_store_n(&slot->busy, 0, __ATOMIC_RELEASE);
 	return false;
+}
+
+/* Samples and windows take turns by lot, so that what either of them stands for is known. */
+static void choose_kind(struct burst *burst, uint64_t period)
+{
+	double share = fm_costs_window_share();
+
+	bool is_window = (double)(fm_self_random() >> 11) * 0x1p-53 < share;
+
+	burst->kind = !is_window                                    ? BURST_SAMPLE
+	              : fm_costs_wants_pace() && fm_watch_is_open() ? BURST_PACE
+	                                                            : BURST_WINDOW;
+	burst->period = (uint64_t)((double)period / (is_window ? share : 1 - share));
 }
 
 void fm_burst_begin(ucontext_t *context)
@@ -275,7 +374,11 @@ void fm_burst_begin(ucontext_t *context)
 	}
 	if (burst) {
 		burst->spent = 0;
-		burst->period = period;
+		burst->began = ticks;
+		choose_kind(burst, period);
+		if (burst->kind != BURST_SAMPLE)
+			burst->cpu_began = fm_watch_now();
+		period = burst->period;
 		if (fm_timer_passes_over() || fm_session->begun + fm_session->delay > ticks)
 			fm_timer_arm(fm_costs_period());
 		else if (fm_session->duration && fm_session->begun + fm_session->delay + fm_session->duration < ticks)
@@ -305,7 +408,7 @@ bool fm_burst_mend(ucontext_t *context)
 		context->uc_mcontext.gregs[REG_RIP] = (greg_t)fixed;
 		return true;
 	}
-	if (!slot || !fm_translator_holds(slot->translator, pc) || fm_translator_settle(slot->translator, context))
+	if (!slot || !fm_translator_holds(burst->translator, pc) || fm_translator_settle(burst->translator, context))
 		return false;
 	if (fm_self.inside)
 		burst->own_period += burst->period;
@@ -323,7 +426,8 @@ void fm_burst_code_changed(uint64_t begin_address, uint64_t size)
 	uint64_t end = size > UINT64_MAX - begin_address ? UINT64_MAX : begin_address + size;
 
 	for (unsigned i = 0; i < slot_count; i++)
-		if (slots[i].translator && fm_translator_covers(slots[i].translator, begin_address, end))
+		if ((slots[i].translator && fm_translator_covers(slots[i].translator, begin_address, end)) ||
+		    (slots[i].logging && fm_translator_covers(slots[i].logging, begin_address, end)))
 			__atomic_store_n(&slots[i].stale, 1, __ATOMIC_RELEASE);
 }
 
@@ -334,6 +438,7 @@ void fm_burst_end_thread(void)
 	fm_self.burst = NULL;
 	if (!burst)
 		return;
+	memset(&burst->watches, 0, sizeof(burst->watches));
 	burst->next_free = __atomic_load_n(&free_bursts, __ATOMIC_RELAXED);
 	while (!__atomic_compare_exchange_n(&free_bursts, &burst->next_free, burst, false, __ATOMIC_RELEASE,
 	                                    __ATOMIC_RELAXED))
@@ -350,8 +455,25 @@ void fm_burst_forked(void)
 		slots[i].busy = 0;
 		slots[i].stale = 1;
 	}
-	if (burst)
+	if (burst) {
 		burst->slot = NULL;
+		fm_watch_forked(&burst->watches);
+	}
+}
+
+void fm_burst_end_watches(void)
+{
+	struct burst *burst = fm_self.burst;
+
+	if (burst)
+		fm_watch_end(&burst->watches);
+}
+
+bool fm_burst_is_watch(const siginfo_t *information)
+{
+	struct burst *burst = fm_self.burst;
+
+	return fm_watch_note(burst ? &burst->watches : NULL, information);
 }
 
 static int find_own(struct dl_phdr_info *information, size_t size, void *context)

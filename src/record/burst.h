@@ -24,6 +24,12 @@ void fm_burst_code_changed(uint64_t begin, uint64_t size);
 /* Memory that must not be read without need: a device. */
 void fm_burst_device(uint64_t begin, uint64_t size);
 
+/* Was it sent by a line that is watched? Then it has been noted. */
+bool fm_burst_is_watch(const siginfo_t *information);
+
+/* The thread, or the process, is about to end: no line is watched any more. Inside (self.h). */
+void fm_burst_end_watches(void);
+
 /* The thread ends. */
 void fm_burst_end_thread(void);
 

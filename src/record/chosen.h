@@ -4,17 +4,28 @@
 
 #include "record/probe.h"
 #include "record/stream.h"
+#include "record/watch.h"
+#include "record/window_log.h"
 #include "translate/translate.h"
+
+/* What a burst is for. */
+enum burst_kind {
+	BURST_SAMPLE, /* two references are chosen, and one of them is timed */
+	BURST_WINDOW, /* all references are logged: windows.h */
+	BURST_PACE,   /* a long run of references, for the clock: windows.h too */
+};
 
 /* A thread's, in memory of its own. */
 struct burst {
 	struct burst *next_free;
-	struct translator_slot *slot; /* NULL: not in a burst */
-	uint64_t spent;               /* ticks, in the handler and in the probe */
-	uint64_t translator_before;   /* the translator's ticks when the burst began */
-	uint64_t period;              /* ns */
-	uint64_t own_period;          /* ns: missed in the runtime itself, and not written down yet */
-	uint64_t references;          /* before the second choice */
+	struct translator_slot *slot;     /* NULL: not in a burst */
+	struct fm_translator *translator; /* of the slot, that the burst is in */
+	uint64_t spent;                   /* ticks, in the handler and in the probe */
+	uint64_t translator_before;       /* the translator's ticks when the burst began */
+	enum burst_kind kind;
+	uint64_t period;     /* ns of processor time that it stands for */
+	uint64_t own_period; /* ns: missed in the runtime itself, and not written down yet */
+	uint64_t references; /* before the second choice */
 	/* The first choice, early, with its call stack. A copy: translations may be thrown away before it is written.
 	 */
 	struct fm_translate_site first;
@@ -27,6 +38,11 @@ struct burst {
 	uint64_t address;
 	bool untimed, inside;
 	struct fm_probe_result probe;
+	uint64_t began;     /* ticks */
+	uint64_t cpu_began; /* ns of the thread's processor time, of a window */
+	uint64_t unpaid;    /* ticks that no burst has counted as a cost yet */
+	struct fm_window_habits habits;
+	struct fm_watches watches;
 	uint8_t frame[] __attribute__((aligned(64)));
 };
 
@@ -34,6 +50,8 @@ struct translator_slot {
 	uint32_t busy;
 	uint32_t stale; /* code has changed since it was translated */
 	struct fm_translator *translator;
+	struct fm_translator *logging; /* for windows: windows.h; NULL: there was none yet */
+	struct fm_windows *windows;
 	struct burst *burst; /* of the thread that has it now */
 };
 

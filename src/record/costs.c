@@ -11,10 +11,15 @@ enum {
 	LOOK_EVERY = 20000000, /* ns between two looks at the clocks, */
 	FIRST_LOOKS = 20,      /* the first ones sooner */
 	FIRST_EVERY = 3000000,
+	FIRST_WINDOWS = 16,
 	FIRST_INTERVAL = 16, /* of small allocations that are kept, until it is known what they cost */
 };
 /* What code and data of the runtime push out of the caches is paid for by the program, unseen. */
 static const double caution = 0.8;
+/* Beside samples whose rate is fixed. */
+static const double windows_per_second = 100;
+static const double first_share = 0.33; /* of the signals, for the first windows */
+static const double pace_share = 0.2;   /* of what may be spent */
 
 static struct {
 	uint64_t started;
@@ -25,7 +30,10 @@ static struct {
 	unsigned looks;
 	uint32_t looking;
 	double per_attempt; /* ticks, smoothed */
-	uint64_t last_ticks, last_attempts, last_allocations, last_cpu;
+	double per_kind[3]; /* … of a sample, of a window, of a pace */
+	uint64_t windows;
+	uint64_t pace_ticks; /* spent on paces */
+	uint64_t last_paces, last_ticks, last_attempts, last_allocations, last_cpu;
 	uint64_t interval;
 } costs;
 
@@ -52,7 +60,13 @@ void fm_costs_open(uint64_t started)
 	costs.last_attempts = costs.last_allocations = costs.last_cpu = 0;
 	costs.looking = 0;
 	costs.per_attempt = 60e-6 * fm_session->ticks_per_second;
-	costs.period = fm_session->rate > 0 ? (uint64_t)(1e9 / fm_session->rate) : FIRST_PERIOD;
+	costs.per_kind[0] = costs.per_attempt;
+	costs.per_kind[1] = 250e-6 * fm_session->ticks_per_second;
+	costs.per_kind[2] = 6e-4 * fm_session->ticks_per_second;
+	costs.windows = 0;
+	costs.pace_ticks = costs.last_paces = 0;
+	costs.period =
+	    fm_session->rate > 0 ? (uint64_t)(1e9 / fm_session->rate * (1 - fm_costs_window_share())) : FIRST_PERIOD;
 	costs.looks = 0;
 	costs.next_look = now + (uint64_t)(FIRST_EVERY * ticks_per_ns());
 	costs.interval = FIRST_INTERVAL;
@@ -93,7 +107,8 @@ static void choose_period(double cpu_ticks, double spent, double allocation_shar
 
 static void look(void)
 {
-	uint64_t ticks = __atomic_load_n(&costs.ticks, __ATOMIC_RELAXED),
+	uint64_t paces = __atomic_load_n(&costs.pace_ticks, __ATOMIC_RELAXED),
+	         ticks = __atomic_load_n(&costs.ticks, __ATOMIC_RELAXED),
 	         attempts = __atomic_load_n(&costs.attempts, __ATOMIC_RELAXED), allocations = fm_allocations_cost();
 	double cpu_ticks, allocation_share = 0, since;
 
@@ -101,7 +116,9 @@ static void look(void)
 	cpu_ticks = (double)fm_process->cpu_ns * ticks_per_ns();
 	since = cpu_ticks - (double)costs.last_cpu;
 	if (attempts > costs.last_attempts) {
-		double recent = (double)(ticks - costs.last_ticks) / (double)(attempts - costs.last_attempts);
+		/* paces are few and dear: they have their own share */
+		double recent = (double)(ticks - costs.last_ticks - (paces - costs.last_paces)) /
+		                (double)(attempts - costs.last_attempts);
 
 		costs.per_attempt = costs.last_attempts ? 0.7 * costs.per_attempt + 0.3 * recent : recent;
 	}
@@ -112,6 +129,7 @@ static void look(void)
 	if (fm_session->rate <= 0)
 		choose_period(cpu_ticks, (double)ticks + (double)allocations, allocation_share);
 	costs.last_ticks = ticks;
+	costs.last_paces = paces;
 	costs.last_attempts = attempts;
 	costs.last_allocations = allocations;
 	costs.last_cpu = (uint64_t)cpu_ticks;
@@ -119,15 +137,50 @@ static void look(void)
 	fm_process->allocation_ticks = allocations;
 }
 
-void fm_costs_add(uint64_t ticks)
+double fm_costs_window_share(void)
 {
-	uint64_t most = (uint64_t)(8 * costs.per_attempt);
+	double sample, window, share;
+
+	/* windows are large: when half of the room is used up, the rest is for samples */
+	if (!fm_session->windows ||
+	    __atomic_load_n(&fm_session->used_bytes, __ATOMIC_RELAXED) > fm_session->max_bytes / 2)
+		return 0;
+	if (fm_session->rate > 0)
+		return windows_per_second / (windows_per_second + fm_session->rate);
+	sample = costs.per_kind[0];
+	window = costs.per_kind[1];
+	share = sample / (sample + window);
+	/* programs that live short have a few windows, too */
+	return share < first_share && __atomic_load_n(&costs.windows, __ATOMIC_RELAXED) < FIRST_WINDOWS ? first_share
+	                                                                                                : share;
+}
+
+bool fm_costs_wants_pace(void)
+{
+	double cpu = (double)fm_process->cpu_ns * ticks_per_ns();
+	double wanted = fm_session->overhead > 0 ? fm_session->overhead : 0.03;
+
+	/* when the next one can be paid for, so not in programs that end at once */
+	return (double)__atomic_load_n(&costs.pace_ticks, __ATOMIC_RELAXED) + costs.per_kind[2] <
+	       pace_share * wanted * cpu;
+}
+
+void fm_costs_add(uint64_t ticks, unsigned kind)
+{
+	double *mean = &costs.per_kind[kind], most = 8 * *mean;
 
 	/* a thread that lost its processor meanwhile has not used it */
-	if (ticks > most)
-		ticks = most;
+	if ((double)ticks > most)
+		ticks = (uint64_t)most;
+	/* threads that do this at the same time lose one of the two: it is a mean all the same */
+	*mean += 0.05 * ((double)(ticks + fm_session->signal_cost) - *mean);
 	__atomic_fetch_add(&costs.ticks, ticks + fm_session->signal_cost, __ATOMIC_RELAXED);
-	__atomic_fetch_add(&costs.attempts, 1, __ATOMIC_RELAXED);
+	if (kind == 1)
+		__atomic_fetch_add(&costs.windows, 1, __ATOMIC_RELAXED);
+	if (kind == 2)
+		__atomic_fetch_add(&costs.pace_ticks, ticks + fm_session->signal_cost, __ATOMIC_RELAXED);
+	else
+		__atomic_fetch_add(&costs.attempts, 1, __ATOMIC_RELAXED);
 	fm_costs_poll();
 }
 

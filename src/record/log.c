@@ -368,9 +368,13 @@ void fm_log_end_thread(void)
 
 void fm_log_clock(void)
 {
+	uint64_t cpu = now_ns(CLOCK_PROCESS_CPUTIME_ID);
+
 	fm_process->last_ns = now_ns(CLOCK_MONOTONIC);
 	fm_process->last_ticks = fm_ticks();
-	fm_process->cpu_ns = now_ns(CLOCK_PROCESS_CPUTIME_ID) - log_file.cpu_before;
+	/* a child of vfork has another clock, and its parent's memory */
+	if (cpu >= log_file.cpu_before)
+		fm_process->cpu_ns = cpu - log_file.cpu_before;
 }
 
 static char *put_text(char *at, const char *text)

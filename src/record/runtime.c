@@ -17,6 +17,7 @@
 #include "record/threads.h"
 #include "record/timer.h"
 #include "record/unwind.h"
+#include "record/watch.h"
 
 #define EXPORTED __attribute__((visibility("default")))
 
@@ -60,6 +61,8 @@ static int set_up_sampler(void)
 	error = fm_burst_open();
 	if (!error)
 		error = fm_signals_open();
+	if (!error && fm_session->windows)
+		fm_process->watch_error = -fm_watch_open();
 	if (error) {
 		fm_process->sampler = FM_SAMPLER_NONE;
 		fm_process->sampler_error = -error;
@@ -107,6 +110,7 @@ __attribute__((destructor)) static void end(void)
 		return;
 	fm_self_enter();
 	fm_timer_stop();
+	fm_burst_end_watches();
 	fm_thread_name();
 	fm_costs_close();
 	fm_process->ended = fm_ticks();
@@ -120,6 +124,7 @@ static void stop_for_good(void)
 		return;
 	fm_self_enter();
 	fm_timer_stop();
+	fm_burst_end_watches();
 	fm_costs_close();
 	fm_process->filtered = fm_ticks();
 	fm_log_close();

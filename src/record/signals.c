@@ -105,6 +105,10 @@ static void on_fault(int number, siginfo_t *information, void *context)
 {
 	int problem = errno;
 
+	if (number == SIGTRAP && fm_burst_is_watch(information)) {
+		errno = problem;
+		return;
+	}
 	if (number == SIGTRAP && fm_timer_is_source(information)) {
 		/* Both at once: the fault belongs to the instruction where the timer fired, and comes when we return.
 		 */

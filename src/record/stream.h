@@ -45,7 +45,8 @@ struct fm_session {
 	uint32_t nodes;       /* NUMA nodes of this machine */
 	uint32_t sampling;    /* 0: allocations and markers only (the engine takes the samples) */
 	uint32_t filtered;    /* the tool runs with a filter of system calls (seccomp), which programs share */
-	uint32_t unused[7];
+	uint32_t windows;     /* of references are logged now and then, for miss-ratio curves */
+	uint32_t unused[6];
 	/* shared */
 	uint32_t stop;           /* 1: stop sampling; entries end */
 	uint32_t processes;      /* that have a file */
@@ -70,7 +71,7 @@ struct fm_stream_process {
 	uint32_t own_allocator; /* 1: the program's own malloc comes before ours: the heap is not seen */
 	uint32_t sampler;       /* enum fm_stream_sampler that was possible; 0: none */
 	int32_t sampler_error;  /* errno why there is none */
-	uint32_t unused;
+	int32_t watch_error;    /* errno why lines cannot be watched */
 	/* what there was no room for, and what it cost; updated as it goes, see fm_record_costs */
 	uint64_t lost_entries, lost_stacks, lost_allocations, lost_threads;
 	uint64_t cpu_ns;               /* processor time of the process, when last looked at */
@@ -116,6 +117,9 @@ enum fm_stream_kind {
 	FM_STREAM_REGION_END,
 	FM_STREAM_FORK,    /* fm_stream_child, in the parent */
 	FM_STREAM_EXECUTE, /* fm_stream_child, then the path with its 0: this process is about to become that program */
+	FM_STREAM_WINDOW,  /* fm_stream_window, then bytes of window_code.h */
+	FM_STREAM_WATCHED, /* fm_stream_watched: the end of a watch */
+	FM_STREAM_PACE,    /* fm_stream_pace */
 	FM_STREAM_KINDS
 };
 
@@ -224,6 +228,44 @@ struct fm_stream_region {
 struct fm_stream_child {
 	uint32_t process;
 	uint32_t error; /* errno of an exec that failed */
+};
+
+/* A window: references of a thread one after the other, all of them. Those of one that is too long for an entry go on
+   in the next entries of the thread. */
+struct fm_stream_window {
+	uint32_t number; /* in its process, from 1 */
+	uint32_t references;
+	uint32_t all_bytes, first_byte; /* of all its entries, and where this one begins */
+	uint32_t bytes;                 /* that follow here */
+	uint32_t watched;               /* the position of the reference whose line is watched from its end on, + 1 */
+	uint64_t ticks;                 /* that it took in the code cache, translation not included */
+	uint64_t period_ns;             /* processor time that it stands for */
+};
+
+enum fm_stream_watch_end {
+	FM_WATCH_REUSED,
+	FM_WATCH_GIVEN_UP, /* after a time that was drawn in advance */
+	FM_WATCH_ENDED,    /* with its thread */
+	FM_WATCH_LOST,     /* nobody knows what happened since */
+};
+struct fm_stream_watched {
+	uint32_t window, position;
+	uint32_t end;   /* enum fm_stream_watch_end */
+	float share;    /* how likely a visit begins with one of the words that were watched */
+	uint64_t ns;    /* of the thread's processor time that the program itself had, from the window's end on */
+	uint64_t burst; /* references that were made in bursts meanwhile */
+};
+
+/* How fast references follow each other. With intervals: a word that is touched regularly was watched for some touches,
+   in native code; how many references lie between them was counted just before, in the code cache. Without: the time
+   is that in the code cache, where references are logged. */
+struct fm_stream_pace {
+	double gap;       /* references between touches, on average */
+	double variation; /* standard deviation of gaps, as a share of it */
+	double ns;      /* of the thread's processor time between touches, on average, the runtime's own not included */
+	double trap_ns; /* that each touch took beyond that */
+	uint32_t gaps;  /* that were counted */
+	uint32_t intervals; /* that were timed; 0: none */
 };
 
 #endif

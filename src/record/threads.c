@@ -73,6 +73,7 @@ void fm_thread_end(void)
 		return;
 	fm_self_enter();
 	fm_timer_stop();
+	fm_burst_end_watches();
 	fm_thread_name();
 	fm_log_write(FM_STREAM_THREAD_END, "", 0);
 	fm_self.ended = 1;

@@ -109,6 +109,18 @@ static long move_up(long file)
 	return moved;
 }
 
+long fm_timer_keep_file(long file)
+{
+	file = move_up(file);
+	note_file((int)file, true);
+	return file;
+}
+
+void fm_timer_close_file(int file)
+{
+	close_file(file);
+}
+
 static int start_event(void)
 {
 	struct f_owner_ex owner = {.type = F_OWNER_TID, .pid = (pid_t)fm_system_call(SYS_gettid, 0, 0, 0, 0, 0, 0)};

@@ -45,6 +45,10 @@ bool fm_timer_is_source(const siginfo_t *information);
 bool fm_timer_has_file(int file);
 unsigned fm_timer_next_file(unsigned first);
 
+/* Another file of ours: moved out of the program's way, and known to the two above. Returns its number. */
+long fm_timer_keep_file(long file);
+void fm_timer_close_file(int file);
+
 /* The file is somebody else's from now on. If it was the calling thread's, it gets another. */
 void fm_timer_lost_file(int file);
 

@@ -77,6 +77,11 @@ static inline void flip(uint64_t *marks, uint32_t position)
 	marks[position / 64] ^= 1ull << position % 64;
 }
 
+static double weight_of(const struct fm_window *window)
+{
+	return window->weight > 0 ? window->weight : 1;
+}
+
 static int add_used(struct fm_times *times, struct fm_cells *list, struct fm_times_cell *cells, unsigned bins,
                     uint32_t cluster)
 {
@@ -97,6 +102,7 @@ static int add_distances(const struct fm_window *window, const uint8_t *member, 
 {
 	unsigned bins = fm_time_bin(window->count + 1) + 1;
 	struct fm_times_cell *cells = calloc(bins, sizeof(*cells));
+	double weight = weight_of(window);
 	int status;
 
 	if (!cells)
@@ -109,10 +115,10 @@ static int add_distances(const struct fm_window *window, const uint8_t *member, 
 			continue;
 		cell->samples_out++;
 		if (next) {
-			cell->reused++;
-			cell->written += written && written[next];
+			cell->reused += weight;
+			cell->written += written && written[next] ? weight : 0;
 		} else {
-			cell->censored++;
+			cell->censored += weight;
 		}
 	}
 	status = add_used(times, &times->by_distance, cells, bins, cluster);
@@ -125,6 +131,7 @@ int fm_window_add(struct fm_window *window, const uint64_t *lines, const uint8_t
 {
 	unsigned bins = fm_time_bin(count) + 1;
 	struct fm_times_cell *cells;
+	double weight = weight_of(window);
 	uint32_t different = 0;
 	int status;
 
@@ -152,14 +159,14 @@ int fm_window_add(struct fm_window *window, const uint64_t *lines, const uint8_t
 			uint32_t next = *place - 1;
 
 			cell = &cells[fm_time_bin(next - i)];
-			cell->reused++;
-			cell->written += written && written[next];
+			cell->reused += weight;
+			cell->written += written && written[next] ? weight : 0;
 			window->next[i] = next;
 			window->distances[i] = marks_between(window->marks, i, next);
 			flip(window->marks, next);
 		} else {
 			cell = &cells[fm_time_bin(age)];
-			cell->censored++;
+			cell->censored += weight;
 			window->next[i] = 0;
 			window->distances[i] = different++;
 			if (age >= horizon)
@@ -169,7 +176,7 @@ int fm_window_add(struct fm_window *window, const uint64_t *lines, const uint8_t
 		flip(window->marks, i);
 		*place = i + 1;
 	}
-	cells[0].entered = count;
+	cells[0].entered = weight * count;
 	cells[0].samples_in = (int32_t)count;
 	status = add_used(times, &times->by_time, cells, bins, cluster);
 	free(cells);
@@ -199,10 +206,11 @@ unsigned fm_window_choose(const struct fm_window *window, struct fm_random *rand
 			taken |= ret_choices[i].position == position;
 		if (taken)
 			continue;
-		ret_choices[chosen++] = (struct fm_window_choice){.position = position,
-		                                                  .age = window->count - 1 - position,
-		                                                  .distance = window->distances[position],
-		                                                  .weight = (double)window->survivor_count / wanted};
+		ret_choices[chosen++] =
+		    (struct fm_window_choice){.position = position,
+		                              .age = window->count - 1 - position,
+		                              .distance = window->distances[position],
+		                              .weight = weight_of(window) * window->survivor_count / wanted};
 	}
 	return chosen;
 }

@@ -20,6 +20,7 @@ struct fm_window {
 	uint32_t survivor_count;
 	uint32_t count; /* references */
 	uint32_t horizon;
+	double weight; /* what each reference of the next window counts for; 0: 1 */
 };
 
 struct fm_window_choice {
