@@ -21,6 +21,7 @@ enum {
 	KEY_CALIBRATE,
 	KEY_EVERY,
 	KEY_MACHINE,
+	KEY_NO_CURVE,
 };
 
 static const struct argp_option options[] = {
@@ -43,6 +44,8 @@ static const struct argp_option options[] = {
     {"no-children", KEY_NO_CHILDREN, NULL, 0, "Only the program itself, not the processes it starts", 0},
     {"no-arguments", KEY_NO_ARGUMENTS, NULL, 0, "Do not keep command lines in the recording", 0},
     {"no-allocations", KEY_NO_ALLOCATIONS, NULL, 0, "Do not track allocations: the heap is one object", 0},
+    {"no-curve", KEY_NO_CURVE, NULL, 0,
+     "Do not log windows of references, which report --curve draws misses of caches of any size from", 0},
     {"calibrate", KEY_CALIBRATE, NULL, 0,
      "Measure anew what each level costs when sampled (4 seconds); otherwise once an hour", 0},
     FM_OPTION_QUIET,
@@ -170,6 +173,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case KEY_NO_ALLOCATIONS:
 		wishes->no_allocations = true;
 		break;
+	case KEY_NO_CURVE:
+		wishes->windows = false;
+		break;
 	case KEY_CALIBRATE:
 		wishes->calibrate = true;
 		break;
@@ -234,7 +240,7 @@ static bool keep(const struct input *input, const struct fm_recording *recording
 static int run(const struct fm_command *command, int argc, char **argv)
 {
 	struct input input = {
-	    .wishes = {.path = "fathom.fathom", .overhead = 0.03, .max_bytes = (uint64_t)1 << 30},
+	    .wishes = {.path = "fathom.fathom", .overhead = 0.03, .max_bytes = (uint64_t)1 << 30, .windows = true},
 	};
 	struct fm_recording *recording = NULL;
 	struct fm_error error;

@@ -9,7 +9,7 @@
 #include "observe/sampled.h"
 #include "recording/store.h"
 
-enum { KEY_TOP = FM_KEY_OWN, KEY_OBJECT, KEY_THREAD, KEY_REGION, KEY_TIME };
+enum { KEY_TOP = FM_KEY_OWN, KEY_OBJECT, KEY_THREAD, KEY_REGION, KEY_TIME, KEY_CURVE };
 
 static const struct argp_option options[] = {
     {"top", KEY_TOP, "N", 0, "List the N heaviest functions, lines and shared lines; default 10", 0},
@@ -19,6 +19,8 @@ static const struct argp_option options[] = {
     {"region", KEY_REGION, "NAME", 0,
      "… only in the marked region NAME; if there is none, in the function NAME and what it calls", 0},
     {"time", KEY_TIME, "A-B", 0, "… only from A to B seconds after the beginning; either may be left out", 0},
+    {"curve", KEY_CURVE, NULL, 0,
+     "Of sampled references: draw the share that misses a cache of any size, instead of the tables", 0},
     FM_OPTION_OUTPUT,
     FM_OPTION_JSON,
     FM_OPTION_SEPARATOR,
@@ -31,6 +33,7 @@ struct input {
 	struct fm_common common;
 	const char *file;
 	uint64_t top;
+	bool curve;
 	struct fm_samples_filter filter;
 };
 
@@ -83,6 +86,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case KEY_TIME:
 		return parse_time(argument, &input->filter, &error) ? fm_usage_error(&error) : 0;
+	case KEY_CURVE:
+		input->curve = true;
+		return 0;
 	case ARGP_KEY_ARG:
 		if (input->file) {
 			fm_error_set(&error, EINVAL, "one recording at a time: %s or %s", input->file, argument);
@@ -105,6 +111,19 @@ static int print(struct fm_output *output, const struct fm_recording *recording,
 {
 	struct fm_error error;
 
+	if (output->options.curve && !recording->curves_count) {
+		fm_error_set(&error, EINVAL,
+		             *recording->sampling.sampler
+		                 ? "--curve needs windows of references, and this recording has none: it "
+		                   "is too short, or was made with --no-curve or --sampler exact"
+		                 : "--curve draws sampled references: this recording has none");
+		return fm_report_error(&error);
+	}
+	if (output->options.curve && has_filter(filter)) {
+		fm_error_set(&error, EINVAL,
+		             "--curve is of the whole program: no --object, --thread, --region, --time");
+		return fm_report_error(&error);
+	}
 	if (*recording->sampling.sampler)
 		return fm_output_samples(output, recording, filter);
 	if (!has_filter(filter))
@@ -136,6 +155,7 @@ static int run(const struct fm_command *command, int argc, char **argv)
 	if (*remark && input.common.verbosity >= 0)
 		fprintf(stderr, "fathom: %s\n", remark);
 	fm_output_choose(&output, &input.common, (unsigned)input.top);
+	output.options.curve = input.curve;
 	code = print(&output, recording, &input.filter);
 	fm_recording_free(recording);
 	return code;
@@ -157,6 +177,7 @@ const struct fm_command fm_verb_report = {
                 "  fathom report run.fathom                        the same text again\n"
                 "  fathom report --json run.fathom                 for scripts\n"
                 "  fathom report --object grid run.fathom          sampled references to one object\n"
+                "  fathom report --curve run.fathom                misses of caches of any size\n"
                 "  sqlite3 run.fathom 'SELECT * FROM functions ORDER BY misses_3 DESC LIMIT 5'",
     .options = options,
     .parser = parse,

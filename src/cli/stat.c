@@ -143,20 +143,19 @@ static int check(const struct input *input, struct fm_error *error)
 		return fm_error_set(error, EINVAL, "--per-thread goes with -p");
 	if (is_source(input, "windows") && wanted->engine && strcmp(wanted->engine, "native") != 0)
 		return fm_error_set(error, EINVAL, "windows are the native engine's: no --engine qemu");
-	if (is_source(input, "windows") && (wanted->processes || wanted->system_wide || wanted->timing ||
-	                                    wanted->interval_ms || wanted->window_end || wanted->events))
-		return fm_error_set(error, EINVAL, "windows have no -p, -a, -e, -I, --timing and --window yet");
+	if (is_source(input, "windows") &&
+	    (wanted->processes || wanted->system_wide || wanted->interval_ms || wanted->window_end || wanted->events))
+		return fm_error_set(error, EINVAL, "windows have no -p, -a, -e, -I and --window yet");
 	if (wanted->curve && (wanted->processes || wanted->system_wide || is_source(input, "perf") ||
 	                      is_source(input, "windows") || is_source(input, "simulated") || wanted->events ||
-	                      wanted->timing || (wanted->engine && strcmp(wanted->engine, "native") != 0)))
+	                      (wanted->engine && strcmp(wanted->engine, "native") != 0)))
+		return fm_error_set(error, EINVAL,
+		                    "--curve needs every access, by the native engine: no -p, -a, -e, --engine "
+		                    "qemu, and no other --counters than exact");
+	if ((wanted->interval_ms || wanted->window_end) && wanted->engine && !strcmp(wanted->engine, "native"))
 		return fm_error_set(
 		    error, EINVAL,
-		    "--curve needs every access, by the native engine: no -p, -a, -e, --timing, --engine "
-		    "qemu, and no other --counters than exact");
-	if ((wanted->timing || wanted->interval_ms || wanted->window_end) && wanted->engine &&
-	    !strcmp(wanted->engine, "native"))
-		return fm_error_set(error, EINVAL,
-		                    "the native engine does not simulate core timing: no --timing, -I and --window");
+		    "the native engine has no simulated time that all threads share: no -I and --window");
 	if (wanted->slowdown > 0 && !is_source(input, "windows"))
 		return fm_error_set(error, EINVAL, "--slowdown goes with --counters windows");
 	if (wanted->repeats > 1 && (!wanted->program || wanted->interval_ms || wanted->per_thread))

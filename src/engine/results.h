@@ -23,6 +23,7 @@ enum {
 	FM_RESULT_LINES_MAX = 256,
 	FM_RESULT_MOMENTS_MAX = 1024,
 	FM_RESULT_WINDOWS_MAX = 4096,
+	FM_RESULT_GROUPS_MAX = 64,
 	FM_RESULT_NAME = 96,
 };
 
@@ -80,19 +81,42 @@ struct fm_result_moment {
 	struct fm_timing_counts timing;
 };
 
+struct fm_references {
+	uint64_t loads, stores, load_bytes, store_bytes;
+};
+
+/* What lines of one group did that were followed for the whole run: engine/native/followed.h. All cores together. */
+struct fm_result_group {
+	uint64_t accesses;
+	uint64_t brought[FM_SIMULATED_CACHES_MAX]; /* lines into this cache */
+	uint64_t owned[FM_SIMULATED_CACHES_MAX];   /* of these, because of stores */
+	uint64_t written[FM_SIMULATED_CACHES_MAX]; /* dirty lines from this cache to the next */
+	uint64_t memory_reads, memory_writes;
+	uint64_t cold; /* lines that were touched for the first time */
+};
+
 /* What was counted in one window of all threads; everything else in the results is the sum of all windows then. */
 struct fm_result_window {
-	uint64_t begun, ended;          /* ticks */
-	uint64_t executed;              /* instructions of the whole process, all threads, up to its end */
-	struct fm_work work;            /* in the part that counts */
-	struct fm_core_counts counts;   /* of all cores, in the part that counts */
-	struct fm_timing_counts timing; /* of its last instructions; instructions 0: none */
+	uint64_t begun, ended;        /* ticks */
+	uint64_t executed;            /* instructions of the whole process, all threads, up to its end */
+	struct fm_work work;          /* in the part that counts */
+	struct fm_core_counts counts; /* of all cores, in the part that counts */
+	/* of stretches in the part that counts, scaled up to all its instructions; instructions 0: there are none */
+	struct fm_timing_counts timing;
+	uint64_t timed; /* instructions of these stretches */
 	/* Accesses of the part that counts to lines of a cache of which nobody knows whether they were there: they were
 	   not touched since the window began, nor is the set known to hold other lines. In `counts` they are what the
 	   lines left from earlier windows say: hits if it is still there. */
 	uint64_t unknown[FM_SIMULATED_CACHES_MAX];
 	/* lines of each cache that were touched in the window, warming included, and lines that it has */
 	uint64_t touched[FM_SIMULATED_CACHES_MAX];
+	struct fm_result_group followed; /* what lines that are followed did, in the part that counts */
+};
+
+struct fm_result_followed {
+	uint32_t group_count; /* 0: no lines were followed */
+	uint32_t share;       /* one line of so many was */
+	struct fm_result_group groups[FM_RESULT_GROUPS_MAX];
 };
 
 /* How many accesses came how far after the last touch of their line: reuse/stack.h. All cores together. */
@@ -166,6 +190,7 @@ struct fm_results {
 	uint32_t native;         /* by the native engine: enum fm_trace_mode + 1; 0: by QEMU */
 	uint32_t window_count;   /* kept; with more of them every second is dropped and two neighbours become one */
 	struct fm_work all_work; /* by windows: all that was executed, counted */
+	struct fm_references all_references;        /* and all that it referred to */
 	uint64_t signals_in_cache, signals_outside; /* where the timer found the threads: coverage */
 	uint64_t native_threads, lost_accesses;
 	uint64_t left[64]; /* by enum fm_translate_reason */
@@ -205,6 +230,7 @@ struct fm_results {
 	struct fm_line_users line_users[FM_RESULT_LINES_MAX];
 	struct fm_result_moment moments[FM_RESULT_MOMENTS_MAX];
 	struct fm_result_window windows[FM_RESULT_WINDOWS_MAX];
+	struct fm_result_followed followed;
 	struct fm_result_distances distances;
 	struct fm_result_object objects[FM_RESULT_OBJECTS_MAX];
 	_Alignas(64) struct fm_result_site sites[FM_RESULT_SITES_MAX];

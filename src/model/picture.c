@@ -130,7 +130,8 @@ struct fm_traffic fm_picture_traffic(const struct fm_machine_description *machin
 	} else if (level < machine->cache_count) {
 		const struct fm_cache_counts *above = &counts->caches[level - 1];
 
-		read = line * (double)(above->lines_demand + above->lines_prefetch - above->lines_prefetch_ownership);
+		read = line * fmax(0, (double)(above->lines_demand + above->lines_prefetch) -
+		                          (double)above->lines_prefetch_ownership);
 		allocated = line * (double)(above->lines_ownership + above->lines_prefetch_ownership);
 		written = line * (double)above->lines_written;
 	} else {
@@ -200,8 +201,8 @@ static double bandwidth_stalls(const struct fm_machine_description *machine, con
 	                (served == FM_SERVED_MEMORY ? timing->bandwidth_stalls[FM_SERVED_REMOTE] : 0));
 }
 
-static void fill_cycles(const struct fm_machine_description *machine, const struct fm_timing_counts *timing,
-                        struct fm_picture *picture)
+void fm_picture_cycles(const struct fm_machine_description *machine, const struct fm_timing_counts *timing,
+                       struct fm_picture *picture)
 {
 	double active = (double)timing->cycles, stall = (double)timing->no_execute,
 	       latency = (double)(timing->latency_stalls[FM_SERVED_CORE] + timing->stalls[FM_STALL_translation]),
@@ -219,7 +220,8 @@ static void fill_cycles(const struct fm_machine_description *machine, const stru
 	picture->latency_bound = simulated(latency, "cycles");
 	picture->bandwidth_bound = simulated(bandwidth, "cycles");
 	picture->memory_bound = simulated(latency + bandwidth, "cycles");
-	picture->other_stall = simulated(stall - latency - bandwidth, "cycles");
+	/* what was scaled up from windows is rounded */
+	picture->other_stall = simulated(fmax(0, stall - latency - bandwidth), "cycles");
 }
 
 /* The level whose bandwidth full store buffers wait for: the one with the largest share of its peak in use. */
@@ -477,9 +479,10 @@ static void fill(const struct fm_recording *recording, const struct fm_part_sums
 		level->utilisation = fm_picture_share(&level->gbs, &level->peak_gbs);
 	}
 	if (sums->timing.cycles) {
-		fill_cycles(machine, &sums->timing, picture);
+		fm_picture_cycles(machine, &sums->timing, picture);
 		fill_waiting(machine, &sums->timing, picture);
 		fm_uncertain_cycles(recording, picture);
+		fm_uncertain_window_cycles(recording, picture);
 	} else {
 		without_cycles(picture);
 	}
@@ -503,6 +506,7 @@ void fm_picture_build(const struct fm_recording *recording, const struct fm_part
 	fm_agreement(recording, picture->differs, sizeof(picture->differs));
 	picture->predicted_seconds = sums->longest > 0 ? simulated(sums->longest / machine->frequency_ghz * 1e-9, "s")
 	                                               : fm_figure_unavailable("there was no core timing");
+	fm_uncertain_window_time(recording, &picture->predicted_seconds);
 	picture->seconds = recording->native.runs ? native_seconds(recording, picture) : picture->predicted_seconds;
 	fill(recording, sums, picture);
 	fill_regularity(recording, &sums->counts, picture);

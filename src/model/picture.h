@@ -97,6 +97,10 @@ struct fm_figure fm_picture_share(const struct fm_figure *part, const struct fm_
 /* The recording has what the engine counted. fm_picture_free() what it gives. */
 void fm_picture_build(const struct fm_recording *recording, const struct fm_part *part, struct fm_picture *ret_picture);
 
+/* The cycles of a picture, as a simulated core counted them. */
+void fm_picture_cycles(const struct fm_machine_description *machine, const struct fm_timing_counts *timing,
+                       struct fm_picture *picture);
+
 /* What happened between one moment and the next, at the end of which simulated time is `ret_at` seconds. false when
    there is no more. */
 bool fm_picture_moment(const struct fm_recording *recording, unsigned index, struct fm_picture *ret_picture,

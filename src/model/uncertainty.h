@@ -19,6 +19,11 @@ void fm_uncertain_windows(const struct fm_recording *recording, struct fm_pictur
 /* The intervals of latencies and bandwidths become those of the cycles waited for them. */
 void fm_uncertain_cycles(const struct fm_recording *recording, struct fm_picture *picture);
 
+/* The same for cycles, in which only short stretches of windows are known. After fm_uncertain_cycles(). And for the
+   time that is made of them. */
+void fm_uncertain_window_cycles(const struct fm_recording *recording, struct fm_picture *picture);
+void fm_uncertain_window_time(const struct fm_recording *recording, struct fm_figure *predicted);
+
 /* Predicted against measured time: the interval of the prediction, its error, and whether to doubt the rest. */
 void fm_uncertain_prediction(const struct fm_recording *recording, struct fm_picture *picture);
 

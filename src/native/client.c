@@ -31,6 +31,16 @@ static uint32_t number_site(void *context, const struct fm_translate_site *site)
 	return fm_number_site(site);
 }
 
+static enum fm_translate_choice choose_lines(void *context, const struct fm_translate_site *site)
+{
+	return choose(context, site) == FM_TRANSLATE_LOGGED ? FM_TRANSLATE_FILTERED : FM_TRANSLATE_IGNORE;
+}
+
+static uint32_t number_line_site(void *context, const struct fm_translate_site *site)
+{
+	return FM_TRACE_LINE | number_site(context, site);
+}
+
 static uint32_t number_piece(void *context, const struct fm_translate_piece *piece)
 {
 	uint32_t number = fm_number_piece(piece);
@@ -58,6 +68,17 @@ static void on_log(void *context, const struct fm_translate_entry *entries, size
 		return;
 	place->references += count_references(entries, count);
 	fm_ring_log(place, entries, count);
+}
+
+/* Many at a time, more than a ring may have room for. */
+static void on_lines(void *context, const struct fm_translate_entry *entries, size_t count)
+{
+	struct fm_place *place = context;
+
+	if (!fm_file_is_open() || !place->begun)
+		return;
+	for (size_t at = 0; at < count; at += FM_LOG_ENTRIES)
+		fm_ring_log(place, entries + at, count - at < FM_LOG_ENTRIES ? count - at : FM_LOG_ENTRIES);
 }
 
 /* Goes on in the other translator, or natively if there is none. */
@@ -142,6 +163,13 @@ int fm_client_create(struct fm_place *place, unsigned which)
 		client.on_system_call = on_system_call;
 		options.log_entries = FM_LOG_ENTRIES;
 		options.log_pieces = fm_session->log_pieces;
+	} else if (fm_session->mode == FM_TRACE_WINDOWS && fm_session->line_limit) {
+		client.choose = choose_lines;
+		client.number_site = number_line_site;
+		client.on_log = on_lines;
+		options.log_entries = FM_LINE_ENTRIES;
+		options.filter = (struct fm_translate_filter){fm_session->line_multiplier, fm_session->line_limit,
+		                                              fm_session->line_offset};
 	}
 	return fm_translator_create(&options, &place->translators[which]);
 }

@@ -136,7 +136,14 @@ static uint32_t add_piece(const struct fm_translate_piece *piece)
 		fm_add(&head->lost_pieces, 1);
 		return FM_NO_NUMBER;
 	}
-	fm_file->pieces[number] = (struct fm_trace_piece){piece->pc, piece->bytes, piece->instructions, 1, 0};
+	fm_file->pieces[number] = (struct fm_trace_piece){.pc = piece->pc,
+	                                                  .bytes = piece->bytes,
+	                                                  .instructions = piece->instructions,
+	                                                  .loads = piece->loads,
+	                                                  .stores = piece->stores,
+	                                                  .load_bytes = piece->load_bytes,
+	                                                  .store_bytes = piece->store_bytes,
+	                                                  .ready = 1};
 	__atomic_store_n(&head->piece_count, number + 1, __ATOMIC_RELEASE);
 	note_code(piece->pc);
 	return number;

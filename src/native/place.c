@@ -48,8 +48,8 @@ struct fm_translator *fm_place_translator(struct fm_place *place)
 		fm_translator_flush(place->translators[which]);
 		place->versions[which] = version;
 	}
+	place->began = fm_ticks();
 	if (which == FM_LOGGING) {
-		place->began = fm_ticks();
 		if (place->epoch)
 			fm_translator_set_room(place->translators[which], fm_window_room(place));
 	}
@@ -74,8 +74,16 @@ int fm_place_settle(struct fm_place *place, ucontext_t *context)
 	return error;
 }
 
+bool fm_place_has_lines(const struct fm_place *place)
+{
+	return place->translators[FM_COUNTING] &&
+	       fm_translator_logged(place->translators[FM_COUNTING]) > FM_LINE_ENTRIES / 64;
+}
+
 void fm_place_deliver(struct fm_place *place)
 {
+	if (place->translators[FM_COUNTING])
+		fm_translator_set_room(place->translators[FM_COUNTING], FM_LINE_ENTRIES);
 	if (place->translators[FM_LOGGING])
 		fm_translator_set_room(place->translators[FM_LOGGING],
 		                       place->epoch ? fm_window_room(place) : FM_LOG_ENTRIES);
@@ -113,6 +121,12 @@ void fm_place_publish(struct fm_place *place)
 		ticks = fm_translator_ticks(translator);
 		spent += ticks - place->translator_ticks[i];
 		place->translator_ticks[i] = ticks;
+	}
+	if (place->translators[FM_COUNTING]) {
+		uint64_t dropped = fm_translator_counts(place->translators[FM_COUNTING])->dropped;
+
+		fm_add(&fm_head()->lost_entries, dropped - place->dropped);
+		place->dropped = dropped;
 	}
 	waited = place->waited - place->waited_published;
 	/* waiting happens in translators, most of it */

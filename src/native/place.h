@@ -10,7 +10,7 @@
 #include "translate/translate.h"
 
 enum { FM_COUNTING, FM_LOGGING, FM_TRANSLATORS };
-enum { FM_MOST_FRAMES = 16, FM_MOST_DEFERRED = 8, FM_LOG_ENTRIES = 8192 };
+enum { FM_MOST_FRAMES = 16, FM_MOST_DEFERRED = 8, FM_LOG_ENTRIES = 8192, FM_LINE_ENTRIES = 1 << 17 };
 
 /* A handler of the program that runs natively, or has been left by a jump. */
 struct fm_frame {
@@ -36,6 +36,7 @@ struct fm_place {
 	struct fm_translator *translators[FM_TRANSLATORS];
 	uint32_t versions[FM_TRANSLATORS];         /* of the program's code when translations were begun */
 	uint64_t translator_ticks[FM_TRANSLATORS]; /* as published */
+	uint64_t dropped;                          /* entries of lines, as published */
 	void *(*routine)(void *);
 	void *argument;
 	uint32_t chosen; /* number of the site that choose() was asked for last */
@@ -78,6 +79,9 @@ bool fm_place_is_stale(const struct fm_place *place);
 bool fm_place_holds(const struct fm_place *place, uint64_t address);
 /* As fm_translator_settle(), for both. */
 int fm_place_settle(struct fm_place *place, ucontext_t *context);
+
+/* Whether the log of lines has so much in it that it should be delivered. */
+bool fm_place_has_lines(const struct fm_place *place);
 
 /* Puts what is in the log into the ring. The thread is in a client's function or was settled. */
 void fm_place_deliver(struct fm_place *place);

@@ -146,7 +146,7 @@ static bool look(struct fm_place *place, ucontext_t *context)
 	bool stops = fm_stopped || fm_session->stop;
 
 	if (inside && !place->deferred_count && !stops && !fm_place_is_stale(place) && !fm_window_is_over(place) &&
-	    !(place->wanted && fm_window_is_due(place)))
+	    !fm_place_has_lines(place) && !(place->wanted && fm_window_is_due(place)))
 		return true;
 	if (fm_place_settle(place, context)) {
 		if (place->deferred_count || stops)

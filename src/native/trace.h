@@ -16,7 +16,7 @@
 #define FM_TRACE_MAGIC 0x3165636172546d46ull
 
 enum {
-	FM_TRACE_VERSION = 2,
+	FM_TRACE_VERSION = 3,
 	FM_TRACE_THREADS = 64,   /* live ones that are traced at a time; others run natively and are counted */
 	FM_TRACE_RING = 1 << 15, /* entries of a thread's ring */
 	FM_TRACE_SITES = 1 << 18,
@@ -43,6 +43,8 @@ struct fm_trace_session {
 	uint64_t window_warm;       /* of these, at the beginning, that only warm the caches */
 	double slowdown;            /* time in windows and around them, compared with what it would be without: up to
 	                               this */
+	/* Lines that are followed all the time, outside of windows too: struct fm_translate_filter. limit 0: none */
+	uint32_t line_multiplier, line_limit, line_offset;
 	char region[FM_TRACE_NAME]; /* log only inside; "": everywhere. Pieces are counted everywhere */
 	/* shared */
 	uint32_t stop;      /* 1: nobody reads any more: trace nothing */
@@ -60,6 +62,10 @@ enum {
 	   of elements as its address */
 	FM_TRACE_PIECE = 1 << 28,   /* | number of the piece that begins; the address means nothing */
 	FM_TRACE_CONTROL = 2 << 28, /* | enum fm_trace_control; the address is its value */
+	/* | number of the site; `address`: outside of windows, of a line that is followed, or a repeated string
+	   instruction (two entries). Not every access to it: lines of the latest entries
+	   are logged again only after some others. */
+	FM_TRACE_LINE = 3 << 28,
 	FM_TRACE_NUMBER = (1 << 28) - 1,
 };
 enum fm_trace_control {
@@ -94,6 +100,8 @@ struct fm_trace_piece {
 	uint64_t pc;
 	uint16_t bytes, instructions;
 	uint32_t ready;
+	uint16_t loads, stores; /* not of repeated string instructions */
+	uint32_t load_bytes, store_bytes;
 	uint64_t executed; /* times, all threads, as last published: at window ends, ticks and the end */
 };
 

@@ -128,7 +128,7 @@ int fm_engine_wishes(const struct fm_observation *wanted, const struct fm_machin
 	    .machine = machine,
 	    .cores = wanted->cores ? wanted->cores : cores_text,
 	    .timing = wanted->timing || wanted->interval_ms ||
-	              (!native && !wanted->no_timing && (!wanted->machine || simulated_counters)),
+	              (!wanted->no_timing && (windows || (!native && (!wanted->machine || simulated_counters)))),
 	    .free_running = wanted->free_running,
 	    .no_prefetch = wanted->no_prefetch,
 	    .skew = wanted->skew,
@@ -172,7 +172,7 @@ int fm_engine_observe(const struct fm_observation *wanted, const struct fm_machi
 	snprintf(recording->run.engine, sizeof(recording->run.engine), "%s", options.windows.on ? "windows" : "exact");
 	r = fm_results_record(&run, machine, recording, error);
 	if (!r && options.windows.on)
-		r = fm_windows_record(&run, recording, error);
+		r = fm_windows_record(&run, machine, recording, error);
 	fm_engine_run_free(&run);
 	return r;
 }

@@ -54,7 +54,8 @@ bool fm_wants_windows(const struct fm_observation *wanted);
 
 /* The windows as rows of the recording; what the other rows have is the sum of the windows before, and becomes that of
    the whole run. */
-int fm_windows_record(const struct fm_engine_run *run, struct fm_recording *recording, struct fm_error *error);
+int fm_windows_record(const struct fm_engine_run *run, const struct fm_machine_description *machine,
+                      struct fm_recording *recording, struct fm_error *error);
 
 /* From now on what is written to standard output goes into a file; the end gives its size and puts the old one back. */
 int fm_output_divert(void);

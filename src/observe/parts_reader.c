@@ -63,6 +63,9 @@ static const size_t least[FM_STREAM_KINDS] = {
     [FM_STREAM_REGION_END] = sizeof(struct fm_stream_region),
     [FM_STREAM_FORK] = sizeof(struct fm_stream_child),
     [FM_STREAM_EXECUTE] = sizeof(struct fm_stream_child),
+    [FM_STREAM_WINDOW] = sizeof(struct fm_stream_window),
+    [FM_STREAM_WATCHED] = sizeof(struct fm_stream_watched),
+    [FM_STREAM_PACE] = sizeof(struct fm_stream_pace),
 };
 
 /* The entry at a place of a chunk, if there is one. Kinds of a newer version are passed over by whoever reads them. */

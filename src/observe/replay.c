@@ -399,6 +399,11 @@ static void play(struct fm_replay_process *process, const struct fm_part_entry *
 	case FM_STREAM_REGION_END:
 		play_region_end(process, entry->thread, body.region.name);
 		break;
+	case FM_STREAM_WINDOW:
+	case FM_STREAM_WATCHED:
+	case FM_STREAM_PACE:
+		process->replay->failed |= fm_curves_add(process->replay->curves, entry) != 0;
+		break;
 	default: /* stacks and names are known already; forks and executed programs show in files of their own */
 		break;
 	}

@@ -5,6 +5,7 @@
 #define FATHOM_OBSERVE_REPLAY_H
 
 #include "observe/call_tree.h"
+#include "observe/curves.h"
 #include "observe/index_map.h"
 #include "observe/modules.h"
 #include "observe/parts_reader.h"
@@ -126,6 +127,7 @@ struct fm_replay {
 	size_t site_count, block_count, named_count, mapping_count, missed_count, more_count;
 	uint32_t unused_block; /* + 1 */
 	struct fm_index_map site_map, named_map, mapping_map, missed_map, stack_map, row_map;
+	struct fm_curves *curves;
 	uint64_t too_many; /* entries for which there was no row left */
 	bool failed;       /* no memory */
 };

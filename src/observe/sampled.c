@@ -264,6 +264,7 @@ static void free_replay(struct fm_replay *replay)
 	fm_index_map_free(&replay->missed_map);
 	fm_index_map_free(&replay->stack_map);
 	fm_index_map_free(&replay->row_map);
+	fm_curves_free(replay->curves);
 	fm_call_tree_free(replay->tree);
 	fm_modules_free(replay->modules);
 	fm_parts_close(replay->parts);
@@ -278,11 +279,14 @@ int fm_sampled_read(const char *folder, struct fm_recording *recording, struct f
 		return r;
 	replay.modules = fm_modules_create();
 	replay.tree = fm_call_tree_create();
-	r = replay.modules && replay.tree ? fm_replay_run(&replay) : -ENOMEM;
+	replay.curves = fm_curves_create(replay.parts);
+	r = replay.modules && replay.tree && replay.curves ? fm_replay_run(&replay) : -ENOMEM;
 	if (!r)
 		r = write_processes(&replay);
 	if (!r)
 		r = write_missed(&replay);
+	if (!r)
+		r = fm_curves_finish(replay.curves, recording);
 	if (!r) {
 		write_sampling(&replay);
 		write_lifetimes(&replay);

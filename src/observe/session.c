@@ -229,6 +229,7 @@ static void fill(struct fm_session *session, const struct fm_sampling_wishes *wi
 	    .filtered = prctl(PR_GET_SECCOMP, 0, 0, 0, 0) > 0,
 	    .nodes = nodes ? nodes : 1,
 	    .sampling = 1,
+	    .windows = wishes->windows,
 	};
 	session->begun = fm_ticks_now();
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "observe/parts.h"
+#include "recording/estimate.h"
 #include "recording/windows.h"
 #include "translate/translate.h"
 
@@ -15,12 +16,19 @@ static const char *const reasons[] = {
 #undef REASON
 };
 
-enum { COUNTS = sizeof(struct fm_core_counts) / sizeof(uint64_t), WORKS = sizeof(struct fm_work) / sizeof(uint64_t) };
+enum {
+	COUNTS = sizeof(struct fm_core_counts) / sizeof(uint64_t),
+	WORKS = sizeof(struct fm_work) / sizeof(uint64_t),
+	TIMINGS = sizeof(struct fm_timing_counts) / sizeof(uint64_t)
+};
 
 /* By how much each number of a process is to be multiplied. */
 struct factors {
 	double counts[COUNTS];
+	double unseen[COUNTS]; /* what is to be added instead, all threads together */
 	double work[WORKS];
+	double executed;
+	double timing[TIMINGS];
 };
 
 static double number(const void *numbers, unsigned index)
@@ -40,37 +48,86 @@ static void multiply(void *numbers, unsigned count, const double *factors)
 	}
 }
 
-/* The total over what was counted in all windows together. */
-static double factor_of(const struct fm_recording *recording, uint32_t process, const double *values, size_t count,
-                        double otherwise)
+static double counted_in_windows(const struct fm_recorded_window *windows, size_t count, unsigned index)
 {
-	double counted = 0;
+	double sum = 0;
 
 	for (size_t i = 0; i < count; i++)
-		counted += values[i];
-	return counted > 0 ? fm_windows_total(recording, process, values).value / counted : otherwise;
+		sum += number(&windows[i].counts, index);
+	return sum;
+}
+
+/* Of a window in which not all threads were timed, or none: as if the others had been like these, or like those of the
+   window before. */
+static void find_timing_factors(const struct fm_recording *recording, uint32_t process,
+                                const struct fm_recorded_window *windows, size_t count, double *values, double *factors)
+{
+	for (unsigned k = 0; k < TIMINGS; k++) {
+		double rate = 0, counted = 0;
+
+		for (size_t i = 0; i < count; i++) {
+			if (windows[i].timing.instructions)
+				rate = number(&windows[i].timing, k) / (double)windows[i].timing.instructions;
+			values[i] = rate * (double)windows[i].work.instructions;
+			counted += number(&windows[i].timing, k);
+		}
+		factors[k] = counted > 0 ? fm_windows_total(recording, process, values).value / counted : 1;
+	}
+}
+
+/* What was timed of a region is a sample of its instructions. */
+static void scale_region_timing(struct fm_recorded_region *region)
+{
+	double factors[TIMINGS];
+
+	if (!region->timing.instructions)
+		return;
+	for (unsigned k = 0; k < TIMINGS; k++)
+		factors[k] = (double)region->work.instructions / (double)region->timing.instructions;
+	multiply(&region->timing, TIMINGS, factors);
+	region->elapsed = region->timing.cycles;
 }
 
 static int find_factors(const struct fm_recording *recording, uint32_t process, struct factors *ret_factors)
 {
 	const struct fm_recorded_window *windows;
 	size_t count = fm_windows_of(recording, process, &windows);
-	double *values = calloc(count + 1, sizeof(*values)), usual;
+	double instructions = 0, executed = (double)recording->processes[process].instructions, usual, *values;
+	struct fm_estimates estimates;
+	int r = fm_estimate_process(recording, process, &estimates);
 
-	if (!values)
-		return -ENOMEM;
+	if (r)
+		return r;
 	for (size_t i = 0; i < count; i++)
-		values[i] = (double)windows[i].work.instructions;
-	usual = factor_of(recording, process, values, count, 1);
+		instructions += (double)windows[i].work.instructions;
+	usual = instructions > 0 ? executed / instructions : 1;
 	for (unsigned k = 0; k < COUNTS; k++) {
-		for (size_t i = 0; i < count; i++)
-			values[i] = number(&windows[i].counts, k);
-		ret_factors->counts[k] = factor_of(recording, process, values, count, usual);
+		double counted = counted_in_windows(windows, count, k);
+
+		ret_factors->counts[k] = counted > 0 ? estimates.counts[k].value / counted : usual;
+		ret_factors->unseen[k] = counted > 0 ? 0 : estimates.counts[k].value;
 	}
 	for (unsigned k = 0; k < WORKS; k++)
 		ret_factors->work[k] = usual;
+	ret_factors->executed = executed;
+	values = calloc(count + 1, sizeof(*values));
+	if (!values)
+		return -ENOMEM;
+	find_timing_factors(recording, process, windows, count, values, ret_factors->timing);
 	free(values);
 	return 0;
+}
+
+/* What no window has seen, and is known all the same: each thread has its share. */
+static void add_unseen(struct fm_recorded_thread *thread, const struct factors *factors)
+{
+	double share = factors->executed > 0 ? fmin(1, (double)thread->work.instructions / factors->executed) : 0;
+
+	for (unsigned k = 0; k < COUNTS; k++) {
+		uint64_t value = (uint64_t)llround(number(&thread->counts, k) + factors->unseen[k] * share);
+
+		memcpy((char *)&thread->counts + k * sizeof(value), &value, sizeof(value));
+	}
 }
 
 static int add_windows(const struct fm_results *results, uint32_t index, struct fm_recording *recording)
@@ -98,7 +155,33 @@ static int add_windows(const struct fm_results *results, uint32_t index, struct 
 		                                   .timing = window->timing};
 		memcpy(row->unknown, window->unknown, sizeof(row->unknown));
 		memcpy(row->touched, window->touched, sizeof(row->touched));
+		memcpy(row->brought, window->followed.brought, sizeof(row->brought));
+		memcpy(row->owned, window->followed.owned, sizeof(row->owned));
+		memcpy(row->written, window->followed.written, sizeof(row->written));
 		before = window->executed;
+	}
+	return 0;
+}
+
+static int add_groups(const struct fm_results *results, uint32_t index, struct fm_recording *recording)
+{
+	const struct fm_result_followed *followed = &results->followed;
+
+	for (unsigned i = 0; i < followed->group_count && i < FM_RESULT_GROUPS_MAX; i++) {
+		const struct fm_result_group *group = &followed->groups[i];
+		struct fm_recorded_group *row = fm_recording_add(recording, groups);
+
+		if (!row)
+			return -ENOMEM;
+		*row = (struct fm_recorded_group){.process = index,
+		                                  .share = followed->share,
+		                                  .accesses = group->accesses,
+		                                  .memory_reads = group->memory_reads,
+		                                  .memory_writes = group->memory_writes,
+		                                  .cold = group->cold};
+		memcpy(row->brought, group->brought, sizeof(row->brought));
+		memcpy(row->owned, group->owned, sizeof(row->owned));
+		memcpy(row->written, group->written, sizeof(row->written));
 	}
 	return 0;
 }
@@ -134,6 +217,10 @@ void fm_native_record(const struct fm_results *results, struct fm_recorded_proce
 		return;
 	process->instructions = results->all_work.instructions;
 	process->unseen = results->unseen_instructions;
+	process->loads = results->all_references.loads;
+	process->stores = results->all_references.stores;
+	process->load_bytes = results->all_references.load_bytes;
+	process->store_bytes = results->all_references.store_bytes;
 	process->found_inside = results->signals_in_cache;
 	process->found_outside = results->signals_outside;
 	process->native_threads = results->native_threads;
@@ -204,6 +291,12 @@ static int scale(struct fm_recording *recording)
 			if (!after) {
 				multiply(&thread->counts, COUNTS, own->counts);
 				multiply(&thread->work, WORKS, own->work);
+				add_unseen(thread, own);
+				multiply(&thread->timing, TIMINGS, own->timing);
+				/* each number has its own factor */
+				if (thread->timing.no_execute > thread->timing.cycles)
+					thread->timing.no_execute = thread->timing.cycles;
+				thread->clock = thread->timing.cycles;
 			}
 		}
 	}
@@ -212,6 +305,7 @@ static int scale(struct fm_recording *recording)
 
 		multiply(&region->counts, COUNTS, factors[region->process].counts);
 		multiply(&region->work, WORKS, factors[region->process].work);
+		scale_region_timing(region);
 	}
 	if (!r) {
 		by_access[0] = ratio(&accesses[0], 1);
@@ -224,12 +318,19 @@ static int scale(struct fm_recording *recording)
 	return r;
 }
 
-int fm_windows_record(const struct fm_engine_run *run, struct fm_recording *recording, struct fm_error *error)
+int fm_windows_record(const struct fm_engine_run *run, const struct fm_machine_description *machine,
+                      struct fm_recording *recording, struct fm_error *error)
 {
 	int r = add_windows(run->results, 0, recording);
 
+	recording->machine = *machine; /* what the estimates need to know */
+
 	for (unsigned i = 0; i < run->forked_count && !r; i++)
 		r = add_windows(run->forked[i], i + 1, recording);
+	if (!r)
+		r = add_groups(run->results, 0, recording);
+	for (unsigned i = 0; i < run->forked_count && !r; i++)
+		r = add_groups(run->forked[i], i + 1, recording);
 	if (!r)
 		r = scale(recording);
 	return r ? fm_error_set(error, ENOMEM, "out of memory") : 0;

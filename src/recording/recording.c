@@ -116,6 +116,14 @@ static bool samplers_refer_rightly(const struct fm_recording *recording)
 	for (size_t i = 0; i < recording->sampled_threads_count; i++)
 		right &= recording->sampled_threads[i].process < recording->sampled_processes_count &&
 		         is_time(recording->sampled_threads[i].began) && is_time(recording->sampled_threads[i].ended);
+	for (size_t i = 0; i < recording->curve_points_count; i++) {
+		const struct fm_recorded_curve_point *point = &recording->curve_points[i];
+
+		right &= point->curve < recording->curves_count && point->low >= 0 && point->low <= 1 &&
+		         point->value >= 0 && point->value <= 1 && point->high >= 0 && point->high <= 1;
+	}
+	for (size_t i = 0; i < recording->caches_count; i++)
+		right &= isfinite(recording->caches[i].bytes) && recording->caches[i].bytes > 0;
 	for (size_t i = 0; i < recording->codes_count; i++)
 		right &= recording->codes[i].process < recording->sampled_processes_count;
 	for (size_t i = 0; i < recording->frames_count; i++)

@@ -105,8 +105,9 @@ struct fm_recorded_process {
 	uint64_t found_inside, found_outside; /* where a timer found its threads: in the code cache, or not */
 	uint64_t native_threads;              /* that were not followed */
 	char left[200];                       /* why the code cache was left, the most frequent reasons */
-	uint64_t unseen;                      /* of the instructions, those of code that no window has seen */
-	double window_share;                  /* of the processor time, spent in windows */
+	uint64_t loads, stores, load_bytes, store_bytes; /* by windows: counted, all of them; 0: not known */
+	uint64_t unseen;     /* of the instructions, those of code that no window has seen */
+	double window_share; /* of the processor time, spent in windows */
 };
 
 /* What was counted in one window of all threads of a process. All other counts of such a process are made of these:
@@ -120,6 +121,19 @@ struct fm_recorded_window {
 	struct fm_timing_counts timing;
 	uint64_t unknown[FM_SIMULATED_CACHES_MAX]; /* accesses of which is not known whether they hit this cache */
 	uint64_t touched[FM_SIMULATED_CACHES_MAX]; /* lines of this cache that it touched */
+	/* what lines did in it that are followed for the whole run: a sample, see recording/estimate.h */
+	uint64_t brought[FM_SIMULATED_CACHES_MAX], owned[FM_SIMULATED_CACHES_MAX], written[FM_SIMULATED_CACHES_MAX];
+};
+
+/* A group of lines that were followed for the whole run. One of `share` lines was, in all groups together. */
+struct fm_recorded_group {
+	uint32_t process, share;
+	uint64_t accesses;
+	uint64_t brought[FM_SIMULATED_CACHES_MAX]; /* into this cache */
+	uint64_t owned[FM_SIMULATED_CACHES_MAX];   /* of these, because of stores */
+	uint64_t written[FM_SIMULATED_CACHES_MAX]; /* from this cache to the next */
+	uint64_t memory_reads, memory_writes;
+	uint64_t cold; /* touched for the first time */
 };
 
 /* A program that a process executed and that was not followed. */
@@ -373,6 +387,29 @@ struct fm_recorded_missed {
 	char module[64];
 	uint64_t count;
 	double seconds;
+};
+
+struct fm_recorded_curve {
+	char name[FM_NAME];           /* "": the whole program */
+	uint64_t windows, references; /* of all windows */
+	uint64_t watched, reused;     /* lines that were watched, and those whose reuse was seen */
+	uint64_t phases;
+	double samples;
+	double largest_bytes; /* beyond this size no reuse was observed; 0: there is no such size */
+	double pace;          /* references per ns outside of windows */
+	double clock_error;   /* its relative standard error */
+	uint64_t paces;       /* how often it was measured; 0: it is a guess */
+	char remark[200];     /* what it lacks; "": nothing */
+};
+
+struct fm_recorded_curve_point {
+	uint32_t curve;
+	double bytes, value, low, high;
+};
+
+struct fm_recorded_cache {
+	char name[16];
+	double bytes;
 };
 
 struct fm_recorded_calibration {

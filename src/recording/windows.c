@@ -39,6 +39,16 @@ static double rate(const struct fm_recorded_window *windows, const double *value
 	return instructions > 0 ? values[index] / instructions : 0;
 }
 
+void fm_windows_strata(const struct fm_recording *recording, uint32_t process, double *ret_strata)
+{
+	const struct fm_recorded_window *windows;
+	size_t count = fm_windows_of(recording, process, &windows);
+	double executed = process < recording->processes_count ? (double)recording->processes[process].instructions : 0;
+
+	for (size_t i = 0; i < count; i++)
+		ret_strata[i] = stratum(windows, count, i, executed);
+}
+
 struct fm_window_total fm_windows_total(const struct fm_recording *recording, uint32_t process, const double *values)
 {
 	const struct fm_recorded_window *windows;

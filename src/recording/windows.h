@@ -22,6 +22,9 @@ struct fm_window_total {
 size_t fm_windows_of(const struct fm_recording *recording, uint32_t process,
                      const struct fm_recorded_window **ret_windows);
 
+/* Instructions for which each of them stands. */
+void fm_windows_strata(const struct fm_recording *recording, uint32_t process, double *ret_strata);
+
 /* `values` has one for each of them: what was counted in it. */
 struct fm_window_total fm_windows_total(const struct fm_recording *recording, uint32_t process, const double *values);
 

@@ -5,65 +5,104 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "recording/estimate.h"
 #include "recording/windows.h"
 #include "report/curve.h"
 
-unsigned fm_window_named_work(const struct fm_recorded_window *window, unsigned cache, struct fm_named *ret_list)
+unsigned fm_window_named_work(const struct fm_recording *recording, const struct fm_recorded_window *window,
+                              unsigned cache, struct fm_named *ret_list)
 {
-	(void)cache;
+	(void)recording, (void)cache;
 	return fm_named_work(&window->work, ret_list);
 }
 
-unsigned fm_window_named_counts(const struct fm_recorded_window *window, unsigned cache, struct fm_named *ret_list)
+unsigned fm_window_named_counts(const struct fm_recording *recording, const struct fm_recorded_window *window,
+                                unsigned cache, struct fm_named *ret_list)
 {
-	(void)cache;
+	(void)recording, (void)cache;
 	return fm_named_counts(&window->counts, ret_list);
 }
 
-unsigned fm_window_named_cache(const struct fm_recorded_window *window, unsigned cache, struct fm_named *ret_list)
+unsigned fm_window_named_cache(const struct fm_recording *recording, const struct fm_recorded_window *window,
+                               unsigned cache, struct fm_named *ret_list)
 {
+	(void)recording;
 	return fm_named_cache(&window->counts.caches[cache], ret_list);
 }
 
-static double unknown_accesses(const struct fm_recording *recording, unsigned cache, double *values)
+unsigned fm_window_named_cycles(const struct fm_recording *recording, const struct fm_recorded_window *window,
+                                unsigned cache, struct fm_named *ret_list)
 {
-	for (size_t i = 0; i < recording->windows_count; i++)
-		values[i] = (double)recording->windows[i].unknown[cache];
-	return fm_windows_sum(recording, values).value;
+	(void)recording, (void)cache;
+	return fm_named_cycles(&window->timing, ret_list);
+}
+
+unsigned fm_window_named_stalls(const struct fm_recording *recording, const struct fm_recorded_window *window,
+                                unsigned cache, struct fm_named *ret_list)
+{
+	(void)cache;
+	return fm_named_stalls(&recording->machine, &window->timing, ret_list);
+}
+
+/* Which number of struct fm_core_counts it is, found by its value; FM_ESTIMATES: none. */
+static unsigned index_of(const struct fm_recording *recording, fm_window_namer *namer, unsigned cache, unsigned number)
+{
+	struct fm_recorded_window probe = {0};
+	struct fm_named list[FM_NAMED_MAX];
+
+	if (namer != fm_window_named_counts && namer != fm_window_named_cache)
+		return FM_ESTIMATES;
+	for (uint64_t i = 0; i < FM_ESTIMATES; i++) {
+		uint64_t value = i + 1;
+
+		memcpy((char *)&probe.counts + i * sizeof(value), &value, sizeof(value));
+	}
+	namer(recording, &probe, cache, list);
+	return list[number].value && list[number].value <= FM_ESTIMATES ? (unsigned)list[number].value - 1
+	                                                                : FM_ESTIMATES;
+}
+
+/* What goes with instructions, which are counted. */
+static struct fm_estimate estimate_other(const struct fm_recording *recording, fm_window_namer *namer, unsigned cache,
+                                         unsigned number)
+{
+	double *values = calloc(recording->windows_count + 1, sizeof(*values)), half;
+	struct fm_named list[FM_NAMED_MAX];
+	struct fm_window_total total;
+
+	for (size_t i = 0; values && i < recording->windows_count; i++) {
+		namer(recording, &recording->windows[i], cache, list);
+		values[i] = (double)list[number].value;
+	}
+	if (!values)
+		return (struct fm_estimate){0, 0, INFINITY};
+	total = fm_windows_sum(recording, values);
+	half = fm_window_half_width(&total);
+	free(values);
+	return (struct fm_estimate){total.value, fmax(0, total.value - half), total.value + half};
 }
 
 struct fm_figure fm_coverage_figure(const struct fm_recording *recording, fm_window_namer *namer, unsigned cache,
                                     unsigned number, const struct fm_named *named)
 {
-	double value = (double)named->value, *values, half, unknown;
-	struct fm_named list[FM_NAMED_MAX];
-	struct fm_window_total total;
+	double value = (double)named->value, part;
+	struct fm_estimates estimates;
+	struct fm_estimate all;
+	unsigned index;
 
 	if (!namer || !fm_windows_used(recording))
 		return fm_figure_make(value, value, value, named->unit, FM_ORIGIN_simulated, "exact", 1);
-	values = calloc(recording->windows_count, sizeof(*values));
-	if (!values)
+	index = index_of(recording, namer, cache, number);
+	if (fm_estimate_all(recording, &estimates))
 		return fm_figure_unavailable("out of memory");
-	/* lines that come into a cache or miss it, and lines of memory, which the last one misses */
-	unknown = namer == fm_window_named_cache ? unknown_accesses(recording, cache, values)
-	          : namer == fm_window_named_counts && !strncmp(named->name, "memory_", 7)
-	              ? unknown_accesses(recording, recording->machine.cache_count - 1, values)
-	              : 0;
-	for (size_t i = 0; i < recording->windows_count; i++) {
-		namer(&recording->windows[i], cache, list);
-		values[i] = (double)list[number].value;
-	}
-	total = fm_windows_sum(recording, values);
-	half = fm_window_half_width(&total);
-	free(values);
-	if (!isfinite(half))
-		return fm_figure_unavailable("only %u windows: it ran too briefly for them", total.windows);
+	all = index < FM_ESTIMATES ? estimates.counts[index] : estimate_other(recording, namer, cache, number);
+	if (estimates.windows < FM_WINDOWS_LEAST || !isfinite(all.high))
+		return fm_figure_unavailable("only %u windows: it ran too briefly for them", estimates.windows);
 	/* a part of the run was in less of the windows */
-	if (total.value > 0)
-		half *= value / total.value * (value > 0 && value < total.value ? sqrt(total.value / value) : 1);
-	half += unknown + (namer == fm_window_named_work ? 0 : fm_windows_unseen(recording));
-	return fm_figure_make(value, fmax(0, value - half), value + half, named->unit, FM_ORIGIN_sampled, "windows",
-	                      total.windows);
+	part = all.value > 0 ? value / all.value * (value > 0 && value < all.value ? sqrt(all.value / value) : 1) : 1;
+	return fm_figure_make(value, fmax(0, value - (all.value - all.low) * part),
+	                      value + (all.high - all.value) * part, named->unit, FM_ORIGIN_sampled, "windows",
+	                      estimates.windows);
 }
 
 /* Sums over all processes. */

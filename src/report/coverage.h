@@ -21,13 +21,15 @@ void fm_coverage_draw(const struct fm_recording *recording, unsigned width, FILE
 json_t *fm_coverage_curve_json(const struct fm_recording *recording);
 
 /* Numbers of a window by name, as fm_named_… of its counts. */
-typedef unsigned fm_window_namer(const struct fm_recorded_window *window, unsigned cache, struct fm_named *ret_list);
+typedef unsigned fm_window_namer(const struct fm_recording *recording, const struct fm_recorded_window *window,
+                                 unsigned cache, struct fm_named *ret_list);
 
 /* The number-th of such a list with its interval; `value` is that of a part of the run, or of all of it. Exact where
    nothing was sampled, or without a namer. */
 struct fm_figure fm_coverage_figure(const struct fm_recording *recording, fm_window_namer *namer, unsigned cache,
                                     unsigned number, const struct fm_named *named);
 
-fm_window_namer fm_window_named_work, fm_window_named_counts, fm_window_named_cache;
+fm_window_namer fm_window_named_work, fm_window_named_counts, fm_window_named_cache, fm_window_named_cycles,
+    fm_window_named_stalls;
 
 #endif

@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "recording/recording.h"
 #include "reuse/curve.h"
 
 /* A cache of the machine, from the smallest to the largest. */
@@ -26,5 +27,11 @@ const char *fm_curve_words(char *buffer, size_t size, const struct fm_miss_curve
    "clock_error", "observed_to_bytes" (null: everything), "working_sets": […]}: a new reference, NULL when out of
    memory. The sizes go from 16 KiB to 256 MiB, four per octave. */
 json_t *fm_curve_json(const struct fm_miss_curve *curve);
+
+/* A curve that was recorded: the picture with the machine's caches, what it rests on, what it lacks. */
+void fm_curve_print_recorded(const struct fm_recording *recording, size_t index, unsigned width, FILE *output);
+
+/* fm_curve_json() of it with "pace" (references per ns), "watched", "reused", "caches" and "remark" beside. */
+json_t *fm_curve_recorded_json(const struct fm_recording *recording, size_t index);
 
 #endif

@@ -244,7 +244,9 @@ const char *fm_curve_words(char *buffer, size_t size, const struct fm_miss_curve
 	if (curve->largest_bytes < exp2(LARGEST))
 		say(&words, "Above %s nothing is known: no reuse was observed for that long. ",
 		    fm_text_bytes(bytes, sizeof(bytes), curve->largest_bytes));
-	if (curve->clock_error >= 0.1)
+	if (curve->clock_error >= 0.3)
+		say(&words, "Sizes are uncertain by a factor of %.1f. ", exp(1.96 * curve->clock_error));
+	else if (curve->clock_error >= 0.1)
 		say(&words, "Sizes are uncertain by ±%.0f %%. ", 196 * curve->clock_error);
 	if (words.used && buffer[words.used - 1] == ' ')
 		buffer[words.used - 1] = 0;

@@ -6,6 +6,7 @@
 
 #include "json/figure.h"
 #include "model/counted.h"
+#include "recording/windows.h"
 #include "report/coverage.h"
 #include "report/numbers.h"
 #include "report/parts.h"
@@ -81,12 +82,15 @@ static void set_cycles(json_t *object, const struct fm_recording *recording, con
 	struct fm_named list[FM_NAMED_MAX];
 
 	if (simulated) {
-		set_named(cycles, list, fm_named_cycles(counted->timing, list), (struct source){recording, NULL, 0});
+		set_named(cycles, list, fm_named_cycles(counted->timing, list),
+		          (struct source){recording, fm_window_named_cycles, 0});
 		causes = json_object();
 		set_named(causes, list, fm_named_stalls(&recording->machine, counted->timing, list),
-		          (struct source){recording, NULL, 0});
+		          (struct source){recording, fm_window_named_stalls, 0});
 		json_object_set_new(cycles, "stalls", causes);
-	} else if (told) {
+	}
+	/* of windows the picture knows more: what they do not know of memory */
+	if (told && (!simulated || fm_windows_used(recording))) {
 		fm_json_set_figure(cycles, "active", &picture->active);
 		fm_json_set_figure(cycles, "productive", &picture->productive);
 		fm_json_set_figure(cycles, "stall", &picture->stall);

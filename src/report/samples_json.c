@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "json/figure.h"
+#include "report/curve.h"
 #include "report/parts.h"
 
 enum { ROWS = 128 }; /* of each list, or as many as --top asks for */
@@ -270,6 +271,9 @@ void fm_samples_print_json(const struct fm_samples *samples, const struct fm_wri
 	                              "routines", (json_int_t)samples->routine_count, "lines",
 	                              (json_int_t)samples->line_count, "regions", (json_int_t)samples->region_count,
 	                              "threads", (json_int_t)samples->thread_count));
+	json_object_set_new(root, "curve",
+	                    samples->recording->curves_count ? fm_curve_recorded_json(samples->recording, 0)
+	                                                     : json_null());
 	json_object_set_new(root, "streams", json_null());
 	json_object_set_new(root, "streams_why",
 	                    json_string("samples are too far apart to show strides; objects have \"order\""));

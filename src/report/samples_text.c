@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "report/curve.h"
 #include "report/parts.h"
 #include "report/table.h"
 
@@ -497,6 +498,11 @@ static void print_missed(const struct fm_samples *samples, FILE *output, unsigne
 void fm_samples_print_text(const struct fm_samples *samples, const struct fm_writer_options *options, FILE *output)
 {
 	print_head(samples, output);
+	if (options->curve) {
+		fputc('\n', output);
+		fm_curve_print_recorded(samples->recording, 0, options->width, output);
+		return;
+	}
 	print_warnings(samples, output, options->width);
 	if (!samples->whole.samples)
 		return;

@@ -12,6 +12,7 @@ struct fm_writer_options {
 	unsigned top;   /* rows of lists that may be long */
 	int verbosity;
 	const char *separator; /* of fields */
+	bool curve;            /* of sampled references: the misses of caches of any size, and nothing else */
 	bool moments_written;  /* they were, while they came */
 };
 

@@ -13,7 +13,7 @@ jq ".metrics = [$(metric 'memory read' core page-faults 4096), $(metric 'L3 read
 # a program: 8 MiB touched first are 2048 faults
 expect 0 'counted by the counters of this machine' "$tool" stat -- "$phases"
 holds grep -q 'memory *validated within 1 %: (4096)\*page-faults' "$scratch/out"
-holds awk '{ gsub(/[\200-\277]/, ""); if (length > 100) exit 1 }' "$scratch/out"
+holds env LC_ALL=C awk '{ gsub(/[\200-\277]/, ""); if (length > 100) exit 1 }' "$scratch/out"
 expect 0 '' "$tool" stat --json -o "$scratch/counted.json" -- "$phases"
 holds "$source/tests/cli/schema" "$source/docs/schemas/stat.schema.json" "$scratch/counted.json"
 holds jq -e '.levels[3] | .read_bytes.value >= 8388608 and .read_bytes.value < 10485760 and .read_bytes.origin == "counted"' "$scratch/counted.json" >/dev/null

@@ -7,7 +7,7 @@ expect 0 'L3 +48 MiB +1.58 MiB' "$tool" machine --show --profile "$scratch/profi
 expect 0 'measured on another processor' "$tool" machine --show --profile "$scratch/profile.json"
 expect 0 'Example Processor' "$tool" machine --show -q --profile "$scratch/profile.json"
 holds [ ! -s "$scratch/err" ]
-holds awk '{ gsub(/[\200-\277]/, ""); if (length > 100) exit 1 }' "$scratch/out"
+holds env LC_ALL=C awk '{ gsub(/[\200-\277]/, ""); if (length > 100) exit 1 }' "$scratch/out"
 expect 0 '^latency,L2,,5.1,ns,' "$tool" machine --show -q -x , --profile "$scratch/profile.json"
 expect 0 '"effective_bytes"' "$tool" machine --show -q --json --profile "$scratch/profile.json"
 cp "$scratch/out" "$scratch/again.json"

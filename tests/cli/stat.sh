@@ -5,7 +5,7 @@ command -v qemu-x86_64 >/dev/null || skip 'qemu-x86_64 is not installed'
 [ -e "$build/libfathom-exact.so" ] || skip 'the exact engine was not built'
 program="$build/tests/program_ending"
 expect 42 'Simulated: exact counts of this machine' "$tool" stat --machine haswell-ep -- "$program"
-holds awk '{ gsub(/[\200-\277]/, ""); if (length > 100) exit 1 }' "$scratch/out"
+holds env LC_ALL=C awk '{ gsub(/[\200-\277]/, ""); if (length > 100) exit 1 }' "$scratch/out"
 expect 139 'ended by signal 11' "$tool" stat --machine haswell-ep -- "$program" segv
 expect 132 'AVX-512: build it for AVX2' "$tool" stat --machine haswell-ep -- "$program" avx512
 expect 127 'there is no such program' "$tool" stat --machine haswell-ep -- /nonexistent
@@ -29,7 +29,7 @@ holds jq -e '.lines | map(select(.file != null and (.file | endswith("regions.c"
 expect 0 '^total;loads;[0-9]+;accesses$' "$tool" stat --machine zen3 -x ';' -- "$build/tests/program_regions"
 expect 42 'Cycles [0-9,]+, of which nothing executed' "$tool" stat --machine haswell-ep --timing -- "$program"
 "$tool" stat --machine haswell-ep --timing -o "$scratch/wide" -- "$build/examples/phases" >/dev/null
-holds sh -c "awk '{ gsub(/[\200-\277]/, \"\"); if (length > 100) exit 1 }' '$scratch/wide'"
+holds sh -c "LC_ALL=C awk '{ gsub(/[\200-\277]/, \"\"); if (length > 100) exit 1 }' '$scratch/wide'"
 # host, from a profile
 cp "$source/tests/cli/example-profile.json" "$scratch/profile.json"
 mkdir -p "$XDG_DATA_HOME/fathom/machines"
@@ -43,7 +43,7 @@ expect 0 '"shares_core"' "$tool" stat --machine host --json -- "$build/tests/pro
 cp "$scratch/profile.json" "$XDG_DATA_HOME/fathom/machines/$(hostname).json"
 # counts from the engine, time from the program by itself
 expect 42 'by itself' "$tool" stat -- "$program"
-holds sh -c "awk '{ gsub(/[\200-\277]/, \"\"); if (length > 100) exit 1 }' '$scratch/out'"
+holds sh -c "LC_ALL=C awk '{ gsub(/[\200-\277]/, \"\"); if (length > 100) exit 1 }' '$scratch/out'"
 holds grep -q 'Predicted from the simulated cycles' "$scratch/out"
 expect 139 'ended with 139' "$tool" stat -- "$program" segv
 expect 127 'no such program' "$tool" stat -- /nonexistent

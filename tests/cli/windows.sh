@@ -29,14 +29,20 @@ holds jq -e -s '.[0].counts.loads as $loads | $loads == null or ($loads.origin =
 	and .[1].counts.loads.value <= $loads.high)' "$scratch/windows.json" "$scratch/exact.json" >/dev/null
 # the larger the cache, the fewer miss
 expect 0 'fully associative' "$tool" stat --machine haswell-ep --curve -- "$phases"
-holds awk '{ gsub(/[\200-\277]/, ""); if (length > 100) exit 1 }' "$scratch/out"
+holds env LC_ALL=C awk '{ gsub(/[\200-\277]/, ""); if (length > 100) exit 1 }' "$scratch/out"
 expect 0 '' "$tool" stat --machine haswell-ep --curve --json -o "$scratch/curve.json" -- "$phases"
 holds jq -e '.curve.miss_ratio | map(.value) | . == (sort | reverse) and .[0] > .[-1]' "$scratch/curve.json" >/dev/null
+# core timing: of every instruction, or of some in windows, where it is sampled like everything else
+expect 0 'Cycles [0-9,]+, of which nothing executed' "$tool" stat --machine haswell-ep --counters exact --engine native --timing -- "$phases"
+holds jq -e -s '.[0].cycles.active as $cycles | $cycles == null or ($cycles.origin == "sampled" and $cycles.low < $cycles.value)' \
+	"$scratch/windows.json" >/dev/null
+expect 0 '' "$tool" stat --machine haswell-ep --counters windows --no-timing --json -o "$scratch/windows.json" -- sh -c "$loop"
+holds jq -e '.cycles == null' "$scratch/windows.json" >/dev/null
 # what does not go together
 expect 2 'engine is native or qemu' "$tool" stat --engine valgrind -- true
 expect 2 'a number above 1' "$tool" stat --counters windows --slowdown 0.5 -- true
 expect 2 'goes with --counters windows' "$tool" stat --slowdown 3 -- true
 expect 2 'windows have no' "$tool" stat --counters windows -p 1
 expect 2 'needs every access' "$tool" stat --curve --engine qemu -- true
-expect 2 'does not simulate core timing' "$tool" stat --engine native --timing --machine haswell-ep -- true
+expect 2 'no -I and --window' "$tool" stat --engine native -I 10 --machine haswell-ep -- true
 finish

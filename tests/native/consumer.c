@@ -21,7 +21,10 @@
 #define CORE                                                                                                    \
 	"core width=4 window=192 load_buffers=72 store_buffers=42 fill_buffers=10 super_queue=16 load_ports=2 " \
 	"store_ports=1 multiply_ports=1 ports=8\n"
-#define REST "tlb entries=16 ways=4 penalty=7\nmemory latency=200 gbs=50\n" CORE
+#define TLB "tlb entries=16 ways=4 penalty=7\n"
+#define MEMORY "memory latency=200 gbs=50\n" CORE
+#define FIRST "cache L1 size=8KiB ways=8 latency=4\n"
+#define SECOND "cache L2 size=64KiB ways=8 latency=12 streams=8 distance=4\n"
 enum { SITES = 40, LINE = 64, REFERENCES = 20000 };
 
 static struct fm_machine_description description;
@@ -30,19 +33,22 @@ static struct fm_trace_session *session;
 static struct fm_results *results;
 static char path[64];
 
-static void describe(const char *third)
+static void describe_all(const char *caches, const char *tlb)
 {
 	char text[1024];
 	struct fm_error error;
 
-	snprintf(text, sizeof(text),
-	         "machine sockets=1 cores=4 frequency=2GHz\n"
-	         "cache L1 size=8KiB ways=8 latency=4\n"
-	         "cache L2 size=64KiB ways=8 latency=12 streams=8 distance=4\n"
-	         "%s\n" REST,
-	         third);
+	snprintf(text, sizeof(text), "machine sockets=1 cores=4 frequency=2GHz\n%s\n%s" MEMORY, caches, tlb);
 	if (fm_description_parse(text, "test", &description, &error))
 		fail_msg("%s", error.message);
+}
+
+static void describe(const char *third)
+{
+	char caches[512];
+
+	snprintf(caches, sizeof(caches), FIRST SECOND "%s", third);
+	describe_all(caches, TLB);
 }
 
 static int begin(void **state)
@@ -198,6 +204,77 @@ static void counts_as_if_fed_directly(void **state)
 	assert_int_equal(stores, core->counts.stores);
 	assert_in_range(missed, 1, core->counts.caches[0].load_misses + core->counts.caches[0].store_misses);
 	fm_hierarchy_destroy(hierarchy);
+}
+
+#define VICTIM "cache L3 size=512KiB ways=16 latency=40 shared=4 inclusion=victim"
+#define NEITHER "cache L3 size=512KiB ways=16 latency=40 shared=4"
+
+/* One for each way in which the loop over references is compiled. */
+static const struct {
+	const char *caches, *tlb;
+	unsigned page;
+} shapes[] = {
+    {FIRST SECOND VICTIM, TLB, 4096},
+    {FIRST SECOND NEITHER, "tlb entries=16 ways=16 penalty=7\n", 4096},
+    {FIRST SECOND VICTIM, "tlb entries=16 ways=16 penalty=7\ntlb entries=64 ways=4 penalty=30\n", 4096},
+    {"cache L1 size=12KiB ways=12 latency=5\ncache L2 size=80KiB ways=20 latency=12 adjacent=yes streams=8\n" VICTIM,
+     TLB, 4096},
+    {"cache L1 size=12KiB ways=12 latency=5 next=yes\n" SECOND NEITHER, "tlb entries=10 ways=10 penalty=7\n", 4096},
+    {"cache L1 size=6KiB ways=6 latency=5\n" SECOND VICTIM, "tlb entries=24 ways=6 penalty=7\n", 4096},
+    {FIRST SECOND NEITHER, TLB, 65536},
+    {"cache L1 size=4KiB ways=16 latency=5\n" SECOND NEITHER, "tlb entries=16 ways=16 penalty=7\n", 65536},
+    {"cache L1 size=6KiB ways=8 latency=5\n" SECOND VICTIM, TLB, 4096}, /* 12 sets */
+    {FIRST SECOND "cache L3 size=512KiB ways=16 latency=40 shared=4 replacement=random", TLB, 4096},
+};
+enum { SHAPES = sizeof(shapes) / sizeof(shapes[0]) };
+
+/* Every reference of two cores, in every shape, as if it had been fed to the general path. */
+static void all_shapes_count_alike(void **state)
+{
+	for (unsigned shape = 0; shape < SHAPES; shape++) {
+		struct fm_hierarchy *hierarchy;
+		struct fm_random random;
+
+		end(state);
+		begin(state);
+		describe_all(shapes[shape].caches, shapes[shape].tlb);
+		description.page_bytes = shapes[shape].page;
+		hierarchy = make_hierarchy();
+		hierarchy->access_slowly = fm_hierarchy_access_any;
+		fm_random_seed(&random, shape + 1);
+		make_sites();
+		for (unsigned thread = 0; thread < 2; thread++) {
+			control(thread, FM_TRACE_THREAD_BEGIN, 77 + thread);
+			/* or what follows would have begun with it */
+			control(thread, FM_TRACE_ENDED, 1);
+			fm_hierarchy_core(hierarchy, thread);
+		}
+		for (unsigned stretch = 0; stretch < 20; stretch++) {
+			unsigned thread = stretch % 2;
+
+			control(thread, FM_TRACE_BEGAN, 1000 * (stretch + 1));
+			for (unsigned i = 0; i < REFERENCES / 20; i++) {
+				uint64_t address = some_address(&random) + (i % 7 ? 0x8000000 * thread : 0);
+				unsigned site = (unsigned)(fm_random_next(&random) % SITES);
+
+				put(thread, site, address);
+				access_directly(hierarchy, fm_hierarchy_core(hierarchy, thread), &trace->sites[site],
+				                address);
+			}
+			control(thread, FM_TRACE_ENDED, 1000 * (stretch + 1) + 900);
+		}
+		for (unsigned thread = 0; thread < 2; thread++)
+			control(thread, FM_TRACE_THREAD_END, 0);
+		assert_int_equal(consume("0-1"), 0);
+		for (unsigned core = 0; core < 2; core++) {
+			const struct fm_core_counts *counts = &fm_hierarchy_core(hierarchy, core)->counts;
+
+			if (memcmp(&results->cores[core].counts, counts, sizeof(*counts)))
+				fail_msg("shape %u, core %u", shape, core);
+			assert_true(counts->transfers_modified && counts->tlb_misses[0]);
+		}
+		fm_hierarchy_destroy(hierarchy);
+	}
 }
 
 /* More than a ring, written while it is read. */
@@ -453,14 +530,13 @@ static void windows_count_what_is_known(void **state)
 }
 
 /* What only warms changes the caches as what counts does. */
-static void warming_is_not_counted(void **state)
+static void warm_without_counting(void)
 {
 	struct fm_hierarchy *hierarchy = make_hierarchy();
 	struct fm_simulated_core *core = fm_hierarchy_core(hierarchy, 0);
 	struct fm_core_counts before;
 	struct fm_random random;
 
-	(void)state;
 	session->mode = FM_TRACE_WINDOWS;
 	fm_random_seed(&random, 3);
 	make_sites();
@@ -484,6 +560,18 @@ static void warming_is_not_counted(void **state)
 	assert_memory_equal(&results->windows[0].counts, &before, sizeof(before));
 	assert_memory_equal(&results->cores[0].counts, &before, sizeof(before));
 	fm_hierarchy_destroy(hierarchy);
+}
+
+static void warming_is_not_counted(void **state)
+{
+	warm_without_counting();
+	for (unsigned shape = 0; shape < SHAPES; shape++) {
+		end(state);
+		begin(state);
+		describe_all(shapes[shape].caches, shapes[shape].tlb);
+		description.page_bytes = shapes[shape].page;
+		warm_without_counting();
+	}
 }
 
 /* More windows than there is room for. */
@@ -571,6 +659,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(counts_as_if_fed_directly, begin, end),
+	    cmocka_unit_test_setup_teardown(all_shapes_count_alike, begin, end),
 	    cmocka_unit_test_setup_teardown(a_ring_goes_round, begin, end),
 	    cmocka_unit_test_setup_teardown(threads_are_merged_by_time, begin, end),
 	    cmocka_unit_test_setup_teardown(threads_are_merged_within_a_stretch, begin, end),

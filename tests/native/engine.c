@@ -197,13 +197,15 @@ static void forked_and_executed_processes_are_counted(void **state)
 static void windows_add_up(void **state)
 {
 	struct fm_engine_options options = {.kind = FM_ENGINE_NATIVE,
+	                                    .timing = true,
 	                                    .windows = {.on = true, .references = 20000, .warm = 5000, .slowdown = 3}};
 	struct fm_engine_run result = run(options, (char *[]){"/bin/sh", "-c",
 	                                                      "i=0; while [ $i -lt 60000 ]; do "
 	                                                      "i=$((i+1)); done",
 	                                                      NULL});
 	struct fm_core_counts counts = all_counts(result.results), sum = {0};
-	uint64_t before = 0;
+	struct fm_timing_counts timing = {0};
+	uint64_t before = 0, timed = 0;
 
 	(void)state;
 	assert_int_equal(result.exit_status, 0);
@@ -213,6 +215,8 @@ static void windows_add_up(void **state)
 		const struct fm_result_window *window = &result.results->windows[i];
 
 		fm_core_counts_add(&sum, &window->counts);
+		fm_numbers_add(&timing, &window->timing, sizeof(timing));
+		timed += window->timed;
 		assert_true(window->executed >= before);
 		before = window->executed;
 		for (unsigned k = 0; k < machine.cache_count; k++)
@@ -222,13 +226,66 @@ static void windows_add_up(void **state)
 	              (unsigned long long)sum.loads, (unsigned long long)result.results->threads[0].work.instructions,
 	              (unsigned long long)result.results->all_work.instructions);
 	assert_memory_equal(&sum, &counts, sizeof(sum));
+	assert_memory_equal(&timing, &result.results->timings[0], sizeof(timing));
+	assert_true(timed > 0 && timed < timing.instructions);
+	assert_in_range(timing.cycles, timing.instructions / 8, timing.instructions * 8);
 	assert_true(result.results->all_work.instructions > result.results->threads[0].work.instructions);
 	fm_engine_run_free(&result);
 }
 
+static const struct fm_result_region *work_of(const struct fm_engine_run *result)
+{
+	assert_int_equal(result->exit_status, 0);
+	assert_int_equal(result->results->timing, 1);
+	for (unsigned i = 0; i < result->results->region_count; i++)
+		if (!strcmp(result->results->regions[i].name, "work"))
+			return &result->results->regions[i];
+	fail_msg("there is no region");
+	return NULL;
+}
+
+/* The core is the same, and so are the instructions, but for the marker at the end of the region, which natively is a
+   function of the library: about a thousand cycles, of at least a hundred thousand. */
+static void cycles_are_those_of_the_emulator(void **state)
+{
+	static const struct {
+		const char *kernel, *isa, *bytes, *passes;
+	} runs[] = {{"copy", "1", "200000", "8"},     {"stream_triad", "1", "1000000", "2"},
+	            {"store_nt", "1", "500000", "2"}, {"sum", "0", "1000000", "2"},
+	            {"chase", "0", "16384", "40000"}, {"chase", "0", "8388608", "4000"}};
+	const struct fm_engine_options qemu = {.kind = FM_ENGINE_QEMU, .timing = true},
+	                               native = {.kind = FM_ENGINE_NATIVE, .timing = true};
+	int output = dup(STDOUT_FILENO);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
+		char *const arguments[] = {
+		    KERNEL, (char *)runs[i].kernel, (char *)runs[i].isa, (char *)runs[i].bytes, (char *)runs[i].passes,
+		    NULL};
+		struct fm_engine_run ours, theirs;
+		const struct fm_timing_counts *own, *other;
+		char what[64];
+
+		assert_true(freopen("/dev/null", "w", stdout) != NULL);
+		ours = run(native, arguments);
+		theirs = run(qemu, arguments);
+		fflush(stdout);
+		dup2(output, STDOUT_FILENO);
+		own = &work_of(&ours)->timing;
+		other = &work_of(&theirs)->timing;
+		snprintf(what, sizeof(what), "cycles of %s, %s bytes", runs[i].kernel, runs[i].bytes);
+		share(what, own->cycles, other->cycles, 0.02);
+		assert_near((double)own->no_execute / (double)own->cycles,
+		            (double)other->no_execute / (double)other->cycles, 0.02);
+		fm_engine_run_free(&ours);
+		fm_engine_run_free(&theirs);
+	}
+	close(output);
+}
+
 static void what_it_cannot_do_is_refused(void **state)
 {
-	struct fm_engine_options options = {.kind = FM_ENGINE_NATIVE, .machine = &machine, .timing = true};
+	struct fm_engine_options options = {.kind = FM_ENGINE_NATIVE, .machine = &machine, .window_end = 1};
 	struct fm_engine_run result;
 	struct fm_error error;
 
@@ -260,6 +317,7 @@ int main(void)
 	    cmocka_unit_test(sharing_is_seen),
 	    cmocka_unit_test(forked_and_executed_processes_are_counted),
 	    cmocka_unit_test(windows_add_up),
+	    cmocka_unit_test(cycles_are_those_of_the_emulator),
 	    cmocka_unit_test(what_it_cannot_do_is_refused),
 	};
 

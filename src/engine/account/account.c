@@ -85,7 +85,12 @@ struct fm_result_slot *fm_account_find_slot(struct fm_result_site *site, uint64_
 unsigned fm_account_slowly(struct fm_engine_side *side, struct fm_result_site *site, uint64_t address, unsigned bytes,
                            enum fm_access access)
 {
-	struct fm_result_slot *slot = fm_account_find_slot(site, address);
+	return fm_account_in(side, site, fm_account_find_slot(site, address), address, bytes, access);
+}
+
+unsigned fm_account_in(struct fm_engine_side *side, struct fm_result_site *site, struct fm_result_slot *slot,
+                       uint64_t address, unsigned bytes, enum fm_access access)
+{
 	/* whoever calls has tried the fast path */
 	unsigned served = fm_account.hierarchy->access_slowly(fm_account.hierarchy, side->core, address, bytes, access);
 

@@ -46,6 +46,10 @@ void fm_account_publish_lines(void);
 unsigned fm_account_slowly(struct fm_engine_side *side, struct fm_result_site *site, uint64_t address, unsigned bytes,
                            enum fm_access access);
 
+/* The same when it is known which of the instruction's slots it is. */
+unsigned fm_account_in(struct fm_engine_side *side, struct fm_result_site *site, struct fm_result_slot *slot,
+                       uint64_t address, unsigned bytes, enum fm_access access);
+
 /* The slot of the instruction for the object at an address. */
 struct fm_result_slot *fm_account_find_slot(struct fm_result_site *site, uint64_t address);
 

@@ -11,25 +11,29 @@ static struct {
 	_Alignas(64) uint64_t lines[FM_SIMULATED_CACHES_MAX];
 } counted[FM_SIMULATED_CORES_MAX];
 
-static void note_lines(const struct fm_simulated_core *core, struct fm_result_place *place,
-                       struct fm_result_object *object)
+/* Levels that the machine does not have count nothing: loops over all of them are unrolled, those over some are not. */
+static inline void note_lines(const struct fm_simulated_core *core, struct fm_result_place *place,
+                              struct fm_result_object *object)
 {
-	uint64_t *before = counted[core->index].lines;
+	uint64_t *before = counted[core->index].lines, moved[FM_SIMULATED_CACHES_MAX];
 
-	for (unsigned i = 0; i < fm_account.cache_count; i++) {
+	for (unsigned i = 0; i < FM_SIMULATED_CACHES_MAX; i++) {
 		const struct fm_cache_counts *counts = &core->counts.caches[i];
 		uint64_t lines = counts->lines_demand + counts->lines_ownership + counts->lines_prefetch;
 
-		place->moved[i] += lines - before[i];
-		object->moved[i] += lines - before[i];
+		moved[i] = lines - before[i];
 		before[i] = lines;
 	}
+	for (unsigned i = 0; i < FM_SIMULATED_CACHES_MAX; i++)
+		place->moved[i] += moved[i];
+	for (unsigned i = 0; i < FM_SIMULATED_CACHES_MAX; i++)
+		object->moved[i] += moved[i];
 }
 
 /* As far from the miss before as one of the last few was from its own predecessor, give or take a line: nested loops
    and instructions that go to and fro between arrays have more than one such distance. */
-static void note_walk(struct fm_walk *walks, const struct fm_result_site *site, struct fm_result_place *place,
-                      uint64_t address)
+static inline void note_walk(struct fm_walk *walks, const struct fm_result_site *site, struct fm_result_place *place,
+                             uint64_t address)
 {
 	struct fm_walk *walk = &walks[(uintptr_t)site / sizeof(*site) % FM_WALKS];
 	uint64_t difference = address - walk->last, line = 1ull << fm_account.hierarchy->line_shift;
@@ -56,6 +60,11 @@ static void note_walk(struct fm_walk *walks, const struct fm_result_site *site, 
 	walk->differences[0] = difference;
 }
 
+/* By the number of levels that were missed. */
+static const uint64_t missed[FM_SIMULATED_CACHES_MAX + 1][FM_SIMULATED_CACHES_MAX] = {
+    {0}, {1}, {1, 1}, {1, 1, 1}, {1, 1, 1, 1}};
+_Static_assert(FM_SIMULATED_CACHES_MAX == 4, "one row for each number of levels");
+
 void fm_misses_note(struct fm_engine_side *side, const struct fm_result_site *site, const struct fm_result_slot *slot,
                     uint64_t address, unsigned served)
 {
@@ -64,10 +73,11 @@ void fm_misses_note(struct fm_engine_side *side, const struct fm_result_site *si
 	struct fm_result_place *place = fm_places_of(site);
 	struct fm_result_object *object = fm_objects_of(place, (unsigned)(slot - site->slots));
 
-	for (unsigned i = 0; i < levels && i < served; i++) {
-		place->misses[i]++;
-		object->misses[i]++;
-	}
+	levels = levels < served ? levels : served;
+	for (unsigned i = 0; i < FM_SIMULATED_CACHES_MAX; i++)
+		place->misses[i] += missed[levels][i];
+	for (unsigned i = 0; i < FM_SIMULATED_CACHES_MAX; i++)
+		object->misses[i] += missed[levels][i];
 	note_lines(side->core, place, object);
 	note_walk(side->walks, site, place, address);
 }

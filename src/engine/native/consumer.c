@@ -34,11 +34,12 @@ enum {
 
 /* Threads. A core may be several threads': what it counts belongs to the one that was fed last. */
 
-static void leave_core(struct fm_native_thread *thread)
+static void leave_core(struct fm_consumer *consumer, struct fm_native_thread *thread)
 {
 	struct fm_result_thread *record = thread->record;
 
-	fm_native_regions_leave_core(thread);
+	fm_timing_leave_core(consumer, thread);
+	fm_native_regions_leave_core(consumer, thread);
 	fm_numbers_add(&record->before_moves, &thread->side.core->counts, sizeof(record->at_begin));
 	fm_numbers_subtract(&record->before_moves, &record->at_begin, sizeof(record->at_begin));
 	record->away = 1;
@@ -51,12 +52,13 @@ static void own_core(struct fm_consumer *consumer, struct fm_native_thread *thre
 	if (*owner == thread)
 		return;
 	if (*owner)
-		leave_core(*owner);
+		leave_core(consumer, *owner);
 	*owner = thread;
 	if (thread->record->away) {
 		thread->record->at_begin = thread->side.core->counts;
 		thread->record->away = 0;
-		fm_native_regions_enter_core(thread);
+		fm_timing_enter_core(consumer, thread);
+		fm_native_regions_enter_core(consumer, thread);
 	}
 }
 
@@ -108,6 +110,7 @@ static void thread_begin(struct fm_consumer *consumer, struct fm_native_thread *
 	consumer->core_users[core->index]++;
 	own_core(consumer, thread);
 	record->at_begin = core->counts;
+	fm_timing_thread_begin(consumer, thread);
 	thread->counts = !consumer->region_only[0];
 	thread->open_count = 0;
 	thread->window = (struct fm_native_window){0};
@@ -126,6 +129,7 @@ static void thread_end(struct fm_consumer *consumer, struct fm_native_thread *th
 	fm_native_settle(consumer, thread);
 	own_core(consumer, thread);
 	core = thread->side.core->index;
+	fm_timing_thread_end(consumer, thread);
 	record->at_end = thread->side.core->counts;
 	record->ended = 1;
 	consumer->core_users[core]--;
@@ -161,6 +165,7 @@ static void on_control(struct fm_consumer *consumer, struct fm_native_thread *th
 	if (!thread->live)
 		return;
 	fm_native_feed_rest(consumer, thread);
+	fm_timing_settle(consumer, thread);
 	switch (control) {
 	case FM_TRACE_THREAD_END:
 		thread_end(consumer, thread);
@@ -227,7 +232,7 @@ static void consume(struct fm_consumer *consumer, struct fm_native_thread *threa
 		if (most > count)
 			most = count;
 		/* references of a thread that nobody has announced */
-		if (!thread->live && ring[at].what < FM_TRACE_CONTROL) {
+		if (!thread->live && ring[at].what >> 28 != FM_TRACE_CONTROL >> 28) {
 			thread_begin(consumer, thread, 0);
 			if (!thread->live) {
 				thread->read += count;
@@ -238,6 +243,8 @@ static void consume(struct fm_consumer *consumer, struct fm_native_thread *threa
 			most = STEP;
 		if (thread->live)
 			fed = feed(consumer, thread, &ring[at], most);
+		if (thread->live && fed < most && ring[at + fed].what >= FM_TRACE_LINE)
+			fed += fm_followed_feed(consumer, thread, &ring[at + fed], most - fed);
 		thread->read += fed;
 		thread->unsettled += fed;
 		count -= fed;
@@ -436,9 +443,9 @@ static bool open_results(const struct fm_consumer_task *task, unsigned cores)
 	char path[1100];
 
 	if (task->first)
-		return fm_room_open(task->results, cores, false);
+		return fm_room_open(task->results, cores, task->options->timing);
 	snprintf(path, sizeof(path), "%s.%u.%llu", task->results, head->process, (unsigned long long)head->begun);
-	return fm_room_create(path, cores, false);
+	return fm_room_create(path, cores, task->options->timing);
 }
 
 int fm_consumer_create(const struct fm_consumer_task *task, struct fm_consumer **ret_consumer, struct fm_error *error)
@@ -471,8 +478,8 @@ int fm_consumer_create(const struct fm_consumer_task *task, struct fm_consumer *
 	consumer->last_instance = options->last_instance ? options->last_instance : UINT64_MAX;
 	if (options->region)
 		snprintf(consumer->region_only, sizeof(consumer->region_only), "%s", options->region);
-	if ((options->curve && fm_native_curve_create(consumer)) || !consumer->code || !consumer->sites ||
-	    !consumer->rests || !consumer->pieces || !consumer->piece_seen) {
+	if ((options->curve && fm_native_curve_create(consumer)) || (options->timing && fm_timing_create(consumer)) ||
+	    !consumer->code || !consumer->sites || !consumer->rests || !consumer->pieces || !consumer->piece_seen) {
 		fm_consumer_destroy(consumer);
 		return fm_error_set(error, ENOMEM, "out of memory");
 	}
@@ -481,10 +488,15 @@ int fm_consumer_create(const struct fm_consumer_task *task, struct fm_consumer *
 		description.page_bytes = (unsigned)options->page_bytes;
 	status = open_results(task, cores) ? 0 : fm_error_set(error, ENOSPC, "there is no room for counts");
 	fm_account = (struct fm_account){.results = status ? NULL : fm_room_use(NULL)};
-	if (!status && (!fm_account.results || !fm_account_claim_least(cores, false)))
+	if (!status && (!fm_account.results || !fm_account_claim_least(cores, options->timing)))
 		status = fm_error_set(error, ENOMEM, "out of memory");
 	if (!status)
 		status = fm_account_begin(&description, !options->no_prefetch, error);
+	if (!status)
+		status = fm_followed_create(&description, task->session, &consumer->followed, error);
+	if (consumer->followed)
+		consumer->filter = (struct fm_translate_filter){task->session->line_multiplier,
+		                                                task->session->line_limit, task->session->line_offset};
 	if (!status) {
 		consumer->core_list_count =
 		    fm_account_core_list(options->cores && *options->cores ? options->cores : "0", consumer->core_list,
@@ -502,6 +514,7 @@ int fm_consumer_create(const struct fm_consumer_task *task, struct fm_consumer *
 	results->executed = !task->first && !head->forked;
 	results->core_count = fm_account.hierarchy->core_count;
 	results->native = task->session->mode + 1;
+	results->timing = options->timing;
 	results->ticks_per_second = task->session->ticks_per_second;
 	snprintf(results->program, sizeof(results->program), "%.*s", (int)sizeof(head->program) - 1, head->program);
 	results->magic = FM_RESULT_MAGIC;
@@ -513,9 +526,12 @@ int fm_consumer_create(const struct fm_consumer_task *task, struct fm_consumer *
 static void sum_up_pieces(struct fm_consumer *consumer, struct fm_work *sum)
 {
 	uint32_t count = consumer->trace->head.piece_count;
+	struct fm_references *references = &fm_account.results->all_references;
 
+	*references = consumer->repeated;
 	for (uint32_t i = 0; i < count && i < FM_TRACE_PIECES; i++) {
-		uint64_t times = consumer->trace->pieces[i].executed;
+		const struct fm_trace_piece *piece = &consumer->trace->pieces[i];
+		uint64_t times = piece->executed;
 		const struct fm_work *work;
 
 		if (!times)
@@ -526,6 +542,10 @@ static void sum_up_pieces(struct fm_consumer *consumer, struct fm_work *sum)
 		sum->vector_inserts += times * work->vector_inserts;
 		sum->divisions += times * work->divisions;
 		sum->flops += times * work->flops;
+		references->loads += times * piece->loads;
+		references->stores += times * piece->stores;
+		references->load_bytes += times * piece->load_bytes;
+		references->store_bytes += times * piece->store_bytes;
 		if (!consumer->piece_seen[i])
 			fm_account.results->unseen_instructions += times * work->instructions;
 	}
@@ -544,12 +564,14 @@ void fm_consumer_finish(struct fm_consumer *consumer)
 		if (!thread->live)
 			continue;
 		fm_native_feed_rest(consumer, thread);
+		fm_timing_settle(consumer, thread);
 		if (thread->window.number)
 			fm_window_end(consumer, thread, 0);
 		thread_end(consumer, thread);
 	}
 	sum_up_pieces(consumer, &results->all_work);
 	fm_native_curve_finish(consumer);
+	fm_followed_finish(consumer->followed, results);
 	/* pieces of which there are no entries, all or those outside the region: it is known whose they were if there
 	   was only one thread */
 	if ((!consumer->session->log_pieces || consumer->region_only[0]) && !consumer->windows &&
@@ -579,7 +601,9 @@ void fm_consumer_destroy(struct fm_consumer *consumer)
 		free(consumer->threads[i].pieces);
 		free(consumer->threads[i].touched);
 	}
+	fm_timing_destroy(consumer);
 	fm_windows_destroy(&consumer->known);
+	fm_followed_destroy(consumer->followed);
 	fm_code_destroy(consumer->code);
 	if (consumer->sites)
 		munmap(consumer->sites, FM_TRACE_SITES * sizeof(*consumer->sites));

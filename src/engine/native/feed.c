@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "translate/translate.h"
+#include "simulator/wide.h"
 #include "engine/account/decode.h"
 #include "engine/account/places.h"
 #include "engine/native/curve.h"
@@ -72,7 +73,9 @@ static void access_one(struct fm_consumer *consumer, struct fm_native_thread *th
 {
 	struct fm_result_slot *slot = fm_account_likely_slot(site, address);
 
-	if (consumer->windows)
+	if (thread->timed.on)
+		fm_timing_access(consumer, thread, site, address, bytes, access);
+	else if (consumer->windows)
 		fm_window_access(consumer, thread, site, address, bytes, access);
 	else if (access > FM_ACCESS_STORE || !fm_account_in_slot(slot, address) ||
 	         !fm_hierarchy_hit(thread->side.core, address, bytes, access == FM_ACCESS_STORE)) {
@@ -113,6 +116,22 @@ static void access_line(struct fm_consumer *consumer, struct fm_native_thread *t
 	*left -= bytes;
 }
 
+bool fm_native_count_repeated(struct fm_consumer *consumer, struct fm_native_thread *thread, bool stores,
+                              uint64_t address, uint64_t bytes)
+{
+	struct fm_references *repeated = &consumer->repeated;
+	uint64_t begin = thread->repeated[stores].begin, end = thread->repeated[stores].end;
+	unsigned shift = fm_account.hierarchy->line_shift;
+
+	thread->repeated[stores].begin = address;
+	thread->repeated[stores].end = address + bytes;
+	if (!bytes || (address + bytes == end && address > begin))
+		return false;
+	*(stores ? &repeated->stores : &repeated->loads) += ((address + bytes - 1) >> shift) - (address >> shift) + 1;
+	*(stores ? &repeated->store_bytes : &repeated->load_bytes) += bytes;
+	return true;
+}
+
 /* One stream, or two at a time. */
 static void feed_repeated(struct fm_consumer *consumer, struct fm_native_thread *thread,
                           struct fm_native_repeated *first, struct fm_native_repeated *second)
@@ -128,6 +147,9 @@ static void feed_repeated(struct fm_consumer *consumer, struct fm_native_thread 
 		left = line - first->address % line;
 	if (second)
 		other = second->count > most / second->site->size ? most : second->count * second->site->size;
+	fm_native_count_repeated(consumer, thread, first->site->stores, first->address, left);
+	if (second)
+		fm_native_count_repeated(consumer, thread, second->site->stores, second->address, other);
 	while (left || other) {
 		access_line(consumer, thread, first, &left);
 		if (second)
@@ -173,8 +195,8 @@ static void on_repeated(struct fm_consumer *consumer, struct fm_native_thread *t
 }
 
 /* Whatever the loop does not do itself. */
-static __attribute__((noinline)) void feed_slowly(struct fm_consumer *consumer, struct fm_native_thread *thread,
-                                                  uint32_t number, uint64_t address)
+__attribute__((noinline)) void fm_native_feed_slowly(struct fm_consumer *consumer, struct fm_native_thread *thread,
+                                                     uint32_t number, uint64_t address)
 {
 	const struct fm_native_site *site = &consumer->sites[number];
 	const struct fm_native_rest *rest = &consumer->rests[number];
@@ -202,6 +224,28 @@ static __attribute__((noinline)) void feed_slowly(struct fm_consumer *consumer, 
 		access_parts(consumer, thread, rest, address, FM_ACCESS_LOAD);
 	if (rest->stores)
 		access_parts(consumer, thread, rest, address, (enum fm_access)rest->access);
+}
+
+/* An access of a plain site to an object that is known. */
+static __attribute__((noinline)) void feed_miss(struct fm_consumer *consumer, struct fm_native_thread *thread,
+                                                const struct fm_native_site *site, struct fm_result_slot *slot,
+                                                uint64_t address)
+{
+	if (fm_account_in(&thread->side, site->site, slot, address, site->last + 1u,
+	                  site->store ? FM_ACCESS_STORE : FM_ACCESS_LOAD) &&
+	    consumer->stack)
+		fm_native_curve_touch(consumer, address);
+}
+
+const struct fm_native_rest *fm_native_site(struct fm_consumer *consumer, uint32_t number)
+{
+	const struct fm_native_rest *rest = &consumer->rests[number];
+
+	if (number >= consumer->site_count)
+		grow(consumer, number);
+	if (!rest->seen)
+		prepare(consumer, number);
+	return rest->site ? rest : NULL;
 }
 
 const struct fm_work *fm_native_piece(struct fm_consumer *consumer, uint32_t number)
@@ -256,25 +300,54 @@ static void add_sum(struct fm_core_counts *counts, uint64_t sum)
 	counts->store_bytes += sum >> STORE_BYTES;
 }
 
-/* What is compared and added for each reference, in as few instructions as there can be: a set of the first cache is
-   64 bytes, one of the first translation buffer 32, a line 64, a page 4096. Then a set's place is a part of the
-   address, and so is a line's entry. With windows, lines must have been touched in this one; until it is `warm`,
-   nothing counts. */
+/* Machines that the loop is compiled for. */
+enum shape {
+	SHAPE_USUAL,  /* a set of the first cache is 64 bytes, one of the first translation buffer 32, a page 4096: a
+	                 set's place is a part of the address */
+	SHAPE_TWELVE, /* the same with 12 ways of the first cache */
+	SHAPE_SETS,   /* other ways, and larger pages */
+	SHAPE_WIDE,   /* the first cache is a usual one, the first translation buffer has many ways */
+	SHAPE_WIDE_SETS,
+	SHAPE_NONE, /* lines of other sizes than 64 bytes, or no fast path */
+};
+
+static enum shape shape_of(const struct fm_fast_view *view)
+{
+	bool small = view->page_shift == 12;
+
+	if (view->line_shift != 6 || !view->first_mask)
+		return SHAPE_NONE;
+	if (view->wide)
+		return small && view->first_ways == 8 ? SHAPE_WIDE : SHAPE_WIDE_SETS;
+	if (!small || view->page_ways != 4)
+		return SHAPE_SETS;
+	return view->first_ways == 8 ? SHAPE_USUAL : view->first_ways == 12 ? SHAPE_TWELVE : SHAPE_SETS;
+}
+
+/* What is compared and added for each reference, in as few instructions as there can be: a line's entry is a part of
+   the address. With windows, lines must have been touched in this one; until it is `warm`, nothing counts. */
 static inline __attribute__((always_inline)) uint64_t
 feed_usual(struct fm_consumer *consumer, struct fm_native_thread *thread, const struct fm_trace_entry *entries,
-           uint64_t count, const struct fm_fast_view *view, const bool windows, const bool warm)
+           uint64_t count, const struct fm_fast_view *view, const enum shape shape, const bool windows, const bool warm)
 {
 	const struct fm_touched *touched = &consumer->known.cores[thread->side.core->core];
 	const struct fm_native_site *sites = consumer->sites;
 	const char *lines = (const char *)view->first_lines, *pages = (const char *)view->page_lines;
 	const uint64_t line_mask = view->first_mask << 6, page_mask = view->page_mask << 5;
+	const uint64_t line_bytes = view->first_ways * sizeof(uint64_t),
+	               page_bytes = view->page_ways * sizeof(uint64_t);
+	const bool many = shape == SHAPE_WIDE || shape == SHAPE_WIDE_SETS;
+	const unsigned page_shift = shape == SHAPE_SETS || shape == SHAPE_WIDE_SETS ? view->page_shift : 12;
+	struct fm_wide *const wide = many ? view->wide->wide : NULL;
 	bool (*const hit_quickly)(const struct fm_fast_view *, uint64_t, bool) = fm_account.hierarchy->hit_quickly;
 	const struct fm_trace_entry *entry, *end = entries + count;
+	const struct fm_translate_filter followed = consumer->filter;
 	uint32_t *pieces = thread->pieces;
 	uint64_t sum = 0, site_count = consumer->site_count;
 
 	for (entry = entries; entry < end; entry++) {
-		uint64_t what = entry->what, address = entry->address, state, translated;
+		uint64_t what = entry->what, address = entry->address, page = address >> page_shift, state, translated;
+		const struct fm_wide_place *place = NULL;
 		const struct fm_native_site *site;
 		struct fm_result_slot *slot;
 
@@ -291,27 +364,45 @@ feed_usual(struct fm_consumer *consumer, struct fm_native_thread *thread, const 
 		site = &sites[what];
 		slot = site->site->slots;
 		if (windows && (!site->range || !fm_is_touched(touched, address >> 6))) {
-			feed_slowly(consumer, thread, (uint32_t)what, address);
+			fm_native_feed_slowly(consumer, thread, (uint32_t)what, address);
 			continue;
 		}
 		if (warm && __builtin_expect(address - slot->begin >= slot->size, 0)) {
 			slot++;
 			if (address - slot->begin >= slot->size) {
-				feed_slowly(consumer, thread, (uint32_t)what, address);
+				fm_native_feed_slowly(consumer, thread, (uint32_t)what, address);
 				continue;
 			}
 		}
-		memcpy(&state, lines + (address & line_mask), sizeof(state));
-		memcpy(&translated, pages + (address >> 7 & page_mask), sizeof(translated));
+		if (shape == SHAPE_USUAL || shape == SHAPE_WIDE)
+			memcpy(&state, lines + (address & line_mask), sizeof(state));
+		else if (shape == SHAPE_TWELVE)
+			memcpy(&state, lines + (address & line_mask) / 2 * 3, sizeof(state));
+		else
+			memcpy(&state, lines + (address >> 6 & view->first_mask) * line_bytes, sizeof(state));
+		if (many) {
+			place = &wide->places[fm_wide_index(page)];
+			translated = place->entry;
+		} else if (shape == SHAPE_SETS) {
+			memcpy(&translated, pages + (page & view->page_mask) * page_bytes, sizeof(translated));
+		} else {
+			memcpy(&translated, pages + (address >> 7 & page_mask), sizeof(translated));
+		}
+		translated -= page << FM_LINE_BITS;
 		/* the line of its last byte: if that is another one, it is not in this set */
 		state -= (address + site->last) >> 2 & ~(uint64_t)FM_LINE_FLAGS;
-		translated -= address >> 8 & ~(uint64_t)FM_LINE_FLAGS;
 		if (__builtin_expect(
 		        state - site->first >= site->range || translated != (FM_LINE_KEY(0) | FM_LINE_EXCLUSIVE), 0) &&
-		    (!hit_quickly || (address & 63) + site->last >= 64 || !hit_quickly(view, address, site->store))) {
-			feed_slowly(consumer, thread, (uint32_t)what, address);
+		    (!hit_quickly || (windows && fm_translate_is_followed(&followed, address)) ||
+		     (address & 63) + site->last >= 64 || !hit_quickly(view, address, site->store))) {
+			if (windows)
+				fm_native_feed_slowly(consumer, thread, (uint32_t)what, address);
+			else
+				feed_miss(consumer, thread, site, slot, address);
 			continue;
 		}
+		if (many)
+			fm_wide_use(wide, place->used, page << FM_LINE_BITS | FM_LINE_KEY(0) | FM_LINE_EXCLUSIVE);
 		if (warm) {
 			sum += site->sum;
 			(&slot->loads)[site->store]++;
@@ -345,7 +436,7 @@ static uint64_t feed_plainly(struct fm_consumer *consumer, struct fm_native_thre
 		slot = fm_account_likely_slot(site->site, address);
 		if (!fm_account_in_slot(slot, address) ||
 		    !fm_hierarchy_only_counts(view, address, site->last + 1u, site->store)) {
-			feed_slowly(consumer, thread, (uint32_t)what, address);
+			fm_native_feed_slowly(consumer, thread, (uint32_t)what, address);
 			continue;
 		}
 		sum += site->sum;
@@ -368,7 +459,7 @@ static uint64_t feed_carefully(struct fm_consumer *consumer, struct fm_native_th
 			if (what >= consumer->site_count)
 				grow(consumer, what);
 			if (thread->counts)
-				feed_slowly(consumer, thread, (uint32_t)what, entries[i].address);
+				fm_native_feed_slowly(consumer, thread, (uint32_t)what, entries[i].address);
 		} else if ((what ^ FM_TRACE_PIECE) < FM_TRACE_PIECES) {
 			if (thread->counts && (!consumer->windows || thread->window.warm))
 				count_piece(thread, thread->pieces, what ^ FM_TRACE_PIECE);
@@ -379,22 +470,37 @@ static uint64_t feed_carefully(struct fm_consumer *consumer, struct fm_native_th
 	return i;
 }
 
+#define FEED(shape, windows, warm) feed_usual(consumer, thread, entries, count, view, shape, windows, warm)
+#define FEED_SHAPE(shape)                                 \
+	(!consumer->windows    ? FEED(shape, false, true) \
+	 : thread->window.warm ? FEED(shape, true, true)  \
+	                       : FEED(shape, true, false))
+
 uint64_t fm_native_feed(struct fm_consumer *consumer, struct fm_native_thread *thread,
                         const struct fm_trace_entry *entries, uint64_t count)
 {
 	const struct fm_fast_view *view = &thread->side.core->view;
-	bool usual = view->line_shift == 6 && view->page_shift == 12 && view->first_ways == 8 && view->page_ways == 4 &&
-	             view->first_mask;
+	enum shape shape = shape_of(view);
 
 	if (count > ACCESSES_MAX)
 		count = ACCESSES_MAX;
-	if (!thread->counts || (consumer->windows && (!usual || !fm_windows_know(consumer, thread))))
+	if (thread->counts && consumer->timing && fm_timing_wants(consumer, thread, count))
+		return fm_timing_feed(consumer, thread, entries, count);
+	if (!thread->counts || (consumer->windows && (shape == SHAPE_NONE || !fm_windows_know(consumer, thread))))
 		return feed_carefully(consumer, thread, entries, count);
-	if (!usual)
-		return feed_plainly(consumer, thread, entries, count, view);
-	if (!consumer->windows)
-		return feed_usual(consumer, thread, entries, count, view, false, true);
-	if (thread->window.warm)
-		return feed_usual(consumer, thread, entries, count, view, true, true);
-	return feed_usual(consumer, thread, entries, count, view, true, false);
+	switch (shape) {
+	case SHAPE_USUAL:
+		return FEED_SHAPE(SHAPE_USUAL);
+	case SHAPE_TWELVE:
+		return FEED_SHAPE(SHAPE_TWELVE);
+	case SHAPE_SETS:
+		return FEED_SHAPE(SHAPE_SETS);
+	case SHAPE_WIDE:
+		return FEED_SHAPE(SHAPE_WIDE);
+	case SHAPE_WIDE_SETS:
+		return FEED_SHAPE(SHAPE_WIDE_SETS);
+	case SHAPE_NONE:
+		break;
+	}
+	return feed_plainly(consumer, thread, entries, count, view);
 }

@@ -1,3 +1,4 @@
+#include "engine/native/followed.h"
 #include "engine/native/native.h"
 
 #include <dirent.h>
@@ -16,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/random.h"
 #include "base/clock.h"
 #include "base/installed.h"
 #include "base/preloadable.h"
@@ -63,8 +65,6 @@ int fm_native_check(const struct fm_engine_options *options, const char *program
 
 	if (options->samples)
 		return fm_error_set(error, ENOTSUP, "the native engine does not take samples");
-	if (options->timing)
-		return fm_error_set(error, ENOTSUP, "the native engine does not simulate core timing");
 	if (options->window_end)
 		return fm_error_set(error, ENOTSUP,
 		                    "the native engine does not count a given range of instructions only");
@@ -81,6 +81,14 @@ static uint64_t ticks_per_second(void)
 		now = fm_clock_now();
 	while (now - begun < 2000000);
 	return (uint64_t)((double)(__builtin_ia32_rdtsc() - ticks) * 1e9 / (double)(now - begun));
+}
+
+static uint64_t random_number(void)
+{
+	struct fm_random random;
+
+	fm_random_seed(&random, fm_clock_now() ^ (uint64_t)getpid() << 32);
+	return fm_random_next(&random);
 }
 
 static int make_session(struct fm_native *native, struct fm_error *error)
@@ -107,7 +115,10 @@ static int make_session(struct fm_native *native, struct fm_error *error)
 	session->ticks_per_second = ticks_per_second();
 	session->window_references = options->windows.references ? options->windows.references : WINDOW_REFERENCES;
 	session->window_warm = options->windows.references ? options->windows.warm : WINDOW_WARM;
-	session->slowdown = options->windows.slowdown > 1 ? options->windows.slowdown : SLOWDOWN;
+	/* the rest is what the code cache costs, and lines that are followed; and windows cost that too */
+	session->slowdown = 1 + ((options->windows.slowdown > 1 ? options->windows.slowdown : SLOWDOWN) - 1) / 4;
+	if (options->windows.on)
+		fm_followed_choose(options->machine, random_number(), session);
 	if (options->region)
 		snprintf(session->region, sizeof(session->region), "%s", options->region);
 	session->magic = FM_TRACE_MAGIC;

@@ -37,10 +37,15 @@ static bool read_name(const struct fm_consumer *consumer, uint64_t number, char 
 	return *ret_name;
 }
 
-static void spend(const struct fm_native_thread *thread, struct fm_native_open *open)
+static void spend(const struct fm_consumer *consumer, const struct fm_native_thread *thread,
+                  struct fm_native_open *open)
 {
+	struct fm_timing_counts timing = fm_timing_so_far(consumer, thread);
+
 	fm_numbers_add(&open->region->counts, &thread->side.core->counts, sizeof(open->counts));
 	fm_numbers_subtract(&open->region->counts, &open->counts, sizeof(open->counts));
+	fm_numbers_add(&open->region->timing, &timing, sizeof(timing));
+	fm_numbers_subtract(&open->region->timing, &open->timing, sizeof(timing));
 }
 
 /* A region inside itself is in it already: the outermost counts. */
@@ -52,17 +57,19 @@ static bool is_outermost(const struct fm_native_thread *thread, unsigned at)
 	return true;
 }
 
-void fm_native_regions_leave_core(struct fm_native_thread *thread)
+void fm_native_regions_leave_core(const struct fm_consumer *consumer, struct fm_native_thread *thread)
 {
 	for (unsigned i = 0; i < thread->open_count; i++)
 		if (is_outermost(thread, i))
-			spend(thread, &thread->open[i]);
+			spend(consumer, thread, &thread->open[i]);
 }
 
-void fm_native_regions_enter_core(struct fm_native_thread *thread)
+void fm_native_regions_enter_core(const struct fm_consumer *consumer, struct fm_native_thread *thread)
 {
-	for (unsigned i = 0; i < thread->open_count; i++)
+	for (unsigned i = 0; i < thread->open_count; i++) {
 		thread->open[i].counts = thread->side.core->counts;
+		thread->open[i].timing = fm_timing_so_far(consumer, thread);
+	}
 }
 
 /* Of the region that alone is counted, only some instances may be; counted from one, as people do. */
@@ -85,8 +92,11 @@ void fm_native_region_begin(struct fm_consumer *consumer, struct fm_native_threa
 		thread->counts = is_chosen(consumer, name, region->instances + 1);
 		fm_account.results->region_marked = 1;
 	}
-	thread->open[thread->open_count++] = (struct fm_native_open){
-	    .region = region, .work = thread->record->work, .counts = thread->side.core->counts};
+	thread->open[thread->open_count++] = (struct fm_native_open){.region = region,
+	                                                             .work = thread->record->work,
+	                                                             .counts = thread->side.core->counts,
+	                                                             .timing = fm_timing_so_far(consumer, thread),
+	                                                             .clock = fm_timing_now(thread)};
 	region->depth++;
 }
 
@@ -109,12 +119,13 @@ void fm_native_region_end(struct fm_consumer *consumer, struct fm_native_thread 
 	if (is_chosen(consumer, name, open->region->instances)) {
 		open->region->counted++;
 		if (is_outermost(thread, at - 1)) {
+			open->region->elapsed += fm_timing_now(thread) - open->clock;
 			fm_work_add(&open->region->work, &thread->record->work);
 			fm_work_subtract(&open->region->work, &open->work);
 		}
 	}
 	if (is_outermost(thread, at - 1))
-		spend(thread, open);
+		spend(consumer, thread, open);
 	thread->open_count = at - 1;
 	if (!strcmp(name, consumer->region_only))
 		thread->counts = false;

@@ -8,8 +8,11 @@
 #include "native/trace.h"
 #include "engine/account/account.h"
 #include "engine/native/code.h"
+#include "engine/native/followed.h"
+#include "engine/native/timing.h"
 #include "engine/native/windows.h"
 #include "engine/results.h"
+#include "translate/translate.h"
 
 enum { FM_NATIVE_OPEN_MAX = 32 };
 
@@ -39,6 +42,8 @@ struct fm_native_open {
 	struct fm_result_region *region;
 	struct fm_work work;
 	struct fm_core_counts counts;
+	struct fm_timing_counts timing;
+	uint64_t clock;
 };
 
 /* A repeated instruction of which not everything has come. */
@@ -66,6 +71,14 @@ struct fm_native_thread {
 	struct fm_native_open open[FM_NATIVE_OPEN_MAX];
 	unsigned open_count;
 	struct fm_native_window window;
+	/* a repeated instruction that touches lines which are followed, perhaps: how often comes next */
+	bool line_waits;
+	const struct fm_trace_site *line_site;
+	uint64_t line_address;
+	struct {
+		uint64_t begin, end;
+	} repeated[2]; /* the latest one: what it loads, what it stores */
+	struct fm_native_timed timed;
 };
 
 struct fm_consumer {
@@ -85,15 +98,29 @@ struct fm_consumer {
 	unsigned core_users[FM_SIMULATED_CORES_MAX];
 	struct fm_native_thread *owners[FM_SIMULATED_CORES_MAX]; /* whose the counts of a core are now */
 	unsigned threads_begun, live_count;
-	unsigned places;                /* of threads that were ever used, up to the last */
-	struct fm_native_windows known; /* with windows */
-	struct fm_stack *stack;         /* with a curve; else NULL */
+	unsigned places;                   /* of threads that were ever used, up to the last */
+	struct fm_native_windows known;    /* with windows */
+	struct fm_references repeated;     /* of string instructions, in windows and outside */
+	struct fm_stack *stack;            /* with a curve; else NULL */
+	struct fm_followed *followed;      /* that are followed; NULL: none */
+	struct fm_translate_filter filter; /* which these are; limit 0: none */
+	struct fm_native_timing *timing;   /* with core timing; else NULL */
 	struct fm_native_thread threads[FM_TRACE_THREADS];
 };
 
 /* Entries of the thread up to the next one that is neither a reference nor a piece. Returns how many. */
 uint64_t fm_native_feed(struct fm_consumer *consumer, struct fm_native_thread *thread,
                         const struct fm_trace_entry *entries, uint64_t count);
+
+/* A repeated instruction. Interrupted in the middle it is logged again, with what is left of it: that is not counted
+   again. False then. */
+bool fm_native_count_repeated(struct fm_consumer *consumer, struct fm_native_thread *thread, bool stores,
+                              uint64_t address, uint64_t bytes);
+
+/* One reference, the slow way: the site is known. A site, made ready; NULL: it is not to be used. */
+void fm_native_feed_slowly(struct fm_consumer *consumer, struct fm_native_thread *thread, uint32_t number,
+                           uint64_t address);
+const struct fm_native_rest *fm_native_site(struct fm_consumer *consumer, uint32_t number);
 
 /* What is known of a repeated instruction is fed now. */
 void fm_native_feed_rest(struct fm_consumer *consumer, struct fm_native_thread *thread);
@@ -108,7 +135,7 @@ void fm_native_region_begin(struct fm_consumer *consumer, struct fm_native_threa
 void fm_native_region_end(struct fm_consumer *consumer, struct fm_native_thread *thread, uint64_t name);
 
 /* Its core is another thread's from now on; its own again. */
-void fm_native_regions_leave_core(struct fm_native_thread *thread);
-void fm_native_regions_enter_core(struct fm_native_thread *thread);
+void fm_native_regions_leave_core(const struct fm_consumer *consumer, struct fm_native_thread *thread);
+void fm_native_regions_enter_core(const struct fm_consumer *consumer, struct fm_native_thread *thread);
 
 #endif

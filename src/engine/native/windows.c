@@ -161,23 +161,43 @@ static unsigned access_hierarchy(struct fm_native_thread *thread, struct fm_resu
 	return 0;
 }
 
-static __attribute__((noinline)) void access_first(struct fm_consumer *consumer, struct fm_native_thread *thread,
-                                                   struct fm_result_site *site, uint64_t address, unsigned bytes,
-                                                   enum fm_access access)
+static unsigned touch_lines(struct fm_native_windows *windows, const struct fm_simulated_core *core, uint64_t address,
+                            unsigned bytes)
 {
-	struct fm_native_windows *windows = &consumer->known;
-	const struct fm_simulated_core *core = thread->side.core;
 	unsigned shift = fm_account.hierarchy->line_shift, unknown = 0;
-	uint64_t end = (address + bytes - 1) >> shift, prefetched[FM_SIMULATED_CACHES_MAX] = {0};
+	uint64_t end = (address + bytes - 1) >> shift;
 
 	for (uint64_t line = address >> shift; line <= end; line++)
 		if (touch(&windows->cores[core->core], line))
 			unknown |= touch_caches(windows, core, line);
+	return unknown;
+}
+
+unsigned fm_window_touch(struct fm_consumer *consumer, const struct fm_native_thread *thread, uint64_t address,
+                         unsigned bytes)
+{
+	return touch_lines(&consumer->known, thread->side.core, address, bytes);
+}
+
+static __attribute__((noinline)) void access_first(struct fm_consumer *consumer, struct fm_native_thread *thread,
+                                                   struct fm_result_site *site, uint64_t address, unsigned bytes,
+                                                   enum fm_access access)
+{
+	const struct fm_simulated_core *core = thread->side.core;
+	unsigned unknown = touch_lines(&consumer->known, core, address, bytes);
+	uint64_t prefetched[FM_SIMULATED_CACHES_MAX] = {0};
+
 	for (unsigned i = 0; i < fm_account.cache_count; i++)
 		prefetched[i] = core->counts.caches[i].prefetch_hits;
 	access_hierarchy(thread, site, address, bytes, access);
-	if (!thread->window.warm)
-		return;
+	if (thread->window.warm)
+		fm_window_note_unknown(thread, unknown, prefetched);
+}
+
+void fm_window_note_unknown(struct fm_native_thread *thread, unsigned unknown, const uint64_t *prefetched)
+{
+	const struct fm_simulated_core *core = thread->side.core;
+
 	for (unsigned i = 0; i < fm_account.cache_count; i++) {
 		/* brought there in this window: it is known, and no cache below was asked */
 		if (core->counts.caches[i].prefetch_hits != prefetched[i])
@@ -193,6 +213,8 @@ void fm_window_access(struct fm_consumer *consumer, struct fm_native_thread *thr
 	unsigned shift = fm_account.hierarchy->line_shift;
 	uint64_t line = address >> shift;
 
+	if (fm_translate_is_followed(&consumer->filter, address))
+		fm_followed_access(consumer->followed, thread, address, access != FM_ACCESS_LOAD);
 	if (__builtin_expect(touched->lines && fm_is_touched(touched, line) && line == (address + bytes - 1) >> shift,
 	                     1))
 		access_hierarchy(thread, site, address, bytes, (enum fm_access)access);
@@ -234,7 +256,9 @@ static void merge(struct fm_result_window *target, const struct fm_result_window
 	fm_work_add(&target->work, &other->work);
 	fm_numbers_add(&target->counts, &other->counts, sizeof(target->counts));
 	fm_numbers_add(&target->timing, &other->timing, sizeof(target->timing));
+	target->timed += other->timed;
 	fm_numbers_add(target->unknown, other->unknown, sizeof(target->unknown));
+	fm_numbers_add(&target->followed, &other->followed, sizeof(target->followed));
 	for (unsigned i = 0; i < FM_SIMULATED_CACHES_MAX; i++)
 		if (other->touched[i] > target->touched[i])
 			target->touched[i] = other->touched[i];
@@ -309,6 +333,7 @@ void fm_window_warm(struct fm_consumer *consumer, struct fm_native_thread *threa
 	thread->window.warm = true;
 	thread->window.work = thread->record->work;
 	fm_result_sum(fm_account.results, thread->record, &thread->window.counts, &timing);
+	fm_timing_window_warm(consumer, thread);
 }
 
 void fm_window_end(struct fm_consumer *consumer, struct fm_native_thread *thread, uint64_t executed)
@@ -329,6 +354,8 @@ void fm_window_end(struct fm_consumer *consumer, struct fm_native_thread *thread
 		fm_result_sum(fm_account.results, thread->record, &part.counts, &timing);
 		fm_numbers_subtract(&part.counts, &thread->window.counts, sizeof(part.counts));
 		memcpy(part.unknown, thread->window.unknown, sizeof(part.unknown));
+		part.followed = thread->window.followed;
+		fm_timing_window_end(consumer, thread, &part);
 	} else {
 		part.work = (struct fm_work){0};
 	}

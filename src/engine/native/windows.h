@@ -47,6 +47,7 @@ struct fm_native_window {
 	struct fm_work work;
 	struct fm_core_counts counts;
 	uint64_t unknown[FM_SIMULATED_CACHES_MAX];
+	struct fm_result_group followed;
 };
 
 /* No line has been touched. Also before the first window. */
@@ -59,6 +60,12 @@ void fm_window_end(struct fm_consumer *consumer, struct fm_native_thread *thread
 /* An access of the thread. */
 void fm_window_access(struct fm_consumer *consumer, struct fm_native_thread *thread, struct fm_result_site *site,
                       uint64_t address, unsigned bytes, unsigned access);
+
+/* Core timing makes the access itself. Before it: which caches cannot tell, one bit each. After it, if there are any,
+   with what the core's `prefetch_hits` of each cache were before. */
+unsigned fm_window_touch(struct fm_consumer *consumer, const struct fm_native_thread *thread, uint64_t address,
+                         unsigned bytes);
+void fm_window_note_unknown(struct fm_native_thread *thread, unsigned unknown, const uint64_t *prefetched);
 
 /* Is there a table of lines that the thread's core touched? */
 bool fm_windows_know(const struct fm_consumer *consumer, const struct fm_native_thread *thread);

@@ -1,0 +1,259 @@
+#include "engine/native/followed.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/account/room.h"
+#include "simulator/numbers.h"
+#include "engine/native/state.h"
+#include "translate/translate.h"
+
+enum {
+	SHARE_BITS = 5, /* FM_FOLLOWED_SHARE */
+	LINE_SHIFT = 6,
+	PAIR_SHIFT = 7, /* what the translator's filter chooses */
+	LEAST_BITS = 7,
+	MOST_BITS = 11,
+	LEAST_SEEN = 1 << 12,
+	MOST_BYTES = 1 << 30, /* of one string instruction: a damaged trace is not walked for hours */
+	MOST_SEEN = 1 << 26,  /* places: 512 MiB, for a program that touches 64 GiB */
+};
+_Static_assert(1 << SHARE_BITS == FM_FOLLOWED_SHARE && 1 << (MOST_BITS - SHARE_BITS) <= FM_RESULT_GROUPS_MAX,
+               "groups have room");
+
+struct fm_followed {
+	struct fm_hierarchy *hierarchy;
+	struct fm_translate_filter filter;
+	unsigned bits; /* of a pair's number by which it is chosen */
+	bool scattered;
+	struct fm_result_group groups[FM_RESULT_GROUPS_MAX];
+	uint64_t *seen, seen_mask, seen_count; /* lines that were ever touched, plus one */
+};
+
+/* How many bits of a line's number say which set of the second cache it is in, and which group of those below. */
+static unsigned index_bits(const struct fm_machine_description *description)
+{
+	const struct fm_cache_description *cache =
+	    &description->caches[description->cache_count > 1 ? 1 : description->cache_count - 1];
+	uint64_t sets = cache->bytes / description->line_bytes / cache->ways;
+	unsigned bits = description->physical ? MOST_BITS : (unsigned)__builtin_ctzll(sets / 2 | 1ull << MOST_BITS);
+
+	return bits > MOST_BITS ? MOST_BITS : bits;
+}
+
+bool fm_followed_choose(const struct fm_machine_description *description, uint64_t random,
+                        struct fm_trace_session *session)
+{
+	unsigned bits = index_bits(description);
+
+	if (description->line_bytes != 1u << LINE_SHIFT || bits < LEAST_BITS)
+		return false;
+	/* any odd number permutes the values of these bits; the offset decides which come first */
+	session->line_multiplier = ((uint32_t)random | 1) << (32 - PAIR_SHIFT - bits);
+	session->line_limit = 1u << (32 - SHARE_BITS);
+	session->line_offset = (uint32_t)(random >> 32 & ((1u << bits) - 1)) << PAIR_SHIFT;
+	return true;
+}
+
+/* The last cache is indexed by a hash of all of the address: there is no set that followed lines do not use. */
+static void shrink(struct fm_cache_description *cache, unsigned line_bytes)
+{
+	uint64_t sets = cache->bytes / line_bytes / cache->ways / FM_FOLLOWED_SHARE;
+
+	cache->bytes = (sets ? sets : 1) * cache->ways * line_bytes;
+	cache->available /= FM_FOLLOWED_SHARE;
+}
+
+int fm_followed_create(const struct fm_machine_description *description, const struct fm_trace_session *session,
+                       struct fm_followed **ret_lines, struct fm_error *error)
+{
+	struct fm_machine_description own = *description;
+	struct fm_followed *lines;
+	int r;
+
+	*ret_lines = NULL;
+	if (!session->line_limit)
+		return 0;
+	lines = calloc(1, sizeof(*lines));
+	if (!lines)
+		return fm_error_set(error, ENOMEM, "out of memory");
+	own.tlb_count = 0;
+	if (own.physical && own.cache_count > 2)
+		shrink(&own.caches[own.cache_count - 1], own.line_bytes);
+	for (unsigned i = 0; i < own.cache_count; i++)
+		own.caches[i].streams = own.caches[i].next = 0;
+	lines->bits = index_bits(description);
+	lines->scattered = description->physical;
+	lines->filter =
+	    (struct fm_translate_filter){session->line_multiplier, session->line_limit, session->line_offset};
+	r = fm_hierarchy_create(&own, &lines->hierarchy, error);
+	if (r) {
+		free(lines);
+		return r;
+	}
+	*ret_lines = lines;
+	return 0;
+}
+
+void fm_followed_destroy(struct fm_followed *lines)
+{
+	if (!lines)
+		return;
+	fm_hierarchy_destroy(lines->hierarchy);
+	free(lines->seen);
+	free(lines);
+}
+
+static unsigned group_of(const struct fm_followed *lines, uint64_t address)
+{
+	uint32_t hash = (((uint32_t)address + lines->filter.offset) & ~127u) * lines->filter.multiplier;
+
+	return (hash >> (32 - lines->bits)) % FM_RESULT_GROUPS_MAX;
+}
+
+/* Where the line lies in the second hierarchy, so that it uses one set of 64 of each cache: for the lowest bits that
+   were chosen by, the number of the group, in sets whose number is a multiple of 64. A page of its own where pages lie
+   at random. */
+static uint64_t place_of(const struct fm_followed *lines, uint64_t address, unsigned group)
+{
+	uint64_t pair = address >> PAIR_SHIFT, line = address >> LINE_SHIFT & 1;
+
+	pair =
+	    lines->scattered ? pair << SHARE_BITS : pair >> lines->bits << lines->bits | (uint64_t)group << SHARE_BITS;
+	return (pair << 1 | line) << LINE_SHIFT;
+}
+
+static struct fm_result_group numbers_of(const struct fm_followed *lines, const struct fm_simulated_core *core)
+{
+	const struct fm_core_counts *counts = &core->counts;
+	struct fm_result_group numbers = {.memory_reads = counts->memory_reads, .memory_writes = counts->memory_writes};
+
+	for (unsigned i = 0; i < lines->hierarchy->description.cache_count; i++) {
+		numbers.brought[i] = counts->caches[i].lines_demand + counts->caches[i].lines_ownership +
+		                     counts->caches[i].lines_prefetch;
+		numbers.owned[i] = counts->caches[i].lines_ownership + counts->caches[i].lines_prefetch_ownership;
+		numbers.written[i] = counts->caches[i].lines_written;
+	}
+	return numbers;
+}
+
+/* Was it touched before? Without room for more, every line was. */
+static bool is_new(struct fm_followed *lines, uint64_t line)
+{
+	uint64_t room = lines->seen ? lines->seen_mask + 1 : 0, at;
+
+	if (2 * lines->seen_count >= room) {
+		uint64_t larger = room ? 2 * room : LEAST_SEEN, *before = lines->seen,
+		         *seen = larger <= MOST_SEEN ? calloc(larger, sizeof(*seen)) : NULL;
+
+		if (seen) {
+			lines->seen = seen;
+			lines->seen_mask = larger - 1;
+			for (uint64_t i = 0; i < room; i++)
+				if (before[i]) {
+					at = before[i] * 0x9e3779b97f4a7c15u >> 20 & lines->seen_mask;
+					while (seen[at])
+						at = (at + 1) & lines->seen_mask;
+					seen[at] = before[i];
+				}
+			free(before);
+		} else if (lines->seen_count + 1 >= room) {
+			return false;
+		}
+	}
+	line++; /* 0 is empty */
+	at = line * 0x9e3779b97f4a7c15u >> 20 & lines->seen_mask;
+	for (; lines->seen[at]; at = (at + 1) & lines->seen_mask)
+		if (lines->seen[at] == line)
+			return false;
+	lines->seen[at] = line;
+	lines->seen_count++;
+	return true;
+}
+
+void fm_followed_access(struct fm_followed *lines, struct fm_native_thread *thread, uint64_t address, bool store)
+{
+	struct fm_simulated_core *core = fm_hierarchy_core(lines->hierarchy, thread->side.core->index);
+	unsigned group = group_of(lines, address);
+	struct fm_result_group before, after;
+
+	if (!core)
+		return;
+	before = numbers_of(lines, core);
+	fm_hierarchy_access(lines->hierarchy, core, place_of(lines, address, group), 1,
+	                    store ? FM_ACCESS_STORE : FM_ACCESS_LOAD);
+	after = numbers_of(lines, core);
+	fm_numbers_subtract(&after, &before, sizeof(after));
+	after.accesses = 1;
+	/* what hits the first caches was there before */
+	after.cold = after.brought[0] && is_new(lines, address >> LINE_SHIFT);
+	fm_numbers_add(&lines->groups[group], &after, sizeof(after));
+	if (thread->window.warm)
+		fm_numbers_add(&thread->window.followed, &after, sizeof(after));
+}
+
+/* Those lines of [address, address + bytes) that are followed. */
+static void access_range(struct fm_followed *lines, struct fm_native_thread *thread, uint64_t address, uint64_t bytes,
+                         bool store)
+{
+	const uint64_t line = 1u << LINE_SHIFT;
+	uint64_t end = address + (bytes < MOST_BYTES ? bytes : MOST_BYTES);
+
+	for (; address < end; address = (address & ~(line - 1)) + line)
+		if (fm_translate_is_followed(&lines->filter, address))
+			fm_followed_access(lines, thread, address, store);
+}
+
+static void feed_range(struct fm_consumer *consumer, struct fm_native_thread *thread, uint64_t address, uint64_t bytes,
+                       bool store)
+{
+	if (bytes <= MOST_BYTES && fm_native_count_repeated(consumer, thread, store, address, bytes))
+		access_range(consumer->followed, thread, address, bytes, store);
+}
+
+uint64_t fm_followed_feed(struct fm_consumer *consumer, struct fm_native_thread *thread,
+                          const struct fm_trace_entry *entries, uint64_t count)
+{
+	struct fm_followed *lines = consumer->followed;
+	uint64_t i;
+
+	for (i = 0; i < count && entries[i].what >= FM_TRACE_LINE && entries[i].what < FM_TRACE_LINE + FM_TRACE_SITES;
+	     i++) {
+		const struct fm_trace_site *site = &consumer->trace->sites[entries[i].what - FM_TRACE_LINE];
+		uint64_t address = entries[i].address;
+		bool store = site->kind & FM_TRANSLATE_STORE;
+
+		if (!lines || !__atomic_load_n(&site->ready, __ATOMIC_ACQUIRE))
+			continue;
+		if (site->kind & FM_TRANSLATE_REPEATED) {
+			if (thread->line_waits && thread->line_site == site) {
+				feed_range(consumer, thread, thread->line_address,
+				           address < MOST_BYTES ? address * site->size : MOST_BYTES, store);
+				thread->line_waits = false;
+			} else {
+				thread->line_waits = true;
+				thread->line_site = site;
+				thread->line_address = address;
+			}
+			continue;
+		}
+		thread->line_waits = false;
+		if (fm_translate_is_followed(&lines->filter, address))
+			fm_followed_access(lines, thread, address, store);
+	}
+	return i;
+}
+
+void fm_followed_take(const struct fm_followed *lines, struct fm_result_followed *ret_followed)
+{
+	ret_followed->group_count = 1u << (lines->bits - SHARE_BITS);
+	ret_followed->share = FM_FOLLOWED_SHARE;
+	memcpy(ret_followed->groups, lines->groups, sizeof(ret_followed->groups));
+}
+
+void fm_followed_finish(const struct fm_followed *lines, struct fm_results *results)
+{
+	if (lines && fm_room_claim(&results->followed, sizeof(results->followed)))
+		fm_followed_take(lines, &results->followed);
+}

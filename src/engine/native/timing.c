@@ -1,0 +1,653 @@
+#include "engine/native/timing.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "simulator/numbers.h"
+#include "engine/account/decode.h"
+#include "engine/account/misses.h"
+#include "engine/account/places.h"
+#include "engine/native/curve.h"
+#include "engine/native/state.h"
+
+enum {
+	/* a stretch, in instructions; of these, at the beginning, until queues and buffers are as full as they should
+	   be; and cycles, since it is these that cost */
+	STRETCH = 3000,
+	FILLS = 1000,
+	STRETCH_CYCLES = 40000,
+	BETWEEN = 50000, /* entries, about */
+	/* A thread that comes back from a system call is brought up to the others if they are further ahead than the
+	   threads of the other engine may be; less does not matter, and it is work. */
+	APART = 4096,
+};
+
+#define UNKNOWN UINT32_MAX
+
+struct timed_instruction {
+	struct fm_instruction instruction;
+	uint32_t at;   /* bytes from the beginning of its piece; UNKNOWN: it could not be decoded */
+	bool accesses; /* a reference of it has been seen */
+};
+
+struct fm_timed_piece {
+	uint64_t pc;
+	unsigned count;
+	bool calls; /* ends with a system call */
+	struct timed_instruction instructions[];
+};
+
+struct fm_native_timing {
+	struct fm_core_timing *cores[FM_SIMULATED_CORES_MAX];
+	struct fm_timed_piece *pieces[FM_TRACE_PIECES]; /* as they are needed */
+	/* of the hierarchy, while it is timed: otherwise nobody would send what it asks for */
+	bool (*on_prefetch)(void *context, uint64_t line, unsigned level, unsigned served);
+	bool (*is_coming)(void *context, uint64_t line);
+	uint64_t fed_clock;    /* of the thread that was fed last */
+	uint64_t called_clock; /* of the last one that made a system call */
+	uint64_t left_clock;   /* of the last one that ended */
+};
+
+/* Code */
+
+/* What cannot be read or decoded are instructions that do nothing. */
+static struct fm_timed_piece *decode(struct fm_consumer *consumer, uint32_t number)
+{
+	static unsigned char bytes[UINT16_MAX + 1];
+	const struct fm_trace_piece given = consumer->trace->pieces[number];
+	struct fm_timed_piece *piece = calloc(1, sizeof(*piece) + given.instructions * sizeof(piece->instructions[0]));
+	size_t length = fm_code_bytes(consumer->code, given.pc, bytes, given.bytes), at = 0;
+	unsigned i = 0;
+
+	if (!piece)
+		return NULL;
+	piece->pc = given.pc;
+	piece->count = given.instructions;
+	for (; i < given.instructions && at < length; i++) {
+		struct timed_instruction *next = &piece->instructions[i];
+		struct fm_decoded decoded;
+
+		if (!fm_decode(bytes + at, (unsigned)(length - at), &decoded))
+			break;
+		next->instruction = decoded.instruction;
+		next->at = (uint32_t)at;
+		piece->calls = decoded.length == 2 && bytes[at] == 0x0f && bytes[at + 1] == 0x05;
+		at += decoded.length;
+	}
+	for (; i < given.instructions; i++)
+		piece->instructions[i].at = UNKNOWN;
+	return piece;
+}
+
+static struct fm_timed_piece *find_piece(struct fm_consumer *consumer, uint32_t number)
+{
+	struct fm_timed_piece **piece = &consumer->timing->pieces[number];
+
+	if (!*piece && __atomic_load_n(&consumer->trace->pieces[number].ready, __ATOMIC_ACQUIRE))
+		*piece = decode(consumer, number);
+	return *piece;
+}
+
+static bool is_at(const struct fm_timed_piece *piece, unsigned index, uint64_t pc)
+{
+	uint32_t at = piece->instructions[index].at;
+
+	return at != UNKNOWN && piece->pc + at == pc;
+}
+
+/* Execution */
+
+/* Accesses to lines of which a window knows nothing: as in fm_window_access(), for all of an instruction at once. */
+static unsigned touch(struct fm_consumer *consumer, struct fm_native_thread *thread, unsigned *ret_unknown)
+{
+	const struct fm_native_timed *timed = &thread->timed;
+	unsigned any = 0;
+
+	for (unsigned i = 0; i < timed->count; i++)
+		any |= ret_unknown[i] =
+		    fm_window_touch(consumer, thread, timed->accesses[i].address, timed->accesses[i].bytes);
+	return any;
+}
+
+static void note_served(struct fm_consumer *consumer, struct fm_native_thread *thread, struct fm_result_site *site,
+                        const struct fm_memory_access *access)
+{
+	if (access->served == FM_SERVED_CORE)
+		fm_hierarchy_note_site(fm_account.hierarchy, thread->side.core, access->address,
+		                       fm_places_of(site)->address);
+	fm_misses_note(&thread->side, site, fm_account_find_slot(site, access->address), access->address,
+	               access->served);
+	if (consumer->stack)
+		fm_native_curve_touch(consumer, access->address);
+}
+
+/* An instruction, or a part of one, with the accesses that have come. */
+static void execute(struct fm_consumer *consumer, struct fm_native_thread *thread,
+                    const struct fm_instruction *instruction)
+{
+	struct fm_native_timed *timed = &thread->timed;
+	const struct fm_simulated_core *core = thread->side.core;
+	unsigned unknown[FM_INSTRUCTION_ACCESSES_MAX], any = 0;
+	uint64_t prefetched[FM_SIMULATED_CACHES_MAX];
+
+	for (unsigned i = 0; i < timed->count; i++) {
+		struct fm_result_slot *slot = fm_account_find_slot(timed->sites[i], timed->accesses[i].address);
+
+		(&slot->loads)[timed->accesses[i].access != FM_ACCESS_LOAD]++;
+	}
+	for (unsigned i = 0; i < timed->count; i++)
+		if (fm_translate_is_followed(&consumer->filter, timed->accesses[i].address))
+			fm_followed_access(consumer->followed, thread, timed->accesses[i].address,
+			                   timed->accesses[i].access != FM_ACCESS_LOAD);
+	if (consumer->windows)
+		any = touch(consumer, thread, unknown);
+	if (any)
+		for (unsigned i = 0; i < fm_account.cache_count; i++)
+			prefetched[i] = core->counts.caches[i].prefetch_hits;
+	fm_core_execute(timed->core, instruction, timed->accesses, timed->count);
+	for (unsigned i = 0; i < timed->count; i++) {
+		if (timed->accesses[i].served)
+			note_served(consumer, thread, timed->sites[i], &timed->accesses[i]);
+		if (any && unknown[i])
+			fm_window_note_unknown(thread, unknown[i], prefetched);
+	}
+	timed->count = 0;
+	timed->in_part = true;
+	timed->executed += !instruction->continues;
+}
+
+static void execute_next(struct fm_consumer *consumer, struct fm_native_thread *thread)
+{
+	struct fm_native_timed *timed = &thread->timed;
+	struct fm_instruction part = timed->piece->instructions[timed->next].instruction;
+
+	part.continues = timed->in_part;
+	if (!timed->in_part || timed->count)
+		execute(consumer, thread, &part);
+}
+
+static void execute_until(struct fm_consumer *consumer, struct fm_native_thread *thread, unsigned until)
+{
+	struct fm_native_timed *timed = &thread->timed;
+
+	for (; timed->next < until; timed->next++) {
+		execute_next(consumer, thread);
+		timed->in_part = false;
+	}
+}
+
+/* An access whose instruction is not known, or all there is of one. */
+static void execute_alone(struct fm_consumer *consumer, struct fm_native_thread *thread)
+{
+	if (thread->timed.count)
+		execute(consumer, thread, &(struct fm_instruction){.unit = FM_UNIT_NONE, .continues = 1});
+	thread->timed.in_part = false;
+}
+
+/* A piece that was left in the middle, because of a signal or a fault: what comes next is the instruction that was not
+   executed. A jump back into the piece looks the same, but has all its references behind it. */
+static unsigned end_of(const struct fm_native_timed *timed, uint64_t following)
+{
+	const struct fm_timed_piece *piece = timed->piece;
+
+	for (unsigned i = timed->next + (timed->count > 0 || timed->in_part); i < piece->count; i++)
+		if (is_at(piece, i, following))
+			for (unsigned k = i; k < piece->count; k++)
+				if (piece->instructions[k].accesses)
+					return i;
+	return piece->count;
+}
+
+static bool is_calling(const struct fm_native_thread *thread)
+{
+	return thread->timed.piece && thread->timed.piece->calls;
+}
+
+/* Time goes on while a thread waits in a system call: until where the one is that is furthest behind of those that do
+   not, or until the last of them went to wait, or ended, which may have woken this one. */
+static void come_back(struct fm_consumer *consumer, struct fm_native_thread *thread)
+{
+	struct fm_native_timing *timing = consumer->timing;
+	uint64_t now = UINT64_MAX, own = fm_core_now(thread->timed.core);
+	bool alone = true;
+
+	for (unsigned i = 0; i < consumer->places; i++) {
+		const struct fm_native_thread *other = &consumer->threads[i];
+
+		if (other == thread || !other->live || !other->timed.core)
+			continue;
+		alone = false;
+		if (!is_calling(other) && fm_core_now(other->timed.core) < now)
+			now = fm_core_now(other->timed.core);
+	}
+	if (now == UINT64_MAX)
+		now = alone ? timing->left_clock : timing->called_clock;
+	if (now > own + APART && consumer->core_users[thread->side.core->index] == 1)
+		fm_core_skip(thread->timed.core, now);
+}
+
+/* `following`: where the next piece begins; 0: not known. */
+static void finish_piece(struct fm_consumer *consumer, struct fm_native_thread *thread, uint64_t following)
+{
+	struct fm_native_timed *timed = &thread->timed;
+
+	if (timed->piece)
+		execute_until(consumer, thread, end_of(timed, following));
+	else
+		execute_alone(consumer, thread);
+	if (is_calling(thread)) {
+		fm_core_drain(timed->core);
+		if (following && !consumer->windows)
+			come_back(consumer, thread);
+		consumer->timing->called_clock = fm_core_now(timed->core);
+	}
+	timed->piece = NULL;
+	timed->next = timed->count = 0;
+	timed->in_part = false;
+}
+
+static void begin_piece(struct fm_consumer *consumer, struct fm_native_thread *thread, uint32_t number)
+{
+	struct fm_timed_piece *piece = find_piece(consumer, number);
+
+	if (!thread->pieces[number]++)
+		thread->touched[thread->touched_count++] = number;
+	finish_piece(consumer, thread, piece ? piece->pc : 0);
+	thread->timed.piece = piece;
+}
+
+/* References */
+
+static void add_access(struct fm_consumer *consumer, struct fm_native_thread *thread, struct fm_result_site *site,
+                       struct fm_memory_access access)
+{
+	struct fm_native_timed *timed = &thread->timed;
+
+	if (timed->count == FM_INSTRUCTION_ACCESSES_MAX) {
+		if (timed->piece)
+			execute_next(consumer, thread);
+		else
+			execute_alone(consumer, thread);
+	}
+	timed->sites[timed->count] = site;
+	timed->accesses[timed->count++] = access;
+}
+
+/* What one access may hold: a line, and what its bytes are counted in. */
+static unsigned access_limit(void)
+{
+	enum { BYTES_MAX = 128 };
+	unsigned line = 1u << fm_account.hierarchy->line_shift;
+
+	return line < BYTES_MAX ? line : BYTES_MAX;
+}
+
+/* Longer than a line perhaps. */
+static void add_accesses(struct fm_consumer *consumer, struct fm_native_thread *thread,
+                         const struct fm_native_rest *rest, uint64_t address, unsigned access)
+{
+	unsigned line = access_limit();
+
+	for (unsigned at = 0; at < rest->size; at += line)
+		add_access(
+		    consumer, thread, rest->site,
+		    (struct fm_memory_access){.address = address + at,
+		                              .bytes = (uint8_t)(rest->size - at < line ? rest->size - at : line),
+		                              .access = (uint8_t)access});
+}
+
+/* Everything before the instruction of a reference is executed. False: it is none of the piece. */
+static bool advance(struct fm_consumer *consumer, struct fm_native_thread *thread, uint64_t pc)
+{
+	struct fm_native_timed *timed = &thread->timed;
+
+	if (!timed->piece)
+		return false;
+	for (unsigned i = timed->next; i < timed->piece->count; i++)
+		if (is_at(timed->piece, i, pc)) {
+			execute_until(consumer, thread, i);
+			timed->piece->instructions[i].accesses = true;
+			return true;
+		}
+	return false;
+}
+
+static void on_reference(struct fm_consumer *consumer, struct fm_native_thread *thread, uint32_t number,
+                         uint64_t address)
+{
+	const struct fm_native_rest *rest = fm_native_site(consumer, number);
+
+	if (!rest) {
+		fm_account.results->lost_accesses++;
+		return;
+	}
+	if (!advance(consumer, thread, rest->pc)) {
+		/* the rest of the piece is not in the trace, or this is another's */
+		finish_piece(consumer, thread, 0);
+	}
+	if (rest->repeated) {
+		if (!thread->timed.piece)
+			execute_alone(consumer, thread);
+		fm_native_feed_slowly(consumer, thread, number, address);
+		return;
+	}
+	if (rest->loads)
+		add_accesses(consumer, thread, rest, address, FM_ACCESS_LOAD);
+	if (rest->stores)
+		add_accesses(consumer, thread, rest, address, rest->access);
+}
+
+/* Only the first part waits for the instruction's operands: what it moves next is known. A store waits for what was
+   loaded. */
+void fm_timing_access(struct fm_consumer *consumer, struct fm_native_thread *thread, struct fm_result_site *site,
+                      uint64_t address, unsigned bytes, enum fm_access access)
+{
+	static const struct fm_instruction unknown;
+	struct fm_native_timed *timed = &thread->timed;
+	const struct fm_instruction *whole =
+	    timed->piece ? &timed->piece->instructions[timed->next].instruction : &unknown;
+	bool store = access != FM_ACCESS_LOAD;
+	unsigned most = access_limit();
+	struct fm_instruction part = {.reads = whole->reads,
+	                              .address_reads = whole->address_reads,
+	                              .writes = whole->writes,
+	                              .unit = FM_UNIT_NONE,
+	                              .continues = !timed->piece};
+
+	if (timed->in_part)
+		part = (struct fm_instruction){.reads = store ? whole->writes : 0,
+		                               .writes = store ? 0 : whole->writes,
+		                               .unit = FM_UNIT_NONE,
+		                               .continues = 1};
+	add_access(consumer, thread, site,
+	           (struct fm_memory_access){
+	               .address = address, .bytes = (uint8_t)(bytes < most ? bytes : most), .access = (uint8_t)access});
+	execute(consumer, thread, &part);
+}
+
+/* Stretches of windows */
+
+static void attach(struct fm_consumer *consumer, struct fm_native_thread *thread, bool on)
+{
+	struct fm_simulated_core *core = thread->side.core;
+
+	thread->timed.on = on;
+	core->on_prefetch = on ? consumer->timing->on_prefetch : NULL;
+	core->is_coming = on ? consumer->timing->is_coming : NULL;
+}
+
+/* Threads are timed at once, at the same simulated time: what they wait for is each other's traffic, too. */
+static void join_others(struct fm_consumer *consumer, struct fm_native_thread *thread)
+{
+	uint64_t own = fm_core_now(thread->timed.core), latest = own;
+
+	for (unsigned i = 0; i < consumer->places; i++) {
+		struct fm_native_thread *other = &consumer->threads[i];
+
+		if (other == thread || !other->live || !other->timed.core)
+			continue;
+		if (fm_core_now(other->timed.core) > latest)
+			latest = fm_core_now(other->timed.core);
+		if (other->window.warm && !other->timed.on)
+			other->timed.pause = 0;
+	}
+	if (latest > own && consumer->core_users[thread->side.core->index] == 1)
+		fm_core_skip(thread->timed.core, latest);
+}
+
+static void begin_stretch(struct fm_consumer *consumer, struct fm_native_thread *thread)
+{
+	join_others(consumer, thread);
+	attach(consumer, thread, true);
+	fm_native_settle(consumer, thread);
+	thread->timed.began = thread->record->work.instructions;
+	thread->timed.executed = 0;
+	thread->timed.counting = false;
+}
+
+/* The last stretch has stood for the instructions up to here. */
+static void add_latest(struct fm_native_timed *timed, uint64_t until)
+{
+	double factor = (double)(until - timed->stands_from) / (double)timed->latest.instructions;
+
+	for (unsigned i = 0; i < FM_TIMING_NUMBERS; i++)
+		timed->stood[i] += factor * (double)((const uint64_t *)&timed->latest)[i];
+	timed->stands_from = until;
+}
+
+static uint64_t some_pause(struct fm_native_timed *timed)
+{
+	uint64_t x = timed->random ? timed->random : 0x9e3779b97f4a7c15u;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	timed->random = x;
+	return BETWEEN / 2 + x % BETWEEN;
+}
+
+static void end_stretch(struct fm_consumer *consumer, struct fm_native_thread *thread)
+{
+	struct fm_native_timed *timed = &thread->timed;
+	struct fm_timing_counts counted;
+
+	finish_piece(consumer, thread, 0);
+	counted = fm_timing_so_far(consumer, thread);
+	fm_numbers_subtract(&counted, &timed->counted, sizeof(counted));
+	fm_numbers_add(&timed->counted, &counted, sizeof(counted));
+	timed->counting = false;
+	timed->pause = some_pause(timed);
+	attach(consumer, thread, false);
+	if (!counted.instructions)
+		return;
+	/* the first stands for what comes before it, too */
+	if (timed->latest.instructions)
+		add_latest(timed, timed->began);
+	timed->latest = counted;
+	timed->in_stretches += counted.instructions;
+}
+
+/* Between two pieces. True: the stretch is over. */
+static bool look_at_stretch(struct fm_consumer *consumer, struct fm_native_thread *thread)
+{
+	struct fm_native_timed *timed = &thread->timed;
+	const struct fm_timing_counts *counts = fm_core_timing_counts(timed->core);
+
+	if (timed->counting &&
+	    (timed->executed >= STRETCH || counts->cycles - timed->before.cycles >= STRETCH_CYCLES)) {
+		end_stretch(consumer, thread);
+		return true;
+	}
+	if (timed->executed >= FILLS && !timed->counting) {
+		timed->before = *counts;
+		timed->counting = true;
+	}
+	return false;
+}
+
+bool fm_timing_wants(struct fm_consumer *consumer, struct fm_native_thread *thread, uint64_t count)
+{
+	struct fm_native_timed *timed = &thread->timed;
+
+	if (!timed->core)
+		return false;
+	if (!consumer->windows || timed->on)
+		return true;
+	if (!thread->window.warm)
+		return false;
+	if (timed->pause > count) {
+		timed->pause -= count;
+		return false;
+	}
+	begin_stretch(consumer, thread);
+	return true;
+}
+
+uint64_t fm_timing_feed(struct fm_consumer *consumer, struct fm_native_thread *thread,
+                        const struct fm_trace_entry *entries, uint64_t count)
+{
+	uint64_t i;
+
+	for (i = 0; i < count; i++) {
+		uint64_t what = entries[i].what;
+
+		if (what < FM_TRACE_SITES) {
+			on_reference(consumer, thread, (uint32_t)what, entries[i].address);
+		} else if ((what ^ FM_TRACE_PIECE) < FM_TRACE_PIECES) {
+			if (consumer->windows && look_at_stretch(consumer, thread))
+				return i + fm_native_feed(consumer, thread, entries + i, count - i);
+			begin_piece(consumer, thread, (uint32_t)(what ^ FM_TRACE_PIECE));
+		} else {
+			break;
+		}
+	}
+	if (!consumer->windows)
+		consumer->timing->fed_clock = fm_core_now(thread->timed.core);
+	return i;
+}
+
+void fm_timing_window_warm(struct fm_consumer *consumer, struct fm_native_thread *thread)
+{
+	struct fm_native_timed *timed = &thread->timed;
+
+	(void)consumer;
+	timed->pause = timed->in_stretches = 0;
+	timed->latest.instructions = 0;
+	timed->stands_from = thread->record->work.instructions;
+	memset(timed->stood, 0, sizeof(timed->stood));
+}
+
+void fm_timing_window_end(struct fm_consumer *consumer, struct fm_native_thread *thread, struct fm_result_window *part)
+{
+	struct fm_native_timed *timed = &thread->timed;
+
+	if (!timed->core)
+		return;
+	if (timed->on)
+		end_stretch(consumer, thread);
+	part->timed = timed->in_stretches;
+	if (!timed->latest.instructions)
+		return;
+	add_latest(timed, thread->record->work.instructions);
+	for (unsigned i = 0; i < FM_TIMING_NUMBERS; i++)
+		((uint64_t *)&part->timing)[i] = (uint64_t)llround(timed->stood[i]);
+	fm_numbers_add(&fm_account.results->timings[thread->side.core->index], &part->timing, sizeof(part->timing));
+}
+
+/* Beginning and end */
+
+int fm_timing_create(struct fm_consumer *consumer)
+{
+	consumer->timing = calloc(1, sizeof(*consumer->timing));
+	return consumer->timing ? 0 : -ENOMEM;
+}
+
+void fm_timing_destroy(struct fm_consumer *consumer)
+{
+	if (!consumer->timing)
+		return;
+	for (unsigned i = 0; i < FM_SIMULATED_CORES_MAX; i++)
+		fm_core_timing_destroy(consumer->timing->cores[i]);
+	for (unsigned i = 0; i < FM_TRACE_PIECES; i++)
+		free(consumer->timing->pieces[i]);
+	free(consumer->timing);
+	consumer->timing = NULL;
+}
+
+void fm_timing_thread_begin(struct fm_consumer *consumer, struct fm_native_thread *thread)
+{
+	struct fm_native_timing *timing = consumer->timing;
+	struct fm_simulated_core *core = thread->side.core;
+	struct fm_core_timing **own;
+
+	memset(&thread->timed, 0, sizeof(thread->timed));
+	if (!timing)
+		return;
+	own = &timing->cores[core->index];
+	if (!*own && fm_core_timing_create(fm_account.hierarchy, core->index, own, NULL)) {
+		fm_account.results->native_error = ENOMEM;
+		return;
+	}
+	if (!timing->on_prefetch) {
+		timing->on_prefetch = core->on_prefetch;
+		timing->is_coming = core->is_coming;
+	}
+	thread->timed.core = *own;
+	attach(consumer, thread, !consumer->windows);
+	if (!consumer->windows && consumer->core_users[core->index] == 1)
+		fm_core_skip(*own, timing->fed_clock);
+	thread->record->timing_at_begin = fm_account.results->timings[core->index];
+}
+
+static void publish(const struct fm_consumer *consumer, struct fm_native_thread *thread)
+{
+	const struct fm_native_timed *timed = &thread->timed;
+
+	if (consumer->windows)
+		return;
+	fm_account.results->timings[thread->side.core->index] = *fm_core_timing_counts(timed->core);
+	thread->record->clock = fm_core_now(timed->core);
+}
+
+void fm_timing_settle(struct fm_consumer *consumer, struct fm_native_thread *thread)
+{
+	if (!thread->timed.on)
+		return;
+	finish_piece(consumer, thread, 0);
+	if (!consumer->windows)
+		fm_core_drain(thread->timed.core);
+	publish(consumer, thread);
+}
+
+void fm_timing_leave_core(struct fm_consumer *consumer, struct fm_native_thread *thread)
+{
+	struct fm_result_thread *record = thread->record;
+
+	if (!thread->timed.core)
+		return;
+	publish(consumer, thread);
+	fm_numbers_add(&record->timing_before_moves, &fm_account.results->timings[thread->side.core->index],
+	               sizeof(record->timing_at_begin));
+	fm_numbers_subtract(&record->timing_before_moves, &record->timing_at_begin, sizeof(record->timing_at_begin));
+}
+
+void fm_timing_enter_core(struct fm_consumer *consumer, struct fm_native_thread *thread)
+{
+	if (!thread->timed.core)
+		return;
+	attach(consumer, thread, thread->timed.on);
+	thread->record->timing_at_begin = fm_account.results->timings[thread->side.core->index];
+}
+
+void fm_timing_thread_end(struct fm_consumer *consumer, struct fm_native_thread *thread)
+{
+	struct fm_native_timed *timed = &thread->timed;
+
+	if (!timed->core)
+		return;
+	fm_timing_settle(consumer, thread);
+	if (thread->record->clock > consumer->timing->left_clock)
+		consumer->timing->left_clock = thread->record->clock;
+	thread->record->timing_at_end = fm_account.results->timings[thread->side.core->index];
+	timed->core = NULL;
+}
+
+struct fm_timing_counts fm_timing_so_far(const struct fm_consumer *consumer, const struct fm_native_thread *thread)
+{
+	const struct fm_native_timed *timed = &thread->timed;
+	struct fm_timing_counts counts = timed->counted;
+
+	if (!timed->core || (consumer->windows && !timed->counting))
+		return counts;
+	fm_numbers_add(&counts, fm_core_timing_counts(timed->core), sizeof(counts));
+	if (consumer->windows)
+		fm_numbers_subtract(&counts, &timed->before, sizeof(counts));
+	return counts;
+}
+
+uint64_t fm_timing_now(const struct fm_native_thread *thread)
+{
+	return thread->timed.core ? fm_core_now(thread->timed.core) : 0;
+}

@@ -1,0 +1,84 @@
+/* Core timing of a native trace. Pieces say which instructions were executed, in which order; each takes the references
+   that follow and are its own. What the trace does not have (gathers, handlers of signals, references that were lost)
+   are instructions without accesses, or accesses without an instruction.
+
+   Without windows everything is timed. In windows short stretches are, at random distances, since a timed instruction
+   costs many times as much as a reference: each stands for the thread's instructions from there to the next. Their
+   beginnings only fill the core's queues. */
+#ifndef FATHOM_ENGINE_NATIVE_TIMING_H
+#define FATHOM_ENGINE_NATIVE_TIMING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "simulator/core.h"
+#include "engine/results.h"
+
+struct fm_consumer;
+struct fm_native_thread;
+struct fm_native_timing;
+struct fm_timed_piece;
+struct fm_trace_entry;
+
+enum { FM_TIMING_NUMBERS = sizeof(struct fm_timing_counts) / sizeof(uint64_t) };
+
+/* A thread's part. */
+struct fm_native_timed {
+	struct fm_core_timing *core;  /* NULL: no timing */
+	bool on;                      /* its accesses are the core's now */
+	struct fm_timed_piece *piece; /* under way; NULL: it is not known */
+	unsigned next;                /* of its instructions; these are its accesses so far: */
+	unsigned count;
+	struct fm_memory_access accesses[FM_INSTRUCTION_ACCESSES_MAX];
+	struct fm_result_site *sites[FM_INSTRUCTION_ACCESSES_MAX];
+	bool in_part;      /* it was executed, with accesses that did not fit */
+	uint64_t executed; /* instructions, of the stretch */
+	/* in windows */
+	bool counting;
+	uint64_t random;
+	uint64_t pause;                  /* entries until the next stretch */
+	uint64_t began;                  /* instructions of the thread when the stretch did */
+	struct fm_timing_counts before;  /* of the core, when it began to count */
+	struct fm_timing_counts counted; /* in all stretches that are over */
+	/* of the window: the last stretch that is over, the instructions of the thread from which on it stands for
+	   them, and what those before it stand for */
+	struct fm_timing_counts latest;
+	uint64_t stands_from;
+	uint64_t in_stretches; /* instructions that were counted */
+	double stood[FM_TIMING_NUMBERS];
+};
+
+/* With the consumer's hierarchy and results. */
+int fm_timing_create(struct fm_consumer *consumer);
+void fm_timing_destroy(struct fm_consumer *consumer);
+
+void fm_timing_thread_begin(struct fm_consumer *consumer, struct fm_native_thread *thread);
+void fm_timing_thread_end(struct fm_consumer *consumer, struct fm_native_thread *thread);
+
+/* Are the next entries of a thread whose references count, up to so many, to be timed? */
+bool fm_timing_wants(struct fm_consumer *consumer, struct fm_native_thread *thread, uint64_t count);
+
+/* As fm_native_feed(). */
+uint64_t fm_timing_feed(struct fm_consumer *consumer, struct fm_native_thread *thread,
+                        const struct fm_trace_entry *entries, uint64_t count);
+
+/* A line's part of a repeated instruction, while timing is on. */
+void fm_timing_access(struct fm_consumer *consumer, struct fm_native_thread *thread, struct fm_result_site *site,
+                      uint64_t address, unsigned bytes, enum fm_access access);
+
+/* The piece under way is complete, and everything so far in the results. */
+void fm_timing_settle(struct fm_consumer *consumer, struct fm_native_thread *thread);
+
+/* Its core is to be another thread's; is its own again. */
+void fm_timing_leave_core(struct fm_consumer *consumer, struct fm_native_thread *thread);
+void fm_timing_enter_core(struct fm_consumer *consumer, struct fm_native_thread *thread);
+
+/* What was counted of the thread, as it is; only differences mean something. The cycle that it has reached. */
+struct fm_timing_counts fm_timing_so_far(const struct fm_consumer *consumer, const struct fm_native_thread *thread);
+uint64_t fm_timing_now(const struct fm_native_thread *thread);
+
+void fm_timing_window_warm(struct fm_consumer *consumer, struct fm_native_thread *thread);
+/* The part's timing. The thread's work is settled. */
+void fm_timing_window_end(struct fm_consumer *consumer, struct fm_native_thread *thread, struct fm_result_window *part);
+
+#endif
