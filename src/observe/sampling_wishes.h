@@ -14,7 +14,7 @@ struct fm_sampling_wishes {
 	double delay, duration; /* seconds; duration 0: to the end */
 	uint64_t max_bytes;
 	bool no_children, no_arguments, no_allocations;
-	bool windows; /* of references are logged now and then, for miss-ratio curves */
+	bool windows;         /* of references are logged now and then, for miss-ratio curves */
 	uint64_t every;       /* of the engine's references one in so many; 0 or 1: each */
 	bool calibrate;       /* anew, whatever is known */
 	uint32_t signal_cost; /* ticks, see struct fm_session */

@@ -363,13 +363,15 @@ bool fm_translate_all_flags_die(const ZydisDecoder *decoder, const struct instru
 	bool flags = true, carry = true; /* may still be read */
 	uint64_t pc = 0;
 
+	if (!count)
+		return false;
 	for (unsigned i = 0; i < count + MOST_AHEAD; i++) {
 		const struct instruction *next = &decoded;
 
 		if (i < count) {
 			next = &instructions[i];
 		} else {
-			if (pc < start || pc >= end)
+			if (!pc || pc < start || pc >= end)
 				return false;
 			fm_translate_decode(decoder, pc, end - pc, &decoded);
 		}

@@ -672,7 +672,7 @@ static void quick_paths_agree(void **state)
 	enum {
 		FUNCTIONS = sizeof(functions) / sizeof(functions[0]),
 		KINDS = sizeof(kinds) / sizeof(kinds[0]),
-		ACCESSES = 300000
+		ACCESSES = 400000
 	};
 
 	(void)state;
@@ -788,7 +788,7 @@ static void quick_paths_agree_on_other_shapes(void **state)
 	};
 
 	(void)state;
-	for (unsigned round = 0; round < 4 * SHAPES; round++) {
+	for (unsigned round = 0; round < 2 * SHAPES; round++) {
 		const char *const keys[] = {"", "physical=5", "threads=2", "physical=3 page=64KiB"};
 		struct fm_hierarchy *hierarchies[FUNCTIONS];
 		unsigned cores = round & 1 ? 8 : 1;

@@ -594,14 +594,14 @@ static enum fm_translate_choice choose_followed(void *context, const struct fm_t
 	           : FM_TRANSLATE_IGNORE;
 }
 
-/* One entry for the load and one for the store of each line that is followed, none of any other; string instructions
-   always. */
+/* An entry for the load and one for the store of each line that is followed, or two if it is time to log it again; none
+   of any other; string instructions always. */
 static void followed_lines(void **unused)
 {
 	struct fm_translate_client client = {.choose = choose_followed, .on_log = on_log};
 	struct fm_translate_options options = {
 	    .client = &client, .log_entries = 3000, .filter = {0x9e3779b1u & ~127u, 1u << 30, 256}};
-	size_t at = 0;
+	size_t at = 0, loads, stores;
 
 	(void)unused;
 	tear_down(NULL);
@@ -614,11 +614,15 @@ static void followed_lines(void **unused)
 		if ((i && address / 64 == (uint64_t)&numbers[i - 1] / 64) ||
 		    !fm_translate_is_followed(&options.filter, address))
 			continue;
-		assert_true(at + 1 < seen_count);
-		assert_int_equal(seen[at].pc, (uint64_t)summing_load);
-		assert_int_equal(seen[at++].address, address);
-		assert_int_equal(seen[at].pc, (uint64_t)summing_store);
-		assert_int_equal(seen[at++].address, address);
+		loads = stores = 0;
+		for (;
+		     at < seen_count && seen[at].address / 64 == address / 64 && seen[at].pc != (uint64_t)string_store;
+		     at++) {
+			loads += seen[at].pc == (uint64_t)summing_load;
+			stores += seen[at].pc == (uint64_t)summing_store;
+		}
+		assert_in_range(loads, 1, 2);
+		assert_in_range(stores, 1, 2);
 	}
 	assert_true(at > 4 && at + 2 == seen_count);
 	assert_int_equal(seen[at].pc, (uint64_t)string_store);

@@ -74,6 +74,8 @@ void fm_misses_note(struct fm_engine_side *side, const struct fm_result_site *si
 	struct fm_result_object *object = fm_objects_of(place, (unsigned)(slot - site->slots));
 
 	levels = levels < served ? levels : served;
+	if (levels > FM_SIMULATED_CACHES_MAX)
+		levels = FM_SIMULATED_CACHES_MAX;
 	for (unsigned i = 0; i < FM_SIMULATED_CACHES_MAX; i++)
 		place->misses[i] += missed[levels][i];
 	for (unsigned i = 0; i < FM_SIMULATED_CACHES_MAX; i++)
