@@ -114,8 +114,9 @@ static int print(struct fm_output *output, const struct fm_recording *recording,
 	if (output->options.curve && !recording->curves_count) {
 		fm_error_set(&error, EINVAL,
 		             *recording->sampling.sampler
-		                 ? "--curve needs windows of references, and this recording has none: it "
-		                   "is too short, or was made with --no-curve or --sampler exact"
+		                 ? "--curve needs some windows of references, and this recording has too few: it "
+		                   "is too short (a second or more of processor time is needed), or was made with "
+		                   "--no-curve or --sampler exact"
 		                 : "--curve draws sampled references: this recording has none");
 		return fm_report_error(&error);
 	}

@@ -15,6 +15,7 @@
 enum {
 	WINDOWS_MOST = 1 << 14, /* that are kept; of more every second one */
 	LINE_BYTES = 64,
+	FEWEST_WINDOWS = 4, /* fewer say nothing that is worth drawing */
 };
 
 /* What logging adds to a reference, and the slowest and fastest that one can be: a thread that lost its processor in a
@@ -454,7 +455,7 @@ int fm_curves_finish(struct fm_curves *curves, struct fm_recording *recording)
 		return 0;
 	pace = choose_pace(curves);
 	r = add_windows(curves, &pace, &times, &row);
-	if (!r && row.windows) {
+	if (!r && row.windows >= FEWEST_WINDOWS) {
 		fm_random_seed(&random, 1);
 		r = fm_miss_estimate(&times,
 		                     &(struct fm_miss_options){.line_bytes = LINE_BYTES,

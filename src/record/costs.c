@@ -11,15 +11,14 @@ enum {
 	LOOK_EVERY = 20000000, /* ns between two looks at the clocks, */
 	FIRST_LOOKS = 20,      /* the first ones sooner */
 	FIRST_EVERY = 3000000,
-	FIRST_WINDOWS = 16,
-	FIRST_INTERVAL = 16, /* of small allocations that are kept, until it is known what they cost */
+	WITHOUT_WINDOWS = 500000000, /* ns: what ends sooner has samples only, which it has few enough of */
+	FIRST_INTERVAL = 16,         /* of small allocations that are kept, until it is known what they cost */
 };
 /* What code and data of the runtime push out of the caches is paid for by the program, unseen. */
 static const double caution = 0.8;
 /* Beside samples whose rate is fixed. */
 static const double windows_per_second = 100;
-static const double first_share = 0.33; /* of the signals, for the first windows */
-static const double pace_share = 0.2;   /* of what may be spent */
+static const double pace_share = 0.2; /* of what may be spent */
 
 static struct {
 	uint64_t started;
@@ -29,9 +28,8 @@ static struct {
 	uint64_t next_look; /* ticks */
 	unsigned looks;
 	uint32_t looking;
-	double per_attempt; /* ticks, smoothed */
-	double per_kind[3]; /* … of a sample, of a window, of a pace */
-	uint64_t windows;
+	double per_attempt;  /* ticks, smoothed */
+	double per_kind[3];  /* … of a sample, of a window, of a pace */
 	uint64_t pace_ticks; /* spent on paces */
 	uint64_t last_paces, last_ticks, last_attempts, last_allocations, last_cpu;
 	uint64_t interval;
@@ -63,7 +61,6 @@ void fm_costs_open(uint64_t started)
 	costs.per_kind[0] = costs.per_attempt;
 	costs.per_kind[1] = 250e-6 * fm_session->ticks_per_second;
 	costs.per_kind[2] = 6e-4 * fm_session->ticks_per_second;
-	costs.windows = 0;
 	costs.pace_ticks = costs.last_paces = 0;
 	costs.period =
 	    fm_session->rate > 0 ? (uint64_t)(1e9 / fm_session->rate * (1 - fm_costs_window_share())) : FIRST_PERIOD;
@@ -139,7 +136,7 @@ static void look(void)
 
 double fm_costs_window_share(void)
 {
-	double sample, window, share;
+	double sample, window;
 
 	/* windows are large: when half of the room is used up, the rest is for samples */
 	if (!fm_session->windows ||
@@ -147,12 +144,11 @@ double fm_costs_window_share(void)
 		return 0;
 	if (fm_session->rate > 0)
 		return windows_per_second / (windows_per_second + fm_session->rate);
+	if (fm_process->cpu_ns < WITHOUT_WINDOWS)
+		return 0;
 	sample = costs.per_kind[0];
 	window = costs.per_kind[1];
-	share = sample / (sample + window);
-	/* programs that live short have a few windows, too */
-	return share < first_share && __atomic_load_n(&costs.windows, __ATOMIC_RELAXED) < FIRST_WINDOWS ? first_share
-	                                                                                                : share;
+	return sample / (sample + window);
 }
 
 bool fm_costs_wants_pace(void)
@@ -175,8 +171,6 @@ void fm_costs_add(uint64_t ticks, unsigned kind)
 	/* threads that do this at the same time lose one of the two: it is a mean all the same */
 	*mean += 0.05 * ((double)(ticks + fm_session->signal_cost) - *mean);
 	__atomic_fetch_add(&costs.ticks, ticks + fm_session->signal_cost, __ATOMIC_RELAXED);
-	if (kind == 1)
-		__atomic_fetch_add(&costs.windows, 1, __ATOMIC_RELAXED);
 	if (kind == 2)
 		__atomic_fetch_add(&costs.pace_ticks, ticks + fm_session->signal_cost, __ATOMIC_RELAXED);
 	else

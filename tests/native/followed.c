@@ -38,7 +38,7 @@ static void compare(const struct fm_machine_description *description, uint64_t l
 	struct fm_translate_filter filter;
 	struct fm_random random;
 	struct fm_error error;
-	double reads = 0, writes = 0, second = 0, tolerance;
+	double reads = 0, writes = 0, second = 0;
 	uint64_t at = 0;
 
 	assert_non_null(results);
@@ -64,15 +64,11 @@ static void compare(const struct fm_machine_description *description, uint64_t l
 		second += 32.0 * (double)results->followed.groups[i].brought[1];
 	}
 	assert_int_equal(results->followed.share, 32);
-	/* where pages lie at random, and a working set just fits, it is a matter of luck, which both have for
-	   themselves */
-	tolerance = description->physical ? 0.25 : 0.05;
-	assert_true(fabs(reads / (double)thread.side.core->counts.memory_reads - 1) < tolerance);
-	assert_true(fabs(writes / (double)thread.side.core->counts.memory_writes - 1) < tolerance);
-	if (!description->physical || lines > 10000)
-		assert_true(fabs(second / (double)(thread.side.core->counts.caches[1].lines_demand +
-		                                   thread.side.core->counts.caches[1].lines_ownership) -
-		                 1) < tolerance);
+	assert_true(fabs(reads / (double)thread.side.core->counts.memory_reads - 1) < 0.05);
+	assert_true(fabs(writes / (double)thread.side.core->counts.memory_writes - 1) < 0.05);
+	assert_true(fabs(second / (double)(thread.side.core->counts.caches[1].lines_demand +
+	                                   thread.side.core->counts.caches[1].lines_ownership) -
+	                 1) < 0.05);
 	fm_followed_destroy(followed);
 	fm_hierarchy_destroy(hierarchy);
 	free(results);
@@ -92,7 +88,8 @@ static void they_stand_for_all(void **state)
 		snprintf(text, sizeof(text), machine, kinds[kind]);
 		if (fm_description_parse(text, "test", &description, &error))
 			fail_msg("%s", error.message);
-		for (unsigned i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		/* where pages lie at random, what just fits collides by luck, which both have for themselves */
+		for (unsigned i = kind ? 2 : 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
 			compare(&description, sizes[i], 100 * kind + i);
 	}
 }

@@ -154,7 +154,7 @@ static void damaged_windows_are_left_out(void **state)
 	fm_random_seed(&random, 13);
 	maker_begin(&maker);
 	process = maker_process(&maker, 1, 0, 0, 0);
-	for (uint32_t i = 1; i <= 3; i++)
+	for (uint32_t i = 1; i <= 5; i++)
 		add_window(process, &random, i, 100);
 	for (unsigned kind = 0; kind < 5; kind++) {
 		struct fm_stream_window *window =
@@ -173,7 +173,25 @@ static void damaged_windows_are_left_out(void **state)
 			window->all_bytes = 24; /* without an end */
 	}
 	recording = read_parts();
-	assert_int_equal(recording->curves[0].windows, 3);
+	assert_int_equal(recording->curves_count, 1);
+	assert_int_equal(recording->curves[0].windows, 5);
+	fm_recording_free(recording);
+}
+
+static void few_windows_make_none(void **state)
+{
+	struct maker_process *process;
+	struct fm_recording *recording;
+	struct fm_random random;
+
+	(void)state;
+	fm_random_seed(&random, 14);
+	maker_begin(&maker);
+	process = maker_process(&maker, 1, 0, 0, 0);
+	for (uint32_t i = 1; i <= 3; i++)
+		add_window(process, &random, i, 100);
+	recording = read_parts();
+	assert_int_equal(recording->curves_count, 0);
 	fm_recording_free(recording);
 }
 
@@ -183,6 +201,7 @@ int main(void)
 	    cmocka_unit_test(windows_and_watches_make_a_curve),
 	    cmocka_unit_test(windows_alone_leave_large_sizes_open),
 	    cmocka_unit_test(damaged_windows_are_left_out),
+	    cmocka_unit_test(few_windows_make_none),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
