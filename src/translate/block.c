@@ -227,8 +227,10 @@ static void emit_indirect(struct work *work, const struct instruction *instructi
 		pend(work, EXIT_LEARN, instruction->pc, 0, 0, 0);
 		return;
 	}
-	fm_making_spill(work, RCX);
-	fm_making_spill(work, R11);
+	if (!(work->held & REGISTER_BIT(RCX)))
+		fm_making_spill(work, RCX);
+	if (!(work->held & REGISTER_BIT(R11)))
+		fm_making_spill(work, R11);
 	if (instruction->class != CLASS_RETURN) {
 		emit_target(work, instruction);
 	} else if (!instruction->popped) {
@@ -241,6 +243,27 @@ static void emit_indirect(struct work *work, const struct instruction *instructi
 		push_literal(work, instruction->pc + instruction->length);
 	fm_making_mark(work, PC_IN_RCX);
 	emit_dispatch(&work->at, work->translator->table);
+}
+
+static void leave_sideways(struct work *work, uint64_t target)
+{
+	work->sideways[work->sideways_count++] = (struct sideways){work->at, target, work->held};
+	emit_32(&work->at, 0);
+}
+
+/* Registers that may stay borrowed over the instruction that ends straight code: rcx and r11 where an indirect branch
+   needs them anyway, all where a branch is expected not to be taken. */
+static unsigned may_stay(const struct work *work, const struct instruction *instruction)
+{
+	if (work->log_register != NO_REGISTER)
+		return 0;
+	if (instruction->class == CLASS_CONDITIONAL) /* where the next operand needs a register again */
+		return work->translator->filter.limit && instruction->target > instruction->pc ? 0xffff : 0;
+	if (instruction->class == CLASS_RETURN ||
+	    ((instruction->class == CLASS_INDIRECT_JUMP || instruction->class == CLASS_INDIRECT_CALL) &&
+	     !fm_translate_is_fixed(instruction)))
+		return REGISTER_BIT(RCX) | REGISTER_BIT(R11);
+	return 0;
 }
 
 static void emit_system_call(struct work *work, const struct instruction *instruction)
@@ -308,7 +331,10 @@ static void emit_end(struct work *work, const struct instruction *instruction)
 	case CLASS_CONDITIONAL:
 		emit_byte(&work->at, 0x0f);
 		emit_byte(&work->at, 0x80u | instruction->condition);
-		branch_to(work, instruction->target);
+		if (work->held)
+			leave_sideways(work, instruction->target);
+		else
+			branch_to(work, instruction->target);
 		break;
 	case CLASS_COUNTED:
 		emit_counted(work, instruction);
@@ -383,6 +409,30 @@ static void emit_room_check(struct work *work)
 	emit_bytes(&work->at, "\x0f\xc9\x0f\xb6\xc9", 5); /* bswap %ecx; movzx %cl, %ecx */
 	emit_memory(&work->at, 0x8d, false, RCX, RCX, NO_REGISTER, 0, -(int32_t)work->translator->log_frame);
 	end_check(work, here, EXIT_FULL, 0);
+}
+
+/* What is done only if a conditional branch is taken. */
+static void finish_sideways(struct work *work)
+{
+	enum { LOAD = 7, JUMP = 5 };
+	struct fm_translator *translator = work->translator;
+	size_t size = 0;
+	uint8_t *end_of_block = work->at;
+
+	for (unsigned i = 0; i < work->sideways_count; i++)
+		size += (size_t)__builtin_popcount(work->sideways[i].held) * LOAD + JUMP;
+	work->at = translator->stubs_at -= size;
+	for (unsigned i = 0; i < work->sideways_count; i++) {
+		struct sideways *sideways = &work->sideways[i];
+
+		emit_relative(&sideways->displacement, work->at);
+		for (unsigned number = 0; sideways->held >> number; number++)
+			if (sideways->held & REGISTER_BIT(number))
+				emit_load(&work->at, number, fm_making_slot(work, number));
+		emit_byte(&work->at, 0xe9);
+		branch_to(work, sideways->target);
+	}
+	work->at = end_of_block;
 }
 
 /* At the other end of the cache, so that code which runs lies close together: stubs run once or twice. */
@@ -483,7 +533,7 @@ static struct block *begin_block(struct fm_translator *translator, struct work *
 	work->held = 0;
 	work->log_register = NO_REGISTER;
 	work->logged = work->writing = 0;
-	work->pending_count = work->literal_count = work->filtered_count = 0;
+	work->pending_count = work->literal_count = work->filtered_count = work->sideways_count = 0;
 	work->count_at = MOST_INSTRUCTIONS;
 	return block;
 }
@@ -643,7 +693,7 @@ uint32_t fm_translate_block(struct fm_translator *translator, uint64_t pc, bool 
 			copied++;
 			continue;
 		}
-		fm_making_give_back(work, work->held);
+		fm_making_give_back(work, work->held & ~may_stay(work, instruction));
 		emit_end(work, instruction);
 		copied += instruction->class != CLASS_LEAVE;
 		if (instruction->class == CLASS_CONDITIONAL) {
@@ -656,6 +706,7 @@ uint32_t fm_translate_block(struct fm_translator *translator, uint64_t pc, bool 
 		emit_byte(&work->at, 0xe9);
 		branch_to(work, next);
 	}
+	finish_sideways(work);
 	finish_stubs(work);
 	fm_filter_finish(work);
 	translator->code_at = work->at;

@@ -36,6 +36,11 @@ static size_t whole_pages(size_t size)
 	return (size + 4095) & ~(size_t)4095;
 }
 
+static size_t sites_for(size_t code_size)
+{
+	return code_size / 32 + 2 * MOST_INSTRUCTIONS * MOST_REFERENCES;
+}
+
 /* A place from which operands relative to instructions around `near_to` can be reached, if there is one. */
 static uint8_t *map_region(uint64_t near_to, size_t size)
 {
@@ -145,7 +150,7 @@ static int map_tables(struct fm_translator *translator, size_t code_size)
 	translator->lookup_mask--;
 	translator->most_exits = (uint32_t)(code_size / 32 + 2 * MOST_PENDING);
 	translator->most_places = (uint32_t)(code_size / 4 + MOST_BLOCK_CODE);
-	translator->most_sites = (uint32_t)(code_size / 32 + 2 * MOST_INSTRUCTIONS * MOST_REFERENCES);
+	translator->most_sites = (uint32_t)sites_for(code_size);
 	lay_out_tables(translator, NULL);
 	translator->tables = mmap(NULL, translator->tables_size, PROT_READ | PROT_WRITE,
 	                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -167,8 +172,10 @@ static int lay_out(struct fm_translator *translator, const struct fm_translate_o
 	if (error)
 		return error;
 	translator->vector_size = vector_size;
-	translator->region_size = TABLE_SIZE + SLOTS_SIZE + whole_pages(vector_size) + 4096 + STACK_SIZE +
-	                          whole_pages(code_size) + (options->count_pieces ? COUNTERS_SIZE : 0);
+	translator->region_size =
+	    TABLE_SIZE + SLOTS_SIZE + whole_pages(vector_size) + 4096 + STACK_SIZE + whole_pages(code_size) +
+	    (options->count_pieces ? COUNTERS_SIZE : 0) +
+	    (options->filter.limit ? whole_pages(sites_for(code_size) * sizeof(struct filter_record)) : 0);
 	translator->region = at = map_region(near_to, translator->region_size);
 	if (!at)
 		return -ENOMEM;
@@ -187,6 +194,8 @@ static int lay_out(struct fm_translator *translator, const struct fm_translate_o
 	translator->code_end = at + whole_pages(code_size);
 	if (options->count_pieces)
 		translator->counters = (uint64_t *)translator->code_end;
+	translator->filter_records =
+	    (struct filter_record *)(translator->code_end + (options->count_pieces ? COUNTERS_SIZE : 0));
 	translator->slots->stack = (uint64_t)translator->stack_end - 64;
 	translator->slots->gate = (uint64_t)fm_translate_gate;
 	translator->slots->light_gate = (uint64_t)fm_translate_light_gate;
@@ -310,7 +319,7 @@ void fm_translate_deliver_log(struct fm_translator *translator)
 		                          (size_t)(end - translator->log_from));
 	translator->log_from = translator->log;
 	translator->slots->log_end = (uint64_t)translator->log;
-	translator->slots->filter_generation = (translator->slots->filter_generation + 1) & 0xff;
+	translator->slots->filter_generation += FILTER_GENERATION;
 	translator->counts.dropped = translator->slots->filter_dropped;
 }
 

@@ -355,37 +355,54 @@ bool fm_translate_flags_die(const ZydisDecoder *decoder, uint64_t pc, uint64_t s
 	return false;
 }
 
-bool fm_translate_all_flags_die(const ZydisDecoder *decoder, const struct instruction *instructions, unsigned count,
-                                uint64_t start, uint64_t end)
+enum { FLAGS = 1, CARRY = 2 };
+
+static unsigned read_flags(const struct instruction *instruction)
+{
+	return (instruction->reads_flags ? FLAGS : 0u) | (instruction->reads_carry ? CARRY : 0u);
+}
+
+static unsigned overwritten_flags(const struct instruction *instruction)
+{
+	if (instruction->class != CLASS_COPY)
+		return 0;
+	return (instruction->overwrites_flags ? FLAGS : 0u) | (instruction->overwrites_carry ? CARRY : 0u);
+}
+
+static bool is_followed_by_known(const struct instruction *instruction)
+{
+	return instruction->class == CLASS_COPY || instruction->class == CLASS_JUMP || instruction->class == CLASS_CALL;
+}
+
+/* Which of them the code after `last` overwrites before it reads them. */
+static unsigned dead_after(const ZydisDecoder *decoder, const struct instruction *last, uint64_t start, uint64_t end)
 {
 	enum { MOST_AHEAD = 8 };
-	struct instruction decoded;
-	bool flags = true, carry = true; /* may still be read */
-	uint64_t pc = 0;
+	struct instruction instruction = *last;
+	unsigned dead = 0, alive = 0;
 
-	if (!count)
-		return false;
-	for (unsigned i = 0; i < count + MOST_AHEAD; i++) {
-		const struct instruction *next = &decoded;
+	for (unsigned i = 0; i < MOST_AHEAD && (dead | alive) != (FLAGS | CARRY); i++) {
+		uint64_t pc =
+		    instruction.class == CLASS_COPY ? instruction.pc + instruction.length : instruction.target;
 
-		if (i < count) {
-			next = &instructions[i];
-		} else {
-			if (!pc || pc < start || pc >= end)
-				return false;
-			fm_translate_decode(decoder, pc, end - pc, &decoded);
-		}
-		if ((flags && next->reads_flags) || (carry && next->reads_carry))
-			return false;
-		if (next->class == CLASS_COPY) {
-			flags &= !next->overwrites_flags;
-			carry &= !next->overwrites_carry;
-			if (!flags && !carry)
-				return true;
-		} else if (next->class != CLASS_JUMP && next->class != CLASS_CALL) {
-			return false;
-		}
-		pc = next->class == CLASS_COPY ? next->pc + next->length : next->target;
+		if (!is_followed_by_known(&instruction) || pc < start || pc >= end)
+			break;
+		fm_translate_decode(decoder, pc, end - pc, &instruction);
+		alive |= read_flags(&instruction) & ~dead;
+		dead |= overwritten_flags(&instruction) & ~alive;
 	}
-	return false;
+	return dead;
+}
+
+void fm_translate_find_dead_flags(const ZydisDecoder *decoder, const struct instruction *instructions, unsigned count,
+                                  uint64_t start, uint64_t end, bool *ret_dead)
+{
+	unsigned dead = count ? dead_after(decoder, &instructions[count - 1], start, end) : 0;
+
+	for (unsigned i = count; i-- > 0;) {
+		if (!is_followed_by_known(&instructions[i]))
+			dead = 0;
+		dead = (dead | overwritten_flags(&instructions[i])) & ~read_flags(&instructions[i]);
+		ret_dead[i] = dead == (FLAGS | CARRY);
+	}
 }

@@ -10,6 +10,9 @@ void fm_filter_plan(struct work *work, unsigned count);
 /* Code for all that are looked at in front of this instruction. */
 void fm_filter_look(struct work *work, unsigned index);
 
+/* Whether the flags are kept for some operand of these instructions. There the piece can be counted too. */
+bool fm_filter_keeps_flags(const struct work *work, unsigned from, unsigned length);
+
 /* What is done with lines that are followed, away from the block. */
 void fm_filter_finish(struct work *work);
 

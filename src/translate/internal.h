@@ -77,10 +77,10 @@ void fm_translate_decode(const ZydisDecoder *decoder, uint64_t pc, size_t room, 
    Looks only at code in [start, end). */
 bool fm_translate_flags_die(const ZydisDecoder *decoder, uint64_t pc, uint64_t start, uint64_t end);
 
-/* Whether `count` instructions overwrite all flags, CF too, before they read any of them; if they do neither, what
-   comes after them is looked at. */
-bool fm_translate_all_flags_die(const ZydisDecoder *decoder, const struct instruction *instructions, unsigned count,
-                                uint64_t start, uint64_t end);
+/* For each of `count` instructions: whether from there on all flags, CF too, are overwritten before any of them is
+   read; what comes after the last one is looked at too. */
+void fm_translate_find_dead_flags(const ZydisDecoder *decoder, const struct instruction *instructions, unsigned count,
+                                  uint64_t start, uint64_t end, bool *ret_dead);
 
 /* Executable mappings of the process. */
 enum range_kind { RANGE_FILE, RANGE_GENERATED, RANGE_WRITABLE };
@@ -132,7 +132,7 @@ struct block {
 	uint64_t end_pc;  /* of PC_END */
 };
 
-enum { FILTER_LOAD, FILTER_STORE, FILTER_REPEATED, FILTER_KINDS, FILTER_ROUTINES = 2 * FILTER_KINDS };
+enum { FILTER_LOAD, FILTER_STORE, FILTER_REPEATED, FILTER_KINDS };
 
 enum exit_kind {
 	EXIT_CHAIN,
@@ -156,7 +156,15 @@ enum { EXIT_ENTER = 0xfffffffe, EXIT_INDIRECT = 0xffffffff };
 
 enum { INDEX_BITS = 16, THREAD_GATES = 32, THREAD_GATE_SIZE = 128, GATES_SIZE = THREAD_GATES * THREAD_GATE_SIZE };
 
-enum { FILTER_LATEST = 64, FILTER_ENTRIES = 32 };
+enum { FILTER_LATEST = 64, FILTER_ENTRIES = 12, LINE_SHIFT = 6 };
+#define FILTER_GENERATION (1ull << 48)
+
+/* What the code of one operand has beside it. */
+struct filter_record {
+	uint64_t line; /* that it met last, as in the slots */
+	uint32_t site; /* what is logged */
+	uint32_t back; /* where to go on: offset in the cache */
+};
 
 /* What code in the cache reads and writes, addressed relative to the instruction. */
 struct slots {
@@ -174,10 +182,10 @@ struct slots {
 	int64_t countdown;
 	uint64_t light_gate; /* fm_translate_light_gate */
 	/* filter.c */
-	uint64_t filter_site, filter_next; /* what to log, and where to go on; the address is in `target` */
+	uint64_t filter_record, filter_next; /* of whom, and where to go on; the address is in `target` */
 	uint64_t filter_registers[3], filter_flags;
-	/* lines of the latest entries, those that were loaded and those that were stored to; with the generation in the
-	   lowest byte, which changes after some entries */
+	/* lines of the latest entries, those that were loaded and those that were stored to: address >> LINE_SHIFT,
+	   plus the generation, a multiple of FILTER_GENERATION, which changes after some entries */
 	uint64_t filter_lines[FILTER_LATEST], filter_stored[FILTER_LATEST];
 	uint64_t filter_table; /* address of filter_lines */
 	uint64_t filter_generation;
@@ -205,16 +213,27 @@ struct pending {
 	struct exit_record record;
 };
 
+/* A conditional branch with borrowed registers, which get their values back only if it is taken, away from the block.
+ */
+struct sideways {
+	uint8_t *displacement;
+	uint64_t target;
+	uint16_t held;
+};
+
 /* An operand that is looked at; see filter.c. */
 enum { MOST_FILTERED = 128 };
 struct filtered {
 	uint8_t instruction, reference;
 	uint8_t before; /* in front of which instruction */
 	uint8_t temporary;
-	bool live; /* flags must be kept */
-	uint32_t site;
-	uint8_t *displacement; /* of the branch to its stub; NULL: none yet */
-	uint8_t *back;
+	uint8_t kept; /* the register that has rax meanwhile, if it is in the address */
+	bool live;    /* flags must be kept */
+	/* whose two tests are for this one too: it lies between these addresses, which may be the same */
+	uint8_t leader, members;
+	int32_t low, high;
+	uint8_t *displacement[2]; /* of the branches to its stub; NULL: none yet */
+	struct filter_record *record;
 };
 
 /* A block in the making. */
@@ -230,6 +249,7 @@ struct work {
 	uint8_t *last_code;
 	uint64_t last_pc;
 	unsigned count_at; /* in front of which instruction the piece is counted; MOST_INSTRUCTIONS: none */
+	bool count_kept;   /* it is counted where flags are kept for an operand */
 	const uint64_t *counter;
 	uint64_t range_start, range_end; /* of the code */
 	struct pending pending[MOST_PENDING];
@@ -239,8 +259,11 @@ struct work {
 		uint64_t value;
 	} literals[MOST_LITERALS];
 	unsigned literal_count;
+	struct sideways sideways[MOST_INSTRUCTIONS];
+	unsigned sideways_count;
 	struct filtered filtered[MOST_FILTERED];
 	unsigned filtered_count;
+	bool flags_dead[MOST_INSTRUCTIONS]; /* in front of each instruction */
 };
 
 struct fm_translator {
@@ -288,8 +311,9 @@ struct fm_translator {
 	struct fm_translate_client client;
 	bool with_fuel, generated_code, count_pieces, log_pieces;
 	struct fm_translate_filter filter;
-	uint8_t *filter_code[FILTER_ROUTINES];
-	uint64_t *counters; /* of pieces */
+	uint8_t *filter_code[FILTER_KINDS];
+	struct filter_record *filter_records; /* by the index of the site */
+	uint64_t *counters;                   /* of pieces */
 	uint8_t *stack_start, *stack_end;
 	ZydisDecoder decoder;
 	struct fm_translate_counts counts;

@@ -1,6 +1,7 @@
 #include "translate/pieces.h"
 
 #include "translate/emit.h"
+#include "translate/filter.h"
 #include "translate/making.h"
 
 unsigned fm_piece_length(const struct instruction *instructions, unsigned from, unsigned count)
@@ -79,6 +80,21 @@ static void add_references(struct fm_translate_piece *piece, const struct instru
 	}
 }
 
+static enum fm_translate_end end_of(const struct instruction *last)
+{
+	switch ((enum instruction_class)last->class) {
+	case CLASS_COPY:
+	case CLASS_LEAVE:
+		return FM_TRANSLATE_CUT;
+	case CLASS_RETURN:
+	case CLASS_INDIRECT_JUMP:
+	case CLASS_INDIRECT_CALL:
+		return fm_translate_is_fixed(last) ? FM_TRANSLATE_BRANCH : FM_TRANSLATE_INDIRECT;
+	default:
+		return FM_TRANSLATE_BRANCH;
+	}
+}
+
 void fm_piece_begin(struct work *work, unsigned from, unsigned count)
 {
 	struct fm_translator *translator = work->translator;
@@ -88,12 +104,14 @@ void fm_piece_begin(struct work *work, unsigned from, unsigned count)
 	uint32_t number;
 
 	work->count_at = MOST_INSTRUCTIONS;
+	work->count_kept = false;
 	if (!length)
 		return;
 	for (unsigned i = 0; i < length; i++) {
 		piece.bytes += instructions[i].length;
 		add_references(&piece, &instructions[i]);
 	}
+	piece.end = (uint8_t)end_of(&instructions[length - 1]);
 	number = translator->client.number_piece(translator->client.context, &piece);
 	if (number >= FM_TRANSLATE_PIECES)
 		return;
@@ -110,6 +128,8 @@ void fm_piece_begin(struct work *work, unsigned from, unsigned count)
 	at = where_to_count(work, instructions, length);
 	if (at < length)
 		work->count_at = from + at;
+	else if (fm_filter_keeps_flags(work, from, length))
+		work->count_kept = true;
 	else
 		count_aside(work, instructions, length, work->counter);
 }

@@ -56,12 +56,17 @@ struct fm_translate_site {
 	uint8_t operand;
 };
 
+/* How a piece ends: before code that was translated earlier, or since it is long, which differs between translators; by
+   a branch whose target is known; by a branch that goes anywhere, a return for instance. */
+enum fm_translate_end { FM_TRANSLATE_CUT, FM_TRANSLATE_BRANCH, FM_TRANSLATE_INDIRECT };
+
 /* Straight code: from the beginning of a block, or from behind a conditional branch, to the next branch, or to code
    that was translated before. The same instruction can be in several pieces; it runs as often as all of them together.
  */
 struct fm_translate_piece {
 	uint64_t pc;
 	uint16_t bytes, instructions;
+	uint8_t end; /* enum fm_translate_end */
 	/* memory operands that could be logged, without those of repeated string instructions */
 	uint16_t loads, stores;
 	uint32_t load_bytes, store_bytes;

@@ -631,6 +631,139 @@ static void followed_lines(void **unused)
 	assert_int_equal(fm_translator_counts(translator)->dropped, 0);
 }
 
+/* Fields of structures, with flags that are alive and with flags that are not; more than two with the same base. */
+enum { STRUCTURE = 40, STRUCTURES = 1500 };
+static uint8_t structures[STRUCTURE * STRUCTURES + 64];
+extern const char fields_begin[], fields_end[];
+static uint64_t __attribute__((noinline)) fields(uint64_t n)
+{
+	uint64_t sum = 0;
+
+	__asm__ volatile("fields_begin: 1:\n"
+	                 "movq (%%rax), %%r8\n"
+	                 "movq 8(%%rax), %%r9\n"
+	                 "movq %%r9, 24(%%rax)\n"
+	                 "addq 16(%%rax), %%r8\n"
+	                 "movq 8(%%rax), %%r10\n"
+	                 "adcq 32(%%rax), %%r9\n"
+	                 "lea (%%rax), %%rax\n" /* others, for the translator, while the carry is alive */
+	                 "movq (%%rax), %%r10\n"
+	                 "movq 32(%%rax), %%r11\n"
+	                 "movq 16(%%rax), %%rcx\n"
+	                 "lea 4(%%rax), %%rdx\n"
+	                 "movq %%r8, (%%rdx)\n"
+	                 "movq 8(%%rdx), %%r8\n"
+	                 "movq 12(%%rdx), %%rcx\n"
+	                 "adcq %%r9, %0\n"
+	                 "lea 40(%%rax), %%rax\n"
+	                 "dec %1\n"
+	                 "jnz 1b\n"
+	                 "fields_end:\n"
+	                 : "+&r"(sum), "+&r"(n)
+	                 : "a"(structures)
+	                 : "rcx", "rdx", "r8", "r9", "r10", "r11", "memory", "cc");
+	return sum;
+}
+
+static enum fm_translate_choice choose_fields(void *context, const struct fm_translate_site *site)
+{
+	(void)context;
+	return site->pc >= (uint64_t)fields_begin && site->pc < (uint64_t)fields_end ? FM_TRANSLATE_FILTERED
+	                                                                             : FM_TRANSLATE_IGNORE;
+}
+
+static void fill_structures(void)
+{
+	uint64_t random = 1;
+
+	for (unsigned i = 0; i < sizeof(structures); i++)
+		structures[i] = (uint8_t)((random = random * 6364136223846793005u + 1442695040888963407u) >> 56);
+}
+
+static bool was_seen(uint64_t address, bool store)
+{
+	for (size_t i = 0; i < seen_count; i++)
+		if (seen[i].address / 64 == address / 64 && (!store || (seen[i].kind & FM_TRANSLATE_STORE)))
+			return true;
+	return false;
+}
+
+static void followed_fields(void **unused)
+{
+	static const struct {
+		uint8_t offset;
+		bool store;
+	} accesses[] = {{0, false}, {8, false}, {16, false}, {24, true}, {32, false}, {4, true}, {12, false}};
+	struct fm_translate_client client = {.choose = choose_fields, .on_log = on_log};
+	struct fm_translate_options options = {
+	    .client = &client, .log_entries = 10000, .filter = {0x9e3779b1u & ~127u, 1u << 30, 256}};
+	uint64_t sum;
+
+	(void)unused;
+	fill_structures();
+	sum = fields(STRUCTURES);
+	fill_structures();
+	tear_down(NULL);
+	assert_int_equal(fm_translator_create(&options, &translator), 0);
+	seen_count = 0;
+	assert_int_equal(translated(fields, STRUCTURES), sum);
+	assert_int_equal(fm_translator_counts(translator)->dropped, 0);
+	for (unsigned i = 0; i < STRUCTURES; i++)
+		for (unsigned k = 0; k < sizeof(accesses) / sizeof(accesses[0]); k++) {
+			uint64_t address = (uint64_t)structures + i * STRUCTURE + accesses[k].offset;
+
+			if (fm_translate_is_followed(&options.filter, address))
+				assert_true(was_seen(address, accesses[k].store));
+		}
+	for (size_t i = 0; i < seen_count; i++)
+		assert_true(fm_translate_is_followed(&options.filter, seen[i].address));
+	/* a quarter of the lines, a load and a store of each, and some once more */
+	assert_in_range(seen_count, sizeof(structures) / 64 / 8, sizeof(structures) / 64);
+}
+
+/* A line that one instruction uses all the time is logged again after some others, not more often. */
+extern const char hot_load[], cold_load[];
+static uint64_t __attribute__((noinline)) hot_and_cold(uint64_t n)
+{
+	uint64_t at = (uint64_t)structures & ~(uint64_t)63, hot = (uint64_t)numbers;
+
+	__asm__ volatile("1: hot_load: movq (%2), %%rax\n"
+	                 "cold_load: movq 64(%0), %%rax\n"
+	                 "add $64, %0\n"
+	                 "dec %1\n"
+	                 "jnz 1b\n"
+	                 : "+&r"(at), "+&r"(n)
+	                 : "r"(hot)
+	                 : "rax", "memory", "cc");
+	return at;
+}
+
+static enum fm_translate_choice choose_hot(void *context, const struct fm_translate_site *site)
+{
+	(void)context;
+	return site->pc == (uint64_t)hot_load || site->pc == (uint64_t)cold_load ? FM_TRANSLATE_FILTERED
+	                                                                         : FM_TRANSLATE_IGNORE;
+}
+
+static void hot_lines_are_logged_again(void **unused)
+{
+	enum { COUNT = STRUCTURE * STRUCTURES / 64 };
+	struct fm_translate_client client = {.choose = choose_hot, .on_log = on_log};
+	struct fm_translate_options options = {
+	    .client = &client, .log_entries = 10000, .filter = {0x9e3779b1u & ~127u, 0xffffffff, 0}};
+	size_t hot = 0;
+
+	(void)unused;
+	tear_down(NULL);
+	assert_int_equal(fm_translator_create(&options, &translator), 0);
+	seen_count = 0;
+	translated(hot_and_cold, COUNT);
+	for (size_t i = 0; i < seen_count; i++)
+		hot += seen[i].pc == (uint64_t)hot_load;
+	assert_int_equal(seen_count - hot, COUNT);
+	assert_in_range(hot, COUNT / 12, COUNT / 9);
+}
+
 /* A log that nobody empties drops what comes too late, and the program does not notice. */
 static void followed_lines_are_dropped(void **unused)
 {
@@ -1002,12 +1135,26 @@ static void bad_options(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    CASE(plain_cases),         CASE(threads_start_natively),  CASE(forks_and_spawns),
-	    CASE(leaves_anywhere),     CASE(faults_are_the_programs), CASE(changed_code),
-	    CASE(logged_references),   CASE(hook_of_system_calls),    CASE(fuel_ends),
-	    CASE(listed_instructions), CASE(breakpoints_are_native),  CASE(small_cache),
-	    CASE(bad_options),         CASE(counted_pieces),          CASE(hands_over),
-	    CASE(hands_over_in_vain),  CASE(followed_lines),          CASE(followed_lines_are_dropped),
+	    CASE(plain_cases),
+	    CASE(threads_start_natively),
+	    CASE(forks_and_spawns),
+	    CASE(leaves_anywhere),
+	    CASE(faults_are_the_programs),
+	    CASE(changed_code),
+	    CASE(logged_references),
+	    CASE(hook_of_system_calls),
+	    CASE(fuel_ends),
+	    CASE(listed_instructions),
+	    CASE(breakpoints_are_native),
+	    CASE(small_cache),
+	    CASE(bad_options),
+	    CASE(counted_pieces),
+	    CASE(hands_over),
+	    CASE(hands_over_in_vain),
+	    CASE(followed_lines),
+	    CASE(followed_fields),
+	    CASE(hot_lines_are_logged_again),
+	    CASE(followed_lines_are_dropped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

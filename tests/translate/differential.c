@@ -1090,8 +1090,8 @@ static bool is_same(uint64_t *now, const uint64_t *native)
 	if (!fm_translator_counters(stepper))
 		return false;
 	fm_translate_decode(&decoder, native[GENERAL - 1], 16, &next);
-	all = stepper->filter.limit &&
-	      fm_translate_all_flags_die(&decoder, &next, 1, (uint64_t)code, (uint64_t)code + CODE_SIZE);
+	fm_translate_find_dead_flags(&decoder, &next, 1, (uint64_t)code, (uint64_t)code + CODE_SIZE, &all);
+	all &= stepper->filter.limit != 0;
 	if (!all && !fm_translate_flags_die(&decoder, native[GENERAL - 1], (uint64_t)code, (uint64_t)code + CODE_SIZE))
 		return false;
 	if (all)
