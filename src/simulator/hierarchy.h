@@ -93,6 +93,7 @@ struct fm_simulated_core {
 	uint64_t last_nontemporal_line;
 	uint64_t touching; /* bytes of its line that the access under way touches, one bit each */
 	bool unread;       /* it overwrites the line, which is not read */
+	bool goes_far;     /* the latest miss went beyond the second cache, so the next one may */
 	struct fm_stream_table *streams;
 	/* asked before a line is prefetched into a level from where it is; false drops it. NULL: always */
 	bool (*on_prefetch)(void *context, uint64_t line, unsigned level, unsigned served);

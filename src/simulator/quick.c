@@ -390,10 +390,16 @@ HOT int miss(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uin
 		to_front(second_set, second->stride, (unsigned)way);
 		count(&core->counts.caches[1], store, true);
 		state = entry & FM_LINE_STATE;
+		core->goes_far = false;
 		served = 1;
 	} else {
 		bool victim = is_victim(hierarchy);
 
+		core->goes_far = true;
+		if (!last_set) {
+			last_set = fm_array_set(last, line);
+			expect(last, last_set);
+		}
 		/* the line that makes room goes there */
 		if (victim)
 			expect(last, fm_array_set(last, FM_LINE_OF(second_set[second->ways - 1])));
@@ -557,8 +563,11 @@ unsigned FM_QUICK_ACCESS(struct fm_hierarchy *hierarchy, struct fm_simulated_cor
 	set = first->entries + (line & first->mask) * first->stride;
 	way = locate(set, first->stride, FM_LINE_KEY(line));
 	if (way < 0) {
-		last_set = fm_array_set(core->arrays[2], line);
-		expect(core->arrays[2], last_set);
+		/* asked for where it is not needed it drives out what is */
+		if (core->goes_far) {
+			last_set = fm_array_set(core->arrays[2], line);
+			expect(core->arrays[2], last_set);
+		}
 	} else if (set[way] & FM_LINE_WATCHED || (store && (set[way] & FM_LINE_STATE) == FM_LINE_SHARED)) {
 		return fm_hierarchy_access_any(hierarchy, core, address, bytes, access);
 	}

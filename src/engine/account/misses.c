@@ -9,25 +9,39 @@
 /* Lines that have come into the caches of a core, as far as they are counted for an instruction. */
 static struct {
 	_Alignas(64) uint64_t lines[FM_SIMULATED_CACHES_MAX];
+	uint64_t requests; /* of prefetchers of all levels, as far as they are counted */
 } counted[FM_SIMULATED_CORES_MAX];
 
-/* Levels that the machine does not have count nothing: loops over all of them are unrolled, those over some are not. */
+static inline uint64_t lines_of(const struct fm_cache_counts *counts)
+{
+	return counts->lines_demand + counts->lines_ownership + counts->lines_prefetch;
+}
+
+/* Levels that the machine does not have count nothing: loops over all of them are unrolled, those over some are not.
+   One number after the other: a vector that is loaded from where its numbers were just stored waits for them. */
 static inline void note_lines(const struct fm_simulated_core *core, struct fm_result_place *place,
                               struct fm_result_object *object)
 {
-	uint64_t *before = counted[core->index].lines, moved[FM_SIMULATED_CACHES_MAX];
+	uint64_t *before = counted[core->index].lines;
 
 	for (unsigned i = 0; i < FM_SIMULATED_CACHES_MAX; i++) {
-		const struct fm_cache_counts *counts = &core->counts.caches[i];
-		uint64_t lines = counts->lines_demand + counts->lines_ownership + counts->lines_prefetch;
+		uint64_t lines = lines_of(&core->counts.caches[i]), moved = lines - before[i];
 
-		moved[i] = lines - before[i];
+		if (!moved)
+			continue;
 		before[i] = lines;
+		place->moved[i] += moved;
+		object->moved[i] += moved;
 	}
-	for (unsigned i = 0; i < FM_SIMULATED_CACHES_MAX; i++)
-		place->moved[i] += moved[i];
-	for (unsigned i = 0; i < FM_SIMULATED_CACHES_MAX; i++)
-		object->moved[i] += moved[i];
+}
+
+static inline uint64_t requests_of(const struct fm_simulated_core *core)
+{
+	const struct fm_cache_counts *caches = core->counts.caches;
+
+	_Static_assert(FM_SIMULATED_CACHES_MAX == 4, "all of them");
+	return caches[0].prefetch_requests + caches[1].prefetch_requests + caches[2].prefetch_requests +
+	       caches[3].prefetch_requests;
 }
 
 /* As far from the miss before as one of the last few was from its own predecessor, give or take a line: nested loops
@@ -68,11 +82,27 @@ _Static_assert(FM_SIMULATED_CACHES_MAX == 4, "one row for each number of levels"
 void fm_misses_note(struct fm_engine_side *side, const struct fm_result_site *site, const struct fm_result_slot *slot,
                     uint64_t address, unsigned served)
 {
-	/* a line from another core's private cache missed ours; the last cache was asked, but not missed */
-	unsigned levels = served == FM_SERVED_CORE ? fm_account.hierarchy->private_caches : fm_account.cache_count;
 	struct fm_result_place *place = fm_places_of(site);
 	struct fm_result_object *object = fm_objects_of(place, (unsigned)(slot - site->slots));
+	uint64_t requests = requests_of(side->core);
+	unsigned levels;
 
+	/* nearly always: the second cache had the line, and nobody prefetched anything */
+	if (served == 1 && requests == counted[side->core->index].requests) {
+		uint64_t lines = lines_of(&side->core->counts.caches[0]),
+		         moved = lines - counted[side->core->index].lines[0];
+
+		counted[side->core->index].lines[0] = lines;
+		place->misses[0]++;
+		place->moved[0] += moved;
+		object->misses[0]++;
+		object->moved[0] += moved;
+		note_walk(side->walks, site, place, address);
+		return;
+	}
+	counted[side->core->index].requests = requests;
+	/* a line from another core's private cache missed ours; the last cache was asked, but not missed */
+	levels = served == FM_SERVED_CORE ? fm_account.hierarchy->private_caches : fm_account.cache_count;
 	levels = levels < served ? levels : served;
 	if (levels > FM_SIMULATED_CACHES_MAX)
 		levels = FM_SIMULATED_CACHES_MAX;

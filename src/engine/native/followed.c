@@ -28,7 +28,8 @@ struct fm_followed {
 	unsigned bits; /* of a pair's number by which it is chosen */
 	bool scattered;
 	struct fm_result_group groups[FM_RESULT_GROUPS_MAX];
-	uint64_t *seen, seen_mask, seen_count; /* lines that were ever touched, plus one */
+	uint64_t *seen, seen_mask, seen_count;                 /* lines that were ever touched, plus one */
+	struct fm_result_group latest[FM_SIMULATED_CORES_MAX]; /* numbers of each core when they were last looked at */
 };
 
 /* How many bits of a line's number say which set of the second cache it is in, and which group of those below. */
@@ -124,18 +125,44 @@ static uint64_t place_of(const struct fm_followed *lines, uint64_t address, unsi
 	return (pair << 1 | line) << LINE_SHIFT;
 }
 
-static struct fm_result_group numbers_of(const struct fm_followed *lines, const struct fm_simulated_core *core)
+/* A number that only grows: by how much, for whoever wants to know. */
+static inline uint64_t grow(uint64_t *latest, uint64_t now, uint64_t *group, uint64_t *window)
+{
+	uint64_t more = now - *latest;
+
+	if (more) {
+		*latest = now;
+		*group += more;
+		if (window)
+			*window += more;
+	}
+	return more;
+}
+
+/* What the core has done since it was last looked at. Returns the lines that came into the first cache. */
+static uint64_t add_moved(const struct fm_followed *lines, const struct fm_simulated_core *core,
+                          struct fm_result_group *latest, struct fm_result_group *group, struct fm_result_group *window)
 {
 	const struct fm_core_counts *counts = &core->counts;
-	struct fm_result_group numbers = {.memory_reads = counts->memory_reads, .memory_writes = counts->memory_writes};
+	uint64_t first = 0;
 
+	grow(&latest->memory_reads, counts->memory_reads, &group->memory_reads, window ? &window->memory_reads : NULL);
+	grow(&latest->memory_writes, counts->memory_writes, &group->memory_writes,
+	     window ? &window->memory_writes : NULL);
 	for (unsigned i = 0; i < lines->hierarchy->description.cache_count; i++) {
-		numbers.brought[i] = counts->caches[i].lines_demand + counts->caches[i].lines_ownership +
-		                     counts->caches[i].lines_prefetch;
-		numbers.owned[i] = counts->caches[i].lines_ownership + counts->caches[i].lines_prefetch_ownership;
-		numbers.written[i] = counts->caches[i].lines_written;
+		const struct fm_cache_counts *cache = &counts->caches[i];
+		uint64_t brought =
+		    grow(&latest->brought[i], cache->lines_demand + cache->lines_ownership + cache->lines_prefetch,
+		         &group->brought[i], window ? &window->brought[i] : NULL);
+
+		grow(&latest->owned[i], cache->lines_ownership + cache->lines_prefetch_ownership, &group->owned[i],
+		     window ? &window->owned[i] : NULL);
+		grow(&latest->written[i], cache->lines_written, &group->written[i],
+		     window ? &window->written[i] : NULL);
+		if (!i)
+			first = brought;
 	}
-	return numbers;
+	return first;
 }
 
 /* Was it touched before? Without room for more, every line was. */
@@ -172,25 +199,42 @@ static bool is_new(struct fm_followed *lines, uint64_t line)
 	return true;
 }
 
+/* Lines that came into the first cache or left it: where none did, nothing happened further down either. */
+static uint64_t moved_of(const struct fm_simulated_core *core)
+{
+	const struct fm_cache_counts *first = &core->counts.caches[0];
+
+	return first->lines_demand + first->lines_ownership + first->lines_prefetch + first->lines_written;
+}
+
 void fm_followed_access(struct fm_followed *lines, struct fm_native_thread *thread, uint64_t address, bool store)
 {
 	struct fm_simulated_core *core = fm_hierarchy_core(lines->hierarchy, thread->side.core->index);
 	unsigned group = group_of(lines, address);
-	struct fm_result_group before, after;
+	struct fm_result_group *window;
+	uint64_t moved, brought;
 
 	if (!core)
 		return;
-	before = numbers_of(lines, core);
+	moved = moved_of(core);
 	fm_hierarchy_access(lines->hierarchy, core, place_of(lines, address, group), 1,
 	                    store ? FM_ACCESS_STORE : FM_ACCESS_LOAD);
-	after = numbers_of(lines, core);
-	fm_numbers_subtract(&after, &before, sizeof(after));
-	after.accesses = 1;
+	if (moved == moved_of(core)) {
+		lines->groups[group].accesses++;
+		thread->window.followed.accesses += thread->window.warm;
+		return;
+	}
+	window = thread->window.warm ? &thread->window.followed : NULL;
+	brought = add_moved(lines, core, &lines->latest[core->index], &lines->groups[group], window);
+	lines->groups[group].accesses++;
 	/* what hits the first caches was there before */
-	after.cold = after.brought[0] && is_new(lines, address >> LINE_SHIFT);
-	fm_numbers_add(&lines->groups[group], &after, sizeof(after));
-	if (thread->window.warm)
-		fm_numbers_add(&thread->window.followed, &after, sizeof(after));
+	if (brought && is_new(lines, address >> LINE_SHIFT)) {
+		lines->groups[group].cold++;
+		if (window)
+			window->cold++;
+	}
+	if (window)
+		window->accesses++;
 }
 
 /* Those lines of [address, address + bytes) that are followed. */
