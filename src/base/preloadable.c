@@ -195,8 +195,9 @@ int fm_preloadable_check(const char *path, struct fm_error *error)
 		if (r)
 			return r;
 		if (length < 3 || head[0] != '#' || head[1] != '!')
-			return fm_error_set(error, EACCES,
-			                    "%s: neither an ELF program nor a script that says what runs it", path);
+			return fm_error_set(
+			    error, EACCES,
+			    "%s cannot be run: it is neither an ELF program nor a script that says what runs it", path);
 		line[strcspn(line, "\n")] = '\0';
 		line += strspn(line, " \t");
 		line[strcspn(line, " \t")] = '\0';

@@ -137,6 +137,11 @@ void fm_markers_announce(const struct fm_markers *markers)
 	setenv("FATHOM_MARKERS", markers->path, 1);
 }
 
+void fm_markers_conceal(void)
+{
+	unsetenv("FATHOM_MARKERS");
+}
+
 /* Threads are numbered upwards as they are made. */
 static int by_name_and_age(const void *left, const void *right)
 {

@@ -26,6 +26,8 @@ void fm_markers_choose(struct fm_markers *markers, const char *region, uint64_t 
 
 /* In the program's process, before it executes. */
 void fm_markers_announce(const struct fm_markers *markers);
+/* Programs that are executed from now on find none. */
+void fm_markers_conceal(void);
 
 /* After its end: regions by name, threads in the order in which they were made. `ret_lost` is how many instances had no
    room. -EBADMSG when the file is damaged. */

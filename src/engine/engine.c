@@ -155,15 +155,15 @@ static int plugin_arguments(char *text, size_t size, const struct fm_engine_opti
 
 /* Who is asked to end, asks the program; what it did until then is wanted all the same. */
 static volatile pid_t running;
-static volatile sig_atomic_t asked;
+static volatile sig_atomic_t asked, only_run;
 
 static void pass_signal(int number, siginfo_t *information, void *unused)
 {
 	(void)unused;
 	asked = number;
-	/* from the terminal the program has its own */
+	/* from the terminal the program has its own. A shell may have set it to ignore what a terminal sends */
 	if (running > 0 && information->si_code != SI_KERNEL)
-		kill(running, number);
+		kill(running, only_run && number == SIGINT ? SIGTERM : number);
 }
 
 /* All processes of this run that live: what QEMU was started with names its result file, in forked processes too, and
@@ -373,12 +373,13 @@ static int run_child(char *const *arguments, const char *results, bool preloads,
 	if (r)
 		return r;
 	asked = 0;
+	only_run = native && fm_native_is_only_run(native);
 	running = launched.process;
 	for (unsigned i = 0; i < PASSED; i++)
 		sigaction(passed[i], &pass, &before[i]);
 	r = fm_launch_release(&launched, arguments[0], error);
 	if (!r && native)
-		status = fm_native_wait(native, launched.process, &asked, &run->killed, &ended);
+		status = fm_native_wait(native, launched.process, &asked, &run->killed, &ended, &run->used);
 	else if (!r)
 		status = wait_for_end(launched.process, results, &run->killed);
 	running = 0;
@@ -635,6 +636,14 @@ out_file:
 out:
 	free(arguments);
 	return status;
+}
+
+int fm_engine_check_native(const struct fm_engine_options *options, const char *name, struct fm_error *error)
+{
+	char program[PATH_LENGTH];
+	int status = find_program(name, program, error);
+
+	return status ? status : fm_native_check(options, program, error);
 }
 
 int fm_engine_execute(const struct fm_engine_options *options, char *const *argv, struct fm_engine_run *ret_run,

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
 #include "base/error.h"
 #include "simulator/description.h"
@@ -14,9 +15,10 @@ enum fm_engine_kind { FM_ENGINE_AUTO, FM_ENGINE_NATIVE, FM_ENGINE_QEMU };
 struct fm_engine_options {
 	enum fm_engine_kind kind; /* FM_ENGINE_AUTO: QEMU so far */
 	const struct fm_machine_description *machine;
-	const char *cores; /* simulated cores, "0-3+12": the n-th thread runs on the n-th */
-	bool timing;       /* core timing as well: cycles and stalls */
-	bool free_running; /* threads in parallel: faster, and not the same twice */
+	const char *cores;   /* simulated cores, "0-3+12": the n-th thread runs on the n-th */
+	bool timing;         /* core timing as well: cycles and stalls */
+	bool timing_sampled; /* native only: of short stretches, which stand for the rest; windows always do so */
+	bool free_running;   /* threads in parallel: faster, and not the same twice */
 	bool no_prefetch;
 	bool curve;          /* native only: distances between touches of lines, for misses of caches of any size */
 	uint64_t skew;       /* simulated time a thread may be ahead; 0: the default */
@@ -29,6 +31,9 @@ struct fm_engine_options {
 	   What allocates memory is seen by a library that is loaded into the program, if it is installed and can be. */
 	const char *samples;
 	uint64_t every;
+	/* Native only: nobody runs the program besides. It is told to end if we are, and then takes its time; what it
+	   has forked is left alone. */
+	bool only_run;
 	/* Native only: count everything that is executed, and simulate in windows. `references` of each thread, of
 	   which the first `warm` only warm the caches; `slowdown`: the program takes so many times as long, about. 0:
 	   the defaults. */
@@ -36,6 +41,8 @@ struct fm_engine_options {
 		bool on;
 		uint64_t references, warm;
 		double slowdown;
+		double precision; /* once all figures are known so well, windows become rare; 0: they do not */
+		bool pace; /* find out how fast the program would be by itself; a few percent are not counted then */
 	} windows;
 };
 
@@ -48,6 +55,7 @@ struct fm_engine_run {
 	int signal;
 	bool killed; /* it, or what it forked, did not end when asked to */
 	double seconds;
+	struct rusage used; /* by it and what it waited for; native only */
 	void *mapping;
 };
 
@@ -55,6 +63,8 @@ struct fm_engine_run {
    for a program that is not there or cannot be run; the program's own end, however bad, is no error. */
 int fm_engine_execute(const struct fm_engine_options *options, char *const *argv, struct fm_engine_run *ret_run,
                       struct fm_error *error);
+/* Whether the native engine can run it: 0, -ENOTSUP with the reason, -ENOENT and -EACCES for the program. */
+int fm_engine_check_native(const struct fm_engine_options *options, const char *program, struct fm_error *error);
 void fm_engine_run_free(struct fm_engine_run *run);
 
 /* What a thread did: its core's counts from its begin to its end, or until now. */

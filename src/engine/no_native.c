@@ -19,6 +19,12 @@ int fm_native_begin(const struct fm_engine_options *options, const char *results
 	return fm_native_check(options, NULL, error);
 }
 
+bool fm_native_is_only_run(const struct fm_native *native)
+{
+	(void)native;
+	return false;
+}
+
 void fm_native_prepare(void *native)
 {
 	(void)native;

@@ -173,6 +173,15 @@ struct fm_result_queue {
 	_Alignas(FM_APART) _Atomic uint64_t read;
 };
 
+/* How fast the program was in the code cache outside of windows, compared with code that counts nothing. */
+struct fm_result_pace {
+	double ratio, low, high; /* times slower; 0: not known */
+	uint32_t episodes;
+	uint64_t plain_ns;           /* processor time of code that counted nothing … */
+	uint64_t plain_instructions; /* … and what it executed, about */
+	uint64_t transfers;          /* branches to anywhere, of those that were counted: the cache makes them slower */
+};
+
 struct fm_results {
 	uint64_t magic;
 	uint32_t process;
@@ -197,6 +206,9 @@ struct fm_results {
 	uint64_t ticks_per_second;
 	uint64_t unseen_instructions; /* by windows: executed in pieces of code that no window has seen */
 	uint64_t window_ticks, waited_ticks, translator_ticks, cpu_ns; /* what tracing cost */
+	struct fm_result_pace pace;
+	uint32_t timing_sampled; /* only stretches had core timing, and stand for the rest … */
+	double timing_variance;  /* … of all their cycles together */
 	int32_t native_error;
 	uint32_t timing;
 	uint64_t turns;        /* from one thread to another */

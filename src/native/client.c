@@ -1,6 +1,7 @@
 #include "native/client.h"
 
 #include "native/numbers.h"
+#include "native/pace.h"
 #include "native/ring.h"
 #include "native/runtime.h"
 #include "native/windows.h"
@@ -46,6 +47,13 @@ static uint32_t number_piece(void *context, const struct fm_translate_piece *pie
 	uint32_t number = fm_number_piece(piece);
 
 	(void)context;
+	return number == FM_NO_NUMBER ? FM_TRANSLATE_NO_PIECE : number;
+}
+
+static uint32_t number_mark(void *context, const struct fm_translate_piece *piece)
+{
+	uint32_t number = fm_pace_number(context, piece);
+
 	return number == FM_NO_NUMBER ? FM_TRANSLATE_NO_PIECE : number;
 }
 
@@ -163,6 +171,8 @@ int fm_client_create(struct fm_place *place, unsigned which)
 		client.on_system_call = on_system_call;
 		options.log_entries = FM_LOG_ENTRIES;
 		options.log_pieces = fm_session->log_pieces;
+	} else if (which == FM_PLAIN) {
+		client.number_piece = number_mark;
 	} else if (fm_session->mode == FM_TRACE_WINDOWS && fm_session->line_limit) {
 		client.choose = choose_lines;
 		client.number_site = number_line_site;

@@ -4,7 +4,7 @@
 
 #include "native/place.h"
 
-/* One of FM_COUNTING and FM_LOGGING for the place. 0 or a negative errno. */
+/* One of FM_COUNTING, FM_LOGGING and FM_PLAIN for the place. 0 or a negative errno. */
 int fm_client_create(struct fm_place *place, unsigned which);
 
 #endif

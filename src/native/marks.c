@@ -27,7 +27,7 @@ static void mark(struct fm_place *place, int what, const char *name)
 		fm_window_end(place);
 	if (number != FM_NO_NUMBER)
 		fm_ring_control(place, what == REGION_BEGIN ? FM_TRACE_REGION_BEGIN : FM_TRACE_REGION_END, number);
-	if (!place->epoch)
+	if (!place->epoch && !place->pace.step)
 		place->current = fm_place_usual(place);
 }
 

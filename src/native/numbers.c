@@ -139,6 +139,7 @@ static uint32_t add_piece(const struct fm_translate_piece *piece)
 	fm_file->pieces[number] = (struct fm_trace_piece){.pc = piece->pc,
 	                                                  .bytes = piece->bytes,
 	                                                  .instructions = piece->instructions,
+	                                                  .end = piece->end,
 	                                                  .loads = piece->loads,
 	                                                  .stores = piece->stores,
 	                                                  .load_bytes = piece->load_bytes,

@@ -1,6 +1,7 @@
 #include "native/place.h"
 
 #include "native/client.h"
+#include "native/pace.h"
 #include "native/ring.h"
 #include "native/windows.h"
 
@@ -115,7 +116,8 @@ void fm_place_publish(struct fm_place *place)
 		struct fm_translator *translator = place->translators[i];
 		uint64_t *counters = translator ? fm_translator_counters(translator) : NULL, ticks;
 
-		if (!counters)
+		/* the plain one counts only some */
+		if (!counters || i == FM_PLAIN)
 			continue;
 		fm_add(&instructions, add_counters(counters));
 		ticks = fm_translator_ticks(translator);
@@ -150,6 +152,7 @@ void fm_place_begin(struct fm_place *place)
 {
 	place->epoch = place->last_epoch = 0;
 	place->current = fm_place_usual(place);
+	fm_pace_begin(place);
 	place->published_at = fm_ticks();
 	place->waited_published = place->waited;
 	place->begun = true;
@@ -162,6 +165,7 @@ void fm_place_end(struct fm_place *place)
 	if (!place->begun)
 		return;
 	fm_window_end(place);
+	fm_pace_abandon(place);
 	fm_place_publish(place);
 	fm_ring_control(place, FM_TRACE_THREAD_END, 0);
 	place->begun = false;

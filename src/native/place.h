@@ -9,7 +9,7 @@
 #include "native/file.h"
 #include "translate/translate.h"
 
-enum { FM_COUNTING, FM_LOGGING, FM_TRANSLATORS };
+enum { FM_COUNTING, FM_LOGGING, FM_PLAIN, FM_TRANSLATORS };
 enum { FM_MOST_FRAMES = 16, FM_MOST_DEFERRED = 8, FM_LOG_ENTRIES = 8192, FM_LINE_ENTRIES = 1 << 17 };
 
 /* A handler of the program that runs natively, or has been left by a jump. */
@@ -23,6 +23,21 @@ struct fm_deferred {
 	siginfo_t information;
 };
 
+enum { FM_PACE_MARKS = 24 };
+
+/* pace.h */
+struct fm_pace {
+	unsigned step; /* of the episode, 0: in none */
+	unsigned order;
+	uint64_t next_ns; /* processor time of the thread: when the next one begins */
+	uint64_t began_ns, waited, translated;
+	uint64_t marks[FM_PACE_MARKS]; /* addresses behind branches */
+	unsigned mark_count;
+	struct fm_trace_episode episode;
+	/* all slices of the episode */
+	uint64_t counted_instructions, counted_ns, counted_passes, plain_ns, plain_passes;
+};
+
 struct fm_place {
 	uint32_t taken;
 	uint32_t number; /* in the file */
@@ -30,7 +45,7 @@ struct fm_place {
 	volatile bool wanted;  /* the thread belongs in the cache */
 	volatile bool begun;   /* it has entries in the ring, not yet the last one */
 	bool reserved;         /* the ring can be written to */
-	uint8_t current;       /* FM_COUNTING or FM_LOGGING: where the thread runs when it is in the cache */
+	uint8_t current;       /* FM_COUNTING, FM_LOGGING or FM_PLAIN: where the thread runs when it is in the cache */
 	uint32_t publishing;   /* somebody adds its counters up */
 	uint32_t region_depth; /* how often the session's region was begun */
 	struct fm_translator *translators[FM_TRANSLATORS];
@@ -50,6 +65,7 @@ struct fm_place {
 	bool warm;
 	uint64_t references;                  /* logged in this window */
 	uint64_t window_began, window_waited; /* processor time, and what it had waited */
+	struct fm_pace pace;
 	/* signals */
 	int timer, delay; /* kernel numbers, -1: none */
 	uint64_t published_at;

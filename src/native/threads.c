@@ -149,14 +149,14 @@ EXPORTED int thrd_create(thrd_t *thread, thrd_start_t routine, void *argument)
 static void forget_others(void)
 {
 	for (struct fm_place *place = fm_places; place < fm_places + FM_TRACE_THREADS; place++) {
-		struct fm_translator *counting = place->translators[FM_COUNTING],
-		                     *logging = place->translators[FM_LOGGING];
+		struct fm_translator *translators[FM_TRANSLATORS];
 
 		if (place == own)
 			continue;
+		memcpy(translators, place->translators, sizeof(translators));
 		memset(place, 0, sizeof(*place));
-		fm_translator_destroy(counting);
-		fm_translator_destroy(logging);
+		for (unsigned i = 0; i < FM_TRANSLATORS; i++)
+			fm_translator_destroy(translators[i]);
 	}
 }
 

@@ -16,7 +16,7 @@
 #define FM_TRACE_MAGIC 0x3165636172546d46ull
 
 enum {
-	FM_TRACE_VERSION = 3,
+	FM_TRACE_VERSION = 4,
 	FM_TRACE_THREADS = 64,   /* live ones that are traced at a time; others run natively and are counted */
 	FM_TRACE_RING = 1 << 15, /* entries of a thread's ring */
 	FM_TRACE_SITES = 1 << 18,
@@ -24,6 +24,7 @@ enum {
 	FM_TRACE_NAMES = 512, /* of regions */
 	FM_TRACE_NAME = 96,
 	FM_TRACE_REASONS = 64,
+	FM_TRACE_EPISODES = 1024,
 };
 
 enum fm_trace_mode {
@@ -45,6 +46,7 @@ struct fm_trace_session {
 	                               this */
 	/* Lines that are followed all the time, outside of windows too: struct fm_translate_filter. limit 0: none */
 	uint32_t line_multiplier, line_limit, line_offset;
+	uint32_t pace;              /* 1: find out how much slower it all is */
 	char region[FM_TRACE_NAME]; /* log only inside; "": everywhere. Pieces are counted everywhere */
 	/* shared */
 	uint32_t stop;      /* 1: nobody reads any more: trace nothing */
@@ -99,7 +101,8 @@ struct fm_trace_site {
 struct fm_trace_piece {
 	uint64_t pc;
 	uint16_t bytes, instructions;
-	uint32_t ready;
+	uint16_t ready;
+	uint16_t end;           /* enum fm_translate_end */
 	uint16_t loads, stores; /* not of repeated string instructions */
 	uint32_t load_bytes, store_bytes;
 	uint64_t executed; /* times, all threads, as last published: at window ends, ticks and the end */
@@ -111,6 +114,11 @@ struct fm_trace_thread {
 	uint32_t used;                 /* 1: a thread has it; 0: free, once everything is read */
 	uint32_t waiting;              /* 1: the thread waits for room: wake it when something was read */
 	_Alignas(64) uint64_t read; /* the consumer's; its low half is a futex on which a writer without room waits */
+};
+
+/* The same branches in code as usual outside of windows, and in plain code, which neither counts nor follows lines. */
+struct fm_trace_episode {
+	uint64_t counted_ns, counted_passes, plain_ns, plain_passes;
 };
 
 struct fm_trace_head {
@@ -131,6 +139,10 @@ struct fm_trace_head {
 	uint64_t left[FM_TRACE_REASONS]; /* times the cache was left, by enum fm_translate_reason */
 	uint64_t window_ticks, waited_ticks, translator_ticks, cpu_ns; /* what tracing cost, and all of it */
 	uint64_t windows;
+	uint64_t plain_ns;           /* processor time in plain code … */
+	uint64_t plain_instructions; /* … and how many it has executed, about */
+	uint64_t episode_count;
+	struct fm_trace_episode episodes[FM_TRACE_EPISODES];
 	int32_t error;     /* errno why nothing is traced, 0: it is */
 	uint32_t filtered; /* 1: the program limits its system calls; from then on nothing was traced */
 	char program[1024];

@@ -10,13 +10,19 @@ enum {
 	RARE = 10, /* times the pause, when all figures are precise */
 	EARLY_ONE_OF = 8,
 	LEAST_ROOM = 128,
-	GROWING = 32, /* windows until they are as long as asked for */
-	SHORT_REFERENCES = 1000000,
+	GROWING = 6, /* windows until they are as long as asked for */
+	SHORT_REFERENCES = 400000,
+	EARLY_PAUSE_NS = 5000000,
+	EARLY_PART = 16,      /* of the time so far */
+	WINDOW_NS = 40000000, /* processor time: code that waits for memory all the time makes few references */
 };
+
+#define EARLY_SECONDS 0.3 /* so much time in windows is not counted as slowing down */
 
 static struct {
 	uint64_t state; /* number of the window << 32 | threads in it */
 	uint64_t opened_ns, next_ns;
+	uint64_t spent; /* ticks */
 } windows;
 
 static uint64_t now_ns(void)
@@ -26,7 +32,7 @@ static uint64_t now_ns(void)
 
 void fm_windows_open(void)
 {
-	windows.state = 0;
+	windows.state = windows.spent = 0;
 	windows.next_ns = now_ns() + FIRST_PAUSE_NS;
 }
 
@@ -55,7 +61,7 @@ bool fm_window_is_due(const struct fm_place *place)
 	uint64_t state, now;
 
 	if (fm_session->mode != FM_TRACE_WINDOWS || fm_stopped || fm_session->stop || place->epoch ||
-	    (fm_session->region[0] && !place->region_depth))
+	    place->pace.step || (fm_session->region[0] && !place->region_depth))
 		return false;
 	state = load(&windows.state);
 	now = now_ns();
@@ -137,11 +143,14 @@ bool fm_window_is_over(const struct fm_place *place)
 
 bool fm_window_goes_on(struct fm_place *place)
 {
-	if (!place->warm && place->references >= warm(place)) {
+	uint64_t spent = fm_clock_ns(CLOCK_THREAD_CPUTIME_ID) - place->window_began,
+	         longest = length_of(place->epoch, WINDOW_NS);
+
+	if (!place->warm && (place->references >= warm(place) || spent >= longest / 2)) {
 		fm_ring_control(place, FM_TRACE_WINDOW_WARM, 0);
 		place->warm = true;
 	}
-	if (place->references < whole(place) && !fm_window_is_over(place) && !fm_stopped)
+	if (place->references < whole(place) && spent < longest && !fm_window_is_over(place) && !fm_stopped)
 		return true;
 	fm_window_end(place);
 	return false;
@@ -160,16 +169,28 @@ static uint64_t window_ticks(const struct fm_place *place)
 	return (uint64_t)((double)ns * 1e-9 * ticks_per_second()) + place->waited - place->window_waited;
 }
 
+static double smaller(double one, double other)
+{
+	return one < other ? one : other;
+}
+
+static double larger(double one, double other)
+{
+	return one > other ? one : other;
+}
+
 /* The pause, from the end of the window on or added to what other threads of it have asked for. */
 static void put_off_next(struct fm_place *place, uint64_t ticks)
 {
-	double cost =
-	           (double)ticks / (double)(fm_session->ticks_per_second ? fm_session->ticks_per_second : 1000000000),
+	double cost = (double)ticks / ticks_per_second(),
 	       slowdown = fm_session->slowdown > 1.001 ? fm_session->slowdown : 1.001,
 	       jitter = 0.5 + (double)(fm_place_random(place) >> 11) / (double)(1ull << 53),
 	       pause = cost / (slowdown - 1) * 1e9 * jitter;
-	uint64_t now = now_ns(), next, later;
+	uint64_t now = now_ns(), next, later, all = __atomic_add_fetch(&windows.spent, ticks, __ATOMIC_RELAXED);
 
+	/* a short program can be looked at more closely: it takes no long time anyway */
+	if ((double)all < EARLY_SECONDS * ticks_per_second())
+		pause = smaller(pause, larger(EARLY_PAUSE_NS, (double)now / EARLY_PART) * jitter);
 	if (pause < SHORTEST_PAUSE_NS)
 		pause = SHORTEST_PAUSE_NS * jitter;
 	if (fm_session->enough)

@@ -19,11 +19,40 @@
 
 enum { RUNS_MAX = 32, NOT_SEEN = -1 };
 
+/* A pipe on standard input: what lies in it, and whether its other end is closed. Of anything else nothing. */
+struct pipe_state {
+	int bytes;
+	bool ended;
+};
+
 static off_t input_begin = -1;
+static struct pipe_state input_state;
+
+static struct pipe_state look_at_input(void)
+{
+	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+	struct pipe_state state = {0};
+	struct stat what;
+
+	if (fstat(STDIN_FILENO, &what) || !(S_ISFIFO(what.st_mode) || S_ISSOCK(what.st_mode)))
+		return state;
+	ioctl(STDIN_FILENO, FIONREAD, &state.bytes);
+	state.ended = poll(&input, 1, 0) > 0 && input.revents & POLLHUP;
+	return state;
+}
+
+bool fm_input_was_read(void)
+{
+	const struct pipe_state *before = &input_state;
+	struct pipe_state after = look_at_input();
+
+	return after.bytes < before->bytes || (!before->bytes && !after.bytes && after.ended != before->ended);
+}
 
 void fm_input_remember(void)
 {
 	input_begin = lseek(STDIN_FILENO, 0, SEEK_CUR);
+	input_state = look_at_input();
 }
 
 bool fm_input_rewind(void)
@@ -72,33 +101,6 @@ static void mask_features(void)
 	snprintf(text, sizeof(text), "%s%sglibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW", tunables ? tunables : "",
 	         tunables ? ":" : "");
 	setenv("GLIBC_TUNABLES", text, 1);
-}
-
-/* A pipe on standard input: what lies in it, and whether its other end is closed. Of anything else nothing. */
-struct pipe_state {
-	int bytes;
-	bool ended;
-};
-
-static struct pipe_state look_at_input(void)
-{
-	struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
-	struct pipe_state state = {0};
-	struct stat what;
-
-	if (fstat(STDIN_FILENO, &what) || !(S_ISFIFO(what.st_mode) || S_ISSOCK(what.st_mode)))
-		return state;
-	ioctl(STDIN_FILENO, FIONREAD, &state.bytes);
-	state.ended = poll(&input, 1, 0) > 0 && input.revents & POLLHUP;
-	return state;
-}
-
-/* Did the program read from it, as far as that can be seen? */
-static bool was_read(const struct pipe_state *before)
-{
-	struct pipe_state after = look_at_input();
-
-	return after.bytes < before->bytes || (!before->bytes && !after.bytes && after.ended != before->ended);
 }
 
 /* Regions */
@@ -274,7 +276,6 @@ int fm_native_observe(const struct fm_observation *wanted, const struct fm_nativ
 	struct fm_recorded_native *native = &recording->native;
 	struct gathered gathered = {.recording = recording};
 	struct fm_launch_end ends[RUNS_MAX];
-	struct pipe_state input;
 	double total = 0;
 	cpu_set_t cpus;
 	unsigned runs = 0;
@@ -285,7 +286,6 @@ int fm_native_observe(const struct fm_observation *wanted, const struct fm_nativ
 	native->output_bytes = -1;
 	fflush(stdout);
 	fm_input_remember();
-	input = look_at_input();
 	while (runs < wishes->most && runs < RUNS_MAX && (runs < wishes->least || total < wishes->seconds) &&
 	       !(wanted->interrupted && *wanted->interrupted)) {
 		r = run_once(wanted, runs || wishes->silent, &gathered, runs, &ends[runs], error);
@@ -302,7 +302,7 @@ int fm_native_observe(const struct fm_observation *wanted, const struct fm_nativ
 		/* a program that was ended is not run again */
 		if (native->signalled)
 			break;
-		if (runs == 1 && was_read(&input)) {
+		if (runs == 1 && fm_input_was_read()) {
 			note_difference(native, "%s", "its input came through a pipe, and can be read only once");
 			break;
 		}
@@ -328,7 +328,8 @@ static int run(const struct fm_observation *wanted, struct fm_recording *recordi
 
 	return fm_native_observe(
 	    wanted,
-	    &(struct fm_native_wishes){.least = repeats ? repeats : 2, .most = repeats ? repeats : 7, .seconds = 1.5},
+	    &(struct fm_native_wishes){
+	        .least = repeats ? repeats : 2, .most = repeats ? repeats : 7, .seconds = 1.5, .silent = wanted->seen},
 	    recording, error);
 }
 

@@ -46,6 +46,9 @@ int fm_engine_sample(const struct fm_observation *wanted, const char *folder, ui
 int fm_results_record(const struct fm_engine_run *run, const struct fm_machine_description *machine,
                       struct fm_recording *recording, struct fm_error *error);
 
+/* What was timed of a region is a sample of its instructions. */
+void fm_region_scale_timing(struct fm_recorded_region *region);
+
 /* How a process was run natively, and how much of it was seen. */
 void fm_native_record(const struct fm_results *results, struct fm_recorded_process *process);
 
@@ -57,12 +60,26 @@ bool fm_wants_windows(const struct fm_observation *wanted);
 int fm_windows_record(const struct fm_engine_run *run, const struct fm_machine_description *machine,
                       struct fm_recording *recording, struct fm_error *error);
 
+/* Moments of the first process, `interval` seconds of its own time apart, from its windows. */
+int fm_windows_moments(struct fm_recording *recording, double interval, struct fm_error *error);
+
+/* How long the program takes by itself, from the run in which it was counted; same_run.c. False: it was too short to
+   tell. */
+struct fm_markers;
+bool fm_same_run_time(const struct fm_engine_run *run, double hertz, struct fm_recorded_native *native);
+int fm_same_run_regions(const struct fm_markers *markers, double seconds, struct fm_recording *recording,
+                        struct fm_error *error);
+/* As much as this was executed without being counted, compared with what was. */
+double fm_same_run_uncounted(const struct fm_results *results);
+
 /* From now on what is written to standard output goes into a file; the end gives its size and puts the old one back. */
 int fm_output_divert(void);
 int64_t fm_output_restore(int saved);
 
 /* Standard input at the place where it was at first. false when it cannot be: what reads it will find nothing. */
 bool fm_input_rewind(void);
+/* Whether the program read from it since then, as far as that can be seen: of a pipe. */
+bool fm_input_was_read(void);
 void fm_input_remember(void);
 
 #endif

@@ -71,7 +71,8 @@ struct fm_recorded_native {
 	int64_t exit_status;
 	int64_t output_bytes; /* of a run whose output was measured; -1: none was */
 	bool signalled;
-	bool differs; /* its runs did not do the same */
+	bool same_run; /* it ran only in the engine: the time is that of this run, less what counting cost */
+	bool differs;  /* its runs did not do the same */
 	char difference[200];
 	uint64_t regions_lost; /* instances for which there was no room; then regions have no time */
 };
@@ -106,7 +107,10 @@ struct fm_recorded_process {
 	uint64_t native_threads;              /* that were not followed */
 	char left[200];                       /* why the code cache was left, the most frequent reasons */
 	uint64_t loads, stores, load_bytes, store_bytes; /* by windows: counted, all of them; 0: not known */
-	uint64_t unseen;     /* of the instructions, those of code that no window has seen */
+	uint64_t unseen; /* of the instructions, those of code that no window has seen */
+	double
+	    timing_error; /* where only stretches had core timing: 95 % of cases are within this part of the cycles */
+	double uncounted; /* executed without being counted, compared with what was: added, and not known as well */
 	double window_share; /* of the processor time, spent in windows */
 };
 

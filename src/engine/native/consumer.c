@@ -17,6 +17,7 @@
 #include "engine/account/places.h"
 #include "engine/account/room.h"
 #include "engine/native/curve.h"
+#include "engine/native/pace.h"
 #include "engine/native/state.h"
 #include "engine/threads.h"
 
@@ -243,6 +244,11 @@ static void consume(struct fm_consumer *consumer, struct fm_native_thread *threa
 			most = STEP;
 		if (thread->live)
 			fed = feed(consumer, thread, &ring[at], most);
+		/* as in the other engine: a line that is fought for moves at each of these */
+		if (fed && consumer->latest != thread) {
+			fm_account.results->turns += consumer->latest != NULL && consumer->live_count > 1;
+			consumer->latest = thread;
+		}
 		if (thread->live && fed < most && ring[at + fed].what >= FM_TRACE_LINE)
 			fed += fm_followed_feed(consumer, thread, &ring[at + fed], most - fed);
 		thread->read += fed;
@@ -466,6 +472,9 @@ int fm_consumer_create(const struct fm_consumer_task *task, struct fm_consumer *
 	consumer->session = task->session;
 	consumer->trace = task->trace;
 	consumer->windows = task->session->mode == FM_TRACE_WINDOWS;
+	consumer->stretches = consumer->windows || options->timing_sampled;
+	/* what one process does tells nothing of others */
+	consumer->precision = task->first ? options->windows.precision : 0;
 	/* zeroed as it is used, and no entry on two lines */
 	consumer->sites = mmap(NULL, FM_TRACE_SITES * sizeof(*consumer->sites), PROT_READ | PROT_WRITE,
 	                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -515,6 +524,7 @@ int fm_consumer_create(const struct fm_consumer_task *task, struct fm_consumer *
 	results->core_count = fm_account.hierarchy->core_count;
 	results->native = task->session->mode + 1;
 	results->timing = options->timing;
+	results->timing_sampled = options->timing && options->timing_sampled;
 	results->ticks_per_second = task->session->ticks_per_second;
 	snprintf(results->program, sizeof(results->program), "%.*s", (int)sizeof(head->program) - 1, head->program);
 	results->magic = FM_RESULT_MAGIC;
@@ -542,6 +552,8 @@ static void sum_up_pieces(struct fm_consumer *consumer, struct fm_work *sum)
 		sum->vector_inserts += times * work->vector_inserts;
 		sum->divisions += times * work->divisions;
 		sum->flops += times * work->flops;
+		if (piece->end == FM_TRANSLATE_INDIRECT)
+			fm_account.results->pace.transfers += times;
 		references->loads += times * piece->loads;
 		references->stores += times * piece->stores;
 		references->load_bytes += times * piece->load_bytes;
@@ -569,6 +581,11 @@ void fm_consumer_finish(struct fm_consumer *consumer)
 			fm_window_end(consumer, thread, 0);
 		thread_end(consumer, thread);
 	}
+	fm_pace_estimate(head->episodes,
+	                 head->episode_count < FM_TRACE_EPISODES ? (unsigned)head->episode_count : FM_TRACE_EPISODES,
+	                 &results->pace);
+	results->pace.plain_ns = head->plain_ns;
+	results->pace.plain_instructions = head->plain_instructions;
 	sum_up_pieces(consumer, &results->all_work);
 	fm_native_curve_finish(consumer);
 	fm_followed_finish(consumer->followed, results);

@@ -29,8 +29,8 @@ enum {
 	GRACE_MS = 1000,
 	ANNOUNCED_MS = 2000, /* a file that is made is announced soon */
 	PROGRESS_MS = 10000, /* a consumer that reads nothing for so long is given up */
-	WINDOW_REFERENCES = 4000000,
-	WINDOW_WARM = 2000000,
+	WINDOW_REFERENCES = 600000,
+	WINDOW_WARM = 300000,
 };
 #define SLOWDOWN 2.0
 
@@ -116,7 +116,8 @@ static int make_session(struct fm_native *native, struct fm_error *error)
 	session->window_references = options->windows.references ? options->windows.references : WINDOW_REFERENCES;
 	session->window_warm = options->windows.references ? options->windows.warm : WINDOW_WARM;
 	/* the rest is what the code cache costs, and lines that are followed; and windows cost that too */
-	session->slowdown = 1 + ((options->windows.slowdown > 1 ? options->windows.slowdown : SLOWDOWN) - 1) / 4;
+	session->slowdown = 1 + ((options->windows.slowdown > 1 ? options->windows.slowdown : SLOWDOWN) - 1) / 6;
+	session->pace = options->windows.on && options->windows.pace;
 	if (options->windows.on)
 		fm_followed_choose(options->machine, random_number(), session);
 	if (options->region)
@@ -368,8 +369,13 @@ static void wait_a_little(const struct fm_native *native, int program)
 			;
 }
 
+bool fm_native_is_only_run(const struct fm_native *native)
+{
+	return native->options->only_run;
+}
+
 int fm_native_wait(struct fm_native *native, pid_t program, const volatile sig_atomic_t *asked, bool *ret_killed,
-                   uint64_t *ret_ended)
+                   uint64_t *ret_ended, struct rusage *ret_used)
 {
 	int process = (int)syscall(SYS_pidfd_open, program, 0), status = 0;
 	uint64_t since = 0;
@@ -380,9 +386,9 @@ int fm_native_wait(struct fm_native *native, pid_t program, const volatile sig_a
 		pid_t waited;
 
 		look_after_all(native, false);
-		waited = waitpid(program, &status, WNOHANG);
+		waited = wait4(program, &status, WNOHANG, ret_used);
 		ended = waited == program || (waited < 0 && errno == ECHILD);
-		if (*asked && !since)
+		if (*asked && !since && !native->options->only_run)
 			since = fm_clock_now();
 		if (!ended && since && fm_clock_now() - since > GRACE_MS * 1000000ull) {
 			kill(program, SIGKILL);
@@ -393,7 +399,7 @@ int fm_native_wait(struct fm_native *native, pid_t program, const volatile sig_a
 	}
 	*ret_ended = fm_clock_now();
 	/* what it forked goes on without us, unless it was asked to end */
-	if (*asked && signal_all(native, *asked)) {
+	if (*asked && !native->options->only_run && signal_all(native, *asked)) {
 		poll(NULL, 0, GRACE_MS / 10);
 		killed |= signal_all(native, SIGKILL);
 	}

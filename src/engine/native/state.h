@@ -87,6 +87,8 @@ struct fm_consumer {
 	struct fm_code *code;
 	uint32_t mappings;
 	bool windows;
+	bool stretches;               /* core timing only now and then: in windows, or of the whole run */
+	double precision;             /* 0: windows are always as frequent */
 	struct fm_native_site *sites; /* FM_TRACE_SITES, of which so many are in use: */
 	uint64_t site_count;
 	struct fm_native_rest *rests;
@@ -98,13 +100,14 @@ struct fm_consumer {
 	unsigned core_users[FM_SIMULATED_CORES_MAX];
 	struct fm_native_thread *owners[FM_SIMULATED_CORES_MAX]; /* whose the counts of a core are now */
 	unsigned threads_begun, live_count;
-	unsigned places;                   /* of threads that were ever used, up to the last */
-	struct fm_native_windows known;    /* with windows */
-	struct fm_references repeated;     /* of string instructions, in windows and outside */
-	struct fm_stack *stack;            /* with a curve; else NULL */
-	struct fm_followed *followed;      /* that are followed; NULL: none */
-	struct fm_translate_filter filter; /* which these are; limit 0: none */
-	struct fm_native_timing *timing;   /* with core timing; else NULL */
+	unsigned places;                       /* of threads that were ever used, up to the last */
+	struct fm_native_windows known;        /* with windows */
+	struct fm_references repeated;         /* of string instructions, in windows and outside */
+	struct fm_stack *stack;                /* with a curve; else NULL */
+	struct fm_followed *followed;          /* that are followed; NULL: none */
+	struct fm_translate_filter filter;     /* which these are; limit 0: none */
+	struct fm_native_timing *timing;       /* with core timing; else NULL */
+	const struct fm_native_thread *latest; /* whose references were simulated last */
 	struct fm_native_thread threads[FM_TRACE_THREADS];
 };
 

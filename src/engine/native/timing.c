@@ -239,7 +239,7 @@ static void finish_piece(struct fm_consumer *consumer, struct fm_native_thread *
 		execute_alone(consumer, thread);
 	if (is_calling(thread)) {
 		fm_core_drain(timed->core);
-		if (following && !consumer->windows)
+		if (following && !consumer->stretches)
 			come_back(consumer, thread);
 		consumer->timing->called_clock = fm_core_now(timed->core);
 	}
@@ -390,7 +390,7 @@ static void join_others(struct fm_consumer *consumer, struct fm_native_thread *t
 			continue;
 		if (fm_core_now(other->timed.core) > latest)
 			latest = fm_core_now(other->timed.core);
-		if (other->window.warm && !other->timed.on)
+		if ((other->window.warm || !consumer->windows) && !other->timed.on)
 			other->timed.pause = 0;
 	}
 	if (latest > own && consumer->core_users[thread->side.core->index] == 1)
@@ -428,6 +428,17 @@ static uint64_t some_pause(struct fm_native_timed *timed)
 	return BETWEEN / 2 + x % BETWEEN;
 }
 
+/* How much one stretch differs from the next, in cycles of what it stands for: two of the same differ by twice their
+   variance. */
+static void note_difference(struct fm_native_timed *timed, const struct fm_timing_counts *counted)
+{
+	double before = (double)timed->latest.cycles / (double)timed->latest.instructions,
+	       now = (double)counted->cycles / (double)counted->instructions,
+	       off = (now - before) * (double)(timed->began - timed->stands_from);
+
+	fm_account.results->timing_variance += off * off / 2;
+}
+
 static void end_stretch(struct fm_consumer *consumer, struct fm_native_thread *thread)
 {
 	struct fm_native_timed *timed = &thread->timed;
@@ -443,8 +454,10 @@ static void end_stretch(struct fm_consumer *consumer, struct fm_native_thread *t
 	if (!counted.instructions)
 		return;
 	/* the first stands for what comes before it, too */
-	if (timed->latest.instructions)
+	if (timed->latest.instructions) {
+		note_difference(timed, &counted);
 		add_latest(timed, timed->began);
+	}
 	timed->latest = counted;
 	timed->in_stretches += counted.instructions;
 }
@@ -473,9 +486,9 @@ bool fm_timing_wants(struct fm_consumer *consumer, struct fm_native_thread *thre
 
 	if (!timed->core)
 		return false;
-	if (!consumer->windows || timed->on)
+	if (!consumer->stretches || timed->on)
 		return true;
-	if (!thread->window.warm)
+	if (consumer->windows && !thread->window.warm)
 		return false;
 	if (timed->pause > count) {
 		timed->pause -= count;
@@ -496,14 +509,14 @@ uint64_t fm_timing_feed(struct fm_consumer *consumer, struct fm_native_thread *t
 		if (what < FM_TRACE_SITES) {
 			on_reference(consumer, thread, (uint32_t)what, entries[i].address);
 		} else if ((what ^ FM_TRACE_PIECE) < FM_TRACE_PIECES) {
-			if (consumer->windows && look_at_stretch(consumer, thread))
+			if (consumer->stretches && look_at_stretch(consumer, thread))
 				return i + fm_native_feed(consumer, thread, entries + i, count - i);
 			begin_piece(consumer, thread, (uint32_t)(what ^ FM_TRACE_PIECE));
 		} else {
 			break;
 		}
 	}
-	if (!consumer->windows)
+	if (!consumer->stretches)
 		consumer->timing->fed_clock = fm_core_now(thread->timed.core);
 	return i;
 }
@@ -550,7 +563,7 @@ void fm_timing_destroy(struct fm_consumer *consumer)
 		return;
 	for (unsigned i = 0; i < FM_SIMULATED_CORES_MAX; i++)
 		fm_core_timing_destroy(consumer->timing->cores[i]);
-	for (unsigned i = 0; i < FM_TRACE_PIECES; i++)
+	for (unsigned i = 0; i < consumer->trace->head.piece_count && i < FM_TRACE_PIECES; i++)
 		free(consumer->timing->pieces[i]);
 	free(consumer->timing);
 	consumer->timing = NULL;
@@ -575,17 +588,38 @@ void fm_timing_thread_begin(struct fm_consumer *consumer, struct fm_native_threa
 		timing->is_coming = core->is_coming;
 	}
 	thread->timed.core = *own;
-	attach(consumer, thread, !consumer->windows);
-	if (!consumer->windows && consumer->core_users[core->index] == 1)
+	attach(consumer, thread, !consumer->stretches);
+	thread->timed.stands_from = thread->record->work.instructions;
+	if (!consumer->stretches && consumer->core_users[core->index] == 1)
 		fm_core_skip(*own, timing->fed_clock);
 	thread->record->timing_at_begin = fm_account.results->timings[core->index];
+}
+
+/* Stretches of a whole run: what they stand for since this was last done. */
+static void publish_stretches(struct fm_native_thread *thread)
+{
+	struct fm_native_timed *timed = &thread->timed;
+	struct fm_timing_counts *core = &fm_account.results->timings[thread->side.core->index];
+
+	if (!timed->latest.instructions)
+		return;
+	add_latest(timed, thread->record->work.instructions);
+	for (unsigned i = 0; i < FM_TIMING_NUMBERS; i++) {
+		uint64_t stood = (uint64_t)llround(timed->stood[i]);
+
+		((uint64_t *)core)[i] += stood - ((uint64_t *)&timed->published)[i];
+		((uint64_t *)&timed->published)[i] = stood;
+	}
+	thread->record->clock = timed->published.cycles;
 }
 
 static void publish(const struct fm_consumer *consumer, struct fm_native_thread *thread)
 {
 	const struct fm_native_timed *timed = &thread->timed;
 
-	if (consumer->windows)
+	if (consumer->stretches && !consumer->windows)
+		publish_stretches(thread);
+	if (consumer->stretches)
 		return;
 	fm_account.results->timings[thread->side.core->index] = *fm_core_timing_counts(timed->core);
 	thread->record->clock = fm_core_now(timed->core);
@@ -596,7 +630,7 @@ void fm_timing_settle(struct fm_consumer *consumer, struct fm_native_thread *thr
 	if (!thread->timed.on)
 		return;
 	finish_piece(consumer, thread, 0);
-	if (!consumer->windows)
+	if (!consumer->stretches)
 		fm_core_drain(thread->timed.core);
 	publish(consumer, thread);
 }
@@ -627,7 +661,10 @@ void fm_timing_thread_end(struct fm_consumer *consumer, struct fm_native_thread 
 
 	if (!timed->core)
 		return;
+	if (consumer->stretches && timed->on)
+		end_stretch(consumer, thread);
 	fm_timing_settle(consumer, thread);
+	publish(consumer, thread);
 	if (thread->record->clock > consumer->timing->left_clock)
 		consumer->timing->left_clock = thread->record->clock;
 	thread->record->timing_at_end = fm_account.results->timings[thread->side.core->index];
@@ -639,10 +676,10 @@ struct fm_timing_counts fm_timing_so_far(const struct fm_consumer *consumer, con
 	const struct fm_native_timed *timed = &thread->timed;
 	struct fm_timing_counts counts = timed->counted;
 
-	if (!timed->core || (consumer->windows && !timed->counting))
+	if (!timed->core || (consumer->stretches && !timed->counting))
 		return counts;
 	fm_numbers_add(&counts, fm_core_timing_counts(timed->core), sizeof(counts));
-	if (consumer->windows)
+	if (consumer->stretches)
 		fm_numbers_subtract(&counts, &timed->before, sizeof(counts));
 	return counts;
 }

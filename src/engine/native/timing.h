@@ -46,6 +46,7 @@ struct fm_native_timed {
 	uint64_t stands_from;
 	uint64_t in_stretches; /* instructions that were counted */
 	double stood[FM_TIMING_NUMBERS];
+	struct fm_timing_counts published; /* of these, without windows */
 };
 
 /* With the consumer's hierarchy and results. */

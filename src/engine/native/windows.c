@@ -6,6 +6,7 @@
 #include "simulator/array.h"
 #include "simulator/numbers.h"
 #include "engine/account/room.h"
+#include "engine/native/enough.h"
 #include "engine/native/state.h"
 #include "engine/threads.h"
 
@@ -370,6 +371,10 @@ void fm_window_end(struct fm_consumer *consumer, struct fm_native_thread *thread
 	if (window)
 		merge(window, &part);
 	thread->window = (struct fm_native_window){0};
+	if (consumer->precision > 0)
+		consumer->session->enough =
+		    fm_windows_are_enough(fm_account.results->windows, fm_account.results->window_count,
+		                          fm_account.cache_count, consumer->precision);
 }
 
 bool fm_windows_know(const struct fm_consumer *consumer, const struct fm_native_thread *thread)

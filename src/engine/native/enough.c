@@ -1,0 +1,46 @@
+#include "engine/native/enough.h"
+
+#include <math.h>
+
+enum { LEAST = 48 };
+
+/* Lines for each instruction; fewer do not matter. */
+static const double rare = 1e-5;
+
+static double rate_of(const struct fm_result_window *window, unsigned cache)
+{
+	const struct fm_cache_counts *counts = &window->counts.caches[cache];
+
+	return window->work.instructions
+	           ? (double)(counts->lines_demand + counts->lines_ownership + counts->lines_prefetch) /
+	                 (double)window->work.instructions
+	           : 0;
+}
+
+static bool is_known(const struct fm_result_window *windows, unsigned count, unsigned cache, double precision)
+{
+	double sum = 0, squares = 0, mean;
+
+	for (unsigned i = 0; i < count; i++) {
+		double rate = rate_of(&windows[i], cache);
+
+		sum += rate;
+		if (i) {
+			double difference = rate - rate_of(&windows[i - 1], cache);
+
+			squares += difference * difference / 2;
+		}
+	}
+	mean = sum / count;
+	return mean < rare || 2 * sqrt(squares / (count - 1) / count) <= precision * mean;
+}
+
+bool fm_windows_are_enough(const struct fm_result_window *windows, unsigned count, unsigned caches, double precision)
+{
+	if (count < LEAST)
+		return false;
+	for (unsigned i = 0; i < caches; i++)
+		if (!is_known(windows, count, i, precision))
+			return false;
+	return true;
+}

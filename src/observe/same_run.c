@@ -1,0 +1,189 @@
+/* How long the program takes by itself, from its only run, in which it was counted: what counting cost is measured in
+   the run and taken off. */
+#include <errno.h>
+#include <math.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "counters/markers.h"
+#include "observe/parts.h"
+
+/* What no episode sees: code in a cache is not quite as fast as where it was … */
+static const double unexplained = 0.05;
+/* … above all where it branches to anywhere: cycles of each such branch (docs/decisions/pace.md). */
+static const double transfer_cycles = 9, transfer_least = 2, transfer_most = 16;
+
+/* A region may be slowed down more than the mean, or less. */
+static const double region_error = 0.3;
+
+/* Processor time of one process, s. */
+struct spent {
+	double all, waited, counted, plain;
+};
+
+static struct spent spent_by(const struct fm_results *results)
+{
+	double second = results->ticks_per_second ? (double)results->ticks_per_second : 1e9,
+	       windows = (double)results->window_ticks / second,
+	       translator = (double)results->translator_ticks / second;
+	struct spent spent = {.all = (double)results->cpu_ns * 1e-9,
+	                      .waited = (double)results->waited_ticks / second,
+	                      .plain = (double)results->pace.plain_ns * 1e-9};
+
+	/* windows have waited most of that */
+	spent.counted = fmax(0, spent.all - fmax(0, windows - spent.waited) - translator - spent.plain);
+	return spent;
+}
+
+double fm_same_run_uncounted(const struct fm_results *results)
+{
+	return results->all_work.instructions
+	           ? (double)results->pace.plain_instructions / (double)results->all_work.instructions
+	           : 0;
+}
+
+static const struct fm_results *results_of(const struct fm_engine_run *run, unsigned index)
+{
+	return index ? run->forked[index - 1] : run->results;
+}
+
+/* The ratio of all processes that have one, by the time they spent; 0: none has. */
+static double pooled(const struct fm_engine_run *run, size_t member)
+{
+	double counted = 0, plain = 0;
+
+	for (unsigned i = 0; i <= run->forked_count; i++) {
+		const struct fm_results *results = results_of(run, i);
+		double ratio;
+
+		memcpy(&ratio, (const char *)&results->pace + member, sizeof(ratio));
+		if (ratio > 0) {
+			counted += spent_by(results).counted;
+			plain += spent_by(results).counted / ratio;
+		}
+	}
+	return plain > 0 ? counted / plain : 0;
+}
+
+/* Processor time of all processes as it would have been; the same for either end of the ratios. */
+static double without_counting(const struct fm_engine_run *run, size_t member)
+{
+	double usual = pooled(run, member), sum = 0;
+
+	for (unsigned i = 0; i <= run->forked_count; i++) {
+		const struct fm_results *results = results_of(run, i);
+		struct spent spent = spent_by(results);
+		double ratio;
+
+		memcpy(&ratio, (const char *)&results->pace + member, sizeof(ratio));
+		sum += spent.plain + spent.counted / (ratio > 0 ? ratio : usual);
+	}
+	return sum;
+}
+
+static double seconds_of(const struct timeval *time)
+{
+	return (double)time->tv_sec + (double)time->tv_usec * 1e-6;
+}
+
+/* Seconds that branches to anywhere took longer. */
+static double transfers(const struct fm_engine_run *run, double cycles, double hertz)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i <= run->forked_count; i++) {
+		const struct fm_results *results = results_of(run, i);
+
+		sum += (double)results->pace.transfers * (1 + fm_same_run_uncounted(results));
+	}
+	return sum * cycles / hertz;
+}
+
+/* Of the wall clock. Threads that run at once are slowed down at once. */
+static double elapsed(const struct fm_engine_run *run, double busy, double by_itself)
+{
+	double processors = fmax(1, busy / run->seconds);
+
+	return fmax(0, run->seconds - fmax(0, busy - by_itself) / processors);
+}
+
+bool fm_same_run_time(const struct fm_engine_run *run, double hertz, struct fm_recorded_native *native)
+{
+	double used = seconds_of(&run->used.ru_utime) + seconds_of(&run->used.ru_stime), busy = used, counted = 0,
+	       by_itself, low, high, rest, least;
+	unsigned episodes = 0;
+	cpu_set_t cpus;
+
+	for (unsigned i = 0; i <= run->forked_count; i++) {
+		const struct fm_results *results = results_of(run, i);
+
+		episodes += results->pace.episodes;
+		counted += spent_by(results).all;
+		busy += spent_by(results).waited;
+	}
+	if (!(pooled(run, offsetof(struct fm_result_pace, ratio)) > 0))
+		return false;
+	/* processes that were not followed, and what happened before the library was there */
+	rest = fmax(0, used - counted);
+	by_itself = without_counting(run, offsetof(struct fm_result_pace, ratio)) + rest;
+	low = (without_counting(run, offsetof(struct fm_result_pace, high)) + rest) * (1 - unexplained);
+	high = (without_counting(run, offsetof(struct fm_result_pace, low)) + rest) * (1 + unexplained);
+	least = by_itself / 3; /* whatever is said of branches */
+	by_itself = fmax(least, by_itself - transfers(run, transfer_cycles, hertz));
+	low = fmin(by_itself, fmax(least, low - transfers(run, transfer_most, hertz)));
+	high = fmax(by_itself, high - transfers(run, transfer_least, hertz));
+	*native = (struct fm_recorded_native){
+	    .runs = 1,
+	    .same_run = true,
+	    .seconds = fm_figure_make(elapsed(run, busy, by_itself), elapsed(run, busy, low), elapsed(run, busy, high),
+	                              "s", FM_ORIGIN_sampled, "windows", episodes),
+	    .cpu_seconds = by_itself,
+	    .kernel_seconds = seconds_of(&run->used.ru_stime),
+	    .share_seconds = by_itself,
+	    .switches = (uint64_t)run->used.ru_nvcsw,
+	    .preemptions = (uint64_t)run->used.ru_nivcsw,
+	    .exit_status = run->exit_status,
+	    .output_bytes = -1,
+	    .signalled = run->signal != 0};
+	native->kernel_share = by_itself > 0 ? fmin(1, native->kernel_seconds / by_itself) : 0;
+	native->busiest = native->seconds.value > 0 ? by_itself / native->seconds.value : 0;
+	if (!sched_getaffinity(0, sizeof(cpus), &cpus))
+		native->cpus = (uint32_t)CPU_COUNT(&cpus);
+	return true;
+}
+
+/* Regions, by the same clock, as much faster as the whole. */
+int fm_same_run_regions(const struct fm_markers *markers, double seconds, struct fm_recording *recording,
+                        struct fm_error *error)
+{
+	struct fm_recorded_native *native = &recording->native;
+	double faster = seconds > 0 ? native->seconds.value / seconds : 1;
+	struct fm_marked *marked;
+	unsigned count;
+	uint64_t lost;
+	int r = fm_markers_read(markers, &marked, &count, &lost, error);
+
+	if (r)
+		return r;
+	native->regions_lost = lost;
+	for (unsigned i = 0; i < count && !r; i++) {
+		struct fm_recorded_native_region *region = fm_recording_add(recording, native_regions);
+		double value = marked[i].seconds * faster;
+
+		if (!region) {
+			r = fm_error_set(error, ENOMEM, "out of memory");
+			break;
+		}
+		snprintf(region->name, sizeof(region->name), "%s", marked[i].name);
+		region->ordinal = marked[i].ordinal;
+		region->instances = marked[i].instances;
+		region->seconds = fm_figure_make(value, value / (1 + region_error),
+		                                 fmin(marked[i].seconds, value * (1 + region_error)), "s",
+		                                 FM_ORIGIN_sampled, "windows", 1);
+	}
+	fm_marked_free(marked, count);
+	return r;
+}
