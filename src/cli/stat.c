@@ -29,6 +29,7 @@ enum {
 	KEY_RECORD,
 	KEY_ENGINE,
 	KEY_SLOWDOWN,
+	KEY_PRECISION,
 	KEY_CURVE,
 };
 
@@ -42,10 +43,10 @@ static const struct argp_option options[] = {
      "computed",
      0},
     {"counters", KEY_COUNTERS, "NAME", 0,
-     "Source of the counts: perf (this machine's counters), exact (the engine, every load and store), windows (the "
-     "program runs natively and is looked at now and then; experimental), or with --machine simulated (what that "
-     "machine's counters "
-     "would say); default: perf where its counters can tell, else exact",
+     "Source of the counts: perf (this machine's counters), windows (the program runs natively, once, and is looked at "
+     "now and then), exact (the engine, every load and store), or with --machine simulated (what that machine's "
+     "counters would say); default: perf where its counters can tell, else windows, and exact for what is too short "
+     "for them or cannot be preloaded; with --machine exact",
      0},
     {"engine", KEY_ENGINE, "NAME", 0,
      "What runs the program for exact counts: native (its own code in a code cache; threads in parallel) or qemu "
@@ -54,7 +55,9 @@ static const struct argp_option options[] = {
     {"curve", KEY_CURVE, NULL, 0,
      "Also draw the misses of a cache of any size, from every load and store; with the native engine", 0},
     {"slowdown", KEY_SLOWDOWN, "FACTOR", 0,
-     "With --counters windows: as long as this many times the program's own time; default 2", 0},
+     "In windows: the program may take about this many times its own time; default 2", 0},
+    {"precision", KEY_PRECISION, "PERCENT", 0,
+     "In windows: once the traffic of every level is known within this, look more seldom; default 5", 0},
     {"pid", 'p', "PID", 0, "Count running processes, until they end, PROGRAM ends, or Ctrl-C; needs counters", 0},
     {"all", 'a', NULL, 0, "Count everything on all CPUs; needs counters", 0},
     {"per-thread", KEY_PER_THREAD, NULL, 0, "With -p: each thread by itself", 0},
@@ -69,7 +72,10 @@ static const struct argp_option options[] = {
      "The simulated machine: haswell-ep, xeon-e5-2670, icelake-sp, zen3, host (from the machine profile), or a file",
      0},
     {"cores", KEY_CORES, "LIST", 0, "Simulated cores (0-3+12): the n-th thread runs on the n-th; default all", 0},
-    {"timing", KEY_TIMING, NULL, 0, "Core timing as well: cycles and stalls by cause; several times slower", 0},
+    {"timing", KEY_TIMING, "KIND", OPTION_ARG_OPTIONAL,
+     "Core timing as well: cycles and stalls by cause; of all instructions, several times slower, or with "
+     "--timing=sampled of short stretches, by the native engine",
+     0},
     {"no-timing", KEY_NO_TIMING, NULL, 0, "Without --machine: no core timing; several times faster, but no cycles", 0},
     {"region", KEY_REGION, "NAME", 0, "Count only inside the region (fathom.h) or function of that name", 0},
     {"instances", KEY_INSTANCES, "N-M", 0, "With --region: only its N-th to M-th instance", 0},
@@ -144,8 +150,8 @@ static int check(const struct input *input, struct fm_error *error)
 	if (is_source(input, "windows") && wanted->engine && strcmp(wanted->engine, "native") != 0)
 		return fm_error_set(error, EINVAL, "windows are the native engine's: no --engine qemu");
 	if (is_source(input, "windows") &&
-	    (wanted->processes || wanted->system_wide || wanted->interval_ms || wanted->window_end || wanted->events))
-		return fm_error_set(error, EINVAL, "windows have no -p, -a, -e, -I and --window yet");
+	    (wanted->processes || wanted->system_wide || wanted->window_end || wanted->events))
+		return fm_error_set(error, EINVAL, "windows have no -p, -a, -e and --window");
 	if (wanted->curve && (wanted->processes || wanted->system_wide || is_source(input, "perf") ||
 	                      is_source(input, "windows") || is_source(input, "simulated") || wanted->events ||
 	                      (wanted->engine && strcmp(wanted->engine, "native") != 0)))
@@ -156,8 +162,14 @@ static int check(const struct input *input, struct fm_error *error)
 		return fm_error_set(
 		    error, EINVAL,
 		    "the native engine has no simulated time that all threads share: no -I and --window");
-	if (wanted->slowdown > 0 && !is_source(input, "windows"))
-		return fm_error_set(error, EINVAL, "--slowdown goes with --counters windows");
+	if ((wanted->slowdown > 0 || wanted->precision > 0) &&
+	    (is_source(input, "exact") || is_source(input, "perf") || is_source(input, "simulated") || wanted->engine ||
+	     wanted->curve || (wanted->machine && !is_source(input, "windows"))))
+		return fm_error_set(error, EINVAL, "--slowdown and --precision are for windows");
+	if (wanted->sampled_timing && wanted->engine && strcmp(wanted->engine, "native") != 0)
+		return fm_error_set(error, EINVAL, "--timing=sampled is the native engine's: no --engine qemu");
+	if (wanted->sampled_timing && (wanted->interval_ms || wanted->window_end) && !is_source(input, "windows"))
+		return fm_error_set(error, EINVAL, "--timing=sampled has no simulated time: no -I and --window");
 	if (wanted->repeats > 1 && (!wanted->program || wanted->interval_ms || wanted->per_thread))
 		return fm_error_set(error, EINVAL, "-r repeats a program, without -I and --per-thread");
 	if (wanted->machine && (wanted->processes || wanted->system_wide || wanted->repeats))
@@ -246,6 +258,17 @@ static int parse_slowdown(const char *text, double *ret_slowdown, struct fm_erro
 	return 0;
 }
 
+static int parse_precision(const char *text, double *ret_precision, struct fm_error *error)
+{
+	char *end;
+	double percent = strtod(text, &end);
+
+	if (end == text || (*end && strcmp(end, "%") != 0) || !(percent > 0) || percent > 100)
+		return fm_error_set(error, EINVAL, "--precision takes a percentage, such as 5, not \"%s\"", text);
+	*ret_precision = percent / 100;
+	return 0;
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct input *input = state->input;
@@ -273,6 +296,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		break;
 	case KEY_SLOWDOWN:
 		r = parse_slowdown(argument, &wanted->slowdown, &error);
+		break;
+	case KEY_PRECISION:
+		r = parse_precision(argument, &wanted->precision, &error);
 		break;
 	case KEY_COUNTERS:
 		r = parse_counters(argument, &wanted->counters, &error);
@@ -303,7 +329,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		r = parse_cores(argument, &wanted->cores, &error);
 		break;
 	case KEY_TIMING:
-		wanted->timing = true;
+		wanted->sampled_timing = argument && !strcmp(argument, "sampled");
+		wanted->timing = !wanted->sampled_timing;
+		if (argument && strcmp(argument, "all") != 0 && !wanted->sampled_timing)
+			r = fm_error_set(&error, EINVAL, "--timing is all or sampled, not \"%s\"", argument);
 		break;
 	case KEY_FREE:
 		wanted->free_running = true;
@@ -432,24 +461,27 @@ const struct fm_command fm_verb_stat = {
     .name = "stat",
     .summary = "what a program does to the memory hierarchy: levels, utilisation, cycles, patterns",
     .arguments = "[--] [PROGRAM [ARGUMENT...]]",
-    .description = "For each level of the hierarchy: bytes moved, GB/s, and the share of the machine's peak; what the "
-                   "cycles were spent on; "
-                   "patterns of trouble, each present, absent or inconclusive, with evidence, place and what to try. "
-                   "For the program, its "
-                   "threads, and its regions (fathom.h).\n\n"
-                   "Where hardware counters can tell, they are used, with formulas that 'fathom validate' confirmed or "
-                   "the vendor's, and "
-                   "the report says which. Elsewhere the program runs by itself for its time and in the exact engine "
-                   "for its counts: every "
-                   "load and store, on a simulated machine made from the profile ('fathom machine').\n\n"
-                   "With --machine everything is simulated: exact counts of that machine, per thread, region, "
-                   "function, source line and "
-                   "variable. Threads run one at a time in the order of simulated time, so that the same program gives "
-                   "the same counts "
-                   "again.\n\n"
-                   "With -e, named events: counted by the kernel and the hardware of this machine, or, with --machine, "
-                   "what the counters "
-                   "of the simulated one would say.",
+    .description =
+        "For each level of the hierarchy: bytes moved, GB/s, and the share of the machine's peak; what the "
+        "cycles were spent on; "
+        "patterns of trouble, each present, absent or inconclusive, with evidence, place and what to try. "
+        "For the program, its "
+        "threads, and its regions (fathom.h).\n\n"
+        "Where hardware counters can tell, they are used, with formulas that 'fathom validate' confirmed or "
+        "the vendor's, and "
+        "the report says which. Elsewhere the program runs once, natively, in two to three times its own time; "
+        "it is looked at through windows, on a simulated machine made from the profile ('fathom machine'), "
+        "and what they say of the whole run has 95 % intervals. Its own time is that of the run less what "
+        "counting cost, which is measured. --counters exact sees every load and store, and runs the program "
+        "several times.\n\n"
+        "With --machine everything is simulated: exact counts of that machine, per thread, region, "
+        "function, source line and "
+        "variable. Threads run one at a time in the order of simulated time, so that the same program gives "
+        "the same counts "
+        "again.\n\n"
+        "With -e, named events: counted by the kernel and the hardware of this machine, or, with --machine, "
+        "what the counters "
+        "of the simulated one would say.",
     .examples = "Examples:\n"
                 "  fathom stat -- ./program                                    levels, cycles, patterns\n"
                 "  fathom stat -I 10 -- ./program                              and how they change over time\n"

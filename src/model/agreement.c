@@ -58,7 +58,7 @@ void fm_agreement(const struct fm_recording *recording, char *difference, size_t
 	const struct fm_recorded_run *run = &recording->run;
 
 	*difference = '\0';
-	if (!native->runs)
+	if (!native->runs || native->same_run)
 		return;
 	if (native->differs)
 		snprintf(difference, size, "%s", native->difference);

@@ -7,6 +7,7 @@
 
 #include "model/agreement.h"
 #include "model/uncertainty.h"
+#include "recording/windows.h"
 #include "simulator/numbers.h"
 
 /* A thread that did less than this share of what the busiest did was not there to work; the first one starts the
@@ -483,6 +484,7 @@ static void fill(const struct fm_recording *recording, const struct fm_part_sums
 		fill_waiting(machine, &sums->timing, picture);
 		fm_uncertain_cycles(recording, picture);
 		fm_uncertain_window_cycles(recording, picture);
+		fm_uncertain_stretches(recording, picture);
 	} else {
 		without_cycles(picture);
 	}
@@ -543,6 +545,8 @@ bool fm_picture_moment(const struct fm_recording *recording, unsigned index, str
 	ret_picture->part.thread = -1;
 	ret_picture->threads = moment->running > 1 ? (unsigned)moment->running : 1;
 	ret_picture->seconds = simulated(cycles / hertz, "s");
+	if (fm_windows_used(recording))
+		ret_picture->seconds.origin = FM_ORIGIN_sampled;
 	ret_picture->predicted_seconds = ret_picture->seconds;
 	fill(recording, &sums, ret_picture);
 	return true;

@@ -21,6 +21,8 @@ void fm_uncertain_cycles(const struct fm_recording *recording, struct fm_picture
 
 /* The same for cycles, in which only short stretches of windows are known. After fm_uncertain_cycles(). And for the
    time that is made of them. */
+/* The same where only stretches of the run had core timing. */
+void fm_uncertain_stretches(const struct fm_recording *recording, struct fm_picture *picture);
 void fm_uncertain_window_cycles(const struct fm_recording *recording, struct fm_picture *picture);
 void fm_uncertain_window_time(const struct fm_recording *recording, struct fm_figure *predicted);
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/statistics.h"
 #include "model/uncertainty.h"
 #include "recording/estimate.h"
 #include "recording/windows.h"
@@ -51,28 +52,91 @@ static void widen(struct fm_figure *figure, double below, double above, unsigned
 
 static const char too_few[] = "only %u windows: it ran too briefly for windows; --counters exact sees all of it";
 
-/* Cycles of one kind, in all windows. One in which nothing was timed is taken to be like the one before. */
-static struct fm_window_total total_cycles(const struct fm_recording *recording, size_t figure)
-{
-	struct fm_picture *picture = calloc(1, sizeof(*picture));
-	double *values = calloc(recording->windows_count + 1, sizeof(*values)), rate = 0;
-	struct fm_window_total total = {0};
+/* One figure of the picture of each window, or the cycles, and how many cycles each window stands for. */
+struct course {
+	double *cycles; /* of what the window stands for */
+	double *values; /* … and of these, those of the figure */
+	double *instructions;
+	struct fm_window_total total;
+};
 
-	for (size_t i = 0; picture && values && i < recording->windows_count; i++) {
+static void free_course(struct course *course)
+{
+	free(course->cycles);
+	*course = (struct course){0};
+}
+
+/* A window in which nothing was timed is taken to be like the one before. */
+static bool make_course(const struct fm_recording *recording, size_t figure, struct course *ret_course)
+{
+	size_t count = recording->windows_count;
+	struct fm_picture *picture = calloc(1, sizeof(*picture));
+	double *numbers = calloc(5 * count + 1, sizeof(*numbers)), *limits, *counted, active = 0, rate = 0;
+	struct course course = {.cycles = numbers};
+
+	if (!picture || !numbers) {
+		free(picture);
+		free(numbers);
+		return false;
+	}
+	course.values = numbers + count;
+	course.instructions = numbers + 2 * count;
+	limits = numbers + 3 * count;
+	counted = numbers + 4 * count;
+	for (size_t i = 0; i < count; i++) {
 		const struct fm_recorded_window *window = &recording->windows[i];
 
+		if (!i || window[-1].process != window->process) {
+			fm_windows_limit_cycles(recording, window->process, limits + i);
+			fm_windows_strata(recording, window->process, course.instructions + i);
+		}
 		if (window->timing.instructions) {
 			fm_picture_cycles(&recording->machine, &window->timing, picture);
+			active = picture->active.value / (double)window->timing.instructions;
 			rate = ((const struct fm_figure *)((const char *)picture + figure))->value /
 			       (double)window->timing.instructions;
 		}
-		values[i] = rate * (double)window->work.instructions;
+		counted[i] = limits[i] * rate * (double)window->work.instructions;
+		course.cycles[i] = limits[i] * active * course.instructions[i];
+		course.values[i] = limits[i] * rate * course.instructions[i];
 	}
-	if (picture && values)
-		total = fm_windows_sum(recording, values);
+	course.total = fm_windows_sum(recording, counted);
 	free(picture);
-	free(values);
-	return total;
+	*ret_course = course;
+	return true;
+}
+
+/* How far the share of the cycles may be off, as a part of it: from how windows differ from their neighbours, each as
+   important as the cycles it stands for. INFINITY: nobody knows. */
+static double relative_share(const struct course *course, const double *shares_of)
+{
+	double cycles = 0, values = 0, variance = 0, share;
+	size_t count = course->total.windows;
+
+	if (count < FM_WINDOWS_LEAST)
+		return INFINITY;
+	for (size_t i = 0; i < count; i++) {
+		cycles += course->cycles[i];
+		values += shares_of[i];
+	}
+	if (!(values > 0) || !(cycles > 0))
+		return 0;
+	share = values / cycles;
+	for (size_t i = 0; i < count; i++) {
+		double own = course->cycles[i] > 0 ? shares_of[i] / course->cycles[i] : share, squares = 0;
+		unsigned neighbours = 0;
+
+		for (size_t k = i ? i - 1 : 0; k <= i + 1 && k < count; k++)
+			if (k != i && course->cycles[k] > 0) {
+				double difference = own - shares_of[k] / course->cycles[k];
+
+				squares += difference * difference / 2;
+				neighbours++;
+			}
+		if (neighbours)
+			variance += course->cycles[i] * course->cycles[i] * squares / neighbours;
+	}
+	return fmax(fm_statistics_student((unsigned)count - 1) * sqrt(variance) / values, 1.0 / (double)count);
 }
 
 /* Of the figure, so much; INFINITY: nobody knows. */
@@ -88,6 +152,7 @@ static double relative_half(const struct fm_window_total *total, double value)
 static double unknown_lines(const struct fm_recording *recording)
 {
 	unsigned last = recording->machine.cache_count - 1;
+	struct fm_estimates estimates;
 	double *values = calloc(recording->windows_count + 1, sizeof(*values)), unknown, read;
 
 	if (!values)
@@ -99,7 +164,17 @@ static double unknown_lines(const struct fm_recording *recording)
 		values[i] = (double)recording->windows[i].counts.memory_reads;
 	read = fm_windows_sum(recording, values).value;
 	free(values);
-	return unknown > 0 ? unknown / fmax(read, 1) : 0;
+	if (!(unknown > 0))
+		return 0;
+	unknown /= fmax(read, 1);
+	/* lines that are followed for the whole run may know better */
+	if (read > 0 && !fm_estimate_all(recording, &estimates)) {
+		const struct fm_estimate *reads =
+		    &estimates.counts[offsetof(struct fm_core_counts, memory_reads) / sizeof(uint64_t)];
+
+		unknown = fmin(unknown, fmax(fabs(reads->high / read - 1), fabs(1 - reads->low / read)));
+	}
+	return unknown;
 }
 
 /* `waited` of it may be so many times more, or nothing. */
@@ -117,14 +192,40 @@ static void widen_by(struct fm_figure *figure, double relative, double waited, d
 	}
 }
 
+static void widen_sampled(struct fm_figure *figure, double relative)
+{
+	double half = relative * figure->value;
+
+	if (figure->available)
+		*figure =
+		    fm_figure_make(figure->value, fmax(0, figure->value - hypot(figure->value - figure->low, half)),
+		                   figure->value + hypot(figure->high - figure->value, half), figure->unit,
+		                   FM_ORIGIN_sampled, "exact", figure->trials);
+}
+
+/* Cycles, and their parts. */
+static const size_t cycle_figures[] = {
+    offsetof(struct fm_picture, latency_bound), offsetof(struct fm_picture, bandwidth_bound),
+    offsetof(struct fm_picture, memory_bound),  offsetof(struct fm_picture, active),
+    offsetof(struct fm_picture, stall),         offsetof(struct fm_picture, productive),
+    offsetof(struct fm_picture, other_stall)};
+
+void fm_uncertain_stretches(const struct fm_recording *recording, struct fm_picture *picture)
+{
+	double error = recording->processes_count ? recording->processes[0].timing_error : 0;
+
+	for (unsigned i = 0; error > 0 && i < sizeof(cycle_figures) / sizeof(cycle_figures[0]); i++)
+		widen_sampled((struct fm_figure *)((char *)picture + cycle_figures[i]), error);
+	for (unsigned i = 0; error > 0 && i < picture->level_count; i++) {
+		widen_sampled(&picture->levels[i].latency_share, error);
+		widen_sampled(&picture->levels[i].bandwidth_share, error);
+	}
+}
+
 void fm_uncertain_window_cycles(const struct fm_recording *recording, struct fm_picture *picture)
 {
-	static const size_t figures[] = {
-	    offsetof(struct fm_picture, latency_bound), offsetof(struct fm_picture, bandwidth_bound),
-	    offsetof(struct fm_picture, memory_bound),  offsetof(struct fm_picture, active),
-	    offsetof(struct fm_picture, stall),         offsetof(struct fm_picture, productive),
-	    offsetof(struct fm_picture, other_stall)};
-	enum { LATENCY, BANDWIDTH, MEMORY, ACTIVE, STALL, COUNT = sizeof(figures) / sizeof(figures[0]) };
+	enum { LATENCY, BANDWIDTH, MEMORY, ACTIVE, STALL, COUNT = sizeof(cycle_figures) / sizeof(cycle_figures[0]) };
+	double throughput = 0;
 	struct fm_picture_level *memory = &picture->levels[picture->level_count - 1];
 	double relative[COUNT], active = picture->active.value, unknown;
 	/* cycles that are waited for memory, in each of the figures */
@@ -137,11 +238,19 @@ void fm_uncertain_window_cycles(const struct fm_recording *recording, struct fm_
 	unknown = unknown_lines(recording);
 	waited[MEMORY] = waited[ACTIVE] = waited[STALL] = waited[LATENCY] + waited[BANDWIDTH];
 	for (unsigned i = 0; i < COUNT; i++) {
-		struct fm_figure *figure = (struct fm_figure *)((char *)picture + figures[i]);
-		struct fm_window_total total = total_cycles(recording, figures[i]);
+		struct fm_figure *figure = (struct fm_figure *)((char *)picture + cycle_figures[i]);
+		struct course course;
 
-		relative[i] = relative_half(&total, figure->value);
-		windows = total.windows;
+		if (!make_course(recording, cycle_figures[i], &course))
+			return;
+		/* all but the cycles themselves are looked at as shares of them */
+		relative[i] = i == ACTIVE ? relative_half(&course.total, figure->value)
+		                          : relative_share(&course, course.values) *
+		                                part_factor(course.total.value, figure->value);
+		if (i == ACTIVE)
+			throughput = relative_share(&course, course.instructions);
+		windows = course.total.windows;
+		free_course(&course);
 		widen_by(figure, relative[i], waited[i], unknown, windows);
 	}
 	/* shares of the cycles are known at least as well as what they are shares of */
@@ -151,19 +260,22 @@ void fm_uncertain_window_cycles(const struct fm_recording *recording, struct fm_
 
 		widen_by(&level->latency_share, relative[LATENCY], level->latency_share.value, times, windows);
 		widen_by(&level->bandwidth_share, relative[BANDWIDTH], level->bandwidth_share.value, times, windows);
+		level->latency_share.high = fmin(level->latency_share.high, 1);
+		level->bandwidth_share.high = fmin(level->bandwidth_share.high, 1);
 	}
 	widen_by(&picture->signs.translation, relative[LATENCY], 0, 0, windows);
-	widen_by(&picture->signs.throughput, relative[ACTIVE], 0, 0, windows);
+	widen_by(&picture->signs.throughput, throughput, 0, 0, windows);
 }
 
 void fm_uncertain_window_time(const struct fm_recording *recording, struct fm_figure *predicted)
 {
-	struct fm_window_total total;
+	struct course course;
 
-	if (!fm_windows_used(recording) || !predicted->available)
+	if (!fm_windows_used(recording) || !predicted->available ||
+	    !make_course(recording, offsetof(struct fm_picture, active), &course))
 		return;
-	total = total_cycles(recording, offsetof(struct fm_picture, active));
-	widen_by(predicted, relative_half(&total, total.value), 0, 0, total.windows);
+	widen_by(predicted, relative_half(&course.total, course.total.value), 0, 0, course.total.windows);
+	free_course(&course);
 }
 
 void fm_uncertain_windows(const struct fm_recording *recording, struct fm_picture *picture)

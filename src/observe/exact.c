@@ -8,10 +8,14 @@
 #include <unistd.h>
 
 #include "counters/group.h"
+#include "counters/markers.h"
 #include "machine/simulated_host.h"
 #include "observe/machines.h"
 #include "observe/parts.h"
 #include "simulator/simulated.h"
+
+#define PRECISION 0.05
+#define TOO_LONG 5.0 /* s, to run again only for the time */
 
 static unsigned long largest_number(const char *list)
 {
@@ -112,13 +116,28 @@ bool fm_wants_windows(const struct fm_observation *wanted)
 	return wanted->counters && !strcmp(wanted->counters, fm_observer_windows.name);
 }
 
+/* Whether the native engine is the better one, unless one is asked for: where cycles of stretches are enough, and
+   nothing is wanted that only the other one has. */
+static bool suits_native(const struct fm_observation *wanted)
+{
+	const struct fm_engine_options options = {0};
+	struct fm_error ignored;
+
+	if (wanted->sampled_timing)
+		return true;
+	return !wanted->machine && wanted->program && !wanted->timing && !wanted->interval_ms && !wanted->window_end &&
+	       !wanted->free_running && !wanted->skew && !wanted->sampling &&
+	       !fm_engine_check_native(&options, wanted->program[0], &ignored);
+}
+
 int fm_engine_wishes(const struct fm_observation *wanted, const struct fm_machine_description *machine,
                      char *cores_text, size_t size, struct fm_engine_options *ret_options, struct fm_error *error)
 {
 	unsigned cores = fm_description_cpus(machine);
 	bool simulated_counters = wanted->counters && !strcmp(wanted->counters, "simulated"),
 	     windows = fm_wants_windows(wanted),
-	     native = windows || wanted->curve || (wanted->engine && !strcmp(wanted->engine, "native"));
+	     native = windows || wanted->curve || (wanted->engine && !strcmp(wanted->engine, "native")) ||
+	              (!wanted->engine && suits_native(wanted));
 
 	if (wanted->cores && largest_number(wanted->cores) >= cores)
 		return fm_error_set(error, EINVAL, "--cores %s: %s has cores 0 to %u", wanted->cores, machine->name,
@@ -127,8 +146,8 @@ int fm_engine_wishes(const struct fm_observation *wanted, const struct fm_machin
 	*ret_options = (struct fm_engine_options){
 	    .machine = machine,
 	    .cores = wanted->cores ? wanted->cores : cores_text,
-	    .timing = wanted->timing || wanted->interval_ms ||
-	              (!wanted->no_timing && (windows || (!native && (!wanted->machine || simulated_counters)))),
+	    .timing = wanted->timing || wanted->interval_ms || wanted->sampled_timing ||
+	              (!wanted->no_timing && (windows || !wanted->machine || simulated_counters)),
 	    .free_running = wanted->free_running,
 	    .no_prefetch = wanted->no_prefetch,
 	    .skew = wanted->skew,
@@ -138,13 +157,42 @@ int fm_engine_wishes(const struct fm_observation *wanted, const struct fm_machin
 	    .last_instance = wanted->last_instance,
 	    .window_begin = wanted->window_begin,
 	    .window_end = wanted->window_end};
+	/* with a machine of its own, or when all is asked for, all of it */
+	ret_options->timing_sampled = native && (wanted->sampled_timing || (!wanted->machine && !wanted->timing));
 	ret_options->kind = native ? FM_ENGINE_NATIVE : FM_ENGINE_QEMU;
 	ret_options->curve = wanted->curve;
 	ret_options->windows.on = windows;
+	ret_options->windows.pace = ret_options->only_run = windows && !wanted->machine && !wanted->repeats;
 	ret_options->windows.slowdown = wanted->slowdown;
+	ret_options->windows.precision = wanted->precision > 0 ? wanted->precision : PRECISION;
 	if (wanted->interval_ms)
 		ret_options->interval = (uint64_t)((double)wanted->interval_ms * machine->frequency_ghz * 1e6);
 	return 0;
+}
+
+/* In windows without --machine the program runs only once: its regions have their times from this run too. */
+static int execute(const struct fm_engine_options *options, const struct fm_observation *wanted,
+                   struct fm_engine_run *ret_run, struct fm_recording *recording, struct fm_error *error)
+{
+	bool once = options->windows.pace;
+	struct fm_markers *markers = NULL;
+	struct fm_error ignored;
+	int r;
+
+	if (once && !fm_markers_create(NULL, 0, &markers, &ignored)) {
+		if (wanted->region && wanted->last_instance)
+			fm_markers_choose(markers, wanted->region, wanted->first_instance, wanted->last_instance);
+		fm_markers_announce(markers);
+	}
+	r = fm_engine_execute(options, wanted->program, ret_run, error);
+	if (!r && once && fm_same_run_time(ret_run, options->machine->frequency_ghz * 1e9, &recording->native) &&
+	    markers)
+		r = fm_same_run_regions(markers, ret_run->seconds, recording, error);
+	if (markers) {
+		fm_markers_conceal();
+		fm_markers_free(markers);
+	}
+	return r;
 }
 
 int fm_engine_observe(const struct fm_observation *wanted, const struct fm_machine_description *machine,
@@ -162,7 +210,7 @@ int fm_engine_observe(const struct fm_observation *wanted, const struct fm_machi
 	r = keep(recording, "machine", text, error);
 	free(text);
 	if (!r)
-		r = fm_engine_execute(&options, wanted->program, &run, error);
+		r = execute(&options, wanted, &run, recording, error);
 	if (r)
 		return r;
 	recording->asked.timing = options.timing;
@@ -173,7 +221,31 @@ int fm_engine_observe(const struct fm_observation *wanted, const struct fm_machi
 	r = fm_results_record(&run, machine, recording, error);
 	if (!r && options.windows.on)
 		r = fm_windows_record(&run, machine, recording, error);
+	if (!r && options.windows.on && wanted->interval_ms)
+		r = fm_windows_moments(recording, (double)wanted->interval_ms * 1e-3, error);
 	fm_engine_run_free(&run);
+	return r;
+}
+
+/* Windows: in one run. Only a program that was too short for its own time to be told is run again, by itself. */
+static int run_once(const struct fm_observation *wanted, const struct fm_machine_description *machine,
+                    struct fm_recording *recording, struct fm_error *error)
+{
+	const struct fm_native_wishes again = {.least = 1, .most = 7, .seconds = 0.5, .silent = true};
+	int r, exit_status;
+
+	fm_input_remember();
+	r = fm_engine_observe(wanted, machine, recording, error);
+	if (r || recording->native.runs || (wanted->interrupted && *wanted->interrupted) || recording->run.signal)
+		return r;
+	if (recording->run.engine_seconds > TOO_LONG || fm_input_was_read()) {
+		recording->native.seconds =
+		    fm_figure_unavailable("how much slower it was in the engine could not be measured");
+		return 0;
+	}
+	exit_status = (int)recording->run.exit_status;
+	r = fm_native_observe(wanted, &again, recording, error);
+	recording->run.exit_status = exit_status;
 	return r;
 }
 
@@ -182,8 +254,11 @@ static int run_combined(const struct fm_observation *wanted, const struct fm_mac
                         struct fm_recording *recording, struct fm_error *error)
 {
 	struct fm_recorded_native *native = &recording->native;
-	int r = fm_observer_native.run(wanted, recording, error), saved;
+	int r, saved;
 
+	if (fm_wants_windows(wanted) && !wanted->repeats)
+		return run_once(wanted, machine, recording, error);
+	r = fm_observer_native.run(wanted, recording, error);
 	if (r)
 		return r;
 	if (native->signalled || (wanted->interrupted && *wanted->interrupted)) {
@@ -259,7 +334,21 @@ static int probe(const struct fm_observation *wanted, struct fm_recording *recor
 const struct fm_observer fm_observer_exact = {
     .name = "exact", .kind = FM_OBSERVER_ENGINE, .priority = 10, .probe = probe, .run = run};
 
-/* The same, natively and through windows. Asked for by name only: what large caches held before a window is not known
-   well enough yet. */
+static int probe_windows(const struct fm_observation *wanted, struct fm_recording *recording, struct fm_error *why)
+{
+	const struct fm_engine_options options = {.windows.on = true};
+
+	(void)recording;
+	if (!wanted->program)
+		return fm_error_set(why, ENOTSUP, "windows need a program that is run from its beginning: no -p, -a");
+	if (wanted->window_end || wanted->events || wanted->curve || wanted->free_running || wanted->skew ||
+	    (wanted->engine && strcmp(wanted->engine, "native") != 0))
+		return fm_error_set(why, ENOTSUP,
+		                    "windows have no --window, -e, --curve, --free-running, --skew and "
+		                    "--engine qemu");
+	return fm_engine_check_native(&options, wanted->program[0], why);
+}
+
+/* The same, natively and through windows. */
 const struct fm_observer fm_observer_windows = {
-    .name = "windows", .kind = FM_OBSERVER_ENGINE, .priority = 0, .probe = probe, .run = run};
+    .name = "windows", .kind = FM_OBSERVER_ENGINE, .priority = 15, .probe = probe_windows, .run = run};

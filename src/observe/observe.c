@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "observe/parts.h"
+#include "recording/windows.h"
 
 const struct fm_observer *const fm_observers[] = {
 #define OBSERVER(identifier) &fm_observer_##identifier,
@@ -99,8 +100,10 @@ static int choose(const struct fm_observation *wanted, struct fm_recording *reco
 		best = &fm_observer_perf;
 	else if (!free_choice)
 		best = fm_observer_find(wanted->counters);
-	else if (wanted->region || wanted->curve || wanted->engine)
+	else if (wanted->curve || wanted->engine)
 		best = &fm_observer_exact;
+	else if (wanted->region)
+		best = fm_observer_windows.probe(wanted, recording, &why) ? &fm_observer_exact : &fm_observer_windows;
 	if (best) {
 		*ret_observer = best;
 		return best->probe(wanted, recording, error);
@@ -167,10 +170,62 @@ static void note_run(const struct fm_observation *wanted, struct fm_recording *r
 	recording->native.seconds = fm_figure_unavailable("it did not run by itself");
 }
 
+/* Observe it with the one that was chosen. */
+static int run_chosen(const struct fm_observer *observer, const struct fm_observation *wanted,
+                      struct fm_recording *recording, struct fm_error *error)
+{
+	struct fm_observation chosen = *wanted;
+
+	if (!wanted->sampling)
+		note_question(wanted, observer, recording);
+	if (observer == &fm_observer_windows)
+		chosen.counters = observer->name;
+	return observer->run(&chosen, recording, error);
+}
+
+/* Was the program too short for windows, or was nothing seen of it, so that it is to run again? */
+static bool is_to_run_again(const struct fm_observation *wanted, const struct fm_recording *recording, int r)
+{
+	const double longest = 3; /* s */
+
+	if (fm_wants_windows(wanted) || fm_input_was_read() || (wanted->interrupted && *wanted->interrupted))
+		return false;
+	if (r)
+		return r == -ENOTSUP;
+	return recording->windows_count < FM_WINDOWS_LEAST && !recording->run.signal &&
+	       recording->run.engine_seconds < longest;
+}
+
+static int run_again(const struct fm_observation *wanted, struct fm_recording **recording, struct fm_error *error)
+{
+	struct fm_recording *fresh = fm_recording_create();
+	struct fm_observation again = *wanted;
+	int64_t exit_status = (*recording)->run.exit_status;
+	bool has_threads = (*recording)->threads_count > 1;
+	int r;
+
+	if (!fresh)
+		return fm_error_set(error, ENOMEM, "out of memory");
+	fm_recording_free(*recording);
+	*recording = fresh;
+	again.seen = true;
+	note_run(wanted, fresh);
+	/* short threads hardly ever meet; emulated, they take turns */
+	if (has_threads)
+		again.engine = "qemu";
+	r = run_chosen(&fm_observer_exact, &again, fresh, error);
+	if (r == -ENOTSUP && has_threads) {
+		again.engine = NULL;
+		r = run_chosen(&fm_observer_exact, &again, fresh, error);
+	}
+	fresh->run.exit_status = exit_status;
+	return r;
+}
+
 int fm_observe(const struct fm_observation *wanted, struct fm_recording **ret_recording, struct fm_error *error)
 {
 	struct fm_recording *recording = fm_recording_create();
-	const struct fm_observer *observer;
+	const struct fm_observer *observer = NULL;
 	int r;
 
 	if (!recording)
@@ -178,11 +233,10 @@ int fm_observe(const struct fm_observation *wanted, struct fm_recording **ret_re
 	note_run(wanted, recording);
 	r = wanted->sampling ? choose_sampler(wanted, recording, &observer, error)
 	                     : choose(wanted, recording, &observer, error);
-	if (!r) {
-		if (!wanted->sampling)
-			note_question(wanted, observer, recording);
-		r = observer->run(wanted, recording, error);
-	}
+	if (!r)
+		r = run_chosen(observer, wanted, recording, error);
+	if (!wanted->sampling && observer == &fm_observer_windows && is_to_run_again(wanted, recording, r))
+		r = run_again(wanted, &recording, error);
 	if (!r && wanted->group && fm_recording_set(recording, "group", wanted->group))
 		r = fm_error_set(error, ENOMEM, "out of memory");
 	if (!r)

@@ -24,11 +24,12 @@ struct fm_observation {
 	const char *processes; /* running ones, by number */
 	bool system_wide, per_thread;
 	uint64_t interval_ms, repeats;
+	bool seen; /* it has run before, and people saw what it wrote: from now on that is only measured */
 	/* in the engine */
 	const char *engine;         /* "native" or "qemu"; NULL: whichever fits */
 	double slowdown, precision; /* with windows: how much slower it may be, how precise it has to be; 0: default */
 	const char *cores;
-	bool timing, no_timing, free_running, no_prefetch;
+	bool timing, no_timing, sampled_timing, free_running, no_prefetch;
 	bool curve; /* misses of caches of any size */
 	uint64_t skew, page_bytes;
 	const char *region;

@@ -431,6 +431,8 @@ static int record_regions(const struct fm_results *results, uint32_t process, st
 		                                   .work = region->work,
 		                                   .counts = region->counts,
 		                                   .timing = region->timing};
+		if (results->timing_sampled)
+			fm_region_scale_timing(row);
 		/* the file is shared with a process that is none of ours: end its texts ourselves */
 		snprintf(row->name, sizeof(row->name), "%.*s", FM_RESULT_NAME - 1, region->name);
 	}

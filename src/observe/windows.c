@@ -62,21 +62,23 @@ static double counted_in_windows(const struct fm_recorded_window *windows, size_
 static void find_timing_factors(const struct fm_recording *recording, uint32_t process,
                                 const struct fm_recorded_window *windows, size_t count, double *values, double *factors)
 {
+	double *limits = values + count;
+
+	fm_windows_limit_cycles(recording, process, limits);
 	for (unsigned k = 0; k < TIMINGS; k++) {
 		double rate = 0, counted = 0;
 
 		for (size_t i = 0; i < count; i++) {
 			if (windows[i].timing.instructions)
 				rate = number(&windows[i].timing, k) / (double)windows[i].timing.instructions;
-			values[i] = rate * (double)windows[i].work.instructions;
+			values[i] = limits[i] * rate * (double)windows[i].work.instructions;
 			counted += number(&windows[i].timing, k);
 		}
 		factors[k] = counted > 0 ? fm_windows_total(recording, process, values).value / counted : 1;
 	}
 }
 
-/* What was timed of a region is a sample of its instructions. */
-static void scale_region_timing(struct fm_recorded_region *region)
+void fm_region_scale_timing(struct fm_recorded_region *region)
 {
 	double factors[TIMINGS];
 
@@ -110,7 +112,7 @@ static int find_factors(const struct fm_recording *recording, uint32_t process, 
 	for (unsigned k = 0; k < WORKS; k++)
 		ret_factors->work[k] = usual;
 	ret_factors->executed = executed;
-	values = calloc(count + 1, sizeof(*values));
+	values = calloc(2 * count + 1, sizeof(*values));
 	if (!values)
 		return -ENOMEM;
 	find_timing_factors(recording, process, windows, count, values, ret_factors->timing);
@@ -208,19 +210,38 @@ static void name_reasons(const uint64_t *left, char *text, size_t size)
 	}
 }
 
+static uint64_t scaled(uint64_t value, double factor)
+{
+	return (uint64_t)llround((double)value * factor);
+}
+
+/* Of the cycles; where stretches were few it is not known better than by half. */
+static double timing_error(const struct fm_results *results)
+{
+	double cycles = 0;
+
+	for (unsigned i = 0; i < results->core_count && i < FM_SIMULATED_CORES_MAX; i++)
+		cycles += (double)results->timings[i].cycles;
+	return cycles > 0 ? fmin(0.5, 0.02 + 2 * sqrt(results->timing_variance) / cycles) : 0;
+}
+
 void fm_native_record(const struct fm_results *results, struct fm_recorded_process *process)
 {
 	uint64_t left[FM_LEFT_REASONS] = {0};
+	double all = 1 + fm_same_run_uncounted(results);
 
 	process->native = results->native;
 	if (!results->native)
 		return;
-	process->instructions = results->all_work.instructions;
-	process->unseen = results->unseen_instructions;
-	process->loads = results->all_references.loads;
-	process->stores = results->all_references.stores;
-	process->load_bytes = results->all_references.load_bytes;
-	process->store_bytes = results->all_references.store_bytes;
+	process->instructions = scaled(results->all_work.instructions, all);
+	process->uncounted = all - 1;
+	if (results->timing_sampled)
+		process->timing_error = timing_error(results);
+	process->unseen = scaled(results->unseen_instructions, all);
+	process->loads = scaled(results->all_references.loads, all);
+	process->stores = scaled(results->all_references.stores, all);
+	process->load_bytes = scaled(results->all_references.load_bytes, all);
+	process->store_bytes = scaled(results->all_references.store_bytes, all);
 	process->found_inside = results->signals_in_cache;
 	process->found_outside = results->signals_outside;
 	process->native_threads = results->native_threads;
@@ -305,7 +326,7 @@ static int scale(struct fm_recording *recording)
 
 		multiply(&region->counts, COUNTS, factors[region->process].counts);
 		multiply(&region->work, WORKS, factors[region->process].work);
-		scale_region_timing(region);
+		fm_region_scale_timing(region);
 	}
 	if (!r) {
 		by_access[0] = ratio(&accesses[0], 1);

@@ -14,7 +14,8 @@ enum { LEAST_EVENTS = 50 }; /* of followed lines in windows, to go by them */
 /* What chance does not explain: what followed lines find in caches is not exactly what they would in the others'
    company; of the lines that prefetchers waste nobody knows much; and no two runs are the same. */
 static const double by_lines_error = 0.03, direct_error = 0.08, direct_written_error = 0.15, wasted_error = 0.3,
-                    share_error = 0.7, counted_error = 0.01, hits_error = 0.01, RARE = 0.01;
+                    share_error = 0.7, counted_error = 0.01, uncounted_error = 0.25, hits_error = 0.01, RARE = 0.01,
+                    UNUSUAL = 20;
 
 #define INDEX(member) (offsetof(struct fm_core_counts, member) / sizeof(uint64_t))
 #define WITHIN(member) (offsetof(struct fm_cache_counts, member) / sizeof(uint64_t))
@@ -129,6 +130,16 @@ static double in_run(const struct course *course, enum basis basis, unsigned cac
 	return sum;
 }
 
+/* Two estimates that contradict each other: one of them is wrong, and nobody knows which. */
+static struct part cover(struct part one, struct part other)
+{
+	if (fabs(one.value - other.value) > hypot(one.above, other.above)) {
+		one.below = fmax(one.below, one.value - (other.value - other.below));
+		one.above = fmax(one.above, other.value + other.above - one.value);
+	}
+	return one;
+}
+
 /* By lines if windows have seen enough of them, else by instructions. */
 static struct part by_lines(const struct course *course, enum basis basis, unsigned cache)
 {
@@ -157,7 +168,7 @@ static struct part by_lines(const struct course *course, enum basis basis, unsig
 	variance *= (double)course->count / (double)(course->count - 1);
 	half = 1.5 * all / lines * fm_statistics_student((unsigned)course->count - 1) * sqrt(variance) +
 	       by_lines_error * ratio * all;
-	return half < other.above ? (struct part){ratio * all, half, half} : other;
+	return half < other.above ? cover((struct part){ratio * all, half, half}, other) : other;
 }
 
 /* What windows do not know of a cache may be all hits or all misses. */
@@ -300,9 +311,28 @@ static enum basis basis_of(unsigned within)
 /* Of what is rare among all that comes into a cache, code that no window has seen may do more. */
 static double unseen_of(const struct course *course, unsigned cache, double value)
 {
-	double all = course->share * in_run(course, BROUGHT, cache), unseen = (double)course->whole->unseen;
+	double all = course->share * in_run(course, BROUGHT, cache), unseen = (double)course->whole->unseen,
+	       part = course->whole->instructions ? unseen / (double)course->whole->instructions : 1;
 
-	return value < RARE * all ? fmin(unseen, fmax(all, 1)) : 0;
+	return value < RARE * all ? fmin(unseen, fmax(all, 1) * fmin(1, UNUSUAL * part)) : 0;
+}
+
+/* Whether any prefetcher brings lines into the cache: its own or one above. */
+static bool has_prefetchers(const struct course *course, unsigned cache)
+{
+	for (unsigned i = 0; i <= cache; i++) {
+		const struct fm_cache_description *description = &course->recording->machine.caches[i];
+
+		if (description->adjacent || description->next || description->streams)
+			return true;
+	}
+	return false;
+}
+
+static bool is_of_prefetchers(unsigned within)
+{
+	return within == WITHIN(lines_prefetch) || within == WITHIN(lines_prefetch_ownership) ||
+	       within == WITHIN(prefetch_hits);
 }
 
 static void estimate_cache(const struct course *course, unsigned cache)
@@ -313,6 +343,10 @@ static void estimate_cache(const struct course *course, unsigned cache)
 		struct part part;
 
 		take_values(course, index_of(cache, i));
+		if (is_of_prefetchers(i) && !has_prefetchers(course, cache)) {
+			set(course, index_of(cache, i), (struct part){0});
+			continue;
+		}
 		part = by_lines(course, basis_of(i), cache);
 		part.below += unknown;
 		part.above += unknown + unseen_of(course, cache, part.value);
@@ -360,7 +394,8 @@ static void set_counted(const struct course *course)
 	               {INDEX(store_bytes), course->whole->store_bytes}};
 
 	for (unsigned i = 0; i < sizeof(counted) / sizeof(counted[0]); i++) {
-		double value = (double)counted[i].value, half = counted_error * value + 8000;
+		double value = (double)counted[i].value,
+		       half = (counted_error + uncounted_error * course->whole->uncounted) * value + 8000;
 
 		if (course->whole->loads + course->whole->stores)
 			set(course, counted[i].index, (struct part){value, half, half});

@@ -106,6 +106,41 @@ double fm_window_half_width(const struct fm_window_total *total)
 	return fmax(fm_statistics_student(total->windows - 1) * total->error, total->value / total->windows);
 }
 
+/* Between the middles of the gaps around it. */
+static double seconds_around(const struct fm_recorded_window *windows, size_t count, size_t index)
+{
+	const struct fm_recorded_window *window = &windows[index];
+	double begin = index ? (windows[index - 1].ended + window->began) / 2 : window->began,
+	       end = index + 1 < count ? (window->ended + windows[index + 1].began) / 2 : window->ended;
+
+	/* how long it was before the first and after the last is not known: as long as on the other side */
+	if (!index)
+		begin -= end - window->ended;
+	if (index + 1 == count)
+		end += window->began - begin;
+	return end - begin;
+}
+
+void fm_windows_limit_cycles(const struct fm_recording *recording, uint32_t process, double *ret_factors)
+{
+	const double generous = 2; /* the machine that is simulated may be slower */
+	const struct fm_recorded_window *windows;
+	size_t count = fm_windows_of(recording, process, &windows);
+	double hertz = recording->machine.frequency_ghz * 1e9, executed, threads = 0, cycles = 0;
+
+	executed = process < recording->processes_count ? (double)recording->processes[process].instructions : 0;
+	for (size_t i = 0; i < recording->threads_count; i++)
+		threads += recording->threads[i].process == process;
+	for (size_t i = 0; i < count; i++) {
+		double most = generous * fmax(threads, 1) * seconds_around(windows, count, i) * hertz, all;
+
+		if (windows[i].timing.instructions)
+			cycles = (double)windows[i].timing.cycles / (double)windows[i].timing.instructions;
+		all = cycles * stratum(windows, count, i, executed);
+		ret_factors[i] = all > most && most > 0 ? most / all : 1;
+	}
+}
+
 double fm_windows_unseen(const struct fm_recording *recording)
 {
 	double unseen = 0;

@@ -31,6 +31,11 @@ struct fm_window_total fm_windows_total(const struct fm_recording *recording, ui
 /* All processes together. `values` has one for each window of the recording. */
 struct fm_window_total fm_windows_sum(const struct fm_recording *recording, const double *values);
 
+/* What of each window's cycles counts for what it stands for: less than all where that would be more than the time that
+   passed there, since then the program did something else for most of it. Of a window in which nothing was timed, those
+   of the one before are meant. */
+void fm_windows_limit_cycles(const struct fm_recording *recording, uint32_t process, double *ret_factors);
+
 /* Was anything looked at through windows? */
 bool fm_windows_used(const struct fm_recording *recording);
 

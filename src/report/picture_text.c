@@ -59,10 +59,22 @@ static void print_combined(const struct fm_analysis *analysis, FILE *output)
 	    analysis->recording->profile ? &analysis->recording->profile->combination : NULL;
 	char program[160];
 
-	fprintf(output, "%s took %.3g s by itself (%u run%s, %.3g … %.3g)",
-	        fm_text_elide(program, sizeof(program), analysis->recording->run.program, 32), native->seconds.value,
-	        native->runs, native->runs == 1 ? "" : "s", native->seconds.low, native->seconds.high);
-	fprintf(output, ".\n");
+	fm_text_elide(program, sizeof(program), analysis->recording->run.program, 32);
+	if (!native->seconds.available)
+		fprintf(output, "%s took %.3g s while it was counted; how long by itself is not known:\n%s.\n", program,
+		        analysis->recording->run.engine_seconds, native->seconds.why);
+	else if (native->same_run)
+		fprintf(output,
+		        "%s takes %.3g s by itself (%.3g … %.3g): its run took %.3g s, less what counting cost,\n"
+		        "which was measured in the run.\n",
+		        program, native->seconds.value, native->seconds.low, native->seconds.high,
+		        analysis->recording->run.engine_seconds);
+	else
+		fprintf(output, "%s took %.3g s by itself (%u run%s, %.3g … %.3g).\n", program, native->seconds.value,
+		        native->runs, native->runs == 1 ? "" : "s", native->seconds.low, native->seconds.high);
+	if (analysis->recording->run.signal)
+		fprintf(output, "It ended with %d, by signal %d.\n", (int)analysis->recording->run.exit_status,
+		        (int)analysis->recording->run.signal);
 	/* processor time is counted in ticks */
 	if (native->share_seconds > 0.05)
 		fprintf(output, "%.0f %% of its CPU time was in the kernel, which is not predicted.\n",

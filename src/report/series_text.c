@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "recording/windows.h"
 #include "report/parts.h"
 
 enum { STRIPS_MAX = FM_PICTURE_LEVELS + 3, COLUMNS_MAX = 160, MOMENTS_MAX = 4096 };
@@ -87,7 +88,9 @@ void fm_series_print(const struct fm_analysis *analysis, const struct fm_writer_
 	if (strips.moments > 1) {
 		double end = strips.at[strips.moments - 1];
 
-		fprintf(output, "\nOver %.3g s of simulated time, in %u steps:\n", end, strips.moments);
+		fprintf(output, "\nOver %.3g s of %s, in %u steps:\n", end,
+		        fm_windows_used(analysis->recording) ? "the program's own time" : "simulated time",
+		        strips.moments);
 		for (unsigned i = 0; i < strips.count; i++) {
 			const struct strip *strip = &strips.strips[i];
 

@@ -2,6 +2,7 @@
 #include "unit/check.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -283,6 +284,45 @@ static void cycles_are_those_of_the_emulator(void **state)
 	close(output);
 }
 
+/* Stretches stand for the rest of a run: cycles within 10 %, or what they say themselves; counts are the same. */
+static void stretches_stand_for_the_rest(void **state)
+{
+	static const struct {
+		const char *kernel, *isa, *bytes, *passes;
+	} runs[] = {{"stream_triad", "1", "200000", "60"}, {"chase", "0", "262144", "200000"}};
+	const struct fm_engine_options all = {.kind = FM_ENGINE_NATIVE, .timing = true},
+	                               sampled = {.kind = FM_ENGINE_NATIVE, .timing = true, .timing_sampled = true};
+	int output = dup(STDOUT_FILENO);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
+		char *const arguments[] = {
+		    KERNEL, (char *)runs[i].kernel, (char *)runs[i].isa, (char *)runs[i].bytes, (char *)runs[i].passes,
+		    NULL};
+		struct fm_engine_run whole, parts;
+		uint64_t cycles, estimated;
+		double error;
+
+		assert_true(freopen("/dev/null", "w", stdout) != NULL);
+		whole = run(all, arguments);
+		parts = run(sampled, arguments);
+		fflush(stdout);
+		dup2(output, STDOUT_FILENO);
+		cycles = whole.results->timings[0].cycles;
+		estimated = parts.results->timings[0].cycles;
+		error = 2 * sqrt(parts.results->timing_variance);
+		assert_true(parts.results->timing_sampled);
+		assert_false(whole.results->timing_sampled);
+		assert_int_equal(parts.results->threads[0].clock, estimated);
+		share("instructions", parts.results->threads[0].work.instructions,
+		      whole.results->threads[0].work.instructions, 0.01);
+		assert_near((double)estimated, (double)cycles, fmax(0.1 * (double)cycles, error));
+		fm_engine_run_free(&whole);
+		fm_engine_run_free(&parts);
+	}
+	close(output);
+}
+
 static void what_it_cannot_do_is_refused(void **state)
 {
 	struct fm_engine_options options = {.kind = FM_ENGINE_NATIVE, .machine = &machine, .window_end = 1};
@@ -318,6 +358,7 @@ int main(void)
 	    cmocka_unit_test(forked_and_executed_processes_are_counted),
 	    cmocka_unit_test(windows_add_up),
 	    cmocka_unit_test(cycles_are_those_of_the_emulator),
+	    cmocka_unit_test(stretches_stand_for_the_rest),
 	    cmocka_unit_test(what_it_cannot_do_is_refused),
 	};
 
