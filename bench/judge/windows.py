@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Judges windows: the same programs natively, through windows, and with every access seen, on one machine description.
 
-    windows.py FATHOM MIXES [--machine haswell-ep] [--commands FILE --draw N --seed S] [--slowdown 2] [--plain]
-               [--only NAME,...] [--timeout SECONDS] [--json FILE] [--verbose]
+    windows.py FATHOM MIXES [--machine haswell-ep] [--commands FILE --draw N --seed S] [--slowdown 2] [--shortest 1]
+               [--longest 12] [--no-mixes] [--no-timing] [--only NAME,...] [--timeout SECONDS] [--json FILE] [--verbose]
 
-FILE has a shell command per line (# comments); N of them are drawn by lot, those that fail or take less than 1 s or more
-than 12 s natively are passed over. The commands of commands.txt read FATHOM_LOT, the folder that inputs.sh made.
---plain judges `fathom stat` without options instead of --counters windows.
+FILE has a shell command per line (# comments); N of them are drawn by lot, those that fail or do not take --shortest to
+--longest seconds natively are passed over. The commands of commands.txt read FATHOM_LOT, the folder that inputs.sh
+made. Time is that of `fathom stat` without options, everything included; counts and patterns are those of the machine,
+through windows and with every access seen (core timing of stretches in both; --no-timing: none of the latter, which is two
+to three times faster, and no patterns that need cycles).
 
 Prints a row per program and a summary: time over native time, difference of the bytes at each level, whether the stated
 intervals hold and how wide they are, and whether the patterns' verdicts are those of the exact run: equal, inconclusive
@@ -21,7 +23,6 @@ NAMED = ["load_hits", "load_misses", "store_hits", "store_misses", "lines_demand
          "lines_prefetch", "lines_written"]
 COUNTS = ["loads", "stores", "load_bytes", "store_bytes", "instructions", "memory_reads", "memory_writes"]
 VERDICTS = ["equal", "inconclusive", "contradictory"]
-NATIVE_LEAST, NATIVE_MOST = 1, 12
 
 
 def timed(arguments, command):
@@ -44,7 +45,7 @@ def timed(arguments, command):
 def natively(arguments, command):
     """The shorter of two runs; a command that is passed over anyway is run once."""
     seconds, status = timed(arguments, command)
-    if status == 0 and seconds >= NATIVE_LEAST:
+    if status == 0 and seconds >= arguments.shortest:
         seconds = min(seconds, timed(arguments, command)[0])
     return seconds, status
 
@@ -116,9 +117,13 @@ def median_of(rows, name):
 
 def judge(arguments, name, command, native):
     """A row, or None where a run failed; prints either."""
-    more = [] if arguments.plain else ["--counters", "windows", "--slowdown", arguments.slowdown]
-    seconds, status, seen = observe(arguments, more, command)
-    exact_seconds, exact_status, exact = observe(arguments, ["--counters", "exact", "--engine", "native"], command)
+    seconds, status = timed(arguments, [arguments.fathom, "stat", "--json", "-o", "/dev/null", "--slowdown",
+                                        arguments.slowdown, "--", *command])
+    _, seen_status, seen = observe(arguments, ["--counters", "windows", "--slowdown", arguments.slowdown], command)
+    status = status or seen_status
+    exact_seconds, exact_status, exact = observe(arguments, ["--counters", "exact", "--engine", "native",
+                                                             *([] if arguments.no_timing else ["--timing=sampled"])],
+                                                 command)
     row = {"name": name, "command": command, "native_seconds": native, "seconds": seconds,
            "exact_seconds": exact_seconds, "status": status, "exact_status": exact_status}
     # The tool ends with the program's status, which was 0 natively: anything else is a failure, whatever was written.
@@ -201,7 +206,10 @@ def main():
     parser.add_argument("--draw", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--slowdown", default="2")
-    parser.add_argument("--plain", action="store_true")
+    parser.add_argument("--shortest", type=float, default=1)
+    parser.add_argument("--longest", type=float, default=12)
+    parser.add_argument("--no-mixes", action="store_true")
+    parser.add_argument("--no-timing", action="store_true")
     parser.add_argument("--only")
     parser.add_argument("--timeout", type=float, default=900)
     parser.add_argument("--json")
@@ -229,7 +237,7 @@ def main():
         print(f"{name:40} skipped: {why}", flush=True)
         skipped.append({"name": name, "command": command, "native_seconds": native, "why": why})
 
-    for mix in filter(wanted, MIXES):
+    for mix in filter(wanted, [] if arguments.no_mixes else MIXES):
         command = [arguments.mixes, *mix.split()]
         native, status = natively(arguments, command)
         if status == 0:
@@ -245,7 +253,7 @@ def main():
         if not wanted(name):
             continue
         native, status = natively(arguments, command)
-        if status == 0 and NATIVE_LEAST <= native <= NATIVE_MOST:
+        if status == 0 and arguments.shortest <= native <= arguments.longest:
             rows.append(judge(arguments, name, command, native))
             drawn += 1
         else:
