@@ -188,8 +188,8 @@ static void put_off_next(struct fm_place *place, uint64_t ticks)
 	       pause = cost / (slowdown - 1) * 1e9 * jitter;
 	uint64_t now = now_ns(), next, later, all = __atomic_add_fetch(&windows.spent, ticks, __ATOMIC_RELAXED);
 
-	/* a short program can be looked at more closely: it takes no long time anyway */
-	if ((double)all < EARLY_SECONDS * ticks_per_second())
+	/* a short program can be looked at more closely: it takes no long time anyway. Not in tests, as above */
+	if (fm_session->window_references > SHORT_REFERENCES && (double)all < EARLY_SECONDS * ticks_per_second())
 		pause = smaller(pause, larger(EARLY_PAUSE_NS, (double)now / EARLY_PART) * jitter);
 	if (pause < SHORTEST_PAUSE_NS)
 		pause = SHORTEST_PAUSE_NS * jitter;

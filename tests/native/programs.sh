@@ -128,7 +128,10 @@ same perl perl -e 'for (1 .. 20000) { $h{$_ % 1000} += $_ } print join(",", map 
 same sh sh -c 'for i in 1 2 3; do echo $i | cat; done; (exit 3); echo $?; exit 4'
 for program in jumps openmp handlers threads forks; do
 	built "$program" -fopenmp
+	# five thousand threads of some microseconds, which begin and end natively: about 3 %
+	[ "$program" = threads ] && most=4
 	same "$program" "$scratch/$program"
+	most=
 done
 for how in _exit quick_exit abort killed spinning elsewhere without_main executed unloaded by_vfork masked; do
 	same "$how" "$scratch/ends" $how

@@ -88,8 +88,9 @@ unsigned fm_account_slowly(struct fm_engine_side *side, struct fm_result_site *s
 	return fm_account_in(side, site, fm_account_find_slot(site, address), address, bytes, access);
 }
 
-__attribute__((hot)) unsigned fm_account_in(struct fm_engine_side *side, struct fm_result_site *site, struct fm_result_slot *slot,
-                       uint64_t address, unsigned bytes, enum fm_access access)
+__attribute__((hot)) unsigned fm_account_in(struct fm_engine_side *side, struct fm_result_site *site,
+                                            struct fm_result_slot *slot, uint64_t address, unsigned bytes,
+                                            enum fm_access access)
 {
 	/* whoever calls has tried the fast path */
 	unsigned served = fm_account.hierarchy->access_slowly(fm_account.hierarchy, side->core, address, bytes, access);
