@@ -14,7 +14,7 @@ enum {
 	SHORT_REFERENCES = 400000,
 	EARLY_PAUSE_NS = 5000000,
 	EARLY_PART = 16,      /* of the time so far */
-	WINDOW_NS = 40000000, /* processor time: code that waits for memory all the time makes few references */
+	WINDOW_NS = 10000000, /* processor time: code that waits for memory all the time makes few references */
 };
 
 #define EARLY_SECONDS 0.3 /* so much time in windows is not counted as slowing down */
