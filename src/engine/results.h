@@ -97,10 +97,12 @@ struct fm_result_group {
 
 /* What was counted in one window of all threads; everything else in the results is the sum of all windows then. */
 struct fm_result_window {
-	uint64_t begun, ended;        /* ticks */
-	uint64_t executed;            /* instructions of the whole process, all threads, up to its end */
-	struct fm_work work;          /* in the part that counts */
-	struct fm_core_counts counts; /* of all cores, in the part that counts */
+	uint64_t begun, ended; /* ticks */
+	uint64_t executed;     /* instructions of the whole process, all threads, up to its end */
+	/* in the part that counts, of all cores; with only one region counted, inside it */
+	struct fm_work work;
+	struct fm_core_counts counts;
+	uint64_t outside; /* instructions of this part outside of that region */
 	/* of stretches in the part that counts, scaled up to all its instructions; instructions 0: there are none */
 	struct fm_timing_counts timing;
 	uint64_t timed; /* instructions of these stretches */
@@ -111,6 +113,13 @@ struct fm_result_window {
 	/* lines of each cache that were touched in the window, warming included, and lines that it has */
 	uint64_t touched[FM_SIMULATED_CACHES_MAX];
 	struct fm_result_group followed; /* what lines that are followed did, in the part that counts */
+};
+
+/* What all windows together had, each as often as what it stands for: to compare lines of code, variables and regions
+   with, which are added up in the same way. */
+struct fm_result_weighted {
+	struct fm_work work;
+	struct fm_core_counts counts;
 };
 
 struct fm_result_followed {
@@ -157,8 +166,8 @@ struct fm_result_site {
 /* The rest of what is known of it. */
 struct fm_result_place {
 	uint64_t address;                         /* 0 in a forked process: the parent's of the same number */
-	uint64_t loads, stores;                   /* settled ones */
 	uint32_t objects[2];                      /* of the slots, plus one; 0: none */
+	uint64_t loads, stores;                   /* settled ones */
 	uint64_t misses[FM_SIMULATED_CACHES_MAX]; /* accesses that missed this cache */
 	/* lines that came into this cache because of it: for its loads, its stores, and by the prefetchers it set off
 	 */
@@ -225,6 +234,7 @@ struct fm_results {
 	struct fm_result_queue queue;
 	char execs[FM_RESULT_EXECS_MAX][256];
 	struct fm_result_others others;
+	struct fm_result_weighted weighted;
 	uint32_t line_count;
 	uint32_t moment_count;
 	uint32_t late_count; /* places of late threads ever used */

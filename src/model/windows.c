@@ -96,6 +96,7 @@ static bool make_course(const struct fm_recording *recording, size_t figure, str
 			rate = ((const struct fm_figure *)((const char *)picture + figure))->value /
 			       (double)window->timing.instructions;
 		}
+		course.instructions[i] *= fm_window_inside(window);
 		counted[i] = limits[i] * rate * (double)window->work.instructions;
 		course.cycles[i] = limits[i] * active * course.instructions[i];
 		course.values[i] = limits[i] * rate * course.instructions[i];

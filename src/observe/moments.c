@@ -35,12 +35,14 @@ static double number(const struct fm_recorded_window *window, unsigned index)
 /* Of a window in which nothing was timed: as in the one before. */
 static double rate_of(const struct fm_recorded_window *windows, size_t index, unsigned which)
 {
-	double instructions;
+	double inside = fm_window_inside(&windows[index]), instructions = fm_window_instructions(&windows[index]);
 
-	while (which >= COUNTS && index && !windows[index].timing.instructions)
+	if (which < COUNTS)
+		return instructions > 0 ? number(&windows[index], which) / instructions : 0;
+	while (index && !windows[index].timing.instructions)
 		index--;
-	instructions = (double)(which < COUNTS ? windows[index].work.instructions : windows[index].timing.instructions);
-	return instructions > 0 ? number(&windows[index], which) / instructions : 0;
+	instructions = (double)windows[index].timing.instructions;
+	return instructions > 0 ? inside * number(&windows[index], which) / instructions : 0;
 }
 
 /* Windows and their marks, one more than there are windows: the first is the beginning. */

@@ -22,11 +22,12 @@ enum {
 	TIMINGS = sizeof(struct fm_timing_counts) / sizeof(uint64_t)
 };
 
-/* By how much each number of a process is to be multiplied. */
+/* By how much each number of a process is to be multiplied: what threads did is added up over the windows, what
+   regions, lines and objects did is weighted already. */
 struct factors {
-	double counts[COUNTS];
+	double counts[COUNTS], weighted_counts[COUNTS];
 	double unseen[COUNTS]; /* what is to be added instead, all threads together */
-	double work[WORKS];
+	double work[WORKS], weighted_work[WORKS];
 	double executed;
 	double timing[TIMINGS];
 };
@@ -46,6 +47,11 @@ static void multiply(void *numbers, unsigned count, const double *factors)
 
 		memcpy((char *)numbers + i * sizeof(value), &value, sizeof(value));
 	}
+}
+
+static uint64_t scaled(uint64_t value, double factor)
+{
+	return (uint64_t)llround((double)value * factor);
 }
 
 static double counted_in_windows(const struct fm_recorded_window *windows, size_t count, unsigned index)
@@ -90,31 +96,46 @@ void fm_region_scale_timing(struct fm_recorded_region *region)
 	region->elapsed = region->timing.cycles;
 }
 
-static int find_factors(const struct fm_recording *recording, uint32_t process, struct factors *ret_factors)
+static double instructions_inside(const struct fm_recording *recording, uint32_t process,
+                                  const struct fm_recorded_window *windows, size_t count, double *values)
+{
+	for (size_t i = 0; i < count; i++)
+		values[i] = (double)windows[i].work.instructions;
+	return fm_windows_total(recording, process, values).value;
+}
+
+static int find_factors(const struct fm_recording *recording, const struct fm_results *results, uint32_t process,
+                        struct factors *ret_factors)
 {
 	const struct fm_recorded_window *windows;
 	size_t count = fm_windows_of(recording, process, &windows);
-	double instructions = 0, executed = (double)recording->processes[process].instructions, usual, *values;
+	double instructions = 0, weighted = (double)results->weighted.work.instructions, executed, usual,
+	       *values = calloc(2 * count + 1, sizeof(*values));
 	struct fm_estimates estimates;
-	int r = fm_estimate_process(recording, process, &estimates);
+	int r = values ? fm_estimate_process(recording, process, &estimates) : -ENOMEM;
 
-	if (r)
+	if (r) {
+		free(values);
 		return r;
+	}
 	for (size_t i = 0; i < count; i++)
 		instructions += (double)windows[i].work.instructions;
+	executed = instructions_inside(recording, process, windows, count, values);
 	usual = instructions > 0 ? executed / instructions : 1;
+	weighted = weighted > 0 ? executed / weighted : 1;
 	for (unsigned k = 0; k < COUNTS; k++) {
 		double counted = counted_in_windows(windows, count, k);
 
 		ret_factors->counts[k] = counted > 0 ? estimates.counts[k].value / counted : usual;
 		ret_factors->unseen[k] = counted > 0 ? 0 : estimates.counts[k].value;
+		counted = number(&results->weighted.counts, k);
+		ret_factors->weighted_counts[k] = counted > 0 ? estimates.counts[k].value / counted : weighted;
 	}
-	for (unsigned k = 0; k < WORKS; k++)
+	for (unsigned k = 0; k < WORKS; k++) {
 		ret_factors->work[k] = usual;
+		ret_factors->weighted_work[k] = weighted;
+	}
 	ret_factors->executed = executed;
-	values = calloc(2 * count + 1, sizeof(*values));
-	if (!values)
-		return -ENOMEM;
 	find_timing_factors(recording, process, windows, count, values, ret_factors->timing);
 	free(values);
 	return 0;
@@ -134,7 +155,8 @@ static void add_unseen(struct fm_recorded_thread *thread, const struct factors *
 
 static int add_windows(const struct fm_results *results, uint32_t index, struct fm_recording *recording)
 {
-	double ticks_per_second = results->ticks_per_second ? (double)results->ticks_per_second : 1e9;
+	double ticks_per_second = results->ticks_per_second ? (double)results->ticks_per_second : 1e9,
+	       all = 1 + fm_same_run_uncounted(results);
 	unsigned count = results->window_count < FM_RESULT_WINDOWS_MAX ? results->window_count : FM_RESULT_WINDOWS_MAX;
 	uint64_t before = 0, begun = count ? results->windows[0].begun : 0;
 
@@ -143,7 +165,8 @@ static int add_windows(const struct fm_results *results, uint32_t index, struct 
 		struct fm_recorded_window *row;
 
 		/* what comes from another process is not believed to be in order */
-		if (!window->work.instructions || window->executed < before || window->begun < begun)
+		if (!(window->work.instructions + window->outside) || window->executed < before ||
+		    window->begun < begun)
 			continue;
 		row = fm_recording_add(recording, windows);
 		if (!row)
@@ -151,8 +174,9 @@ static int add_windows(const struct fm_results *results, uint32_t index, struct 
 		*row = (struct fm_recorded_window){.process = index,
 		                                   .began = (double)(window->begun - begun) / ticks_per_second,
 		                                   .ended = (double)(window->ended - begun) / ticks_per_second,
-		                                   .executed = window->executed,
+		                                   .executed = scaled(window->executed, all),
 		                                   .work = window->work,
+		                                   .outside = window->outside,
 		                                   .counts = window->counts,
 		                                   .timing = window->timing};
 		memcpy(row->unknown, window->unknown, sizeof(row->unknown));
@@ -208,11 +232,6 @@ static void name_reasons(const uint64_t *left, char *text, size_t size)
 		used += (size_t)snprintf(text + used, size - used, "%s%llu times %s", used ? ", " : "",
 		                         (unsigned long long)left[most], reasons[most]);
 	}
-}
-
-static uint64_t scaled(uint64_t value, double factor)
-{
-	return (uint64_t)llround((double)value * factor);
 }
 
 /* Of the cycles; where stretches were few it is not known better than by half. */
@@ -291,41 +310,49 @@ static double missed(const struct fm_core_counts *counts, unsigned cache)
 	return (double)(counts->caches[cache].load_misses + counts->caches[cache].store_misses);
 }
 
-static int scale(struct fm_recording *recording)
+static const struct fm_results *results_of(const struct fm_engine_run *run, uint32_t process)
+{
+	return process ? run->forked[process - 1] : run->results;
+}
+
+static int scale(const struct fm_engine_run *run, struct fm_recording *recording)
 {
 	struct factors *factors = calloc(recording->processes_count + 1, sizeof(*factors));
 	struct sums accesses[2] = {{0}}, levels[FM_SIMULATED_CACHES_MAX] = {{0}};
 	double by_access[2], by_level[FM_SIMULATED_CACHES_MAX];
 	int r = factors ? 0 : -ENOMEM;
 
-	for (uint32_t i = 0; i < recording->processes_count && !r; i++)
-		r = find_factors(recording, i, &factors[i]);
+	for (uint32_t i = 0; i < recording->processes_count && !r; i++) {
+		const struct fm_core_counts *weighted = &results_of(run, i)->weighted.counts;
+
+		r = find_factors(recording, results_of(run, i), i, &factors[i]);
+		for (unsigned k = 0; k < FM_SIMULATED_CACHES_MAX; k++)
+			levels[k].counted += missed(weighted, k);
+		accesses[0].counted += (double)weighted->loads;
+		accesses[1].counted += (double)weighted->stores;
+	}
 	for (size_t i = 0; i < recording->threads_count && !r; i++) {
 		struct fm_recorded_thread *thread = &recording->threads[i];
 		const struct factors *own = &factors[thread->process];
 
-		for (unsigned after = 0; after < 2; after++) {
-			for (unsigned k = 0; k < FM_SIMULATED_CACHES_MAX; k++)
-				*(after ? &levels[k].total : &levels[k].counted) += missed(&thread->counts, k);
-			*(after ? &accesses[0].total : &accesses[0].counted) += (double)thread->counts.loads;
-			*(after ? &accesses[1].total : &accesses[1].counted) += (double)thread->counts.stores;
-			if (!after) {
-				multiply(&thread->counts, COUNTS, own->counts);
-				multiply(&thread->work, WORKS, own->work);
-				add_unseen(thread, own);
-				multiply(&thread->timing, TIMINGS, own->timing);
-				/* each number has its own factor */
-				if (thread->timing.no_execute > thread->timing.cycles)
-					thread->timing.no_execute = thread->timing.cycles;
-				thread->clock = thread->timing.cycles;
-			}
-		}
+		multiply(&thread->counts, COUNTS, own->counts);
+		multiply(&thread->work, WORKS, own->work);
+		add_unseen(thread, own);
+		multiply(&thread->timing, TIMINGS, own->timing);
+		/* each number has its own factor */
+		if (thread->timing.no_execute > thread->timing.cycles)
+			thread->timing.no_execute = thread->timing.cycles;
+		thread->clock = thread->timing.cycles;
+		for (unsigned k = 0; k < FM_SIMULATED_CACHES_MAX; k++)
+			levels[k].total += missed(&thread->counts, k);
+		accesses[0].total += (double)thread->counts.loads;
+		accesses[1].total += (double)thread->counts.stores;
 	}
 	for (size_t i = 0; i < recording->regions_count && !r; i++) {
 		struct fm_recorded_region *region = &recording->regions[i];
 
-		multiply(&region->counts, COUNTS, factors[region->process].counts);
-		multiply(&region->work, WORKS, factors[region->process].work);
+		multiply(&region->counts, COUNTS, factors[region->process].weighted_counts);
+		multiply(&region->work, WORKS, factors[region->process].weighted_work);
 		fm_region_scale_timing(region);
 	}
 	if (!r) {
@@ -339,6 +366,26 @@ static int scale(struct fm_recording *recording)
 	return r;
 }
 
+/* Of what was counted everywhere, how much was in the region only windows know. Code that none of them has seen is in
+   it as often as other code. */
+static int keep_region(struct fm_recording *recording, uint32_t process)
+{
+	struct fm_recorded_process *row = &recording->processes[process];
+	const struct fm_recorded_window *windows;
+	size_t count = fm_windows_of(recording, process, &windows);
+	double *values = calloc(count + 1, sizeof(*values));
+
+	if (!values)
+		return -ENOMEM;
+	if (row->instructions)
+		row->unseen =
+		    scaled(row->unseen, fmin(1, instructions_inside(recording, process, windows, count, values) /
+		                                    (double)row->instructions));
+	row->loads = row->stores = row->load_bytes = row->store_bytes = 0;
+	free(values);
+	return 0;
+}
+
 int fm_windows_record(const struct fm_engine_run *run, const struct fm_machine_description *machine,
                       struct fm_recording *recording, struct fm_error *error)
 {
@@ -348,11 +395,13 @@ int fm_windows_record(const struct fm_engine_run *run, const struct fm_machine_d
 
 	for (unsigned i = 0; i < run->forked_count && !r; i++)
 		r = add_windows(run->forked[i], i + 1, recording);
+	for (uint32_t i = 0; i < recording->processes_count && recording->asked.region[0] && !r; i++)
+		r = keep_region(recording, i);
 	if (!r)
 		r = add_groups(run->results, 0, recording);
 	for (unsigned i = 0; i < run->forked_count && !r; i++)
 		r = add_groups(run->forked[i], i + 1, recording);
 	if (!r)
-		r = scale(recording);
+		r = scale(run, recording);
 	return r ? fm_error_set(error, ENOMEM, "out of memory") : 0;
 }

@@ -67,10 +67,11 @@ static int begin_course(const struct fm_recording *recording, uint32_t process, 
 		return -ENOMEM;
 	course.values = course.weights + course.count;
 	fm_windows_strata(recording, process, course.weights);
-	for (size_t i = 0; i < course.count; i++)
-		course.weights[i] = course.windows[i].work.instructions
-		                        ? course.weights[i] / (double)course.windows[i].work.instructions
-		                        : 0;
+	for (size_t i = 0; i < course.count; i++) {
+		double instructions = fm_window_instructions(&course.windows[i]);
+
+		course.weights[i] = instructions > 0 ? course.weights[i] / instructions : 0;
+	}
 	*ret_course = course;
 	return 0;
 }

@@ -120,7 +120,8 @@ struct fm_recorded_window {
 	uint32_t process;
 	double began, ended; /* seconds since the beginning of the process */
 	uint64_t executed;   /* instructions of the process, up to its end */
-	struct fm_work work;
+	struct fm_work work; /* with only one region counted: inside it */
+	uint64_t outside;    /* instructions outside of that region */
 	struct fm_core_counts counts;
 	struct fm_timing_counts timing;
 	uint64_t unknown[FM_SIMULATED_CACHES_MAX]; /* accesses of which is not known whether they hit this cache */

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/gap.h"
 #include "base/statistics.h"
 
 bool fm_windows_used(const struct fm_recording *recording)
@@ -22,19 +23,58 @@ size_t fm_windows_of(const struct fm_recording *recording, uint32_t process,
 	return count;
 }
 
+double fm_window_instructions(const struct fm_recorded_window *window)
+{
+	return (double)window->work.instructions + (double)window->outside;
+}
+
+double fm_window_inside(const struct fm_recorded_window *window)
+{
+	return window->outside ? (double)window->work.instructions / fm_window_instructions(window) : 1;
+}
+
+/* After the window, up to the next one: without the paces around it. */
+static struct fm_gap plain_gap(const struct fm_recorded_window *windows, size_t index)
+{
+	return (struct fm_gap){.instructions = (double)windows[index + 1].executed - (double)windows[index].executed,
+	                       .seconds = windows[index + 1].began - windows[index].ended};
+}
+
+static struct fm_gap gap_after(const struct fm_recorded_window *windows, size_t count, size_t index)
+{
+	struct fm_gap gap = plain_gap(windows, index), before, after;
+
+	if (index) {
+		before = plain_gap(windows, index - 1);
+		gap.before = fm_gap_pace(&before);
+	}
+	if (index + 2 < count) {
+		after = plain_gap(windows, index + 1);
+		gap.after = fm_gap_pace(&after);
+	}
+	return gap;
+}
+
 /* Instructions for which the window stands. */
 static double stratum(const struct fm_recorded_window *windows, size_t count, size_t index, double executed)
 {
-	double here = (double)windows[index].executed,
-	       begin = index ? ((double)windows[index - 1].executed + here) / 2 : 0,
-	       end = index + 1 < count ? (here + (double)windows[index + 1].executed) / 2 : fmax(executed, here);
+	double here = (double)windows[index].executed, before = here, after = fmax(executed - here, 0);
+	struct fm_gap gap;
 
-	return fmax(0, end - begin);
+	if (index) {
+		gap = gap_after(windows, count, index - 1);
+		before = gap.instructions * (1 - fm_gap_share(&gap));
+	}
+	if (index + 1 < count) {
+		gap = gap_after(windows, count, index);
+		after = gap.instructions * fm_gap_share(&gap);
+	}
+	return fmax(0, before) + fmax(0, after);
 }
 
 static double rate(const struct fm_recorded_window *windows, const double *values, size_t index)
 {
-	double instructions = (double)windows[index].work.instructions;
+	double instructions = fm_window_instructions(&windows[index]);
 
 	return instructions > 0 ? values[index] / instructions : 0;
 }
@@ -49,6 +89,47 @@ void fm_windows_strata(const struct fm_recording *recording, uint32_t process, d
 		ret_strata[i] = stratum(windows, count, i, executed);
 }
 
+/* Two windows next to each other. */
+static bool are_alike(const struct fm_recorded_window *windows, size_t count, size_t index)
+{
+	struct fm_gap gap = gap_after(windows, count, index);
+
+	return !fm_gap_changes(&gap);
+}
+
+/* When exactly the program changed its pace between two windows is known to a part of the gap only. */
+static double change_error(const struct fm_recorded_window *windows, const double *values, size_t count, size_t index)
+{
+	const double uncertain = 0.1;
+	struct fm_gap gap = gap_after(windows, count, index);
+
+	return fmin(gap.instructions, uncertain * gap.seconds * gap.before) * rate(windows, values, index) +
+	       fmin(gap.instructions, uncertain * gap.seconds * gap.after) * rate(windows, values, index + 1);
+}
+
+/* Two values of the same distribution differ by twice its variance; where the program changes between them this is
+   more, and the interval too wide rather than too narrow. Of a neighbour that is known to be in another phase nothing
+   is to be learned about this window; where both are, or seem to be, the one that is more like it tells. */
+static double variance_of(const struct fm_recorded_window *windows, const double *values, size_t count, size_t index)
+{
+	double sum = 0, least = INFINITY;
+	unsigned neighbours = 0;
+
+	for (size_t k = index ? index - 1 : 0; k <= index + 1 && k < count; k++) {
+		double difference = rate(windows, values, index) - rate(windows, values, k),
+		       square = difference * difference / 2;
+
+		if (k == index)
+			continue;
+		least = fmin(least, square);
+		if (are_alike(windows, count, k < index ? k : index)) {
+			sum += square;
+			neighbours++;
+		}
+	}
+	return neighbours ? sum / neighbours : count > 1 ? least : 0;
+}
+
 struct fm_window_total fm_windows_total(const struct fm_recording *recording, uint32_t process, const double *values)
 {
 	const struct fm_recorded_window *windows;
@@ -58,21 +139,15 @@ struct fm_window_total fm_windows_total(const struct fm_recording *recording, ui
 	double variance = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		double own = rate(windows, values, i), weight = stratum(windows, count, i, executed), squares = 0;
-		unsigned neighbours = 0;
+		double weight = stratum(windows, count, i, executed);
 
-		total.value += weight * own;
-		/* two values of the same distribution differ by twice its variance; where the program changes between
-		   them this is more, and the interval too wide rather than too narrow */
-		for (size_t k = i ? i - 1 : 0; k <= i + 1 && k < count; k++)
-			if (k != i) {
-				double difference = own - rate(windows, values, k);
+		total.value += weight * rate(windows, values, i);
+		variance += weight * weight * variance_of(windows, values, count, i);
+		if (i + 1 < count && !are_alike(windows, count, i)) {
+			double error = change_error(windows, values, count, i);
 
-				squares += difference * difference / 2;
-				neighbours++;
-			}
-		if (neighbours)
-			variance += weight * weight * squares / neighbours;
+			variance += error * error;
+		}
 	}
 	total.error = sqrt(variance);
 	return total;
@@ -136,7 +211,7 @@ void fm_windows_limit_cycles(const struct fm_recording *recording, uint32_t proc
 
 		if (windows[i].timing.instructions)
 			cycles = (double)windows[i].timing.cycles / (double)windows[i].timing.instructions;
-		all = cycles * stratum(windows, count, i, executed);
+		all = cycles * stratum(windows, count, i, executed) * fm_window_inside(&windows[i]);
 		ret_factors[i] = all > most && most > 0 ? most / all : 1;
 	}
 }

@@ -22,6 +22,10 @@ struct fm_window_total {
 size_t fm_windows_of(const struct fm_recording *recording, uint32_t process,
                      const struct fm_recorded_window **ret_windows);
 
+/* Instructions in it, and the part of them that is inside the region that alone was wanted: all, if there was none. */
+double fm_window_instructions(const struct fm_recorded_window *window);
+double fm_window_inside(const struct fm_recorded_window *window);
+
 /* Instructions for which each of them stands. */
 void fm_windows_strata(const struct fm_recording *recording, uint32_t process, double *ret_strata);
 

@@ -32,6 +32,7 @@ static struct fm_trace_file *trace;
 static struct fm_trace_session *session;
 static struct fm_results *results;
 static char path[64];
+static const char *region;
 
 static void describe_all(const char *caches, const char *tlb)
 {
@@ -79,6 +80,7 @@ static int end(void **state)
 	if (results)
 		munmap(results, sizeof(*results));
 	results = NULL;
+	region = NULL;
 	unlink(path);
 	return 0;
 }
@@ -112,7 +114,7 @@ static void control(unsigned thread, enum fm_trace_control what, uint64_t value)
 /* In a process of its own, as always. Returns its status. */
 static int consume(const char *cores)
 {
-	const struct fm_engine_options options = {.machine = &description, .cores = cores};
+	const struct fm_engine_options options = {.machine = &description, .cores = cores, .region = region};
 	const struct fm_consumer_task task = {.options = &options,
 	                                      .session = session,
 	                                      .trace = trace,
@@ -526,7 +528,106 @@ static void windows_count_what_is_known(void **state)
 	assert_int_equal(results->cores[0].counts.memory_reads, 4 + 9);
 	assert_int_equal(results->threads[0].work.instructions, 80);
 	assert_int_equal(results->all_work.instructions, 500);
-	assert_int_equal(results->sites[0].slots[0].loads, 50);
+	/* 25 loads in 40 instructions, of 500 */
+	assert_int_equal(results->sites[0].slots[0].loads, 0);
+	assert_int_equal(results->places[0].loads, 313);
+	assert_int_equal(results->weighted.counts.loads, 313);
+	assert_int_equal(results->weighted.work.instructions, 500);
+}
+
+/* A phase that is executed slowly, and a fast one; windows are apart as long in both. What each does stands for its own
+   instructions, and the gap between the last window of one and the first of the other is divided by their paces. */
+static void windows_stand_for_what_is_around_them(void **state)
+{
+	enum { WINDOWS = 10, SLOW = 1000, FAST = 100000 };
+	uint64_t executed = 0;
+
+	(void)state;
+	session->mode = FM_TRACE_WINDOWS;
+	session->ticks_per_second = 1000;
+	make_sites();
+	snprintf(trace->head.names[0], FM_TRACE_NAME, "slow");
+	snprintf(trace->head.names[1], FM_TRACE_NAME, "fast");
+	trace->head.name_count = 2;
+	for (unsigned i = 0; i < 2; i++)
+		trace->pieces[i] =
+		    (struct fm_trace_piece){.pc = 0x400000 + 100 * i, .bytes = 20, .instructions = 10, .ready = 1};
+	trace->head.piece_count = 2;
+	control(0, FM_TRACE_THREAD_BEGIN, 1);
+	control(0, FM_TRACE_REGION_BEGIN, 0);
+	for (uint64_t window = 1; window <= 2 * WINDOWS; window++) {
+		bool fast = window > WINDOWS;
+
+		/* a quarter of the gap is slow, three quarters are fast */
+		if (window == WINDOWS + 1) {
+			control(0, FM_TRACE_REGION_END, 0);
+			control(0, FM_TRACE_REGION_BEGIN, 1);
+			executed += SLOW / 4 + FAST / 4 * 3;
+		} else {
+			executed += fast ? FAST : SLOW;
+		}
+		control(0, FM_TRACE_WINDOW_BEGIN, window);
+		control(0, FM_TRACE_BEGAN, 1000 * window);
+		control(0, FM_TRACE_WINDOW_WARM, 0);
+		put(0, FM_TRACE_PIECE | fast, 0);
+		put(0, fast ? 1 : 2, 0x100000);
+		control(0, FM_TRACE_ENDED, 1000 * window);
+		control(0, FM_TRACE_WINDOW_END, executed);
+	}
+	control(0, FM_TRACE_REGION_END, 1);
+	control(0, FM_TRACE_THREAD_END, 0);
+	trace->pieces[0].executed = (SLOW * WINDOWS + SLOW / 4) / 10;
+	trace->pieces[1].executed = (FAST * (WINDOWS - 1) + FAST / 4 * 3) / 10;
+	assert_int_equal(consume("0"), 0);
+	assert_int_equal(results->all_work.instructions, executed);
+	assert_int_equal(results->region_count, 2);
+	/* a load for every ten instructions */
+	assert_in_range(results->regions[0].counts.loads, SLOW * WINDOWS / 10, SLOW * (WINDOWS + 1) / 10);
+	assert_in_range(results->regions[0].work.instructions, SLOW * WINDOWS, SLOW * (WINDOWS + 1));
+	assert_int_equal(results->regions[1].counts.loads + results->regions[0].counts.loads, executed / 10);
+	assert_int_equal(results->places[0].loads, results->regions[0].counts.loads);
+	assert_int_equal(results->places[1].loads, results->regions[1].counts.loads);
+	assert_int_equal(results->unseen_instructions, 0);
+}
+
+/* Windows go on outside of the region that alone is wanted, and only count what is inside. */
+static void windows_of_one_region(void **state)
+{
+	const struct fm_result_window *window;
+
+	(void)state;
+	session->mode = FM_TRACE_WINDOWS;
+	make_sites();
+	region = "wanted";
+	snprintf(trace->head.names[0], FM_TRACE_NAME, "wanted");
+	trace->head.name_count = 1;
+	trace->pieces[0] = (struct fm_trace_piece){.pc = 0x400000, .bytes = 20, .instructions = 10, .ready = 1};
+	trace->head.piece_count = 1;
+	control(0, FM_TRACE_THREAD_BEGIN, 1);
+	control(0, FM_TRACE_WINDOW_BEGIN, 1);
+	control(0, FM_TRACE_WINDOW_WARM, 0);
+	for (unsigned i = 0; i < 10; i++) {
+		if (i == 7)
+			control(0, FM_TRACE_REGION_BEGIN, 0);
+		put(0, FM_TRACE_PIECE, 0);
+		put(0, 1, 0x100000 + i / 9 * LINE);
+	}
+	control(0, FM_TRACE_REGION_END, 0);
+	put(0, FM_TRACE_PIECE, 0);
+	put(0, 1, 0x200000);
+	control(0, FM_TRACE_WINDOW_END, 1000);
+	control(0, FM_TRACE_THREAD_END, 0);
+	trace->pieces[0].executed = 100;
+	assert_int_equal(consume("0"), 0);
+	window = &results->windows[0];
+	assert_int_equal(window->work.instructions, 30);
+	assert_int_equal(window->outside, 80);
+	assert_int_equal(window->counts.loads, 3);
+	/* the other line was brought by the code before */
+	assert_int_equal(window->counts.caches[0].load_misses, 1);
+	assert_int_equal(results->cores[0].counts.loads, 3);
+	assert_int_equal(results->threads[0].work.instructions, 30);
+	assert_int_equal(results->regions[0].counts.loads, 3 * 1000 / 110);
 }
 
 /* What only warms changes the caches as what counts does. */
@@ -667,6 +768,8 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(regions_have_their_own, begin, end),
 	    cmocka_unit_test_setup_teardown(repeated_instructions_move_lines, begin, end),
 	    cmocka_unit_test_setup_teardown(windows_count_what_is_known, begin, end),
+	    cmocka_unit_test_setup_teardown(windows_stand_for_what_is_around_them, begin, end),
+	    cmocka_unit_test_setup_teardown(windows_of_one_region, begin, end),
 	    cmocka_unit_test_setup_teardown(warming_is_not_counted, begin, end),
 	    cmocka_unit_test_setup_teardown(many_windows_become_fewer, begin, end),
 	    cmocka_unit_test_setup_teardown(garbage_does_no_harm, begin, end),

@@ -31,7 +31,7 @@ static uint64_t next_address(struct fm_random *random, uint64_t lines, uint64_t 
 static void compare(const struct fm_machine_description *description, uint64_t lines, uint64_t seed)
 {
 	struct fm_trace_session session = {0};
-	struct fm_native_thread thread = {0};
+	struct fm_native_thread thread = {.counts = true};
 	struct fm_hierarchy *hierarchy;
 	struct fm_followed *followed;
 	struct fm_results *results = calloc(1, sizeof(*results));

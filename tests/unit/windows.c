@@ -129,6 +129,47 @@ static void intervals_hold(void **state)
 		}
 }
 
+/* Windows are spread over the time. In the first half of it, one instruction of a hundred is executed, and only these
+   do something. The gap in which the pace changes holds more fast instructions than there are slow ones altogether. */
+static void slow_phases_are_told_apart(void **state)
+{
+	enum { WINDOWS = 40, SECONDS = 10 };
+	const double slow = 0.01 * RUN, fast = 0.99 * RUN, of_each = 0.3;
+	double bias = 0, width = 0, widest = 0;
+	struct fm_random random;
+	unsigned held = 0;
+
+	(void)state;
+	fm_random_seed(&random, 5);
+	for (unsigned trial = 0; trial < TRIALS; trial++) {
+		struct fm_recording recording;
+		double *values = look(&recording, &courses[0], WINDOWS, &random), half;
+		struct fm_window_total total;
+
+		for (unsigned i = 0; i < WINDOWS; i++) {
+			struct fm_recorded_window *window = &recording.windows[i];
+			double at = (i + fm_random_uniform(&random)) / WINDOWS;
+
+			window->began = window->ended = at * SECONDS;
+			window->executed = (uint64_t)(at < 0.5 ? 2 * at * slow : slow + (2 * at - 1) * fast);
+			values[i] = at < 0.5 ? WINDOW * of_each * (0.9 + 0.2 * fm_random_uniform(&random)) : 0;
+		}
+		total = fm_windows_sum(&recording, values);
+		half = fm_window_half_width(&total);
+		held += fabs(total.value - of_each * slow) <= half;
+		bias += total.value / (of_each * slow) - 1;
+		width += half / (of_each * slow);
+		widest = fmax(widest, half / (of_each * slow));
+		forget(&recording, values);
+	}
+	if (held < TRIALS * 92 / 100)
+		fail_msg("%u of %d intervals hold", held, TRIALS);
+	if (fabs(bias / TRIALS) > 0.02)
+		fail_msg("off by %.3f on average", bias / TRIALS);
+	if (width / TRIALS > 0.1 || widest > 0.3)
+		fail_msg("half-width %.3f in the mean, %.3f at most", width / TRIALS, widest);
+}
+
 /* Each process has its own course. */
 static void processes_are_added(void **state)
 {
@@ -163,6 +204,7 @@ int main(void)
 	    cmocka_unit_test(what_does_not_change_is_exact),
 	    cmocka_unit_test(few_windows_say_nothing),
 	    cmocka_unit_test(intervals_hold),
+	    cmocka_unit_test(slow_phases_are_told_apart),
 	    cmocka_unit_test(processes_are_added),
 	};
 

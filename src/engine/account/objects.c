@@ -182,7 +182,7 @@ static void read_image(const struct image *image, unsigned module)
 			add_symbols(image, sections, head->e_shnum, &sections[i], bias, module);
 }
 
-static void settle(struct fm_result_site *site, unsigned index)
+static void add_counts(struct fm_result_site *site, unsigned index)
 {
 	struct fm_result_place *place = fm_places_of(site);
 	struct fm_result_slot *slot = &site->slots[index];
@@ -196,8 +196,21 @@ static void settle(struct fm_result_site *site, unsigned index)
 		object->loads += slot->loads;
 		object->stores += slot->stores;
 	}
-	*slot = (struct fm_result_slot){0};
-	place->objects[index] = 0;
+	slot->loads = slot->stores = 0;
+}
+
+void fm_objects_settle(struct fm_result_site *site)
+{
+	for (unsigned i = 0; i < 2; i++)
+		if (site->slots[i].loads | site->slots[i].stores)
+			add_counts(site, i);
+}
+
+static void settle(struct fm_result_site *site, unsigned index)
+{
+	add_counts(site, index);
+	site->slots[index] = (struct fm_result_slot){0};
+	fm_places_of(site)->objects[index] = 0;
 }
 
 void fm_objects_add_module(unsigned module)

@@ -14,6 +14,9 @@ void fm_objects_add_module(unsigned module);
    there. Returns its slot. */
 struct fm_result_slot *fm_objects_change(struct fm_result_site *site, uint64_t address);
 
+/* What the instruction's slots have counted is added to its place and its objects. */
+void fm_objects_settle(struct fm_result_site *site);
+
 /* The object in a slot; one for all that have none in the results. */
 struct fm_result_object *fm_objects_of(const struct fm_result_place *place, unsigned slot);
 

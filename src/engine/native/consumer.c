@@ -18,6 +18,7 @@
 #include "engine/account/room.h"
 #include "engine/native/curve.h"
 #include "engine/native/pace.h"
+#include "engine/native/seen.h"
 #include "engine/native/state.h"
 #include "engine/threads.h"
 
@@ -196,14 +197,15 @@ static void on_control(struct fm_consumer *consumer, struct fm_native_thread *th
 
 /* Reading */
 
-/* References before a window counts change the caches, and nothing else. */
+/* References before a window counts, and outside of the region that alone is wanted, change the caches, and nothing
+   else. */
 static uint64_t feed(struct fm_consumer *consumer, struct fm_native_thread *thread,
                      const struct fm_trace_entry *entries, uint64_t count)
 {
 	struct fm_core_counts before;
 	uint64_t fed;
 
-	if (!consumer->windows || thread->window.warm)
+	if (!consumer->windows || (thread->window.warm && thread->counts))
 		return fm_native_feed(consumer, thread, entries, count);
 	before = thread->side.core->counts;
 	fed = fm_native_feed(consumer, thread, entries, count);
@@ -535,11 +537,12 @@ int fm_consumer_create(const struct fm_consumer_task *task, struct fm_consumer *
 /* Everything that was executed, whether it was logged or not. */
 static void sum_up_pieces(struct fm_consumer *consumer, struct fm_work *sum)
 {
-	uint32_t count = consumer->trace->head.piece_count;
+	uint32_t given = consumer->trace->head.piece_count, count = given < FM_TRACE_PIECES ? given : FM_TRACE_PIECES;
 	struct fm_references *references = &fm_account.results->all_references;
 
+	fm_seen_complete(consumer->trace->pieces, count, consumer->piece_seen);
 	*references = consumer->repeated;
-	for (uint32_t i = 0; i < count && i < FM_TRACE_PIECES; i++) {
+	for (uint32_t i = 0; i < count; i++) {
 		const struct fm_trace_piece *piece = &consumer->trace->pieces[i];
 		uint64_t times = piece->executed;
 		const struct fm_work *work;
@@ -579,14 +582,18 @@ void fm_consumer_finish(struct fm_consumer *consumer)
 		fm_timing_settle(consumer, thread);
 		if (thread->window.number)
 			fm_window_end(consumer, thread, 0);
-		thread_end(consumer, thread);
 	}
+	fm_native_regions_settle(consumer);
+	for (unsigned i = 0; i < FM_TRACE_THREADS; i++)
+		thread_end(consumer, &consumer->threads[i]);
 	fm_pace_estimate(head->episodes,
 	                 head->episode_count < FM_TRACE_EPISODES ? (unsigned)head->episode_count : FM_TRACE_EPISODES,
 	                 &results->pace);
 	results->pace.plain_ns = head->plain_ns;
 	results->pace.plain_instructions = head->plain_instructions;
 	sum_up_pieces(consumer, &results->all_work);
+	if (consumer->windows)
+		fm_windows_finish(consumer, results->all_work.instructions);
 	fm_native_curve_finish(consumer);
 	fm_followed_finish(consumer->followed, results);
 	/* pieces of which there are no entries, all or those outside the region: it is known whose they were if there

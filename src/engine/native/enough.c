@@ -11,10 +11,11 @@ static double rate_of(const struct fm_result_window *window, unsigned cache)
 {
 	const struct fm_cache_counts *counts = &window->counts.caches[cache];
 
-	return window->work.instructions
-	           ? (double)(counts->lines_demand + counts->lines_ownership + counts->lines_prefetch) /
-	                 (double)window->work.instructions
-	           : 0;
+	uint64_t instructions = window->work.instructions + window->outside;
+
+	return instructions ? (double)(counts->lines_demand + counts->lines_ownership + counts->lines_prefetch) /
+	                          (double)instructions
+	                    : 0;
 }
 
 static bool is_known(const struct fm_result_window *windows, unsigned count, unsigned cache, double precision)

@@ -260,7 +260,7 @@ const struct fm_work *fm_native_piece(struct fm_consumer *consumer, uint32_t num
 
 void fm_native_settle(struct fm_consumer *consumer, struct fm_native_thread *thread)
 {
-	struct fm_work *sum = &thread->record->work;
+	struct fm_work outside = {0}, *sum = thread->counts ? &thread->record->work : &outside;
 
 	for (uint32_t i = 0; i < thread->touched_count; i++) {
 		const struct fm_work *work = fm_native_piece(consumer, thread->touched[i]);
@@ -274,6 +274,7 @@ void fm_native_settle(struct fm_consumer *consumer, struct fm_native_thread *thr
 		thread->pieces[thread->touched[i]] = 0;
 		consumer->piece_seen[thread->touched[i]] |= thread->window.warm;
 	}
+	thread->window.outside += outside.instructions;
 	thread->touched_count = 0;
 }
 
@@ -446,7 +447,8 @@ static uint64_t feed_plainly(struct fm_consumer *consumer, struct fm_native_thre
 	return i;
 }
 
-/* With windows, or where nothing counts. */
+/* With windows, or where nothing counts. Windows go on outside of the region that alone is wanted: its code finds there
+   what other code has left in the caches. */
 static uint64_t feed_carefully(struct fm_consumer *consumer, struct fm_native_thread *thread,
                                const struct fm_trace_entry *entries, uint64_t count)
 {
@@ -458,10 +460,10 @@ static uint64_t feed_carefully(struct fm_consumer *consumer, struct fm_native_th
 		if (what < FM_TRACE_SITES) {
 			if (what >= consumer->site_count)
 				grow(consumer, what);
-			if (thread->counts)
+			if (thread->counts || consumer->windows)
 				fm_native_feed_slowly(consumer, thread, (uint32_t)what, entries[i].address);
 		} else if ((what ^ FM_TRACE_PIECE) < FM_TRACE_PIECES) {
-			if (thread->counts && (!consumer->windows || thread->window.warm))
+			if (consumer->windows ? thread->window.warm : thread->counts)
 				count_piece(thread, thread->pieces, what ^ FM_TRACE_PIECE);
 		} else {
 			break;

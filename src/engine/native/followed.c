@@ -28,6 +28,7 @@ struct fm_followed {
 	unsigned bits; /* of a pair's number by which it is chosen */
 	bool scattered;
 	struct fm_result_group groups[FM_RESULT_GROUPS_MAX];
+	struct fm_result_group outside;                        /* of the region that alone is wanted */
 	uint64_t *seen, seen_mask, seen_count;                 /* lines that were ever touched, plus one */
 	struct fm_result_group latest[FM_SIMULATED_CORES_MAX]; /* numbers of each core when they were last looked at */
 };
@@ -211,7 +212,8 @@ void fm_followed_access(struct fm_followed *lines, struct fm_native_thread *thre
 {
 	struct fm_simulated_core *core = fm_hierarchy_core(lines->hierarchy, thread->side.core->index);
 	unsigned group = group_of(lines, address);
-	struct fm_result_group *window;
+	struct fm_result_group *own = thread->counts ? &lines->groups[group] : &lines->outside,
+	                       *window = thread->window.warm && thread->counts ? &thread->window.followed : NULL;
 	uint64_t moved, brought;
 
 	if (!core)
@@ -220,16 +222,16 @@ void fm_followed_access(struct fm_followed *lines, struct fm_native_thread *thre
 	fm_hierarchy_access(lines->hierarchy, core, place_of(lines, address, group), 1,
 	                    store ? FM_ACCESS_STORE : FM_ACCESS_LOAD);
 	if (moved == moved_of(core)) {
-		lines->groups[group].accesses++;
-		thread->window.followed.accesses += thread->window.warm;
+		own->accesses++;
+		if (window)
+			window->accesses++;
 		return;
 	}
-	window = thread->window.warm ? &thread->window.followed : NULL;
-	brought = add_moved(lines, core, &lines->latest[core->index], &lines->groups[group], window);
-	lines->groups[group].accesses++;
+	brought = add_moved(lines, core, &lines->latest[core->index], own, window);
+	own->accesses++;
 	/* what hits the first caches was there before */
 	if (brought && is_new(lines, address >> LINE_SHIFT)) {
-		lines->groups[group].cold++;
+		own->cold++;
 		if (window)
 			window->cold++;
 	}

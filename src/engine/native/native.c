@@ -120,7 +120,8 @@ static int make_session(struct fm_native *native, struct fm_error *error)
 	session->pace = options->windows.on && options->windows.pace;
 	if (options->windows.on)
 		fm_followed_choose(options->machine, random_number(), session);
-	if (options->region)
+	/* windows are everywhere: what the region is of the whole is not known otherwise */
+	if (options->region && !options->windows.on)
 		snprintf(session->region, sizeof(session->region), "%s", options->region);
 	session->magic = FM_TRACE_MAGIC;
 	native->session = session;

@@ -79,6 +79,35 @@ static bool is_chosen(const struct fm_consumer *consumer, const char *name, uint
 	       (instance >= consumer->first_instance && instance <= consumer->last_instance);
 }
 
+static void add_work(const struct fm_native_thread *thread, const struct fm_native_open *open)
+{
+	fm_work_add(&open->region->work, &thread->record->work);
+	fm_work_subtract(&open->region->work, &open->work);
+}
+
+void fm_native_regions_settle(struct fm_consumer *consumer)
+{
+	for (unsigned i = 0; i < consumer->places; i++) {
+		struct fm_native_thread *thread = &consumer->threads[i];
+
+		if (!thread->live || !thread->open_count)
+			continue;
+		fm_native_settle(consumer, thread);
+		for (unsigned k = 0; k < thread->open_count; k++) {
+			struct fm_native_open *open = &thread->open[k];
+
+			if (is_outermost(thread, k) &&
+			    is_chosen(consumer, open->region->name, open->region->instances + 1))
+				add_work(thread, open);
+			open->work = thread->record->work;
+		}
+		if (thread->record->away)
+			continue;
+		fm_native_regions_leave_core(consumer, thread);
+		fm_native_regions_enter_core(consumer, thread);
+	}
+}
+
 void fm_native_region_begin(struct fm_consumer *consumer, struct fm_native_thread *thread, uint64_t number)
 {
 	char name[FM_RESULT_NAME];
@@ -120,13 +149,14 @@ void fm_native_region_end(struct fm_consumer *consumer, struct fm_native_thread 
 		open->region->counted++;
 		if (is_outermost(thread, at - 1)) {
 			open->region->elapsed += fm_timing_now(thread) - open->clock;
-			fm_work_add(&open->region->work, &thread->record->work);
-			fm_work_subtract(&open->region->work, &open->work);
+			add_work(thread, open);
 		}
 	}
 	if (is_outermost(thread, at - 1))
 		spend(consumer, thread, open);
 	thread->open_count = at - 1;
-	if (!strcmp(name, consumer->region_only))
+	if (!strcmp(name, consumer->region_only) && is_outermost(thread, at - 1)) {
+		fm_timing_interrupt(consumer, thread);
 		thread->counts = false;
+	}
 }

@@ -58,7 +58,7 @@ struct fm_native_thread {
 	struct fm_result_thread own; /* when there is no room in the results */
 	unsigned index;
 	bool live;
-	bool counts; /* its references do: it is in the region that alone is wanted, and in a window */
+	bool counts; /* its references do: it is in the region that alone is wanted, if there is one */
 	/* of its ring */
 	uint64_t read, written;
 	uint64_t began, ended, from, until; /* the stretch between two time stamps: ticks and entries */
@@ -140,5 +140,8 @@ void fm_native_region_end(struct fm_consumer *consumer, struct fm_native_thread 
 /* Its core is another thread's from now on; its own again. */
 void fm_native_regions_leave_core(const struct fm_consumer *consumer, struct fm_native_thread *thread);
 void fm_native_regions_enter_core(const struct fm_consumer *consumer, struct fm_native_thread *thread);
+
+/* What open regions did so far is added to them. */
+void fm_native_regions_settle(struct fm_consumer *consumer);
 
 #endif

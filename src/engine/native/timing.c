@@ -480,6 +480,12 @@ static bool look_at_stretch(struct fm_consumer *consumer, struct fm_native_threa
 	return false;
 }
 
+void fm_timing_interrupt(struct fm_consumer *consumer, struct fm_native_thread *thread)
+{
+	if (consumer->stretches && thread->timed.on)
+		end_stretch(consumer, thread);
+}
+
 bool fm_timing_wants(struct fm_consumer *consumer, struct fm_native_thread *thread, uint64_t count)
 {
 	struct fm_native_timed *timed = &thread->timed;

@@ -56,6 +56,9 @@ void fm_timing_destroy(struct fm_consumer *consumer);
 void fm_timing_thread_begin(struct fm_consumer *consumer, struct fm_native_thread *thread);
 void fm_timing_thread_end(struct fm_consumer *consumer, struct fm_native_thread *thread);
 
+/* What comes next is not to be timed: a stretch ends. */
+void fm_timing_interrupt(struct fm_consumer *consumer, struct fm_native_thread *thread);
+
 /* Are the next entries of a thread whose references count, up to so many, to be timed? */
 bool fm_timing_wants(struct fm_consumer *consumer, struct fm_native_thread *thread, uint64_t count);
 

@@ -1,5 +1,6 @@
 #include "engine/native/windows.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -144,12 +145,17 @@ static unsigned touch_caches(struct fm_native_windows *windows, const struct fm_
 
 /* Accesses */
 
+static bool counts_now(const struct fm_native_thread *thread)
+{
+	return thread->window.warm && thread->counts;
+}
+
 static unsigned access_hierarchy(struct fm_native_thread *thread, struct fm_result_site *site, uint64_t address,
                                  unsigned bytes, enum fm_access access)
 {
 	struct fm_result_slot *slot;
 
-	if (!thread->window.warm)
+	if (!counts_now(thread))
 		return fm_hierarchy_access(fm_account.hierarchy, thread->side.core, address, bytes, access);
 	slot = fm_account_likely_slot(site, address);
 	if (access > FM_ACCESS_STORE || !fm_account_in_slot(slot, address) ||
@@ -191,7 +197,7 @@ static __attribute__((noinline)) void access_first(struct fm_consumer *consumer,
 	for (unsigned i = 0; i < fm_account.cache_count; i++)
 		prefetched[i] = core->counts.caches[i].prefetch_hits;
 	access_hierarchy(thread, site, address, bytes, access);
-	if (thread->window.warm)
+	if (counts_now(thread))
 		fm_window_note_unknown(thread, unknown, prefetched);
 }
 
@@ -255,6 +261,7 @@ static void merge(struct fm_result_window *target, const struct fm_result_window
 	if (other->executed > target->executed)
 		target->executed = other->executed;
 	fm_work_add(&target->work, &other->work);
+	target->outside += other->outside;
 	fm_numbers_add(&target->counts, &other->counts, sizeof(target->counts));
 	fm_numbers_add(&target->timing, &other->timing, sizeof(target->timing));
 	target->timed += other->timed;
@@ -308,6 +315,40 @@ static struct fm_result_window *find_window(struct fm_native_windows *windows, u
 	return &results->windows[results->window_count++];
 }
 
+/* The latest one is over, in all threads. */
+static void close_latest(struct fm_consumer *consumer)
+{
+	struct fm_native_windows *windows = &consumer->known;
+
+	if (windows->latest.instructions > 0) {
+		fm_native_regions_settle(consumer);
+		fm_weights_take(&windows->weights, fm_account.results, &windows->latest);
+	}
+	windows->latest = (struct fm_weighed){0};
+}
+
+/* A thread's part of it. */
+static void add_to_latest(struct fm_consumer *consumer, const struct fm_result_window *part)
+{
+	struct fm_weighed *latest = &consumer->known.latest;
+	struct fm_results *results = fm_account.results;
+	double second = results->ticks_per_second ? (double)results->ticks_per_second : 1e9,
+	       began = (double)part->begun / second, ended = (double)part->ended / second;
+
+	latest->instructions += (double)(part->work.instructions + part->outside);
+	latest->executed = fmax(latest->executed, (double)part->executed);
+	latest->began = latest->began > 0 ? fmin(latest->began, began) : began;
+	latest->ended = fmax(latest->ended, ended);
+	fm_work_add(&results->weighted.work, &part->work);
+	fm_numbers_add(&results->weighted.counts, &part->counts, sizeof(part->counts));
+}
+
+void fm_windows_finish(struct fm_consumer *consumer, uint64_t executed)
+{
+	close_latest(consumer);
+	fm_weights_return(&consumer->known.weights, fm_account.results, (double)executed);
+}
+
 void fm_window_begin(struct fm_consumer *consumer, struct fm_native_thread *thread, uint64_t number)
 {
 	struct fm_native_windows *windows = &consumer->known;
@@ -317,6 +358,7 @@ void fm_window_begin(struct fm_consumer *consumer, struct fm_native_thread *thre
 	thread->window = (struct fm_native_window){.number = number};
 	if (number == windows->number)
 		return;
+	close_latest(consumer);
 	windows->number = number;
 	fm_windows_begin(windows);
 	for (unsigned i = 0; i < windows->pool_count; i++)
@@ -332,6 +374,7 @@ void fm_window_warm(struct fm_consumer *consumer, struct fm_native_thread *threa
 		return;
 	fm_native_settle(consumer, thread);
 	thread->window.warm = true;
+	thread->window.outside = 0;
 	thread->window.work = thread->record->work;
 	fm_result_sum(fm_account.results, thread->record, &thread->window.counts, &timing);
 	fm_timing_window_warm(consumer, thread);
@@ -352,6 +395,7 @@ void fm_window_end(struct fm_consumer *consumer, struct fm_native_thread *thread
 	if (thread->window.warm) {
 		part.work = thread->record->work;
 		fm_work_subtract(&part.work, &thread->window.work);
+		part.outside = thread->window.outside;
 		fm_result_sum(fm_account.results, thread->record, &part.counts, &timing);
 		fm_numbers_subtract(&part.counts, &thread->window.counts, sizeof(part.counts));
 		memcpy(part.unknown, thread->window.unknown, sizeof(part.unknown));
@@ -367,6 +411,7 @@ void fm_window_end(struct fm_consumer *consumer, struct fm_native_thread *thread
 					part.touched[level] = windows->pool[i].touched;
 	if (thread->side.core)
 		doubt_prefetches(thread->side.core, &part);
+	add_to_latest(consumer, &part);
 	window = find_window(windows, thread->window.number);
 	if (window)
 		merge(window, &part);
@@ -387,6 +432,7 @@ void fm_windows_destroy(struct fm_native_windows *windows)
 	for (unsigned i = 0; i < FM_SIMULATED_CORES_MAX; i++)
 		free(windows->cores[i].lines);
 	free(windows->all.lines);
+	fm_weights_destroy(&windows->weights);
 	for (unsigned i = 0; i < windows->pool_count; i++)
 		free(windows->pool[i].sets);
 }

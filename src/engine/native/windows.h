@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "engine/native/weights.h"
 #include "engine/results.h"
 
 struct fm_consumer;
@@ -30,7 +31,9 @@ struct fm_filled {
 enum { FM_FILLED_MAX = FM_SIMULATED_CORES_MAX * FM_SIMULATED_CACHES_MAX };
 
 struct fm_native_windows {
-	uint64_t number; /* of the latest */
+	uint64_t number;          /* of the latest */
+	struct fm_weighed latest; /* what is known of it so far: instructions 0, nothing */
+	struct fm_weights weights;
 	uint64_t numbers[FM_RESULT_WINDOWS_MAX];
 	struct fm_touched cores[FM_SIMULATED_CORES_MAX];
 	struct fm_touched all; /* with more than one core */
@@ -45,6 +48,7 @@ struct fm_native_window {
 	bool warm;       /* it counts */
 	uint64_t begun;
 	struct fm_work work;
+	uint64_t outside; /* instructions since, outside of the region that alone is wanted */
 	struct fm_core_counts counts;
 	uint64_t unknown[FM_SIMULATED_CACHES_MAX];
 	struct fm_result_group followed;
@@ -56,6 +60,9 @@ void fm_windows_begin(struct fm_native_windows *windows);
 void fm_window_begin(struct fm_consumer *consumer, struct fm_native_thread *thread, uint64_t number);
 void fm_window_warm(struct fm_consumer *consumer, struct fm_native_thread *thread);
 void fm_window_end(struct fm_consumer *consumer, struct fm_native_thread *thread, uint64_t executed);
+
+/* After the last one. What the process has executed is known now. */
+void fm_windows_finish(struct fm_consumer *consumer, uint64_t executed);
 
 /* An access of the thread. */
 void fm_window_access(struct fm_consumer *consumer, struct fm_native_thread *thread, struct fm_result_site *site,

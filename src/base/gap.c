@@ -1,0 +1,28 @@
+#include "base/gap.h"
+
+#include <math.h>
+
+static const double another_pace = 2; /* less may be chance: a processor that others used as well */
+
+double fm_gap_pace(const struct fm_gap *gap)
+{
+	return gap->seconds > 0 && gap->instructions > 0 ? gap->instructions / gap->seconds : 0;
+}
+
+bool fm_gap_changes(const struct fm_gap *gap)
+{
+	return fm_gap_pace(gap) > 0 && gap->before > 0 && gap->after > 0 &&
+	       fmax(gap->before, gap->after) > another_pace * fmin(gap->before, gap->after);
+}
+
+double fm_gap_share(const struct fm_gap *gap)
+{
+	double time, first, second;
+
+	if (!fm_gap_changes(gap))
+		return 0.5;
+	time = fmin(1, fmax(0, (gap->after - fm_gap_pace(gap)) / (gap->after - gap->before)));
+	first = time * gap->before;
+	second = (1 - time) * gap->after;
+	return first / (first + second);
+}

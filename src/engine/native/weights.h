@@ -1,0 +1,46 @@
+/* Lines of code, variables and regions count in every window, but windows stand for different numbers of instructions:
+   for those around them up to the next ones (base/gap.h, as in recording/windows.h). What is in the results after a
+   window is taken out of them and comes back at the end, each window's as often as it stands for. */
+#ifndef FATHOM_ENGINE_NATIVE_WEIGHTS_H
+#define FATHOM_ENGINE_NATIVE_WEIGHTS_H
+
+#include <stdint.h>
+
+#include "base/gap.h"
+#include "engine/results.h"
+
+struct fm_weighted {
+	/* of each record: sums, then what the latest window had for each of its instructions, then the one before */
+	double *numbers;
+	unsigned records;
+};
+
+/* The latest window, and the gap between it and the one before, which is not added up before the next pace is known. */
+struct fm_weighing {
+	double executed; /* up to its end */
+	double ended;    /* seconds */
+	struct fm_gap gap;
+};
+
+struct fm_weights {
+	struct fm_weighted places, objects, regions, whole;
+	struct fm_weighing latest;
+	unsigned windows;
+};
+
+/* When it was, and all that the process had executed at its end; so many instructions are in the part that counts. */
+struct fm_weighed {
+	double began, ended; /* seconds */
+	double instructions, executed;
+};
+
+/* All that was counted since the last call is of this window. Without memory for it, what is there stays, as if each
+   window stood for as much. */
+void fm_weights_take(struct fm_weights *weights, struct fm_results *results, const struct fm_weighed *window);
+
+/* After the last window, and when all that was executed is known. */
+void fm_weights_return(struct fm_weights *weights, struct fm_results *results, double executed);
+
+void fm_weights_destroy(struct fm_weights *weights);
+
+#endif
