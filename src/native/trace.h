@@ -16,7 +16,7 @@
 #define FM_TRACE_MAGIC 0x3165636172546d46ull
 
 enum {
-	FM_TRACE_VERSION = 4,
+	FM_TRACE_VERSION = 5,
 	FM_TRACE_THREADS = 64,   /* live ones that are traced at a time; others run natively and are counted */
 	FM_TRACE_RING = 1 << 15, /* entries of a thread's ring */
 	FM_TRACE_SITES = 1 << 18,
@@ -50,7 +50,6 @@ struct fm_trace_session {
 	char region[FM_TRACE_NAME]; /* log only inside; "": everywhere. Pieces are counted everywhere */
 	/* shared */
 	uint32_t stop;      /* 1: nobody reads any more: trace nothing */
-	uint32_t enough;    /* 1: all figures are precise: windows become rare */
 	uint32_t processes; /* that have a file */
 	uint32_t lost_processes;
 	uint32_t published; /* a futex: counts up when a quarter of a ring is written, and where threads and processes
@@ -139,6 +138,7 @@ struct fm_trace_head {
 	uint64_t left[FM_TRACE_REASONS]; /* times the cache was left, by enum fm_translate_reason */
 	uint64_t window_ticks, waited_ticks, translator_ticks, cpu_ns; /* what tracing cost, and all of it */
 	uint64_t windows;
+	uint32_t enough;             /* the consumer's. 1: all figures are precise: windows become rare */
 	uint64_t plain_ns;           /* processor time in plain code … */
 	uint64_t plain_instructions; /* … and how many it has executed, about */
 	uint64_t episode_count;

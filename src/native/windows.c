@@ -193,7 +193,7 @@ static void put_off_next(struct fm_place *place, uint64_t ticks)
 		pause = smaller(pause, larger(EARLY_PAUSE_NS, (double)now / EARLY_PART) * jitter);
 	if (pause < SHORTEST_PAUSE_NS)
 		pause = SHORTEST_PAUSE_NS * jitter;
-	if (fm_session->enough)
+	if (fm_head()->enough)
 		pause *= RARE;
 	do {
 		next = load(&windows.next_ns);

@@ -166,7 +166,7 @@ static void slow_phases_are_told_apart(void **state)
 		fail_msg("%u of %d intervals hold", held, TRIALS);
 	if (fabs(bias / TRIALS) > 0.02)
 		fail_msg("off by %.3f on average", bias / TRIALS);
-	if (width / TRIALS > 0.1 || widest > 0.3)
+	if (width / TRIALS > 0.15 || widest > 0.3)
 		fail_msg("half-width %.3f in the mean, %.3f at most", width / TRIALS, widest);
 }
 

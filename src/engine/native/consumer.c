@@ -475,8 +475,7 @@ int fm_consumer_create(const struct fm_consumer_task *task, struct fm_consumer *
 	consumer->trace = task->trace;
 	consumer->windows = task->session->mode == FM_TRACE_WINDOWS;
 	consumer->stretches = consumer->windows || options->timing_sampled;
-	/* what one process does tells nothing of others */
-	consumer->precision = task->first ? options->windows.precision : 0;
+	consumer->precision = options->windows.precision;
 	/* zeroed as it is used, and no entry on two lines */
 	consumer->sites = mmap(NULL, FM_TRACE_SITES * sizeof(*consumer->sites), PROT_READ | PROT_WRITE,
 	                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -453,11 +453,13 @@ static void end_stretch(struct fm_consumer *consumer, struct fm_native_thread *t
 	attach(consumer, thread, false);
 	if (!counted.instructions)
 		return;
-	/* the first stands for what comes before it, too */
+	/* a stretch stands for what comes before it: the first of a program is its beginning, which is like nothing
+	   else. The last stands for the end, too */
 	if (timed->latest.instructions) {
 		note_difference(timed, &counted);
-		add_latest(timed, timed->began);
+		add_latest(timed, timed->over > timed->stands_from ? timed->over : timed->stands_from);
 	}
+	timed->over = timed->began + timed->executed;
 	timed->latest = counted;
 	timed->in_stretches += counted.instructions;
 }

@@ -37,7 +37,8 @@ struct fm_native_timed {
 	bool counting;
 	uint64_t random;
 	uint64_t pause;                  /* entries until the next stretch */
-	uint64_t began;                  /* instructions of the thread when the stretch did */
+	uint64_t began;                  /* instructions of the thread when the stretch did … */
+	uint64_t over;                   /* … and when the one before was over */
 	struct fm_timing_counts before;  /* of the core, when it began to count */
 	struct fm_timing_counts counted; /* in all stretches that are over */
 	/* of the window: the last stretch that is over, the instructions of the thread from which on it stands for

@@ -417,7 +417,7 @@ void fm_window_end(struct fm_consumer *consumer, struct fm_native_thread *thread
 		merge(window, &part);
 	thread->window = (struct fm_native_window){0};
 	if (consumer->precision > 0)
-		consumer->session->enough =
+		consumer->trace->head.enough =
 		    fm_windows_are_enough(fm_account.results->windows, fm_account.results->window_count,
 		                          fm_account.cache_count, consumer->precision);
 }
