@@ -106,6 +106,15 @@ static uint64_t add_counters(uint64_t *counters)
 	return sum;
 }
 
+static void publish_short(struct fm_place *place, const struct fm_translate_short *now)
+{
+	for (unsigned i = 0; i < FM_TRANSLATE_SHORT_KINDS; i++) {
+		fm_add(&fm_head()->not_logged[i].elements, now[i].elements - place->not_logged[i].elements);
+		fm_add(&fm_head()->not_logged[i].times, now[i].times - place->not_logged[i].times);
+		place->not_logged[i] = now[i];
+	}
+}
+
 void fm_place_publish(struct fm_place *place)
 {
 	uint64_t spent = 0, waited;
@@ -125,10 +134,11 @@ void fm_place_publish(struct fm_place *place)
 		place->translator_ticks[i] = ticks;
 	}
 	if (place->translators[FM_COUNTING]) {
-		uint64_t dropped = fm_translator_counts(place->translators[FM_COUNTING])->dropped;
+		const struct fm_translate_counts *counts = fm_translator_counts(place->translators[FM_COUNTING]);
 
-		fm_add(&fm_head()->lost_entries, dropped - place->dropped);
-		place->dropped = dropped;
+		fm_add(&fm_head()->lost_entries, counts->dropped - place->dropped);
+		place->dropped = counts->dropped;
+		publish_short(place, counts->not_logged);
 	}
 	waited = place->waited - place->waited_published;
 	/* waiting happens in translators, most of it */

@@ -321,6 +321,7 @@ void fm_translate_deliver_log(struct fm_translator *translator)
 	translator->slots->log_end = (uint64_t)translator->log;
 	translator->slots->filter_generation += FILTER_GENERATION;
 	translator->counts.dropped = translator->slots->filter_dropped;
+	memcpy(translator->counts.not_logged, translator->slots->filter_short, sizeof(translator->counts.not_logged));
 }
 
 void fm_translator_set_room(struct fm_translator *translator, size_t entries)

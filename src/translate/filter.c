@@ -210,6 +210,10 @@ static void plan_one(struct work *work, unsigned index, unsigned number, unsigne
 	*filtered->record = (struct filter_record){
 	    .site = translator->client.number_site ? translator->client.number_site(translator->client.context, &site)
 	                                           : translator->site_count};
+	if (site.kind & FM_TRANSLATE_REPEATED)
+		filtered->record->line =
+		    (uint64_t)&translator->slots
+		        ->filter_short[fm_translate_short_kind(site.size, site.kind & FM_TRANSLATE_STORE)];
 	join(work, leader, filtered);
 	translator->site_count++;
 	work->filtered_count++;
@@ -267,7 +271,7 @@ static void emit_arithmetic(uint8_t **at, unsigned operation, unsigned number, u
 	emit_byte(at, 0xc0 | operation << 3 | (number & 7));
 	emit_32(at, constant);
 }
-enum { COMPARE = 7 };
+enum { ADD = 0, COMPARE = 7 };
 
 static void emit_move(uint8_t **at, unsigned to, unsigned from)
 {
@@ -464,7 +468,13 @@ static void arrive(uint8_t *skip, uint8_t *at)
 	emit_relative(&skip, at);
 }
 
-enum { JUMP_IF_EQUAL = 0x74, JUMP_IF_NOT_EQUAL = 0x75, JUMP_IF_NOT_BELOW = 0x73 };
+enum {
+	JUMP_IF_BELOW = 0x72,
+	JUMP_IF_NOT_BELOW = 0x73,
+	JUMP_IF_EQUAL = 0x74,
+	JUMP_IF_NOT_EQUAL = 0x75,
+	JUMP_IF_ABOVE = 0x77
+};
 
 /* temporary := all of the address, or what is hashed of it. Where rax has the flags, its value is in another
    register. */
@@ -629,6 +639,39 @@ static uint8_t *emit_latest(uint8_t **at, struct slots *slots, unsigned kind)
 	return is_latest;
 }
 
+/* A short string instruction, with its count in rcx, lies in two pairs of lines at most. If none is followed it is only
+   counted. Returns the branches to take then: there was nothing to do, or it is done. */
+static void emit_short(uint8_t **at, struct fm_translator *translator, uint8_t *ret_done[2])
+{
+	const struct fm_translate_filter *filter = &translator->filter;
+	uint8_t *is_long, *followed[2];
+
+	emit_bytes(at, "\x48\x85\xc9", 3); /* test %rcx, %rcx */
+	ret_done[0] = emit_skip(at, JUMP_IF_EQUAL);
+	emit_bytes(at, "\x48\x83\xf9", 3); /* cmp $, %rcx */
+	emit_byte(at, FM_TRANSLATE_SHORT);
+	is_long = emit_skip(at, JUMP_IF_ABOVE);
+	emit_load(at, RAX, &translator->slots->target);
+	emit_arithmetic(at, ADD, RAX, filter->offset);
+	emit_hash(at, RAX, filter->multiplier);
+	emit_arithmetic(at, COMPARE, RAX, filter->limit);
+	followed[0] = emit_skip(at, JUMP_IF_BELOW);
+	emit_arithmetic(at, ADD, RAX, PAIR * filter->multiplier);
+	emit_arithmetic(at, COMPARE, RAX, filter->limit);
+	followed[1] = emit_skip(at, JUMP_IF_BELOW);
+	emit_load(at, RAX, &translator->slots->filter_record);
+	emit_memory(at, 0x8b, true, RAX, RAX, NO_REGISTER, 0, offsetof(struct filter_record, line));
+	emit_memory(at, 0x01, true, RCX, RAX, NO_REGISTER, 0, offsetof(struct fm_translate_short, elements));
+	emit_bytes(at, "\x48\xff\x40", 3); /* incq (%rax) */
+	emit_byte(at, offsetof(struct fm_translate_short, times));
+	emit_byte(at, 0xe9);
+	emit_32(at, 0);
+	ret_done[1] = *at;
+	arrive(is_long, *at);
+	arrive(followed[0], *at);
+	arrive(followed[1], *at);
+}
+
 /* After some entries all lines are logged again: how recently they were used matters too. */
 static void emit_generation(uint8_t **at, struct slots *slots)
 {
@@ -661,13 +704,14 @@ static void emit_way_back(uint8_t **at, struct fm_translator *translator)
 static void emit_routine(uint8_t **at, struct fm_translator *translator, unsigned kind)
 {
 	struct slots *slots = translator->slots;
-	uint8_t *is_latest = NULL, *full, *done, *out;
+	uint8_t *is_latest = NULL, *full, *done, *out, *is_short[2] = {NULL};
 
 	emit_store(at, RAX, &slots->filter_registers[0]);
 	emit_store(at, RCX, &slots->filter_registers[1]);
 	if (kind == FILTER_REPEATED) {
 		emit_bytes(at, "\x9f\x0f\x90\xc0", 4); /* lahf; seto %al */
 		emit_store(at, RAX, &slots->filter_flags);
+		emit_short(at, translator, is_short);
 	} else {
 		is_latest = emit_latest(at, slots, kind);
 	}
@@ -686,6 +730,8 @@ static void emit_routine(uint8_t **at, struct fm_translator *translator, unsigne
 	arrive(done, out);
 	if (is_latest)
 		arrive(is_latest, out);
+	for (unsigned i = 0; i < 2 && is_short[i]; i++)
+		arrive(is_short[i], out);
 	emit_way_back(at, translator);
 	if (kind == FILTER_REPEATED) {
 		emit_load(at, RAX, &slots->filter_flags);

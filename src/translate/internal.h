@@ -161,7 +161,8 @@ enum { FILTER_LATEST = 64, FILTER_ENTRIES = 12, LINE_SHIFT = 6 };
 
 /* What the code of one operand has beside it. */
 struct filter_record {
-	uint64_t line; /* that it met last, as in the slots */
+	uint64_t
+	    line; /* that it met last, as in the slots; of a repeated one, where it is counted if it is not logged */
 	uint32_t site; /* what is logged */
 	uint32_t back; /* where to go on: offset in the cache */
 };
@@ -191,6 +192,7 @@ struct slots {
 	uint64_t filter_generation;
 	uint32_t filter_left; /* entries of this generation */
 	uint64_t filter_dropped;
+	struct fm_translate_short filter_short[FM_TRANSLATE_SHORT_KINDS];
 	uint64_t filter_stop;       /* the end of the log */
 	uint8_t special_calls[256]; /* by the low byte of the number: 1 if the translator must see the call */
 };

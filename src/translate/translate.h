@@ -94,7 +94,8 @@ enum fm_translate_choice {
 
 /* Which lines are followed: those with (((address + offset) & ~127) * multiplier mod 2^32) < limit, two
    neighbours at a time. Much cheaper than to
-   log everything and choose later. A repeated string instruction is always logged. Not looked at are operands relative
+   log everything and choose later. A repeated string instruction is always logged, but for short ones near no line that
+   is followed, which are counted (struct fm_translate_counts). Not looked at are operands relative
    to the stack pointer or the thread pointer, whose lines are in the first cache nearly always. A line that
    is among the latest entries is not logged again, unless by its first store, until some others were logged. Entries
    are written before the instruction, or some instructions earlier. When the log is full they are dropped, and counted.
@@ -159,7 +160,19 @@ struct fm_translate_options {
 	const struct fm_translate_client *client; /* copied; NULL: none */
 };
 
+/* Repeated string instructions of at most FM_TRANSLATE_SHORT elements that were not logged, for each of their operands:
+   by the size of an element, and whether it is stored to. */
+enum { FM_TRANSLATE_SHORT = 16, FM_TRANSLATE_SHORT_KINDS = 8 };
+struct fm_translate_short {
+	uint64_t elements, times;
+};
+static inline unsigned fm_translate_short_kind(unsigned size, bool store)
+{
+	return 2 * (unsigned)__builtin_ctz(size | 8) + store;
+}
+
 struct fm_translate_counts {
+	struct fm_translate_short not_logged[FM_TRANSLATE_SHORT_KINDS];
 	uint64_t blocks, instructions; /* translated, again after each flush */
 	uint64_t entered, chained, looked_up, flushed, system_calls, unlogged, dropped;
 	uint64_t left[FM_LEFT_REASONS];

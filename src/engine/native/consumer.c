@@ -533,6 +533,18 @@ int fm_consumer_create(const struct fm_consumer_task *task, struct fm_consumer *
 	return 0;
 }
 
+/* String instructions that were counted only: each makes an access for every line it touches. */
+static void add_short(const struct fm_trace_head *head, unsigned line_bytes, struct fm_references *references)
+{
+	for (unsigned i = 0; i < FM_TRACE_SHORT_KINDS; i++) {
+		uint64_t times = head->not_logged[i].times, bytes = head->not_logged[i].elements << i / 2,
+		         accesses = times + (bytes > times ? bytes - times : 0) / line_bytes;
+
+		*(i % 2 ? &references->stores : &references->loads) += accesses;
+		*(i % 2 ? &references->store_bytes : &references->load_bytes) += bytes;
+	}
+}
+
 /* Everything that was executed, whether it was logged or not. */
 static void sum_up_pieces(struct fm_consumer *consumer, struct fm_work *sum)
 {
@@ -541,6 +553,7 @@ static void sum_up_pieces(struct fm_consumer *consumer, struct fm_work *sum)
 
 	fm_seen_complete(consumer->trace->pieces, count, consumer->piece_seen);
 	*references = consumer->repeated;
+	add_short(&consumer->trace->head, 1u << fm_account.hierarchy->line_shift, references);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct fm_trace_piece *piece = &consumer->trace->pieces[i];
 		uint64_t times = piece->executed;
