@@ -764,6 +764,74 @@ static void hot_lines_are_logged_again(void **unused)
 	assert_in_range(hot, COUNT / 12, COUNT / 9);
 }
 
+/* Copies of 0 … 20 words, from one place to another further on. */
+enum { SHORT_COPIES = 400, SHORT_MOST = 21, SHORT_STEP = 104 };
+static uint64_t __attribute__((noinline)) copies_little(uint64_t n)
+{
+	uint64_t all = 0;
+
+	for (uint64_t i = 0; i < n; i++) {
+		uint64_t count = i % SHORT_MOST, left = count;
+		uint8_t *from = structures + SHORT_STEP * i, *to = from + 8 * SHORT_MOST;
+
+		__asm__ volatile("short_copy: rep movsq" : "+c"(left), "+S"(from), "+D"(to) : : "memory");
+		all += count - left;
+	}
+	return all;
+}
+
+extern const char short_copy[];
+static enum fm_translate_choice choose_short(void *context, const struct fm_translate_site *site)
+{
+	(void)context;
+	return site->pc == (uint64_t)short_copy ? FM_TRANSLATE_FILTERED : FM_TRANSLATE_IGNORE;
+}
+
+/* A short string instruction is logged if it touches a line that is followed, else counted; one of no element neither;
+   a longer one is logged in any case. */
+static void short_strings_are_counted(void **unused)
+{
+	struct fm_translate_client client = {.choose = choose_short, .on_log = on_log};
+	struct fm_translate_options options = {
+	    .client = &client, .log_entries = 10000, .filter = {0x9e3779b1u & ~127u, 1u << 27, 256}};
+	const struct fm_translate_counts *counts;
+	uint64_t times[2] = {0}, elements[2] = {0};
+	size_t at = 0;
+
+	(void)unused;
+	tear_down(NULL);
+	assert_int_equal(fm_translator_create(&options, &translator), 0);
+	seen_count = 0;
+	translated(copies_little, SHORT_COPIES);
+	for (uint64_t i = 0; i < SHORT_COPIES; i++)
+		for (unsigned operand = 0; operand < 2; operand++) {
+			unsigned store = !operand; /* what it stores to is its first operand */
+			uint64_t count = i % SHORT_MOST,
+			         address = (uint64_t)structures + SHORT_STEP * i + (store ? 8 * SHORT_MOST : 0);
+			bool touches = false;
+
+			for (uint64_t k = 0; k < 8 * count; k++)
+				touches |= fm_translate_is_followed(&options.filter, address + k);
+			if (at < seen_count && seen[at].address == address &&
+			    !(seen[at].kind & FM_TRANSLATE_STORE) == !store) {
+				assert_int_equal(seen[at + 1].address, count);
+				at += 2;
+			} else {
+				assert_true(count <= FM_TRANSLATE_SHORT && !touches);
+				times[store] += count > 0;
+				elements[store] += count;
+			}
+		}
+	assert_int_equal(at, seen_count);
+	/* one pair of lines in 32 is followed, and more than sixteen words are longer than short: few are logged */
+	assert_true(times[0] > SHORT_COPIES / 2);
+	counts = fm_translator_counts(translator);
+	for (unsigned store = 0; store < 2; store++) {
+		assert_int_equal(counts->not_logged[fm_translate_short_kind(8, store)].times, times[store]);
+		assert_int_equal(counts->not_logged[fm_translate_short_kind(8, store)].elements, elements[store]);
+	}
+}
+
 /* A log that nobody empties drops what comes too late, and the program does not notice. */
 static void followed_lines_are_dropped(void **unused)
 {
@@ -1154,6 +1222,7 @@ int main(void)
 	    CASE(followed_lines),
 	    CASE(followed_fields),
 	    CASE(hot_lines_are_logged_again),
+	    CASE(short_strings_are_counted),
 	    CASE(followed_lines_are_dropped),
 	};
 
