@@ -22,7 +22,8 @@ enum {
 static struct {
 	uint64_t state; /* number of the window << 32 | threads in it */
 	uint64_t opened_ns, next_ns;
-	uint64_t spent; /* ticks */
+	uint64_t spent;                 /* ticks */
+	uint64_t read_ns, read_wall_ns; /* of the reader, when a thread last left a window */
 } windows;
 
 static uint64_t now_ns(void)
@@ -33,6 +34,7 @@ static uint64_t now_ns(void)
 void fm_windows_open(void)
 {
 	windows.state = windows.spent = 0;
+	windows.read_ns = windows.read_wall_ns = 0;
 	windows.next_ns = now_ns() + FIRST_PAUSE_NS;
 }
 
@@ -65,7 +67,10 @@ bool fm_window_is_due(const struct fm_place *place)
 		return false;
 	state = load(&windows.state);
 	now = now_ns();
-	return is_open(state, now) ? place->last_epoch != epoch_of(state) : now >= load(&windows.next_ns);
+	if (is_open(state, now))
+		return place->last_epoch != epoch_of(state);
+	/* the last window must be read, most of it, or threads would wait in the next one */
+	return now >= load(&windows.next_ns) && !fm_rings_are_behind();
 }
 
 /* The number of the window that the thread is in now, 0: none. */
@@ -105,6 +110,9 @@ bool fm_window_begin(struct fm_place *place)
 {
 	if (!fm_window_is_due(place))
 		return false;
+	/* a thread of one window, or of short ones, is not worth the memory */
+	if (place->last_epoch && fm_session->window_references > FM_TRACE_RING)
+		fm_ring_enlarge(place);
 	place->epoch = open_or_join(place);
 	if (!place->epoch)
 		return false;
@@ -179,17 +187,31 @@ static double larger(double one, double other)
 	return one > other ? one : other;
 }
 
+/* What the reader has cost the program since a thread last left a window, s. Nothing where it had a processor of its
+   own. Where it had to wait for one it has kept others from theirs for as long, or for as long as it ran. The time for
+   which the thread waited is counted already. */
+static double reader_cost(double waited)
+{
+	uint64_t ran = load(&fm_head()->read_ns), took = load(&fm_head()->read_wall_ns);
+
+	took -= __atomic_exchange_n(&windows.read_wall_ns, took, __ATOMIC_RELAXED);
+	ran -= __atomic_exchange_n(&windows.read_ns, ran, __ATOMIC_RELAXED);
+	return larger(0, smaller((double)ran, (double)took - (double)ran) * 1e-9 - waited);
+}
+
 /* The pause, from the end of the window on or added to what other threads of it have asked for. */
 static void put_off_next(struct fm_place *place, uint64_t ticks)
 {
-	double cost = (double)ticks / ticks_per_second(),
+	double waited = (double)(place->waited - place->window_waited) / ticks_per_second(),
+	       cost = (double)ticks / ticks_per_second() + reader_cost(waited),
 	       slowdown = fm_session->slowdown > 1.001 ? fm_session->slowdown : 1.001,
 	       jitter = 0.5 + (double)(fm_place_random(place) >> 11) / (double)(1ull << 53),
 	       pause = cost / (slowdown - 1) * 1e9 * jitter;
-	uint64_t now = now_ns(), next, later, all = __atomic_add_fetch(&windows.spent, ticks, __ATOMIC_RELAXED);
+	uint64_t now = now_ns(), next, later,
+	         all = __atomic_add_fetch(&windows.spent, (uint64_t)(cost * ticks_per_second()), __ATOMIC_RELAXED);
 
-	/* a short program can be looked at more closely: it takes no long time anyway. Not in tests, as above */
-	if (fm_session->window_references > SHORT_REFERENCES && (double)all < EARLY_SECONDS * ticks_per_second())
+	/* a short program can be looked at more closely: it takes no long time anyway */
+	if ((double)all < EARLY_SECONDS * ticks_per_second())
 		pause = smaller(pause, larger(EARLY_PAUSE_NS, (double)now / EARLY_PART) * jitter);
 	if (pause < SHORTEST_PAUSE_NS)
 		pause = SHORTEST_PAUSE_NS * jitter;
