@@ -38,6 +38,15 @@ uint64_t fm_places_instructions(void)
 	return 0;
 }
 
+/* Also in forked processes, of which cmocka knows nothing. */
+#define HOLDS(condition)                                                            \
+	do {                                                                        \
+		if (!(condition)) {                                                 \
+			fprintf(stderr, "line %d: not %s\n", __LINE__, #condition); \
+			_exit(1);                                                   \
+		}                                                                   \
+	} while (0)
+
 static char folder[64];
 
 static void make_folder(const char *above)
@@ -46,13 +55,13 @@ static void make_folder(const char *above)
 	int file;
 
 	snprintf(folder, sizeof(folder), "%s/fathom-rings-XXXXXX", above);
-	assert_non_null(mkdtemp(folder));
+	HOLDS(mkdtemp(folder));
 	snprintf(path, sizeof(path), "%s/session", folder);
 	file = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
-	assert_true(file >= 0);
-	assert_int_equal(posix_fallocate(file, 0, sizeof(struct fm_trace_session)), 0);
+	HOLDS(file >= 0);
+	HOLDS(!posix_fallocate(file, 0, sizeof(struct fm_trace_session)));
 	fm_session = mmap(NULL, sizeof(*fm_session), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-	assert_true(fm_session != MAP_FAILED);
+	HOLDS(fm_session != MAP_FAILED);
 	close(file);
 	*fm_session = (struct fm_trace_session){.magic = FM_TRACE_MAGIC,
 	                                        .version = FM_TRACE_VERSION,
@@ -85,14 +94,6 @@ static void in_child(void (*test)(void))
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
 }
-
-#define HOLDS(condition)                                                            \
-	do {                                                                        \
-		if (!(condition)) {                                                 \
-			fprintf(stderr, "line %d: not %s\n", __LINE__, #condition); \
-			_exit(1);                                                   \
-		}                                                                   \
-	} while (0)
 
 static struct fm_place *take(unsigned number)
 {
@@ -276,10 +277,13 @@ static bool write_text(const char *path, const char *text)
 /* A small file system that only this process has. */
 static bool mount_small(const char *folder_for_it)
 {
-	char map[32];
+	char user[32], group[32];
 
-	snprintf(map, sizeof(map), "0 %u 1", getuid());
-	if (unshare(CLONE_NEWNS) && (unshare(CLONE_NEWUSER | CLONE_NEWNS) || !write_text("/proc/self/uid_map", map)))
+	snprintf(user, sizeof(user), "0 %u 1", getuid());
+	snprintf(group, sizeof(group), "0 %u 1", getgid());
+	if (unshare(CLONE_NEWNS) &&
+	    (unshare(CLONE_NEWUSER | CLONE_NEWNS) || !write_text("/proc/self/setgroups", "deny") ||
+	     !write_text("/proc/self/uid_map", user) || !write_text("/proc/self/gid_map", group)))
 		return false;
 	return !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
 	       !mount("tmpfs", folder_for_it, "tmpfs", 0, "size=42m");
