@@ -110,8 +110,8 @@ bool fm_window_begin(struct fm_place *place)
 {
 	if (!fm_window_is_due(place))
 		return false;
-	/* a thread of one window, or of short ones, is not worth the memory */
-	if (place->last_epoch && fm_session->window_references > FM_TRACE_RING)
+	/* a thread of one window, or of short ones, or one that cannot log, is not worth the memory */
+	if (place->last_epoch && place->translators[FM_LOGGING] && fm_session->window_references > FM_TRACE_RING)
 		fm_ring_enlarge(place);
 	place->epoch = open_or_join(place);
 	if (!place->epoch)

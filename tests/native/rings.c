@@ -339,6 +339,11 @@ static void windows_wait_for_the_reader(void)
 	place = take(0);
 	fm_windows_open();
 	have_window(place);
+	have_window(place);
+	HOLDS(!place->large); /* it cannot log */
+	place->translators[FM_LOGGING] = (struct fm_translator *)place;
+	place->last_epoch = 0;
+	have_window(place);
 	HOLDS(!place->large); /* threads of one window are many */
 	have_window(place);
 	HOLDS(place->large);
