@@ -1,5 +1,6 @@
 #include "base/limits.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,40 +21,63 @@ static uint64_t system_available(void)
 	return kilobytes * 1024;
 }
 
-/* What the innermost control group with a limit leaves, or UINT64_MAX. Version 2 only: version 1 hosts report it in
-   MemAvailable of their containers' lxcfs or not at all. */
-static uint64_t control_group_available(void)
+/* Calls back for the control group and those around it. Version 2 only: version 1 hosts report limits in the files of
+   their containers' lxcfs or not at all. */
+static void each_group(void (*look)(const char *group, void *context), void *context)
 {
 	char line[512];
 	FILE *file = fopen("/proc/self/cgroup", "re");
-	uint64_t least = UINT64_MAX;
 
-	if (!file)
-		return least;
-	while (fgets(line, sizeof(line), file)) {
+	while (file && fgets(line, sizeof(line), file)) {
 		line[strcspn(line, "\n")] = 0;
 		if (strncmp(line, "0::", 3))
 			continue;
-		for (char *group = line + 3;;) {
-			long long limit, current;
-			char *slash = strrchr(group, '/');
-
-			if (!fm_sysfs_read_number(&limit, "fs/cgroup%s/memory.max", group) &&
-			    !fm_sysfs_read_number(&current, "fs/cgroup%s/memory.current", group) && limit > current &&
-			    (uint64_t)(limit - current) < least)
-				least = (uint64_t)(limit - current);
+		for (char *group = line + 3, *slash;; *slash = 0) {
+			look(group, context);
+			slash = strrchr(group, '/');
 			if (!slash)
 				break;
-			*slash = 0;
 		}
 	}
-	fclose(file);
-	return least;
+	if (file)
+		fclose(file);
+}
+
+static void look_at_memory(const char *group, void *context)
+{
+	uint64_t *least = context;
+	long long limit, current;
+
+	if (!fm_sysfs_read_number(&limit, "fs/cgroup%s/memory.max", group) &&
+	    !fm_sysfs_read_number(&current, "fs/cgroup%s/memory.current", group) && limit > current &&
+	    (uint64_t)(limit - current) < *least)
+		*least = (uint64_t)(limit - current);
 }
 
 uint64_t fm_memory_available(void)
 {
-	uint64_t available = system_available(), group = control_group_available();
+	uint64_t available = system_available();
 
-	return available < group ? available : group;
+	each_group(look_at_memory, &available);
+	return available;
+}
+
+static void look_at_quota(const char *group, void *context)
+{
+	unsigned *least = context;
+	long long quota, period;
+	char text[64];
+
+	if (!fm_sysfs_read_line(text, sizeof(text), "fs/cgroup%s/cpu.max", group) &&
+	    sscanf(text, "%lld %lld", &quota, &period) == 2 && quota > 0 && period > 0 && quota / period < *least)
+		*least = (unsigned)(quota / period);
+}
+
+unsigned fm_processors_available(void)
+{
+	cpu_set_t set;
+	unsigned count = sched_getaffinity(0, sizeof(set), &set) ? 1 : (unsigned)CPU_COUNT(&set);
+
+	each_group(look_at_quota, &count);
+	return count ? count : 1;
 }

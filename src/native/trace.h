@@ -145,6 +145,7 @@ struct fm_trace_head {
 	uint64_t windows;
 	/* the consumer's */
 	uint32_t large_rings;           /* that it can read, and for which there is memory */
+	uint32_t processors;            /* that it may use at a time */
 	uint64_t read_ns, read_wall_ns; /* processor time that it has spent reading, and how long it took */
 	uint64_t plain_ns;              /* processor time in plain code … */
 	uint64_t plain_instructions;    /* … and how many it has executed, about */

@@ -22,8 +22,9 @@ enum {
 static struct {
 	uint64_t state; /* number of the window << 32 | threads in it */
 	uint64_t opened_ns, next_ns;
-	uint64_t spent;                 /* ticks */
-	uint64_t read_ns, read_wall_ns; /* of the reader, when a thread last left a window */
+	uint64_t spent; /* ticks */
+	/* the reader's, and ours, when a thread last left a window */
+	uint64_t read_ns, read_wall_ns, process_ns, wall_ns;
 } windows;
 
 static uint64_t now_ns(void)
@@ -35,7 +36,9 @@ void fm_windows_open(void)
 {
 	windows.state = windows.spent = 0;
 	windows.read_ns = windows.read_wall_ns = 0;
-	windows.next_ns = now_ns() + FIRST_PAUSE_NS;
+	windows.process_ns = now_ns();
+	windows.wall_ns = fm_clock_ns(CLOCK_MONOTONIC);
+	windows.next_ns = windows.process_ns + FIRST_PAUSE_NS;
 }
 
 static uint32_t epoch_of(uint64_t state)
@@ -187,16 +190,25 @@ static double larger(double one, double other)
 	return one > other ? one : other;
 }
 
+/* What came since it was asked last. */
+static double since(uint64_t *last, uint64_t now)
+{
+	return (double)(int64_t)(now - __atomic_exchange_n(last, now, __ATOMIC_RELAXED));
+}
+
 /* What the reader has cost the program since a thread last left a window, s. Nothing where it had a processor of its
-   own. Where it had to wait for one it has kept others from theirs for as long, or for as long as it ran. The time for
-   which the thread waited is counted already. */
+   own. Where it had to wait for one it has kept others from theirs for as long, or for as long as it ran; the program
+   is one of them, for its share of what the reader leaves. The time for which the thread waited is counted already. */
 static double reader_cost(double waited)
 {
-	uint64_t ran = load(&fm_head()->read_ns), took = load(&fm_head()->read_wall_ns);
+	const struct fm_trace_head *head = fm_head();
+	double ran = since(&windows.read_ns, load(&head->read_ns)),
+	       took = since(&windows.read_wall_ns, load(&head->read_wall_ns)),
+	       program = since(&windows.process_ns, now_ns()),
+	       wall = since(&windows.wall_ns, fm_clock_ns(CLOCK_MONOTONIC)), busy = wall > 0 ? program / wall : 1,
+	       left = (double)head->processors - (took > 0 ? ran / took : 0), share = left > busy ? busy / left : 1;
 
-	took -= __atomic_exchange_n(&windows.read_wall_ns, took, __ATOMIC_RELAXED);
-	ran -= __atomic_exchange_n(&windows.read_ns, ran, __ATOMIC_RELAXED);
-	return larger(0, smaller((double)ran, (double)took - (double)ran) * 1e-9 - waited);
+	return larger(0, smaller(ran, took - ran) * 1e-9 * share - waited);
 }
 
 /* The pause, from the end of the window on or added to what other threads of it have asked for. */

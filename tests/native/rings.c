@@ -356,7 +356,14 @@ static void windows_wait_for_the_reader(void)
 	fm_head()->read_ns = fm_head()->read_wall_ns = 1000000000000;
 	have_window(place);
 	HOLDS(is_due_soon(place));
-	/* in turns with somebody */
+	/* in turns with others, of whom we are few */
+	fm_head()->processors = 1000000000;
+	fm_head()->read_ns += 1000000000;
+	fm_head()->read_wall_ns += 2000000000;
+	have_window(place);
+	HOLDS(is_due_soon(place));
+	/* in turns with us */
+	fm_head()->processors = 1;
 	fm_head()->read_ns += 1000000000000;
 	fm_head()->read_wall_ns += 2000000000000;
 	have_window(place);

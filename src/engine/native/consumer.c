@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "simulator/numbers.h"
 #include "engine/account/places.h"
 #include "engine/account/room.h"
@@ -552,6 +553,7 @@ int fm_consumer_create(const struct fm_consumer_task *task, struct fm_consumer *
 	consumer->trace = task->trace;
 	consumer->windows = task->session->mode == FM_TRACE_WINDOWS;
 	consumer->large = task->large;
+	head->processors = fm_processors_available();
 	head->large_rings = consumer->windows && task->large ? fm_large_affordable() : 0;
 	consumer->stretches = consumer->windows || options->timing_sampled;
 	/* what one process does tells nothing of others */
