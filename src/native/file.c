@@ -93,7 +93,7 @@ void fm_file_touch(const void *start, size_t size)
 static uint64_t mapped_pages(void)
 {
 	long file = fm_call(SYS_openat, AT_FDCWD, (long)"/proc/self/statm", O_RDONLY | O_CLOEXEC, 0, 0, 0), length;
-	char text[128];
+	char text[128] = {0};
 	uint64_t pages = 0;
 
 	if (fm_failed(file))
