@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "base/text.h"
 
 static const char *const effort_names[] = {"quick", "default", "full"};

@@ -54,9 +54,6 @@ const char *fm_cpu_list_text(char *buffer, size_t size, const struct fm_cpu_list
 /* NUMA node of a CPU, 0 when not known. */
 unsigned fm_topology_node_of(unsigned cpu);
 
-/* Bytes we may still allocate: what the system says is available and what the control group leaves. */
-uint64_t fm_memory_available(void);
-
 /* Keep the calling thread on one CPU. */
 int fm_bind_to_cpu(unsigned cpu, struct fm_error *error);
 

@@ -9,9 +9,12 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
-enum { PATH_ROOM = 4096 };
+enum { PATH_ROOM = 4096, IN_MEMORY = 0x01021994 /* TMPFS_MAGIC */ };
+
+static const uint64_t whole_size = sizeof(struct fm_trace_file) + sizeof(struct fm_trace_large);
 
 struct fm_trace_session *fm_session;
 struct fm_trace_file *fm_file;
@@ -86,6 +89,74 @@ void fm_file_touch(const void *start, size_t size)
 	fm_call(SYS_madvise, (long)from, (long)(end - from), populate, 0, 0, 0);
 }
 
+/* Pages of addresses that the process has; 0: not known. */
+static uint64_t mapped_pages(void)
+{
+	long file = fm_call(SYS_openat, AT_FDCWD, (long)"/proc/self/statm", O_RDONLY | O_CLOEXEC, 0, 0, 0), length;
+	char text[128] = {0};
+	uint64_t pages = 0;
+
+	if (fm_failed(file))
+		return 0;
+	length = fm_call(SYS_read, file, (long)text, sizeof(text), 0, 0, 0);
+	fm_call(SYS_close, file, 0, 0, 0, 0, 0);
+	for (long i = 0; i < length && text[i] >= '0' && text[i] <= '9'; i++)
+		pages = 10 * pages + (uint64_t)(text[i] - '0');
+	return pages;
+}
+
+static uint64_t limit_of(int resource)
+{
+	struct rlimit limit = {0};
+
+	return fm_failed(fm_call(SYS_prlimit64, 0, resource, 0, (long)&limit, 0, 0)) ? RLIM_INFINITY : limit.rlim_cur;
+}
+
+/* The program may need what is left more than we do. */
+static bool has_addresses(uint64_t size)
+{
+	uint64_t limit = limit_of(RLIMIT_AS), pages;
+
+	if (limit == RLIM_INFINITY)
+		return true;
+	pages = mapped_pages();
+	return pages && pages < limit / 4096 && (limit / 4096 - pages) / 2 >= size / 4096;
+}
+
+/* Not on a disk, which would have work with each of so many pages. */
+static bool has_memory(long file, uint64_t from, uint64_t size)
+{
+	struct statfs system = {0};
+	struct stat about = {0};
+
+	return !fm_call(SYS_fstat, file, (long)&about, 0, 0, 0, 0) && (uint64_t)about.st_size >= from + size &&
+	       !fm_call(SYS_fstatfs, file, (long)&system, 0, 0, 0, 0) && system.f_type == IN_MEMORY &&
+	       system.f_bavail / 2 >= size / (uint64_t)system.f_bsize;
+}
+
+struct fm_trace_entry *fm_file_large_ring(unsigned number)
+{
+	const uint64_t size = FM_TRACE_LARGE * sizeof(struct fm_trace_entry),
+	               from = sizeof(struct fm_trace_file) + number * size;
+	struct fm_trace_entry *ring = NULL;
+	long file = open_file(0), mapped;
+
+	if (fm_failed(file))
+		return NULL;
+	if (has_addresses(size) && has_memory(file, from, size)) {
+		mapped = fm_call(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file,
+		                 (long)from);
+		if (!fm_failed(mapped) && claim(file, from, size))
+			fm_call(SYS_munmap, mapped, (long)size, 0, 0, 0, 0);
+		else if (!fm_failed(mapped))
+			ring = (struct fm_trace_entry *)mapped;
+	}
+	fm_call(SYS_close, file, 0, 0, 0, 0, 0);
+	if (ring)
+		fm_file_touch(ring, size);
+	return ring;
+}
+
 static char *put_text(char *at, const char *text)
 {
 	while (*text)
@@ -111,19 +182,19 @@ static char *put_number(char *at, uint64_t value)
 /* A file of the right size, of which the head and the places of threads are reserved. */
 static int map_file(struct fm_trace_file **ret_file)
 {
-	struct rlimit limit = {0};
+	uint64_t limit = limit_of(RLIMIT_FSIZE);
 	struct fm_trace_file *mapped = NULL;
 	long file;
 	int error;
 
 	/* beyond it the kernel sends a signal, which ends programs */
-	if (!fm_failed(fm_call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0)) &&
-	    limit.rlim_cur < sizeof(struct fm_trace_file))
+	if (limit < sizeof(struct fm_trace_file))
 		return -EFBIG;
 	file = open_file(O_CREAT | O_EXCL);
 	if (fm_failed(file))
 		return (int)file;
-	error = (int)fm_call(SYS_ftruncate, file, sizeof(struct fm_trace_file), 0, 0, 0, 0);
+	error = (int)fm_call(SYS_ftruncate, file,
+	                     (long)(limit < whole_size ? sizeof(struct fm_trace_file) : whole_size), 0, 0, 0, 0);
 	if (!error)
 		error = claim(file, 0, offsetof(struct fm_trace_file, sites));
 	if (!error) {

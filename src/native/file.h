@@ -27,6 +27,10 @@ void fm_file_close(void);
 /* From now on the bytes can be written to. Reserving twice does no harm. 0 or a negative errno. */
 int fm_file_reserve(const void *start, size_t size);
 
+/* A large ring of the file, from 0, that can be written to; NULL: there is too little room for it. At most half of what
+   is left is taken: of the file system, and of addresses where these are limited. */
+struct fm_trace_entry *fm_file_large_ring(unsigned number);
+
 /* All of it will be written to: one system call in place of a fault for each page. */
 void fm_file_touch(const void *start, size_t size);
 

@@ -117,7 +117,7 @@ static void publish_short(struct fm_place *place, const struct fm_translate_shor
 
 void fm_place_publish(struct fm_place *place)
 {
-	uint64_t spent = 0, waited;
+	uint64_t spent = 0, waited, outside;
 
 	if (!fm_file_is_open() || __atomic_exchange_n(&place->publishing, 1, __ATOMIC_ACQUIRE))
 		return;
@@ -130,7 +130,9 @@ void fm_place_publish(struct fm_place *place)
 			continue;
 		fm_add(&instructions, add_counters(counters));
 		ticks = fm_translator_ticks(translator);
-		spent += ticks - place->translator_ticks[i];
+		/* what is spent in windows is theirs */
+		if (i != FM_LOGGING || fm_session->mode == FM_TRACE_EXACT)
+			spent += ticks - place->translator_ticks[i];
 		place->translator_ticks[i] = ticks;
 	}
 	if (place->translators[FM_COUNTING]) {
@@ -141,10 +143,12 @@ void fm_place_publish(struct fm_place *place)
 		publish_short(place, counts->not_logged);
 	}
 	waited = place->waited - place->waited_published;
+	outside = place->waited_outside - place->waited_outside_published;
 	/* waiting happens in translators, most of it */
-	fm_add(&fm_head()->translator_ticks, spent > waited ? spent - waited : 0);
+	fm_add(&fm_head()->translator_ticks, spent > outside ? spent - outside : 0);
 	fm_add(&fm_head()->waited_ticks, waited);
 	place->waited_published += waited;
+	place->waited_outside_published += outside;
 	__atomic_store_n(&place->publishing, 0, __ATOMIC_RELEASE);
 }
 
@@ -165,6 +169,7 @@ void fm_place_begin(struct fm_place *place)
 	fm_pace_begin(place);
 	place->published_at = fm_ticks();
 	place->waited_published = place->waited;
+	place->waited_outside_published = place->waited_outside;
 	place->begun = true;
 	fm_ring_control(place, FM_TRACE_THREAD_BEGIN, (uint64_t)place->thread);
 }

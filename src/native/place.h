@@ -58,9 +58,14 @@ struct fm_place {
 	uint32_t chosen; /* number of the site that choose() was asked for last */
 	uint64_t random;
 	/* ring */
+	struct fm_trace_entry *ring; /* where it writes now, and how many entries that holds: a power of two */
+	uint64_t ring_size;
+	uint32_t large;   /* number of its large ring, from 1; 0: none */
+	bool stays_small; /* it has asked for one in vain */
 	uint64_t written;
-	uint64_t began;                    /* ticks: when what is in the log now began */
-	uint64_t waited, waited_published; /* ticks, for the reader */
+	uint64_t began;                                    /* ticks: when what is in the log now began */
+	uint64_t waited, waited_published;                 /* ticks, for the reader */
+	uint64_t waited_outside, waited_outside_published; /* of these, outside of windows */
 	/* window */
 	uint32_t epoch, last_epoch; /* 0: none */
 	bool warm;

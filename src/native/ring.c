@@ -1,11 +1,13 @@
 #include "native/ring.h"
 
+#include <emmintrin.h>
 #include <string.h>
 
 enum {
 	PATIENCE_NS = 100000000,
-	PATIENCE = 100, /* times without anything read */
-	ENOUGH = FM_TRACE_RING / 4,
+	PATIENCE = 100,             /* times without anything read */
+	ENOUGH = FM_TRACE_RING / 4, /* for the reader to begin, however large the ring is */
+	BEHIND = FM_TRACE_LARGE / 16,
 };
 
 _Static_assert(sizeof(struct fm_trace_entry) == sizeof(struct fm_translate_entry) &&
@@ -14,6 +16,12 @@ _Static_assert(sizeof(struct fm_trace_entry) == sizeof(struct fm_translate_entry
 
 static bool gave_up;
 
+static struct {
+	struct fm_trace_entry *entries; /* NULL: not mapped */
+	uint32_t owner;                 /* number of the place, from 1 */
+} large[FM_TRACE_LARGE_RINGS];
+static uint32_t large_lock;
+
 static struct fm_trace_thread *line_of(const struct fm_place *place)
 {
 	return &fm_file->threads[place->number];
@@ -21,12 +29,12 @@ static struct fm_trace_thread *line_of(const struct fm_place *place)
 
 static struct fm_trace_entry *entry_at(const struct fm_place *place, uint64_t at)
 {
-	return &fm_file->rings[place->number][at % FM_TRACE_RING];
+	return &place->ring[at & (place->ring_size - 1)];
 }
 
 static bool has_room(const struct fm_place *place, uint64_t read, uint64_t count)
 {
-	return place->written - read + count <= FM_TRACE_RING;
+	return place->written - read + count <= place->ring_size;
 }
 
 static void wake_reader(void)
@@ -52,7 +60,9 @@ static bool wait_for_room(struct fm_place *place, uint64_t count)
 		idle = read == before ? idle + 1 : 0;
 	}
 	__atomic_store_n(&line->waiting, 0, __ATOMIC_RELAXED);
-	place->waited += fm_ticks() - began;
+	began = fm_ticks() - began;
+	place->waited += began;
+	place->waited_outside += place->epoch ? 0 : began;
 	return has_room(place, read, count);
 }
 
@@ -96,8 +106,89 @@ bool fm_ring_take(struct fm_place *place)
 		place->reserved = true;
 	}
 	place->written = line->written;
+	place->ring = place->large ? large[place->large - 1].entries : fm_file->rings[place->number];
+	place->ring_size = place->large ? FM_TRACE_LARGE : FM_TRACE_RING;
+	place->stays_small = false;
 	__atomic_store_n(&line->used, 1, __ATOMIC_RELEASE);
 	return true;
+}
+
+/* Takes it from a place that no thread has, once everything in it is read. */
+static bool take_from(uint32_t owner)
+{
+	struct fm_place *place = &fm_places[owner - 1];
+	struct fm_trace_thread *line = &fm_file->threads[owner - 1];
+	bool free;
+
+	if (__atomic_exchange_n(&place->taken, 1, __ATOMIC_ACQUIRE))
+		return false;
+	free = __atomic_load_n(&line->read, __ATOMIC_ACQUIRE) == line->written;
+	if (free)
+		place->large = line->large = 0;
+	__atomic_store_n(&place->taken, 0, __ATOMIC_RELEASE);
+	return free;
+}
+
+/* From 1; 0: none. */
+static uint32_t find_large(void)
+{
+	uint32_t most = fm_head()->large_rings;
+
+	if (most > FM_TRACE_LARGE_RINGS)
+		most = FM_TRACE_LARGE_RINGS;
+	for (uint32_t i = 0; i < most; i++)
+		if (large[i].entries && take_from(large[i].owner))
+			return i + 1;
+	for (uint32_t i = 0; i < most; i++)
+		if (!large[i].entries) {
+			large[i].entries = fm_file_large_ring(i);
+			return large[i].entries ? i + 1 : 0;
+		}
+	return 0;
+}
+
+void fm_ring_enlarge(struct fm_place *place)
+{
+	struct fm_trace_thread *line = line_of(place);
+
+	/* the reader says what it can read when it begins; whoever finds the lock taken asks again some other time */
+	if (place->large || place->stays_small || !fm_head()->large_rings ||
+	    __atomic_exchange_n(&large_lock, 1, __ATOMIC_ACQUIRE))
+		return;
+	place->large = find_large();
+	if (place->large) {
+		large[place->large - 1].owner = place->number + 1;
+		place->ring = large[place->large - 1].entries;
+		place->ring_size = FM_TRACE_LARGE;
+		line->large_from = place->written;
+		__atomic_store_n(&line->large, place->large, __ATOMIC_RELEASE);
+	}
+	place->stays_small = !place->large;
+	__atomic_store_n(&large_lock, 0, __ATOMIC_RELEASE);
+}
+
+void fm_rings_forked(void)
+{
+	for (unsigned i = 0; i < FM_TRACE_LARGE_RINGS; i++)
+		if (large[i].entries)
+			fm_call(SYS_munmap, (long)large[i].entries, sizeof(((struct fm_trace_large *)0)->rings[0]), 0,
+			        0, 0, 0);
+	memset(large, 0, sizeof(large));
+	large_lock = 0;
+}
+
+bool fm_rings_are_behind(void)
+{
+	for (unsigned i = 0; i < FM_TRACE_LARGE_RINGS; i++) {
+		uint32_t owner = __atomic_load_n(&large[i].owner, __ATOMIC_RELAXED);
+		const struct fm_trace_thread *line = &fm_file->threads[owner ? owner - 1 : 0];
+
+		if (owner &&
+		    __atomic_load_n(&line->written, __ATOMIC_RELAXED) - __atomic_load_n(&line->read, __ATOMIC_RELAXED) >
+		        BEHIND)
+			return true;
+	}
+	return false;
 }
 
 void fm_ring_release(struct fm_place *place)
@@ -114,12 +205,25 @@ void fm_ring_control(struct fm_place *place, enum fm_trace_control control, uint
 	publish(place, 1, control == FM_TRACE_THREAD_END);
 }
 
+/* A large ring is not read at once: past the caches, in which the program's own lines stay. */
+static void copy_past(struct fm_trace_entry *to, const struct fm_translate_entry *from, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		_mm_stream_si128((__m128i *)(to + i), _mm_loadu_si128((const __m128i *)(from + i)));
+}
+
 static void copy(const struct fm_place *place, uint64_t at, const struct fm_translate_entry *entries, size_t count)
 {
-	size_t first = FM_TRACE_RING - at % FM_TRACE_RING;
+	size_t first = place->ring_size - (at & (place->ring_size - 1));
 
 	if (first > count)
 		first = count;
+	if (place->large) {
+		copy_past(entry_at(place, at), entries, first);
+		copy_past(entry_at(place, 0), entries + first, count - first);
+		_mm_sfence();
+		return;
+	}
 	memcpy(entry_at(place, at), entries, first * sizeof(*entries));
 	memcpy(entry_at(place, 0), entries + first, (count - first) * sizeof(*entries));
 }

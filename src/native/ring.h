@@ -4,8 +4,17 @@
 
 #include "native/place.h"
 
-/* Takes the place's ring for a new thread. False: not everything is read, or there is no room in the file. */
+/* Takes the place's ring for a new thread, a large one if the place has one. False: not everything is read, or there is
+ * no room in the file. */
 bool fm_ring_take(struct fm_place *place);
+
+/* Gives the thread a large ring, if it has none and there is one. */
+void fm_ring_enlarge(struct fm_place *place);
+/* In a forked child: rings are its parent's. */
+void fm_rings_forked(void);
+
+/* Whether much of what was written into large rings is not read yet. */
+bool fm_rings_are_behind(void);
 
 void fm_ring_control(struct fm_place *place, enum fm_trace_control control, uint64_t value);
 

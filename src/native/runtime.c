@@ -25,6 +25,7 @@ static void in_child(void)
 	if (!fm_session->children || fm_session->stop || fm_stopped || fm_file_forked()) {
 		fm_threads_abandon();
 	} else {
+		fm_rings_forked();
 		fm_numbers_forked();
 		fm_places_forked();
 		fm_windows_open();

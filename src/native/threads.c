@@ -172,6 +172,7 @@ bool fm_threads_forked(void)
 	}
 	own->thread = fm_thread_id();
 	own->reserved = own->begun = false;
+	own->large = 0;
 	own->publishing = 0;
 	own->deferred_count = 0;
 	for (unsigned i = 0; i < FM_TRANSLATORS; i++) {

@@ -17,8 +17,10 @@
 
 enum {
 	FM_TRACE_VERSION = 5,
-	FM_TRACE_THREADS = 64,   /* live ones that are traced at a time; others run natively and are counted */
-	FM_TRACE_RING = 1 << 15, /* entries of a thread's ring */
+	FM_TRACE_THREADS = 64,    /* live ones that are traced at a time; others run natively and are counted */
+	FM_TRACE_RING = 1 << 15,  /* entries of a thread's ring */
+	FM_TRACE_LARGE = 1 << 20, /* … and of a large one, which holds a window, so that nobody waits in it */
+	FM_TRACE_LARGE_RINGS = 4,
 	FM_TRACE_SITES = 1 << 18,
 	FM_TRACE_PIECES = 1 << 18,
 	FM_TRACE_NAMES = 512, /* of regions */
@@ -113,6 +115,8 @@ struct fm_trace_thread {
 	_Alignas(64) uint64_t written; /* entries ever; the library's */
 	uint32_t used;                 /* 1: a thread has it; 0: free, once everything is read */
 	uint32_t waiting;              /* 1: the thread waits for room: wake it when something was read */
+	uint32_t large;             /* number of its large ring, from 1; 0: none. Changes before `written` does … */
+	uint64_t large_from;        /* … and entries from this one on are in it, those before in the small one */
 	_Alignas(64) uint64_t read; /* the consumer's; its low half is a futex on which a writer without room waits */
 };
 
@@ -143,9 +147,13 @@ struct fm_trace_head {
 	uint64_t left[FM_TRACE_REASONS]; /* times the cache was left, by enum fm_translate_reason */
 	uint64_t window_ticks, waited_ticks, translator_ticks, cpu_ns; /* what tracing cost, and all of it */
 	uint64_t windows;
-	uint32_t enough;             /* the consumer's. 1: all figures are precise: windows become rare */
-	uint64_t plain_ns;           /* processor time in plain code … */
-	uint64_t plain_instructions; /* … and how many it has executed, about */
+	/* the consumer's */
+	uint32_t enough;                /* 1: all figures are precise: windows become rare */
+	uint32_t large_rings;           /* that it can read, and for which there is memory */
+	uint32_t processors;            /* that it may use at a time */
+	uint64_t read_ns, read_wall_ns; /* processor time that it has spent reading, and how long it took */
+	uint64_t plain_ns;              /* processor time in plain code … */
+	uint64_t plain_instructions;    /* … and how many it has executed, about */
 	uint64_t episode_count;
 	struct fm_trace_episode episodes[FM_TRACE_EPISODES];
 	int32_t error;     /* errno why nothing is traced, 0: it is */
@@ -160,6 +168,12 @@ struct fm_trace_file {
 	_Alignas(4096) struct fm_trace_site sites[FM_TRACE_SITES];
 	_Alignas(4096) struct fm_trace_piece pieces[FM_TRACE_PIECES];
 	_Alignas(4096) struct fm_trace_entry rings[FM_TRACE_THREADS][FM_TRACE_RING];
+};
+
+/* Behind it, in files that are long enough. Each is mapped only where it is used: programs may have little room for
+   addresses. */
+struct fm_trace_large {
+	struct fm_trace_entry rings[FM_TRACE_LARGE_RINGS][FM_TRACE_LARGE];
 };
 
 #endif

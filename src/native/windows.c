@@ -23,6 +23,8 @@ static struct {
 	uint64_t state; /* number of the window << 32 | threads in it */
 	uint64_t opened_ns, next_ns;
 	uint64_t spent; /* ticks */
+	/* the reader's, and ours, when a thread last left a window */
+	uint64_t read_ns, read_wall_ns, process_ns, wall_ns;
 } windows;
 
 static uint64_t now_ns(void)
@@ -33,7 +35,10 @@ static uint64_t now_ns(void)
 void fm_windows_open(void)
 {
 	windows.state = windows.spent = 0;
-	windows.next_ns = now_ns() + FIRST_PAUSE_NS;
+	windows.read_ns = windows.read_wall_ns = 0;
+	windows.process_ns = now_ns();
+	windows.wall_ns = fm_clock_ns(CLOCK_MONOTONIC);
+	windows.next_ns = windows.process_ns + FIRST_PAUSE_NS;
 }
 
 static uint32_t epoch_of(uint64_t state)
@@ -65,7 +70,10 @@ bool fm_window_is_due(const struct fm_place *place)
 		return false;
 	state = load(&windows.state);
 	now = now_ns();
-	return is_open(state, now) ? place->last_epoch != epoch_of(state) : now >= load(&windows.next_ns);
+	if (is_open(state, now))
+		return place->last_epoch != epoch_of(state);
+	/* the last window must be read, most of it, or threads would wait in the next one */
+	return now >= load(&windows.next_ns) && !fm_rings_are_behind();
 }
 
 /* The number of the window that the thread is in now, 0: none. */
@@ -105,6 +113,9 @@ bool fm_window_begin(struct fm_place *place)
 {
 	if (!fm_window_is_due(place))
 		return false;
+	/* a thread of one window, or of short ones, or one that cannot log, is not worth the memory */
+	if (place->last_epoch && place->translators[FM_LOGGING] && fm_session->window_references > FM_TRACE_RING)
+		fm_ring_enlarge(place);
 	place->epoch = open_or_join(place);
 	if (!place->epoch)
 		return false;
@@ -179,17 +190,40 @@ static double larger(double one, double other)
 	return one > other ? one : other;
 }
 
+/* What came since it was asked last. */
+static double since(uint64_t *last, uint64_t now)
+{
+	return (double)(int64_t)(now - __atomic_exchange_n(last, now, __ATOMIC_RELAXED));
+}
+
+/* What the reader has cost the program since a thread last left a window, s. Nothing where it had a processor of its
+   own. Where it had to wait for one it has kept others from theirs for as long, or for as long as it ran; the program
+   is one of them, for its share of what the reader leaves. The time for which the thread waited is counted already. */
+static double reader_cost(double waited)
+{
+	const struct fm_trace_head *head = fm_head();
+	double ran = since(&windows.read_ns, load(&head->read_ns)),
+	       took = since(&windows.read_wall_ns, load(&head->read_wall_ns)),
+	       program = since(&windows.process_ns, now_ns()),
+	       wall = since(&windows.wall_ns, fm_clock_ns(CLOCK_MONOTONIC)), busy = wall > 0 ? program / wall : 1,
+	       left = (double)head->processors - (took > 0 ? ran / took : 0), share = left > busy ? busy / left : 1;
+
+	return larger(0, smaller(ran, took - ran) * 1e-9 * share - waited);
+}
+
 /* The pause, from the end of the window on or added to what other threads of it have asked for. */
 static void put_off_next(struct fm_place *place, uint64_t ticks)
 {
-	double cost = (double)ticks / ticks_per_second(),
+	double waited = (double)(place->waited - place->window_waited) / ticks_per_second(),
+	       cost = (double)ticks / ticks_per_second() + reader_cost(waited),
 	       slowdown = fm_session->slowdown > 1.001 ? fm_session->slowdown : 1.001,
 	       jitter = 0.5 + (double)(fm_place_random(place) >> 11) / (double)(1ull << 53),
 	       pause = cost / (slowdown - 1) * 1e9 * jitter;
-	uint64_t now = now_ns(), next, later, all = __atomic_add_fetch(&windows.spent, ticks, __ATOMIC_RELAXED);
+	uint64_t now = now_ns(), next, later,
+	         all = __atomic_add_fetch(&windows.spent, (uint64_t)(cost * ticks_per_second()), __ATOMIC_RELAXED);
 
-	/* a short program can be looked at more closely: it takes no long time anyway. Not in tests, as above */
-	if (fm_session->window_references > SHORT_REFERENCES && (double)all < EARLY_SECONDS * ticks_per_second())
+	/* a short program can be looked at more closely: it takes no long time anyway */
+	if ((double)all < EARLY_SECONDS * ticks_per_second())
 		pause = smaller(pause, larger(EARLY_PAUSE_NS, (double)now / EARLY_PART) * jitter);
 	if (pause < SHORTEST_PAUSE_NS)
 		pause = SHORTEST_PAUSE_NS * jitter;

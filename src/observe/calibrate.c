@@ -14,6 +14,7 @@
 
 #include "base/installed.h"
 #include "base/launch.h"
+#include "base/limits.h"
 #include "base/statistics.h"
 #include "base/text.h"
 #include "json/figure.h"

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "base/random.h"
 #include "counters/counting.h"
 #include "machine/buffer.h"

@@ -15,6 +15,7 @@
 #include "simulator/core.h"
 #include "engine/account/account.h"
 #include "engine/native/consumer.h"
+#include "engine/native/large.h"
 #include "engine/results.h"
 #include "translate/translate.h"
 
@@ -29,6 +30,7 @@ enum { SITES = 40, LINE = 64, REFERENCES = 20000 };
 
 static struct fm_machine_description description;
 static struct fm_trace_file *trace;
+static struct fm_trace_large *large; /* NULL: none */
 static struct fm_trace_session *session;
 static struct fm_results *results;
 static char path[64];
@@ -77,12 +79,21 @@ static int end(void **state)
 	(void)state;
 	munmap(trace, sizeof(*trace));
 	munmap(session, sizeof(*session));
+	if (large)
+		munmap(large, sizeof(*large));
+	large = NULL;
 	if (results)
 		munmap(results, sizeof(*results));
 	results = NULL;
 	region = NULL;
 	unlink(path);
 	return 0;
+}
+
+static void make_large(void)
+{
+	large = mmap(NULL, sizeof(*large), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	assert_true(large != MAP_FAILED);
 }
 
 /* Loads, stores, both at once; of several sizes. */
@@ -118,6 +129,7 @@ static int consume(const char *cores)
 	const struct fm_consumer_task task = {.options = &options,
 	                                      .session = session,
 	                                      .trace = trace,
+	                                      .large = large,
 	                                      .results = path,
 	                                      .first = true,
 	                                      .unknown_process = true};
@@ -279,14 +291,15 @@ static void all_shapes_count_alike(void **state)
 	}
 }
 
-/* More than a ring, written while it is read. */
-static void a_ring_goes_round(void **state)
+/* More than a ring, written while it is read. The first entries are in the small one, even if there is a large one. */
+static void go_round(uint64_t size, uint64_t large_from, unsigned rounds)
 {
-	enum { ROUNDS = 5 };
+	const uint64_t count = rounds * size;
 	const struct fm_engine_options options = {.machine = &description, .cores = "0"};
 	const struct fm_consumer_task task = {.options = &options,
 	                                      .session = session,
 	                                      .trace = trace,
+	                                      .large = large,
 	                                      .results = path,
 	                                      .first = true,
 	                                      .unknown_process = true};
@@ -294,8 +307,9 @@ static void a_ring_goes_round(void **state)
 	pid_t child;
 	int status;
 
-	(void)state;
 	make_sites();
+	line->large = size == FM_TRACE_LARGE ? 2 : 0;
+	line->large_from = large_from;
 	child = fork();
 	if (!child) {
 		struct fm_consumer *consumer;
@@ -304,17 +318,106 @@ static void a_ring_goes_round(void **state)
 		alarm(60);
 		if (fm_consumer_create(&task, &consumer, &error))
 			_exit(1);
-		for (unsigned i = 0; i < ROUNDS * FM_TRACE_RING;) {
-			for (; i < ROUNDS * FM_TRACE_RING && line->written - line->read < FM_TRACE_RING; i++)
-				trace->rings[0][line->written++ % FM_TRACE_RING] =
-				    (struct fm_trace_entry){.address = 0x1000 + 64 * (i % 16), .what = 1};
-			fm_consumer_read(consumer, 5000);
+		for (uint64_t i = 0; i < count;) {
+			for (; i < count && line->written - line->read < size; i++) {
+				struct fm_trace_entry entry = {.address = 0x1000 + 64 * (i % 16), .what = 1};
+
+				if (i < large_from)
+					trace->rings[0][i % FM_TRACE_RING] = entry;
+				else
+					large->rings[1][i % FM_TRACE_LARGE] = entry;
+				line->written++;
+			}
+			fm_consumer_read(consumer, size / 6);
 		}
 		fm_consumer_finish(consumer);
-		_exit(fm_account.results->cores[0].counts.loads != ROUNDS * FM_TRACE_RING);
+		_exit(fm_account.results->cores[0].counts.loads != count || fm_account.results->native_error);
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
+}
+
+static void a_ring_goes_round(void **state)
+{
+	(void)state;
+	go_round(FM_TRACE_RING, UINT64_MAX, 5);
+}
+
+static void a_large_ring_goes_round(void **state)
+{
+	(void)state;
+	make_large();
+	go_round(FM_TRACE_LARGE, 1000, 3);
+	assert_true(trace->head.read_ns > 0 && trace->head.read_wall_ns > 0);
+}
+
+static void two_threads_of_which_one_has_a_large_ring(void **state)
+{
+	enum { COUNT = 5000, SMALL = 3000 };
+
+	(void)state;
+	make_large();
+	make_sites();
+	for (unsigned thread = 0; thread < 2; thread++)
+		for (unsigned i = 0; i < COUNT; i++)
+			put(thread, 1, 0x1000 + 64 * (i % 16));
+	trace->threads[1].large = FM_TRACE_LARGE_RINGS;
+	trace->threads[1].large_from = SMALL;
+	for (unsigned i = SMALL; i < COUNT; i++) {
+		large->rings[FM_TRACE_LARGE_RINGS - 1][i] = trace->rings[1][i];
+		trace->rings[1][i].what = FM_TRACE_CONTROL | FM_TRACE_THREAD_END;
+	}
+	assert_int_equal(consume("0-1"), 0);
+	assert_int_equal(results->native_error, 0);
+	assert_int_equal(results->cores[0].counts.loads, COUNT);
+	assert_int_equal(results->cores[1].counts.loads, COUNT);
+}
+
+/* Numbers of rings that there are not, and more in a ring than it holds. */
+static void no_such_ring(void **state)
+{
+	static const struct {
+		bool is_mapped;
+		uint32_t number;
+		uint64_t written;
+	} wrong[] = {
+	    {false, 1, 10},
+	    {true, FM_TRACE_LARGE_RINGS + 1, 10},
+	    {true, UINT32_MAX, FM_TRACE_LARGE},
+	    {true, 1, FM_TRACE_LARGE + 1},
+	    {true, 0, FM_TRACE_RING + 1},
+	};
+
+	for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		end(state);
+		begin(state);
+		make_sites();
+		if (wrong[i].is_mapped)
+			make_large();
+		trace->threads[0].large = wrong[i].number;
+		trace->threads[0].written = wrong[i].written;
+		assert_int_equal(consume("0"), 0);
+		assert_int_equal(results->native_error, EBADMSG);
+		assert_true(results->lost_accesses > 0);
+		assert_int_equal(results->cores[0].counts.loads + results->cores[0].counts.stores, 0);
+		assert_int_equal(trace->threads[0].read, wrong[i].written);
+	}
+}
+
+static void short_files_have_no_large_rings(void **state)
+{
+	const off_t whole = sizeof(struct fm_trace_file) + sizeof(struct fm_trace_large);
+	const struct fm_trace_large *mapped;
+
+	(void)state;
+	assert_null(fm_large_map("/nonexistent"));
+	assert_int_equal(truncate(path, whole - 1), 0);
+	assert_null(fm_large_map(path));
+	assert_int_equal(truncate(path, whole), 0);
+	mapped = fm_large_map(path);
+	assert_non_null(mapped);
+	assert_int_equal(mapped->rings[FM_TRACE_LARGE_RINGS - 1][FM_TRACE_LARGE - 1].what, 0);
+	munmap((void *)mapped, sizeof(*mapped));
 }
 
 /* Two threads write to the same line in turn: it moves with each turn. */
@@ -714,6 +817,8 @@ static void garbage_does_no_harm(void **state)
 		end(NULL);
 		begin(NULL);
 		session->mode = round % 2;
+		if (round / 2)
+			make_large();
 		for (unsigned i = 0; i < 2000; i++) {
 			uint64_t number = fm_random_next(&random);
 
@@ -732,6 +837,8 @@ static void garbage_does_no_harm(void **state)
 		trace->head.site_count = trace->head.piece_count = trace->head.name_count = UINT32_MAX;
 		for (unsigned thread = 0; thread < 4; thread++) {
 			trace->threads[thread].written = thread == 3 ? UINT64_MAX / 3 : 5000;
+			trace->threads[thread].large = round / 2 ? thread : 0;
+			trace->threads[thread].large_from = thread == 1 ? 4000 : fm_random_next(&random);
 			for (unsigned i = 0; i < 5000; i++) {
 				uint64_t number = fm_random_next(&random), kind = fm_random_next(&random) % 16;
 
@@ -762,6 +869,10 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(counts_as_if_fed_directly, begin, end),
 	    cmocka_unit_test_setup_teardown(all_shapes_count_alike, begin, end),
 	    cmocka_unit_test_setup_teardown(a_ring_goes_round, begin, end),
+	    cmocka_unit_test_setup_teardown(a_large_ring_goes_round, begin, end),
+	    cmocka_unit_test_setup_teardown(two_threads_of_which_one_has_a_large_ring, begin, end),
+	    cmocka_unit_test_setup_teardown(no_such_ring, begin, end),
+	    cmocka_unit_test_setup_teardown(short_files_have_no_large_rings, begin, end),
 	    cmocka_unit_test_setup_teardown(threads_are_merged_by_time, begin, end),
 	    cmocka_unit_test_setup_teardown(threads_are_merged_within_a_stretch, begin, end),
 	    cmocka_unit_test_setup_teardown(threads_that_share_a_core, begin, end),

@@ -1,10 +1,10 @@
 /* A consumer that only checks: makes a session, runs a command with the native engine's library, reads all rings until
    the end, and prints sums, one "name value" per line, to the file REPORT. The command's exit status is its own.
 
-       drain LIBRARY REPORT [-w references warm slowdown] [-p] [-c] [-r REGION] [-s] -- COMMAND ...
+       drain LIBRARY REPORT [-w references warm slowdown] [-p] [-c] [-l RINGS] [-r REGION] [-s] -- COMMAND ...
 
-   -w: windows; -p: pieces are logged; -c: children are not traced; -r: only in the region; -s: reads nothing and says
-   so at once. */
+   -w: windows; -p: pieces are logged; -c: children are not traced; -l: so many large rings may be used; -r: only in the
+   region; -s: reads nothing and says so at once. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -37,6 +37,7 @@ struct process {
 	char name[64];
 	const struct fm_trace_file *file;
 	struct fm_trace_file *writable;
+	const struct fm_trace_large *large; /* NULL: the file has none */
 	struct ring_state rings[FM_TRACE_THREADS];
 };
 
@@ -44,8 +45,9 @@ static struct process *processes;
 static unsigned process_count;
 static char folder[4096];
 static struct fm_trace_session *session;
+static unsigned large_rings = FM_TRACE_LARGE_RINGS;
 static uint64_t references, loads, stores, elements, pieces, threads, ended_threads, windows_begun, windows_ended,
-    windows_warm, in_window, after_warm, regions, frames, errors;
+    windows_warm, in_window, after_warm, regions, frames, errors, in_large, largest;
 
 static void wrong(const struct process *process, const char *what, uint64_t value)
 {
@@ -159,6 +161,15 @@ static void read_entry(const struct process *process, struct ring_state *ring, c
 	after_warm += ring->warm;
 }
 
+static const struct fm_trace_entry *entry_at(const struct process *process, unsigned index, uint32_t large,
+                                             uint64_t number)
+{
+	if (!large || number < process->file->threads[index].large_from)
+		return &process->file->rings[index][number % FM_TRACE_RING];
+	in_large++;
+	return &process->large->rings[large - 1][number % FM_TRACE_LARGE];
+}
+
 static bool read_rings(struct process *process)
 {
 	bool found = false;
@@ -166,15 +177,19 @@ static bool read_rings(struct process *process)
 	for (unsigned i = 0; process->writable && i < FM_TRACE_THREADS; i++) {
 		struct fm_trace_thread *thread = &process->writable->threads[i];
 		uint64_t read = thread->read, written = __atomic_load_n(&thread->written, __ATOMIC_ACQUIRE);
+		uint32_t large = __atomic_load_n(&thread->large, __ATOMIC_ACQUIRE);
 
 		if (read == written)
 			continue;
-		if (written - read > FM_TRACE_RING) {
+		if (large > (process->large ? large_rings : 0) ||
+		    written - read > (large ? FM_TRACE_LARGE : FM_TRACE_RING)) {
 			wrong(process, "too much was written", written);
 			return false;
 		}
+		if (large > largest)
+			largest = large;
 		for (; read < written; read++)
-			read_entry(process, &process->rings[i], &process->file->rings[i][read % FM_TRACE_RING]);
+			read_entry(process, &process->rings[i], entry_at(process, i, large, read));
 		__atomic_store_n(&thread->read, read, __ATOMIC_SEQ_CST);
 		if (__atomic_load_n(&thread->waiting, __ATOMIC_SEQ_CST))
 			syscall(SYS_futex, &thread->read, FUTEX_WAKE, 1, NULL, NULL, 0);
@@ -191,6 +206,16 @@ static bool is_known(const char *name)
 	return false;
 }
 
+static const struct fm_trace_large *map_large(int file, off_t size)
+{
+	const off_t from = sizeof(struct fm_trace_file);
+	const struct fm_trace_large *large = MAP_FAILED;
+
+	if (size >= from + (off_t)sizeof(*large))
+		large = mmap(NULL, sizeof(*large), PROT_READ, MAP_SHARED, file, from);
+	return large == MAP_FAILED ? NULL : large;
+}
+
 static bool add_process(const char *name)
 {
 	struct process *process = &processes[process_count];
@@ -201,12 +226,14 @@ static bool add_process(const char *name)
 
 	snprintf(path, sizeof(path), "%s/%s", folder, name);
 	file = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-	if (file >= 0 && !fstat(file, &about) && about.st_size == (off_t)sizeof(struct fm_trace_file)) {
+	if (file >= 0 && !fstat(file, &about) && about.st_size >= (off_t)sizeof(struct fm_trace_file)) {
 		process->writable =
 		    mmap(NULL, sizeof(struct fm_trace_file), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 		if (process->writable != MAP_FAILED &&
 		    __atomic_load_n(&process->writable->head.magic, __ATOMIC_ACQUIRE) == FM_TRACE_MAGIC) {
 			process->file = process->writable;
+			process->large = map_large(file, about.st_size);
+			process->writable->head.large_rings = process->large ? large_rings : 0;
 			snprintf(process->name, sizeof(process->name), "%.63s", name);
 			process_count++;
 			added = true;
@@ -327,10 +354,11 @@ static void report(FILE *file)
 	        "processes %u\nlost_processes %u\nreferences %" PRIu64 "\nloads %" PRIu64 "\nstores %" PRIu64
 	        "\nelements %" PRIu64 "\npieces %" PRIu64 "\nthreads %" PRIu64 "\nended_threads %" PRIu64
 	        "\nwindows_begun %" PRIu64 "\nwindows_warm %" PRIu64 "\nwindows_ended %" PRIu64 "\nin_window %" PRIu64
-	        "\nafter_warm %" PRIu64 "\nregions %" PRIu64 "\nframes %" PRIu64 "\nerrors %" PRIu64 "\n",
+	        "\nafter_warm %" PRIu64 "\nregions %" PRIu64 "\nframes %" PRIu64 "\nerrors %" PRIu64
+	        "\nin_large %" PRIu64 "\nlarge_rings %" PRIu64 "\n",
 	        process_count, session->lost_processes, references, loads, stores, elements, pieces, threads,
 	        ended_threads, windows_begun, windows_warm, windows_ended, in_window, after_warm, regions, frames,
-	        errors);
+	        errors, in_large, largest);
 	for (unsigned i = 0; i < sizeof(sums) / sizeof(sums[0]); i++)
 		fprintf(file, "%s %" PRIu64 "\n", sums[i], values[i]);
 	for (unsigned i = 0; i < FM_LEFT_REASONS; i++)
@@ -362,6 +390,8 @@ int main(int count, char **arguments)
 			session->children = 0;
 		if (!strcmp(arguments[at], "-s"))
 			stops = true;
+		if (!strcmp(arguments[at], "-l") && at + 1 < count)
+			large_rings = (unsigned)strtoul(arguments[++at], NULL, 10);
 		if (!strcmp(arguments[at], "-r") && at + 1 < count)
 			snprintf(session->region, sizeof(session->region), "%s", arguments[++at]);
 		if (!strcmp(arguments[at], "-w") && at + 3 < count) {

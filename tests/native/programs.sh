@@ -99,6 +99,27 @@ holds [ $(($(value instructions) - 5 * 5 * 4000000)) -le 30000 ]
 holds [ $(($(value instructions) - 5 * 5 * 4000000)) -ge 0 ]
 holds [ "$(value windows_begun) $(value windows_begun)" = "$(value windows_warm) $(value windows_ended)" ]
 
+# Long windows go into a large ring, round and round, from the second of a thread on; without room they do not.
+sound() {
+	holds [ "$(value errors) $(value lost) $(value native)" = '0 0 0' ]
+	holds [ "$(value windows_begun)" = "$(value windows_ended)" ]
+}
+traced -p -w 600000 300000 3 -- "$scratch/known" 20000000 >/dev/null
+sound
+holds [ "$(value large_rings)" = 1 ]
+holds [ "$(value in_large)" -gt 1048576 ]
+traced -p -l 0 -w 600000 300000 3 -- "$scratch/known" 20000000 >/dev/null
+sound
+holds [ "$(value in_large)" = 0 ]
+# shellcheck disable=SC3045
+(ulimit -f 100000; traced -p -w 600000 300000 3 -- "$scratch/known" 20000000) >/dev/null
+sound
+holds [ "$(value in_large)" = 0 ]
+holds [ "$(value windows_begun)" -gt 1 ]
+traced -p -w 100000 50000 3 -- "$scratch/known" 8000000 8 >/dev/null
+sound
+holds [ "$(value large_rings)" -le 4 ]
+
 # Two runs of one program refer to the same things.
 setarch -R "$drain" "$library" "$report" -- gzip -c "$scratch/input" >/dev/null
 before="$(value references) $(value loads) $(value stores) $(value elements) $(value instructions)"

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "machine/bandwidth.h"
 #include "machine/buffer.h"
 #include "machine/concurrency.h"

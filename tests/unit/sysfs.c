@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "base/sysfs.h"
 #include "counters/sysfs.h"
 #include "machine/topology.h"
@@ -98,6 +99,36 @@ static void readers(void **state)
 	assert_non_null(strstr(error.message, "is offline"));
 }
 
+/* What the control groups allow, at least the outermost; hosts of version 1 have none of these. */
+static void limits(void **state)
+{
+	unsigned processors = fm_processors_available();
+	uint64_t memory = fm_memory_available();
+	char line[256] = "";
+	bool grouped = false;
+	FILE *file = fopen("/proc/self/cgroup", "re");
+
+	(void)state;
+	while (file && fgets(line, sizeof(line), file))
+		grouped |= !strncmp(line, "0::", 3);
+	if (file)
+		fclose(file);
+	assert_true(processors >= 1 && memory > 5000);
+	if (!grouped)
+		skip();
+	plant("fs/cgroup/cpu.max", "max 100000\n");
+	plant("fs/cgroup/memory.max", "max\n");
+	plant("fs/cgroup/memory.current", "2000\n");
+	assert_int_equal(fm_processors_available(), processors);
+	assert_true(fm_memory_available() > 5000);
+	plant("fs/cgroup/cpu.max", "150000 100000\n");
+	plant("fs/cgroup/memory.max", "7000\n");
+	assert_int_equal(fm_processors_available(), 1);
+	assert_int_equal(fm_memory_available(), 5000);
+	plant("fs/cgroup/cpu.max", "50000 100000\n");
+	assert_int_equal(fm_processors_available(), 1);
+}
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -118,6 +149,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(values),
 	    cmocka_unit_test(readers),
+	    cmocka_unit_test(limits),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

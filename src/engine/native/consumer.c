@@ -13,17 +13,21 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/limits.h"
 #include "simulator/numbers.h"
 #include "engine/account/places.h"
 #include "engine/account/room.h"
 #include "engine/native/curve.h"
+#include "engine/native/large.h"
 #include "engine/native/pace.h"
 #include "engine/native/seen.h"
 #include "engine/native/state.h"
 #include "engine/threads.h"
 
 enum {
-	STEP = 2048, /* entries until the writer is told that there is room */
+	STEP = 2048,                          /* entries until the writer is told that there is room */
+	WORTH_WAKING = FM_TRACE_RING / 4 * 3, /* entries of room, for which a writer that waits is woken */
+	NOTE_TIME = 16 * STEP,
 	LEAST = 16,
 	SLICE = 256, /* of one thread while there are others */
 	UNSETTLED_MAX = 1 << 30,
@@ -223,19 +227,49 @@ static void look_at_code(struct fm_consumer *consumer)
 	fm_code_look_again(consumer->code);
 }
 
+static uint64_t ring_size(const struct fm_native_thread *thread)
+{
+	return thread->large ? FM_TRACE_LARGE : FM_TRACE_RING;
+}
+
+/* Where an entry of the thread is, and how many from there on are in a row. */
+static const struct fm_trace_entry *entries_at(const struct fm_consumer *consumer,
+                                               const struct fm_native_thread *thread, uint64_t number,
+                                               uint64_t *ret_count)
+{
+	uint64_t at = number % FM_TRACE_RING;
+
+	if (thread->large && number >= thread->large_from) {
+		at = number % FM_TRACE_LARGE;
+		*ret_count = FM_TRACE_LARGE - at;
+		return &consumer->large->rings[thread->large - 1][at];
+	}
+	*ret_count = FM_TRACE_RING - at;
+	if (thread->large && thread->large_from - number < *ret_count)
+		*ret_count = thread->large_from - number;
+	return &consumer->trace->rings[thread - consumer->threads][at];
+}
+
+static const struct fm_trace_entry *entry_at(const struct fm_consumer *consumer, const struct fm_native_thread *thread,
+                                             uint64_t number)
+{
+	uint64_t count;
+
+	return entries_at(consumer, thread, number, &count);
+}
+
 static void consume(struct fm_consumer *consumer, struct fm_native_thread *thread, uint64_t count)
 {
-	const struct fm_trace_entry *ring = consumer->trace->rings[thread - consumer->threads];
-
 	if (thread->live)
 		own_core(consumer, thread);
 	while (count) {
-		uint64_t at = thread->read % FM_TRACE_RING, most = FM_TRACE_RING - at, fed = 0;
+		uint64_t most, fed = 0;
+		const struct fm_trace_entry *entries = entries_at(consumer, thread, thread->read, &most);
 
 		if (most > count)
 			most = count;
 		/* references of a thread that nobody has announced */
-		if (!thread->live && ring[at].what >> 28 != FM_TRACE_CONTROL >> 28) {
+		if (!thread->live && entries->what >> 28 != FM_TRACE_CONTROL >> 28) {
 			thread_begin(consumer, thread, 0);
 			if (!thread->live) {
 				thread->read += count;
@@ -245,19 +279,19 @@ static void consume(struct fm_consumer *consumer, struct fm_native_thread *threa
 		if (most > STEP)
 			most = STEP;
 		if (thread->live)
-			fed = feed(consumer, thread, &ring[at], most);
+			fed = feed(consumer, thread, entries, most);
 		/* as in the other engine: a line that is fought for moves at each of these */
 		if (fed && consumer->latest != thread) {
 			fm_account.results->turns += consumer->latest != NULL && consumer->live_count > 1;
 			consumer->latest = thread;
 		}
-		if (thread->live && fed < most && ring[at + fed].what >= FM_TRACE_LINE)
-			fed += fm_followed_feed(consumer, thread, &ring[at + fed], most - fed);
+		if (thread->live && fed < most && entries[fed].what >= FM_TRACE_LINE)
+			fed += fm_followed_feed(consumer, thread, entries + fed, most - fed);
 		thread->read += fed;
 		thread->unsettled += fed;
 		count -= fed;
 		if (fed < most) {
-			struct fm_trace_entry entry = ring[thread->read % FM_TRACE_RING];
+			struct fm_trace_entry entry = entries[fed];
 
 			on_control(consumer, thread, &entry);
 			thread->read++;
@@ -276,28 +310,30 @@ static void give_room(struct fm_consumer *consumer, const struct fm_native_threa
 
 	__atomic_store_n(&line->read, thread->read, __ATOMIC_SEQ_CST);
 	/* once it is worth it: a writer that is woken for every step does little else than sleep and wake */
-	if (thread->written - thread->read <= FM_TRACE_RING / 4 && __atomic_load_n(&line->waiting, __ATOMIC_SEQ_CST))
+	if (thread->written - thread->read <= ring_size(thread) - WORTH_WAKING &&
+	    __atomic_load_n(&line->waiting, __ATOMIC_SEQ_CST))
 		syscall(SYS_futex, (uint32_t *)&line->read, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
 /* The stretch of entries between two time stamps that the next entry is in. What has no stamps is the same moment. */
 static void find_stretch(const struct fm_consumer *consumer, struct fm_native_thread *thread)
 {
-	const struct fm_trace_entry *ring = consumer->trace->rings[thread - consumer->threads];
+	const struct fm_trace_entry *entry;
 	uint64_t at = thread->read;
 
 	if (at >= thread->from && at < thread->until)
 		return;
 	thread->from = at;
-	if (ring[at % FM_TRACE_RING].what == (FM_TRACE_CONTROL | FM_TRACE_BEGAN))
-		thread->began = ring[at % FM_TRACE_RING].address;
+	entry = entry_at(consumer, thread, at);
+	if (entry->what == (FM_TRACE_CONTROL | FM_TRACE_BEGAN))
+		thread->began = entry->address;
 	else
 		thread->began = thread->ended;
-	while (at < thread->written && ring[at % FM_TRACE_RING].what != (FM_TRACE_CONTROL | FM_TRACE_ENDED))
-		at++;
+	while (at < thread->written && entry->what != (FM_TRACE_CONTROL | FM_TRACE_ENDED))
+		entry = entry_at(consumer, thread, ++at);
 	thread->until = at < thread->written ? at + 1 : at;
-	if (at < thread->written && ring[at % FM_TRACE_RING].address > thread->began)
-		thread->ended = ring[at % FM_TRACE_RING].address;
+	if (at < thread->written && entry->address > thread->began)
+		thread->ended = entry->address;
 	else
 		thread->ended = thread->began;
 }
@@ -364,7 +400,7 @@ static bool consume_in_order(struct fm_consumer *consumer, bool all, uint64_t no
 	if (!first)
 		return false;
 	/* hold back, unless its writer would have to wait */
-	if (!all && earliest > horizon && first->written - first->read <= FM_TRACE_RING / 4)
+	if (!all && earliest > horizon && first->written - first->read <= ring_size(first) / 4)
 		return false;
 	if (!all && horizon > earliest && horizon < next)
 		next = horizon;
@@ -382,13 +418,18 @@ static unsigned look(struct fm_consumer *consumer)
 
 	for (unsigned i = 0; i < FM_TRACE_THREADS; i++) {
 		struct fm_native_thread *thread = &consumer->threads[i];
-		uint64_t written = __atomic_load_n(&consumer->trace->threads[i].written, __ATOMIC_ACQUIRE);
+		const struct fm_trace_thread *line = &consumer->trace->threads[i];
+		uint64_t written = __atomic_load_n(&line->written, __ATOMIC_ACQUIRE);
 
 		if (written != thread->written) {
 			if (consumer->places <= i)
 				consumer->places = i + 1;
-			/* the count is not what a writer writes: whatever there is, it is not what the program did */
-			if (written - thread->read > FM_TRACE_RING) {
+			thread->large = __atomic_load_n(&line->large, __ATOMIC_ACQUIRE);
+			thread->large_from = line->large_from;
+			/* this is not what a writer writes: whatever there is, it is not what the program did */
+			if (thread->large > (consumer->large ? FM_TRACE_LARGE_RINGS : 0) ||
+			    written - thread->read > ring_size(thread)) {
+				thread->large = 0;
 				fm_account.results->lost_accesses += FM_TRACE_RING;
 				fm_account.results->native_error = EBADMSG;
 				thread->read = thread->from = thread->until = written;
@@ -403,38 +444,77 @@ static unsigned look(struct fm_consumer *consumer)
 	return some;
 }
 
+/* The program wants to know whether it pays for our work. */
+struct spent {
+	uint64_t processor, wall;
+};
+
+static struct spent spent_so_far(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+	return (struct spent){(uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec, fm_clock_now()};
+}
+
+static void note_spent(struct fm_trace_head *head, struct spent *since)
+{
+	struct spent now = spent_so_far();
+
+	__atomic_store_n(&head->read_ns, head->read_ns + now.processor - since->processor, __ATOMIC_RELAXED);
+	__atomic_store_n(&head->read_wall_ns, head->read_wall_ns + now.wall - since->wall, __ATOMIC_RELAXED);
+	*since = now;
+}
+
+/* What there is of a single thread, or of several in order: a step. False: wait for more. */
+static bool read_step(struct fm_consumer *consumer, bool single, bool all, uint64_t *read)
+{
+	uint64_t until = *read + STEP, now;
+	bool goes_on = true;
+
+	if (single) {
+		struct fm_native_thread *thread = consumer->threads;
+		uint64_t count;
+
+		while (thread->read == thread->written)
+			thread++;
+		count = thread->written - thread->read;
+		count = count > STEP ? STEP : count;
+		consume(consumer, thread, count);
+		give_room(consumer, thread);
+		*read += count;
+		return true;
+	}
+	now = fm_clock_now();
+	while (*read < until && goes_on)
+		goes_on = consume_in_order(consumer, all, now, read);
+	for (unsigned i = 0; i < FM_TRACE_THREADS; i++)
+		if (consumer->threads[i].read != __atomic_load_n(&consumer->trace->threads[i].read, __ATOMIC_RELAXED))
+			give_room(consumer, &consumer->threads[i]);
+	return goes_on;
+}
+
 static uint64_t read_some(struct fm_consumer *consumer, uint64_t most, bool all)
 {
-	uint64_t read = 0;
+	struct fm_trace_head *head = &consumer->trace->head;
+	uint64_t read = 0, noted = 0;
+	struct spent since = {0};
+	bool goes_on = true;
 	unsigned some;
 
 	look_at_code(consumer);
-	while (read < most && (some = look(consumer)) > 0) {
-		if (some == 1 && consumer->live_count <= 1) {
-			struct fm_native_thread *thread = consumer->threads;
-			uint64_t count;
-
-			while (thread->read == thread->written)
-				thread++;
-			count = thread->written - thread->read;
-			count = count > STEP ? STEP : count;
-			consume(consumer, thread, count);
-			give_room(consumer, thread);
-			read += count;
-		} else {
-			uint64_t until = read + STEP, now = fm_clock_now();
-			bool goes_on = true;
-
-			while (read < until && goes_on)
-				goes_on = consume_in_order(consumer, all, now, &read);
-			for (unsigned i = 0; i < FM_TRACE_THREADS; i++)
-				if (consumer->threads[i].read !=
-				    __atomic_load_n(&consumer->trace->threads[i].read, __ATOMIC_RELAXED))
-					give_room(consumer, &consumer->threads[i]);
-			if (!goes_on)
-				break;
+	while (goes_on && read < most && (some = look(consumer)) > 0) {
+		if (!since.wall)
+			since = spent_so_far();
+		goes_on = read_step(consumer, some == 1 && consumer->live_count <= 1, all, &read);
+		if (read - noted >= NOTE_TIME) {
+			noted = read;
+			note_spent(head, &since);
+			look_at_code(consumer);
 		}
 	}
+	if (since.wall)
+		note_spent(head, &since);
 	return read;
 }
 
@@ -474,6 +554,9 @@ int fm_consumer_create(const struct fm_consumer_task *task, struct fm_consumer *
 	consumer->session = task->session;
 	consumer->trace = task->trace;
 	consumer->windows = task->session->mode == FM_TRACE_WINDOWS;
+	consumer->large = task->large;
+	head->processors = fm_processors_available();
+	head->large_rings = consumer->windows && task->large ? fm_large_affordable() : 0;
 	consumer->stretches = consumer->windows || options->timing_sampled;
 	consumer->precision = options->windows.precision;
 	/* zeroed as it is used, and no entry on two lines */

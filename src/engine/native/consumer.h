@@ -18,7 +18,8 @@ struct fm_consumer_task {
 	const struct fm_engine_options *options;
 	struct fm_trace_session *session;
 	struct fm_trace_file *trace;
-	const char *results; /* the file of the first process; others make their own beside it */
+	const struct fm_trace_large *large; /* NULL: none */
+	const char *results;                /* the file of the first process; others make their own beside it */
 	bool first;
 	bool unknown_process; /* a test: no process of that number is asked for its mappings, or whether it lives */
 };

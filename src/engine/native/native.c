@@ -22,6 +22,7 @@
 #include "base/installed.h"
 #include "base/preloadable.h"
 #include "engine/native/consumer.h"
+#include "engine/native/large.h"
 
 enum {
 	PATH_LENGTH = 1024,
@@ -232,11 +233,12 @@ static struct fm_trace_file *map_trace(const struct fm_native *native, const cha
 static void __attribute__((noreturn))
 be_consumer(const struct fm_native *native, const struct traced *traced, pid_t tool)
 {
-	const struct fm_consumer_task task = {.options = native->options,
-	                                      .session = native->session,
-	                                      .trace = traced->trace,
-	                                      .results = native->results,
-	                                      .first = traced->first};
+	char path[PATH_LENGTH + 80];
+	struct fm_consumer_task task = {.options = native->options,
+	                                .session = native->session,
+	                                .trace = traced->trace,
+	                                .results = native->results,
+	                                .first = traced->first};
 	struct fm_error error;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -248,6 +250,8 @@ be_consumer(const struct fm_native *native, const struct traced *traced, pid_t t
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
 	prctl(PR_SET_NAME, "fathom-simulate");
+	snprintf(path, sizeof(path), "%s/%s", native->folder, traced->name);
+	task.large = fm_large_map(path);
 	_exit(fm_consumer_run(&task, &error) ? 1 : 0);
 }
 

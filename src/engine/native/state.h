@@ -61,6 +61,8 @@ struct fm_native_thread {
 	bool counts; /* its references do: it is in the region that alone is wanted, if there is one */
 	/* of its ring */
 	uint64_t read, written;
+	uint32_t large; /* as in the trace, checked */
+	uint64_t large_from;
 	uint64_t began, ended, from, until; /* the stretch between two time stamps: ticks and entries */
 	uint64_t heard;                     /* ns, when something came last */
 	struct fm_native_repeated waiting, held;
@@ -84,6 +86,7 @@ struct fm_native_thread {
 struct fm_consumer {
 	struct fm_trace_session *session;
 	struct fm_trace_file *trace;
+	const struct fm_trace_large *large; /* NULL: none can be read */
 	struct fm_code *code;
 	uint32_t mappings;
 	bool windows;

@@ -1,0 +1,83 @@
+#include "base/limits.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/sysfs.h"
+
+static uint64_t system_available(void)
+{
+	char line[128];
+	unsigned long long kilobytes = 0;
+	FILE *file = fopen("/proc/meminfo", "re");
+
+	if (!file)
+		return 0;
+	while (fgets(line, sizeof(line), file))
+		if (sscanf(line, "MemAvailable: %llu", &kilobytes) == 1)
+			break;
+	fclose(file);
+	return kilobytes * 1024;
+}
+
+/* Calls back for the control group and those around it. Version 2 only: version 1 hosts report limits in the files of
+   their containers' lxcfs or not at all. */
+static void each_group(void (*look)(const char *group, void *context), void *context)
+{
+	char line[512];
+	FILE *file = fopen("/proc/self/cgroup", "re");
+
+	while (file && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\n")] = 0;
+		if (strncmp(line, "0::", 3))
+			continue;
+		for (char *group = line + 3, *slash;; *slash = 0) {
+			look(group, context);
+			slash = strrchr(group, '/');
+			if (!slash)
+				break;
+		}
+	}
+	if (file)
+		fclose(file);
+}
+
+static void look_at_memory(const char *group, void *context)
+{
+	uint64_t *least = context;
+	long long limit, current;
+
+	if (!fm_sysfs_read_number(&limit, "fs/cgroup%s/memory.max", group) &&
+	    !fm_sysfs_read_number(&current, "fs/cgroup%s/memory.current", group) && limit > current &&
+	    (uint64_t)(limit - current) < *least)
+		*least = (uint64_t)(limit - current);
+}
+
+uint64_t fm_memory_available(void)
+{
+	uint64_t available = system_available();
+
+	each_group(look_at_memory, &available);
+	return available;
+}
+
+static void look_at_quota(const char *group, void *context)
+{
+	unsigned *least = context;
+	long long quota, period;
+	char text[64];
+
+	if (!fm_sysfs_read_line(text, sizeof(text), "fs/cgroup%s/cpu.max", group) &&
+	    sscanf(text, "%lld %lld", &quota, &period) == 2 && quota > 0 && period > 0 && quota / period < *least)
+		*least = (unsigned)(quota / period);
+}
+
+unsigned fm_processors_available(void)
+{
+	cpu_set_t set;
+	unsigned count = sched_getaffinity(0, sizeof(set), &set) ? 1 : (unsigned)CPU_COUNT(&set);
+
+	each_group(look_at_quota, &count);
+	return count ? count : 1;
+}

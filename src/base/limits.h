@@ -1,0 +1,13 @@
+/* What is left for this process. */
+#ifndef FATHOM_BASE_LIMITS_H
+#define FATHOM_BASE_LIMITS_H
+
+#include <stdint.h>
+
+/* Bytes we may still allocate: what the system says is available and what the control group leaves. */
+uint64_t fm_memory_available(void);
+
+/* Processors we may use at a time, at least 1: by our mask, and by the control group's quota. */
+unsigned fm_processors_available(void);
+
+#endif
