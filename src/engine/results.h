@@ -95,6 +95,12 @@ struct fm_result_group {
 	uint64_t cold; /* lines that were touched for the first time */
 };
 
+/* Of the accesses of which nobody knows whether they hit a cache, those to lines that are followed: of these it is
+   known; those that missed and were said to hit, and those that hit and were said to miss. */
+struct fm_result_known {
+	uint64_t accesses[FM_SIMULATED_CACHES_MAX], too_few[FM_SIMULATED_CACHES_MAX], too_many[FM_SIMULATED_CACHES_MAX];
+};
+
 /* What was counted in one window of all threads; everything else in the results is the sum of all windows then. */
 struct fm_result_window {
 	uint64_t begun, ended; /* ticks */
@@ -110,6 +116,7 @@ struct fm_result_window {
 	   not touched since the window began, nor is the set known to hold other lines. In `counts` they are what the
 	   lines left from earlier windows say: hits if it is still there. */
 	uint64_t unknown[FM_SIMULATED_CACHES_MAX];
+	struct fm_result_known known;
 	/* lines of each cache that were touched in the window, warming included, and lines that it has */
 	uint64_t touched[FM_SIMULATED_CACHES_MAX];
 	struct fm_result_group followed; /* what lines that are followed did, in the part that counts */

@@ -180,6 +180,9 @@ static int add_windows(const struct fm_results *results, uint32_t index, struct 
 		                                   .counts = window->counts,
 		                                   .timing = window->timing};
 		memcpy(row->unknown, window->unknown, sizeof(row->unknown));
+		memcpy(row->known, window->known.accesses, sizeof(row->known));
+		memcpy(row->too_few, window->known.too_few, sizeof(row->too_few));
+		memcpy(row->too_many, window->known.too_many, sizeof(row->too_many));
 		memcpy(row->touched, window->touched, sizeof(row->touched));
 		memcpy(row->brought, window->followed.brought, sizeof(row->brought));
 		memcpy(row->owned, window->followed.owned, sizeof(row->owned));

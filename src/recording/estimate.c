@@ -172,14 +172,31 @@ static struct part by_lines(const struct course *course, enum basis basis, unsig
 	return half < other.above ? cover((struct part){ratio * all, half, half}, other) : other;
 }
 
-/* What windows do not know of a cache may be all hits or all misses. */
+/* Of what windows do not know of a cache, the part that may have been taken for the wrong thing: as many as of those
+   accesses of which followed lines tell; all, if there are none. */
+static double wrong_part(const struct course *course, unsigned cache)
+{
+	double known = 0, off = 0, variance = 0;
+
+	for (size_t i = 0; i < course->count; i++) {
+		const struct fm_recorded_window *window = &course->windows[i];
+		double few = (double)window->too_few[cache], many = (double)window->too_many[cache],
+		       weight = course->weights[i];
+
+		known += weight * (double)window->known[cache];
+		off += weight * (few - many);
+		variance += weight * weight * (few + many + (window->known[cache] > 0));
+	}
+	return known > 0 ? fmin(1, (fabs(off) + 2 * sqrt(variance)) / known) : 1;
+}
+
 static double unknown_of(const struct course *course, unsigned cache)
 {
 	double sum = 0;
 
 	for (size_t i = 0; i < course->count; i++)
 		sum += course->weights[i] * (double)course->windows[i].unknown[cache];
-	return sum;
+	return sum * wrong_part(course, cache);
 }
 
 static void set(const struct course *course, unsigned index, struct part part)

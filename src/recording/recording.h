@@ -125,6 +125,9 @@ struct fm_recorded_window {
 	struct fm_core_counts counts;
 	struct fm_timing_counts timing;
 	uint64_t unknown[FM_SIMULATED_CACHES_MAX]; /* accesses of which is not known whether they hit this cache */
+	/* of these, those to lines that are followed, of which it is known; those that missed and were counted as hits,
+	   and those that hit and were counted as misses */
+	uint64_t known[FM_SIMULATED_CACHES_MAX], too_few[FM_SIMULATED_CACHES_MAX], too_many[FM_SIMULATED_CACHES_MAX];
 	uint64_t touched[FM_SIMULATED_CACHES_MAX]; /* lines of this cache that it touched */
 	/* what lines did in it that are followed for the whole run: a sample, see recording/estimate.h */
 	uint64_t brought[FM_SIMULATED_CACHES_MAX], owned[FM_SIMULATED_CACHES_MAX], written[FM_SIMULATED_CACHES_MAX];

@@ -15,6 +15,7 @@
 #include "simulator/core.h"
 #include "engine/account/account.h"
 #include "engine/native/consumer.h"
+#include "engine/native/followed.h"
 #include "engine/native/large.h"
 #include "engine/results.h"
 #include "translate/translate.h"
@@ -733,6 +734,55 @@ static void windows_of_one_region(void **state)
 	assert_int_equal(results->regions[0].counts.loads, 3 * 1000 / 110);
 }
 
+/* A line that is followed, in two windows; between them so many others were touched that no cache has it any more. The
+   second window knows nothing of it and finds it where the first one left it, but it is known that it was not there. */
+static void followed_lines_know_what_windows_do_not(void **state)
+{
+	enum { OTHERS = 20000 };
+	struct fm_translate_filter filter;
+	const struct fm_result_window *second;
+	uint64_t address = 0x10000000;
+
+	(void)state;
+	session->mode = FM_TRACE_WINDOWS;
+	describe_all(FIRST "cache L2 size=256KiB ways=8 latency=12\n"
+	                   "cache L3 size=512KiB ways=16 latency=40 shared=4",
+	             TLB);
+	assert_true(fm_followed_choose(&description, 88172645463325252u, session));
+	filter = (struct fm_translate_filter){session->line_multiplier, session->line_limit, session->line_offset};
+	make_sites();
+	while (!fm_translate_is_followed(&filter, address))
+		address += LINE;
+	control(0, FM_TRACE_THREAD_BEGIN, 1);
+	control(0, FM_TRACE_WINDOW_BEGIN, 1);
+	control(0, FM_TRACE_WINDOW_WARM, 0);
+	put(0, 1, address);
+	control(0, FM_TRACE_WINDOW_END, 1000);
+	for (uint64_t other = address + LINE, found = 0; found < OTHERS; other += LINE)
+		if (fm_translate_is_followed(&filter, other)) {
+			put(0, FM_TRACE_LINE | 1, other);
+			found++;
+		}
+	control(0, FM_TRACE_WINDOW_BEGIN, 2);
+	control(0, FM_TRACE_WINDOW_WARM, 0);
+	put(0, 1, address);
+	put(0, 1, address);
+	control(0, FM_TRACE_WINDOW_END, 2000);
+	assert_int_equal(consume("0"), 0);
+	assert_int_equal(results->window_count, 2);
+	second = &results->windows[1];
+	assert_int_equal(second->counts.memory_reads, 0);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(second->unknown[i], 1);
+		assert_int_equal(second->known.accesses[i], 1);
+		assert_int_equal(second->known.too_few[i], 1);
+		assert_int_equal(second->known.too_many[i], 0);
+		/* the first window was right: it was nowhere */
+		assert_int_equal(results->windows[0].known.accesses[i], 1);
+		assert_int_equal(results->windows[0].known.too_few[i] + results->windows[0].known.too_many[i], 0);
+	}
+}
+
 /* What only warms changes the caches as what counts does. */
 static void warm_without_counting(void)
 {
@@ -881,6 +931,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(windows_count_what_is_known, begin, end),
 	    cmocka_unit_test_setup_teardown(windows_stand_for_what_is_around_them, begin, end),
 	    cmocka_unit_test_setup_teardown(windows_of_one_region, begin, end),
+	    cmocka_unit_test_setup_teardown(followed_lines_know_what_windows_do_not, begin, end),
 	    cmocka_unit_test_setup_teardown(warming_is_not_counted, begin, end),
 	    cmocka_unit_test_setup_teardown(many_windows_become_fewer, begin, end),
 	    cmocka_unit_test_setup_teardown(garbage_does_no_harm, begin, end),

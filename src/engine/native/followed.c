@@ -140,30 +140,28 @@ static inline uint64_t grow(uint64_t *latest, uint64_t now, uint64_t *group, uin
 	return more;
 }
 
-/* What the core has done since it was last looked at. Returns the lines that came into the first cache. */
-static uint64_t add_moved(const struct fm_followed *lines, const struct fm_simulated_core *core,
+/* What the core has done since it was last looked at. Returns the caches that lines came into, one bit each. */
+static unsigned add_moved(const struct fm_followed *lines, const struct fm_simulated_core *core,
                           struct fm_result_group *latest, struct fm_result_group *group, struct fm_result_group *window)
 {
 	const struct fm_core_counts *counts = &core->counts;
-	uint64_t first = 0;
+	unsigned into = 0;
 
 	grow(&latest->memory_reads, counts->memory_reads, &group->memory_reads, window ? &window->memory_reads : NULL);
 	grow(&latest->memory_writes, counts->memory_writes, &group->memory_writes,
 	     window ? &window->memory_writes : NULL);
 	for (unsigned i = 0; i < lines->hierarchy->description.cache_count; i++) {
 		const struct fm_cache_counts *cache = &counts->caches[i];
-		uint64_t brought =
-		    grow(&latest->brought[i], cache->lines_demand + cache->lines_ownership + cache->lines_prefetch,
-		         &group->brought[i], window ? &window->brought[i] : NULL);
 
+		if (grow(&latest->brought[i], cache->lines_demand + cache->lines_ownership + cache->lines_prefetch,
+		         &group->brought[i], window ? &window->brought[i] : NULL))
+			into |= 1u << i;
 		grow(&latest->owned[i], cache->lines_ownership + cache->lines_prefetch_ownership, &group->owned[i],
 		     window ? &window->owned[i] : NULL);
 		grow(&latest->written[i], cache->lines_written, &group->written[i],
 		     window ? &window->written[i] : NULL);
-		if (!i)
-			first = brought;
 	}
-	return first;
+	return into;
 }
 
 /* Was it touched before? Without room for more, every line was. */
@@ -208,16 +206,17 @@ static uint64_t moved_of(const struct fm_simulated_core *core)
 	return first->lines_demand + first->lines_ownership + first->lines_prefetch + first->lines_written;
 }
 
-void fm_followed_access(struct fm_followed *lines, struct fm_native_thread *thread, uint64_t address, bool store)
+unsigned fm_followed_access(struct fm_followed *lines, struct fm_native_thread *thread, uint64_t address, bool store)
 {
 	struct fm_simulated_core *core = fm_hierarchy_core(lines->hierarchy, thread->side.core->index);
 	unsigned group = group_of(lines, address);
 	struct fm_result_group *own = thread->counts ? &lines->groups[group] : &lines->outside,
 	                       *window = thread->window.warm && thread->counts ? &thread->window.followed : NULL;
-	uint64_t moved, brought;
+	unsigned into;
+	uint64_t moved;
 
 	if (!core)
-		return;
+		return 0;
 	moved = moved_of(core);
 	fm_hierarchy_access(lines->hierarchy, core, place_of(lines, address, group), 1,
 	                    store ? FM_ACCESS_STORE : FM_ACCESS_LOAD);
@@ -225,18 +224,19 @@ void fm_followed_access(struct fm_followed *lines, struct fm_native_thread *thre
 		own->accesses++;
 		if (window)
 			window->accesses++;
-		return;
+		return 0;
 	}
-	brought = add_moved(lines, core, &lines->latest[core->index], own, window);
+	into = add_moved(lines, core, &lines->latest[core->index], own, window);
 	own->accesses++;
 	/* what hits the first caches was there before */
-	if (brought && is_new(lines, address >> LINE_SHIFT)) {
+	if (into & 1 && is_new(lines, address >> LINE_SHIFT)) {
 		own->cold++;
 		if (window)
 			window->cold++;
 	}
 	if (window)
 		window->accesses++;
+	return into;
 }
 
 /* Those lines of [address, address + bytes) that are followed. */

@@ -40,8 +40,8 @@ void fm_followed_destroy(struct fm_followed *lines);
 uint64_t fm_followed_feed(struct fm_consumer *consumer, struct fm_native_thread *thread,
                           const struct fm_trace_entry *entries, uint64_t count);
 
-/* An access inside of a window to a line that is followed. */
-void fm_followed_access(struct fm_followed *lines, struct fm_native_thread *thread, uint64_t address, bool store);
+/* An access inside of a window to a line that is followed. Returns which caches did not have it, one bit each. */
+unsigned fm_followed_access(struct fm_followed *lines, struct fm_native_thread *thread, uint64_t address, bool store);
 
 /* What they did; and into the results. */
 void fm_followed_take(const struct fm_followed *lines, struct fm_result_followed *ret_followed);

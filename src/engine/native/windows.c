@@ -168,6 +168,23 @@ static unsigned access_hierarchy(struct fm_native_thread *thread, struct fm_resu
 	return 0;
 }
 
+/* A line that is followed, and of which the window knows nothing: see fm_window_note_unknown(). */
+static void note_known(struct fm_native_thread *thread, unsigned unknown, const uint64_t *prefetched, unsigned missed,
+                       unsigned served)
+{
+	struct fm_result_known *known = &thread->window.known;
+
+	for (unsigned i = 0; i < fm_account.cache_count; i++) {
+		if (thread->side.core->counts.caches[i].prefetch_hits != prefetched[i])
+			break;
+		if (!(unknown >> i & 1))
+			continue;
+		known->accesses[i]++;
+		known->too_few[i] += (missed >> i & 1) && served <= i;
+		known->too_many[i] += !(missed >> i & 1) && served > i;
+	}
+}
+
 static unsigned touch_lines(struct fm_native_windows *windows, const struct fm_simulated_core *core, uint64_t address,
                             unsigned bytes)
 {
@@ -186,19 +203,24 @@ unsigned fm_window_touch(struct fm_consumer *consumer, const struct fm_native_th
 	return touch_lines(&consumer->known, thread->side.core, address, bytes);
 }
 
+/* `missed`: of a line that is followed, which caches did not have it, one bit each; NULL: it is not. */
 static __attribute__((noinline)) void access_first(struct fm_consumer *consumer, struct fm_native_thread *thread,
                                                    struct fm_result_site *site, uint64_t address, unsigned bytes,
-                                                   enum fm_access access)
+                                                   enum fm_access access, const unsigned *missed)
 {
 	const struct fm_simulated_core *core = thread->side.core;
 	unsigned unknown = touch_lines(&consumer->known, core, address, bytes);
 	uint64_t prefetched[FM_SIMULATED_CACHES_MAX] = {0};
+	unsigned served;
 
 	for (unsigned i = 0; i < fm_account.cache_count; i++)
 		prefetched[i] = core->counts.caches[i].prefetch_hits;
-	access_hierarchy(thread, site, address, bytes, access);
-	if (counts_now(thread))
-		fm_window_note_unknown(thread, unknown, prefetched);
+	served = access_hierarchy(thread, site, address, bytes, access);
+	if (!counts_now(thread))
+		return;
+	fm_window_note_unknown(thread, unknown, prefetched);
+	if (missed)
+		note_known(thread, unknown, prefetched, *missed, served);
 }
 
 void fm_window_note_unknown(struct fm_native_thread *thread, unsigned unknown, const uint64_t *prefetched)
@@ -219,14 +241,16 @@ void fm_window_access(struct fm_consumer *consumer, struct fm_native_thread *thr
 	const struct fm_touched *touched = &consumer->known.cores[thread->side.core->core];
 	unsigned shift = fm_account.hierarchy->line_shift;
 	uint64_t line = address >> shift;
+	bool followed = fm_translate_is_followed(&consumer->filter, address);
+	unsigned missed = 0;
 
-	if (fm_translate_is_followed(&consumer->filter, address))
-		fm_followed_access(consumer->followed, thread, address, access != FM_ACCESS_LOAD);
+	if (followed)
+		missed = fm_followed_access(consumer->followed, thread, address, access != FM_ACCESS_LOAD);
 	if (__builtin_expect(touched->lines && fm_is_touched(touched, line) && line == (address + bytes - 1) >> shift,
 	                     1))
 		access_hierarchy(thread, site, address, bytes, (enum fm_access)access);
 	else
-		access_first(consumer, thread, site, address, bytes, (enum fm_access)access);
+		access_first(consumer, thread, site, address, bytes, (enum fm_access)access, followed ? &missed : NULL);
 }
 
 /* Windows */
@@ -266,6 +290,7 @@ static void merge(struct fm_result_window *target, const struct fm_result_window
 	fm_numbers_add(&target->timing, &other->timing, sizeof(target->timing));
 	target->timed += other->timed;
 	fm_numbers_add(target->unknown, other->unknown, sizeof(target->unknown));
+	fm_numbers_add(&target->known, &other->known, sizeof(target->known));
 	fm_numbers_add(&target->followed, &other->followed, sizeof(target->followed));
 	for (unsigned i = 0; i < FM_SIMULATED_CACHES_MAX; i++)
 		if (other->touched[i] > target->touched[i])
@@ -400,6 +425,7 @@ void fm_window_end(struct fm_consumer *consumer, struct fm_native_thread *thread
 		fm_numbers_subtract(&part.counts, &thread->window.counts, sizeof(part.counts));
 		memcpy(part.unknown, thread->window.unknown, sizeof(part.unknown));
 		part.followed = thread->window.followed;
+		part.known = thread->window.known;
 		fm_timing_window_end(consumer, thread, &part);
 	} else {
 		part.work = (struct fm_work){0};

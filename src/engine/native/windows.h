@@ -51,6 +51,7 @@ struct fm_native_window {
 	uint64_t outside; /* instructions since, outside of the region that alone is wanted */
 	struct fm_core_counts counts;
 	uint64_t unknown[FM_SIMULATED_CACHES_MAX];
+	struct fm_result_known known;
 	struct fm_result_group followed;
 };
 
