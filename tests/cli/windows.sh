@@ -44,6 +44,6 @@ expect 2 'a number above 1' "$tool" stat --counters windows --slowdown 0.5 -- tr
 expect 2 "are for windows" "$tool" stat --counters exact --slowdown 3 -- true
 expect 2 "takes a percentage" "$tool" stat --precision none -- true
 expect 2 'windows have no' "$tool" stat --counters windows -p 1
-expect 2 'needs every access' "$tool" stat --curve --engine qemu -- true
+expect 2 'needs the native engine' "$tool" stat --curve --engine qemu -- true
 expect 2 'no -I and --window' "$tool" stat --engine native -I 10 --machine haswell-ep -- true
 finish

@@ -17,6 +17,9 @@ struct fm_result_slot *fm_objects_change(struct fm_result_site *site, uint64_t a
 /* The object in a slot; one for all that have none in the results. */
 struct fm_result_object *fm_objects_of(const struct fm_result_place *place, unsigned slot);
 
+/* The number of the object at an address in the results, plus one; 0: none. */
+uint32_t fm_objects_at(uint64_t address);
+
 /* In a forked child, where nobody else is left. */
 void fm_objects_after_fork(void);
 

@@ -215,7 +215,7 @@ void fm_window_access(struct fm_consumer *consumer, struct fm_native_thread *thr
 	uint64_t line = address >> shift;
 
 	if (fm_translate_is_followed(&consumer->filter, address))
-		fm_followed_access(consumer->followed, thread, address, access != FM_ACCESS_LOAD);
+		fm_followed_access(consumer->followed, thread, site, address, access != FM_ACCESS_LOAD);
 	if (__builtin_expect(touched->lines && fm_is_touched(touched, line) && line == (address + bytes - 1) >> shift,
 	                     1))
 		access_hierarchy(thread, site, address, bytes, (enum fm_access)access);
