@@ -117,13 +117,8 @@ struct program {
 	double bins[FM_RESULT_GROUPS_MAX][BINS];
 	unsigned groups;
 	uint32_t one_in;
-	double references, lost;
+	double references, doubt;
 };
-
-static double weight_of(const struct fm_recording *recording, size_t process)
-{
-	return 1 + recording->processes[process].uncounted;
-}
 
 static void add_process(struct program *program, const struct fm_results *results, const struct fm_recording *recording,
                         size_t process)
@@ -138,9 +133,19 @@ static void add_process(struct program *program, const struct fm_results *result
 	program->references +=
 	    (double)recording->processes[process].loads + (double)recording->processes[process].stores;
 	for (unsigned group = 0; group < groups; group++)
-		for (unsigned bin = 0; bin < BINS; bin++)
-			if (isfinite(reuse->groups[group][bin]) && reuse->groups[group][bin] > 0)
-				program->bins[group][bin] += weight_of(recording, process) * reuse->groups[group][bin];
+		for (unsigned bin = 0; bin < BINS; bin++) {
+			double touches = reuse->groups[group][bin], uncounted = recording->processes[process].uncounted;
+
+			if (!isfinite(touches) || !(touches > 0))
+				continue;
+			/* what was not counted touches new lines as often as the rest, or, where a program begins by
+			   touching all it has, not at all */
+			if (bin == BINS - 1) {
+				program->doubt += touches * uncounted / 2;
+				uncounted /= 2;
+			}
+			program->bins[group][bin] += touches * (1 + uncounted);
+		}
 }
 
 static int write_program(const struct program *program, const struct fm_recorded_curve *described,
@@ -150,7 +155,8 @@ static int write_program(const struct program *program, const struct fm_recorded
 	                                       .references = program->references,
 	                                       .groups = program->groups,
 	                                       .bits = FM_RESULT_REUSE_BITS,
-	                                       .bins = program->bins[0]};
+	                                       .bins = program->bins[0],
+	                                       .doubt = program->doubt};
 	struct fm_recorded_curve row = *described;
 	struct fm_miss_curve curve;
 	double widest = 0;

@@ -68,7 +68,7 @@ static double limited(double share)
 static struct fm_miss_point estimate(const struct fm_lines_sample *sample, double lines)
 {
 	double scale = sample->one_in / sample->references, found = missed_of_all(sample, lines);
-	double by_groups = half_width(sample, lines), shift = 1.96 * SPREAD * sqrt(lines) + 1;
+	double by_groups = hypot(half_width(sample, lines), sample->doubt), shift = 1.96 * SPREAD * sqrt(lines) + 1;
 	double above = missed_of_all(sample, fmax(lines - shift, 0)) - found,
 	       below = found - missed_of_all(sample, lines + shift);
 

@@ -19,6 +19,7 @@ struct fm_lines_sample {
 	unsigned groups;   /* of lines; fewer than two give no interval */
 	unsigned bits;
 	const double *bins; /* groups × FM_LINES_BINS(bits): touches by their distance among followed lines */
+	double doubt;       /* so many more or fewer may be first touches */
 	double line_bytes;  /* 0: 64 */
 };
 

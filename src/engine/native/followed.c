@@ -224,6 +224,8 @@ void fm_followed_access(struct fm_followed *lines, struct fm_native_thread *thre
 	struct fm_result_group *window;
 	uint64_t moved, brought;
 
+	if (thread->again)
+		return;
 	if (lines->curves)
 		fm_line_curves_touch(lines->curves, thread, group, address, site);
 	if (!core)
