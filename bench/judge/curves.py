@@ -7,8 +7,8 @@ exact ones of the same programs.
 
 LOOPS is bench/judge/loops.c, compiled. FILE has a command per line (# comments), and
 after " ### " a shorter one that does the same, for the exact curve. The exact curve is that of every
-load and store by the native engine on haswell-ep: the misses of its first cache, 32 KiB, go through one stack of lines,
-and ratios are of all loads and stores, as are those of `record`; sizes below 64 KiB say little there. Prints for each
+load and store by the native engine on haswell-ep: the misses of its first cache, 32 KiB, without prefetchers, which would
+hide some of them, go through one stack of lines, and ratios are of all loads and stores, as are those of `record`; sizes below 64 KiB say little there. Prints for each
 program the mean and the largest difference in points over 32 KiB to 64 MiB, the share of sizes at which the 95 %
 interval holds the exact value, its mean half-width, the processor time over that of the program by itself in user mode,
 and what record says of its overhead. With --way stat both curves are of the same command, and the time is the elapsed time
@@ -37,7 +37,7 @@ def exact(arguments, folder, name, command):
     path = os.path.join(folder, name + ".exact.json")
     if not os.path.exists(path):
         run([arguments.fathom, "stat", "--counters", "exact", "--engine", "native", "--machine", "haswell-ep",
-             "--curve", "--json", "-o", path, "--", *command])
+             "--no-prefetch", "--curve", "--json", "-o", path, "--", *command])
     return json.load(open(path))
 
 

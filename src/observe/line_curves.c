@@ -28,6 +28,13 @@ struct fm_line_part {
 	double bins[FM_RESULT_REUSE_GROUPS][PART_BINS];
 };
 
+/* What was not counted is like the rest. But it touches new lines as often as the rest does, or, where a program begins
+   by touching all it has, not at all: half of that. */
+static double scale_of(unsigned bin, unsigned bins, double uncounted)
+{
+	return 1 + (bin == bins - 1 ? uncounted / 2 : uncounted);
+}
+
 static struct fm_line_part *find_part(struct fm_line_parts *parts, enum fm_curve_kind kind, const char *name)
 {
 	struct fm_line_part *part;
@@ -43,7 +50,7 @@ static struct fm_line_part *find_part(struct fm_line_parts *parts, enum fm_curve
 	return part;
 }
 
-int fm_line_parts_add(struct fm_line_parts *parts, enum fm_curve_kind kind, const char *name, double weight,
+int fm_line_parts_add(struct fm_line_parts *parts, enum fm_curve_kind kind, const char *name, double uncounted,
                       const struct fm_result_reuse_part *part)
 {
 	struct fm_line_part *own = find_part(parts, kind, name);
@@ -53,8 +60,10 @@ int fm_line_parts_add(struct fm_line_parts *parts, enum fm_curve_kind kind, cons
 	for (unsigned group = 0; group < FM_RESULT_REUSE_GROUPS; group++)
 		for (unsigned bin = 0; bin < PART_BINS; bin++)
 			if (isfinite(part->bins[group][bin]) && part->bins[group][bin] > 0) {
-				own->bins[group][bin] += weight * part->bins[group][bin];
-				own->long_ones += weight * part->bins[group][bin];
+				double touches = part->bins[group][bin] * scale_of(bin, PART_BINS, uncounted);
+
+				own->bins[group][bin] += touches;
+				own->long_ones += touches;
 			}
 	return 0;
 }
@@ -117,7 +126,7 @@ struct program {
 	double bins[FM_RESULT_GROUPS_MAX][BINS];
 	unsigned groups;
 	uint32_t one_in;
-	double references, doubt;
+	double references, doubt, uncounted;
 };
 
 static void add_process(struct program *program, const struct fm_results *results, const struct fm_recording *recording,
@@ -125,26 +134,23 @@ static void add_process(struct program *program, const struct fm_results *result
 {
 	const struct fm_result_reuse *reuse = &results->reuse;
 	unsigned groups = reuse->group_count < FM_RESULT_GROUPS_MAX ? reuse->group_count : FM_RESULT_GROUPS_MAX;
+	double references = (double)recording->processes[process].loads + (double)recording->processes[process].stores;
 
 	if (!groups || !reuse->share)
 		return;
 	program->groups = groups > program->groups ? groups : program->groups;
 	program->one_in = reuse->share;
-	program->references +=
-	    (double)recording->processes[process].loads + (double)recording->processes[process].stores;
+	program->references += references;
+	program->uncounted += references * recording->processes[process].uncounted;
 	for (unsigned group = 0; group < groups; group++)
 		for (unsigned bin = 0; bin < BINS; bin++) {
 			double touches = reuse->groups[group][bin], uncounted = recording->processes[process].uncounted;
 
 			if (!isfinite(touches) || !(touches > 0))
 				continue;
-			/* what was not counted touches new lines as often as the rest, or, where a program begins by
-			   touching all it has, not at all */
-			if (bin == BINS - 1) {
+			program->bins[group][bin] += touches * scale_of(bin, BINS, uncounted);
+			if (bin == BINS - 1)
 				program->doubt += touches * uncounted / 2;
-				uncounted /= 2;
-			}
-			program->bins[group][bin] += touches * (1 + uncounted);
 		}
 }
 
@@ -156,7 +162,8 @@ static int write_program(const struct program *program, const struct fm_recorded
 	                                       .groups = program->groups,
 	                                       .bits = FM_RESULT_REUSE_BITS,
 	                                       .bins = program->bins[0],
-	                                       .doubt = program->doubt};
+	                                       .doubt = program->doubt,
+	                                       .uncounted = program->uncounted};
 	struct fm_recorded_curve row = *described;
 	struct fm_miss_curve curve;
 	double widest = 0;
@@ -181,7 +188,8 @@ static int write_part(const struct program *program, const struct fm_line_part *
 	    .references = program->references,
 	    .groups = program->groups < FM_RESULT_REUSE_GROUPS ? program->groups : FM_RESULT_REUSE_GROUPS,
 	    .bits = FM_RESULT_REUSE_PART_BITS,
-	    .bins = part->bins[0]};
+	    .bins = part->bins[0],
+	    .uncounted = program->uncounted};
 	struct fm_recorded_curve row = *described;
 	struct fm_miss_curve curve;
 	int r = fm_miss_lines(&sample, &curve);
@@ -239,6 +247,8 @@ int fm_line_curves_record(const struct fm_engine_run *run, const struct fm_machi
 	add_process(program, run->results, recording, 0);
 	for (unsigned i = 0; i < run->forked_count; i++)
 		add_process(program, run->forked[i], recording, i + 1);
+	if (program->references > 0)
+		program->uncounted /= program->references;
 	row.references = (uint64_t)program->references;
 	row.one_in = program->one_in;
 	row.groups = program->groups;

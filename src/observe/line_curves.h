@@ -12,8 +12,8 @@ struct fm_line_parts {
 	size_t count;
 };
 
-/* What a process did in one; it counts for `weight`. -ENOMEM. */
-int fm_line_parts_add(struct fm_line_parts *parts, enum fm_curve_kind kind, const char *name, double weight,
+/* What a process did in one; so much of it, as a share, was not counted. -ENOMEM. */
+int fm_line_parts_add(struct fm_line_parts *parts, enum fm_curve_kind kind, const char *name, double uncounted,
                       const struct fm_result_reuse_part *part);
 void fm_line_parts_free(struct fm_line_parts *parts);
 

@@ -537,7 +537,7 @@ static int record_distances(const struct fm_results *results, struct fm_recordin
 
 /* What the distances of followed lines belong to, by name. */
 static int name_part(const struct fm_engine_run *run, const struct fm_results *results, struct fm_symbols *symbols,
-                     double weight, const struct fm_result_reuse_part *part, struct fm_line_parts *parts)
+                     double uncounted, const struct fm_result_reuse_part *part, struct fm_line_parts *parts)
 {
 	struct fm_location_names names = {.function = "?"};
 	const struct fm_results *owner;
@@ -549,17 +549,17 @@ static int name_part(const struct fm_engine_run *run, const struct fm_results *r
 		if (part->number >= FM_RESULT_REGIONS_MAX)
 			return 0;
 		snprintf(raw, sizeof(raw), "%.*s", FM_RESULT_NAME - 1, results->regions[part->number].name);
-		return fm_line_parts_add(parts, FM_CURVE_REGION, raw, weight, part);
+		return fm_line_parts_add(parts, FM_CURVE_REGION, raw, uncounted, part);
 	case FM_REUSE_OBJECT:
 		if (!part->number)
-			return fm_line_parts_add(parts, FM_CURVE_OBJECT, rest_name, weight, part);
+			return fm_line_parts_add(parts, FM_CURVE_OBJECT, rest_name, uncounted, part);
 		if (part->number > results->object_count || part->number > FM_RESULT_OBJECTS_MAX)
 			return 0;
 		object = object_of(run, results, part->number - 1, &owner);
 		snprintf(raw, sizeof(raw), "%.*s", FM_RESULT_NAME - 1, object->name);
 		return fm_line_parts_add(parts, FM_CURVE_OBJECT,
 		                         object->unnamed ? unnamed_name : fm_symbols_demangle(raw, name, sizeof(name)),
-		                         weight, part);
+		                         uncounted, part);
 	case FM_REUSE_SITE:
 		if (part->number >= FM_RESULT_SITES_MAX)
 			return 0;
@@ -568,20 +568,20 @@ static int name_part(const struct fm_engine_run *run, const struct fm_results *r
 		return fm_line_parts_add(parts, FM_CURVE_LINE,
 		                         fm_line_name(name, sizeof(name), names.function, names.inlined, names.file,
 		                                      names.line, names.module),
-		                         weight, part);
+		                         uncounted, part);
 	default:
 		return 0;
 	}
 }
 
-static int name_parts(const struct fm_engine_run *run, const struct fm_results *results, double weight,
+static int name_parts(const struct fm_engine_run *run, const struct fm_results *results, double uncounted,
                       struct naming *namings, struct fm_line_parts *parts)
 {
 	const struct fm_result_reuse *reuse = &results->reuse;
 	int r = 0;
 
 	for (unsigned i = 0; i < reuse->part_count && i < FM_RESULT_REUSE_PARTS_MAX && !r; i++)
-		r = name_part(run, results, symbols_for(results, namings), weight, &reuse->parts[i], parts);
+		r = name_part(run, results, symbols_for(results, namings), uncounted, &reuse->parts[i], parts);
 	return r;
 }
 
@@ -589,10 +589,10 @@ static int record_line_curves(const struct fm_engine_run *run, const struct fm_m
                               struct naming *namings, struct fm_recording *recording)
 {
 	struct fm_line_parts parts = {0};
-	int r = name_parts(run, run->results, 1 + recording->processes[0].uncounted, namings, &parts);
+	int r = name_parts(run, run->results, recording->processes[0].uncounted, namings, &parts);
 
 	for (unsigned i = 0; i < run->forked_count && !r; i++)
-		r = name_parts(run, run->forked[i], 1 + recording->processes[i + 1].uncounted, namings, &parts);
+		r = name_parts(run, run->forked[i], recording->processes[i + 1].uncounted, namings, &parts);
 	if (!r)
 		r = fm_line_curves_record(run, machine, &parts, recording);
 	fm_line_parts_free(&parts);

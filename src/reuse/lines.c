@@ -9,6 +9,9 @@
 /* Between two touches the share of lines that is followed varies like that of pairs drawn at random, or less: data that
    lies together is followed evenly. */
 #define SPREAD 1.0
+/* How much more or fewer misses there may be, compared with the rest, where nothing was seen: such stretches are few,
+   and favour slow code. */
+#define UNEVEN 0.5
 /* What none of n touches shows may still be 3/n of them, at 95 %. */
 #define UNSEEN 3.0
 
@@ -68,13 +71,18 @@ static double limited(double share)
 static struct fm_miss_point estimate(const struct fm_lines_sample *sample, double lines)
 {
 	double scale = sample->one_in / sample->references, found = missed_of_all(sample, lines);
-	double by_groups = hypot(half_width(sample, lines), sample->doubt), shift = 1.96 * SPREAD * sqrt(lines) + 1;
-	double above = missed_of_all(sample, fmax(lines - shift, 0)) - found,
+	double chance = hypot(half_width(sample, lines), sample->doubt), shift = 1.96 * SPREAD * sqrt(lines) + 1;
+	double uneven = UNEVEN * sample->uncounted * found;
+	double above = missed_of_all(sample, fmax(lines - shift - sample->uncounted * lines, 0)) - found,
 	       below = found - missed_of_all(sample, lines + shift);
+	/* touches that seem closer: they are then at any distance below their own */
+	double closer = fmin(missed_of_all(sample, lines / 4) - found, sample->uncounted * found);
 
-	return (struct fm_miss_point){.value = limited(scale * found),
-	                              .low = limited(scale * (found - hypot(by_groups, below)) - FLOOR),
-	                              .high = limited(scale * (found + fmax(hypot(by_groups, above), UNSEEN)) + FLOOR)};
+	chance = hypot(chance, uneven);
+	return (struct fm_miss_point){
+	    .value = limited(scale * found),
+	    .low = limited(scale * (found - hypot(chance, below)) - FLOOR),
+	    .high = limited(scale * (found + fmax(hypot(chance, above) + closer, UNSEEN)) + FLOOR)};
 }
 
 int fm_miss_lines(const struct fm_lines_sample *sample, struct fm_miss_curve *ret_curve)

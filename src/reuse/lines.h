@@ -2,8 +2,9 @@
    among these lines stands for one 1/share as long among all lines, and each touch for 1/share touches. Nothing is
    assumed about time, phases, or what happens between a touch and the next.
 
-   Two things make it uncertain. Which lines are followed: groups of them differ, and tell by how much. And how many of
-   the lines between two touches are followed: about the square root of their number, which moves sizes. */
+   Three things make it uncertain. Which lines are followed: groups of them differ, and tell by how much. How many of
+   the lines between two touches are followed: about the square root of their number, which moves sizes. And stretches
+   in which nothing was seen: what missed there is a guess, and touches before and after seem closer than they were. */
 #ifndef FATHOM_REUSE_LINES_H
 #define FATHOM_REUSE_LINES_H
 
@@ -20,7 +21,9 @@ struct fm_lines_sample {
 	unsigned bits;
 	const double *bins; /* groups × FM_LINES_BINS(bits): touches by their distance among followed lines */
 	double doubt;       /* so many more or fewer may be first touches */
-	double line_bytes;  /* 0: 64 */
+	double uncounted;  /* of the references so many more, as a share, passed unseen, in stretches; `bins` are scaled
+	                      up */
+	double line_bytes; /* 0: 64 */
 };
 
 /* The bin of a distance of the stack. */

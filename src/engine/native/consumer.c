@@ -487,8 +487,9 @@ int fm_consumer_create(const struct fm_consumer_task *task, struct fm_consumer *
 	consumer->last_instance = options->last_instance ? options->last_instance : UINT64_MAX;
 	if (options->region)
 		snprintf(consumer->region_only, sizeof(consumer->region_only), "%s", options->region);
-	if ((options->curve && !consumer->windows && fm_native_curve_create(consumer)) || (options->timing && fm_timing_create(consumer)) ||
-	    !consumer->code || !consumer->sites || !consumer->rests || !consumer->pieces || !consumer->piece_seen) {
+	if ((options->curve && !consumer->windows && fm_native_curve_create(consumer)) ||
+	    (options->timing && fm_timing_create(consumer)) || !consumer->code || !consumer->sites ||
+	    !consumer->rests || !consumer->pieces || !consumer->piece_seen) {
 		fm_consumer_destroy(consumer);
 		return fm_error_set(error, ENOMEM, "out of memory");
 	}
