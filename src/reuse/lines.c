@@ -8,10 +8,12 @@
 #define FLOOR 0.001
 /* Between two touches the share of lines that is followed varies like that of pairs drawn at random, or less: data that
    lies together is followed evenly. */
-#define SPREAD 1.0
+#define SPREAD M_SQRT2
 /* How much more or fewer misses there may be, compared with the rest, where nothing was seen: such stretches are few,
    and favour slow code. */
-#define UNEVEN 0.5
+#define UNEVEN 0.35
+/* The share of touches across such stretches whose distance lacks something that matters. */
+#define CLOSER 0.5
 /* What none of n touches shows may still be 3/n of them, at 95 %. */
 #define UNSEEN 3.0
 
@@ -76,7 +78,7 @@ static struct fm_miss_point estimate(const struct fm_lines_sample *sample, doubl
 	double above = missed_of_all(sample, fmax(lines - shift - sample->uncounted * lines, 0)) - found,
 	       below = found - missed_of_all(sample, lines + shift);
 	/* touches that seem closer: they are then at any distance below their own */
-	double closer = fmin(missed_of_all(sample, lines / 4) - found, sample->uncounted * found);
+	double closer = fmin(missed_of_all(sample, lines / 4) - found, CLOSER * sample->uncounted * found);
 
 	chance = hypot(chance, uneven);
 	return (struct fm_miss_point){
