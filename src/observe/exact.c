@@ -222,8 +222,12 @@ int fm_engine_observe(const struct fm_observation *wanted, const struct fm_machi
 	r = fm_results_record(&run, machine, recording, error);
 	if (!r && options.windows.on)
 		r = fm_windows_record(&run, machine, recording, error);
-	if (!r && options.windows.on && options.curve)
+	if (!r && options.windows.on && options.curve) {
 		fm_line_curves_settle(options.region, recording);
+		if (!recording->curves_count)
+			fm_observe_remark(wanted,
+			                  "no lines were followed, so there is no curve: --counters exact draws it");
+	}
 	if (!r && options.windows.on && wanted->interval_ms)
 		r = fm_windows_moments(recording, (double)wanted->interval_ms * 1e-3, error);
 	fm_engine_run_free(&run);

@@ -142,6 +142,7 @@ static void add_process(struct program *program, const struct fm_results *result
 	program->one_in = reuse->share;
 	program->references += references;
 	program->uncounted += references * recording->processes[process].uncounted;
+	program->doubt += (double)results->lost_accesses;
 	for (unsigned group = 0; group < groups; group++)
 		for (unsigned bin = 0; bin < BINS; bin++) {
 			double touches = reuse->groups[group][bin], uncounted = recording->processes[process].uncounted;

@@ -80,7 +80,7 @@ static bool read_own(const struct fm_recording *recording, size_t index, struct 
 	return true;
 }
 
-/* "fits into L2 if 30 % smaller", of the level that takes the least; "". */
+/* ": fits into L2 if 30 % smaller", of the level that takes the least; "". */
 static const char *fit_of(const struct fm_recording *recording, size_t index, const struct fm_curve_level *levels,
                           unsigned count, char *text, size_t size)
 {
@@ -101,7 +101,7 @@ static const char *fit_of(const struct fm_recording *recording, size_t index, co
 		}
 	}
 	if (name)
-		snprintf(text, size, "fits into %s if %.0f %% smaller", name, 100 * best.shrink);
+		snprintf(text, size, ": fits into %s if %.0f %% smaller", name, 100 * best.shrink);
 	return text;
 }
 
@@ -110,22 +110,20 @@ static void print_parts(const struct fm_recording *recording, const struct fm_cu
                         unsigned width, FILE *output)
 {
 	enum { ROWS_MOST = 10 }; /* of each kind */
-	char columns[LEVELS_MAX + 4] = "l", text[80];
+	char columns[LEVELS_MAX + 3] = "l", text[80];
 	unsigned printed[FM_CURVE_KINDS] = {0};
 	struct fm_table *table;
 	bool any = false;
 
 	for (unsigned i = 0; i < count; i++)
 		columns[i + 1] = 'r';
-	columns[count + 1] = 'l';
-	columns[count + 2] = 'w';
+	columns[count + 1] = 'w';
 	table = fm_table_create(columns);
 	if (!table)
 		return;
 	fm_table_cell(table, "%s", "");
 	for (unsigned i = 0; i < count; i++)
 		fm_table_cell(table, "%s", levels[i].name);
-	fm_table_cell(table, "%s", "");
 	fm_table_cell(table, "%s", "");
 	for (size_t i = 0; i < recording->curves_count; i++) {
 		const struct fm_recorded_curve *row = &recording->curves[i];
@@ -142,11 +140,10 @@ static void print_parts(const struct fm_recording *recording, const struct fm_cu
 			fm_table_cell(table, "%.2f±%.2f", 100 * point.value,
 			              100 * fmax(point.high - point.value, point.value - point.low));
 		}
-		fm_table_cell(table, "%s", row->name);
-		fm_table_cell(table, "%s", fit_of(recording, i, levels, count, text, sizeof(text)));
+		fm_table_cell(table, "%.80s%s", row->name, fit_of(recording, i, levels, count, text, sizeof(text)));
 	}
 	if (any) {
-		fprintf(output, "\nOf these, in %% of all loads and stores that miss a cache of that size:\n");
+		fprintf(output, "\nWhat misses a cache of each level's size, in %% of all loads and stores:\n");
 		fm_table_print(table, output, 2, width);
 	}
 	fm_table_free(table);
