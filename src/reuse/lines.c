@@ -14,6 +14,10 @@
 #define UNEVEN 0.35
 /* The share of touches across such stretches whose distance lacks something that matters. */
 #define CLOSER 0.5
+/* Slices of time have more lines in them, compared with references, where code waits for memory. */
+#define SLOW 2.0
+/* Sizes are known no better than this. */
+#define SIZES 0.02
 /* What none of n touches shows may still be 3/n of them, at 95 %. */
 #define UNSEEN 3.0
 
@@ -73,9 +77,10 @@ static double limited(double share)
 static struct fm_miss_point estimate(const struct fm_lines_sample *sample, double lines)
 {
 	double scale = sample->one_in / sample->references, found = missed_of_all(sample, lines);
-	double chance = hypot(half_width(sample, lines), sample->doubt), shift = 1.96 * SPREAD * sqrt(lines) + 1;
+	double chance = hypot(half_width(sample, lines), sample->doubt),
+	       shift = hypot(1.96 * SPREAD * sqrt(lines), SIZES * lines) + 1;
 	double uneven = UNEVEN * sample->uncounted * found;
-	double above = missed_of_all(sample, fmax(lines - shift - sample->uncounted * lines, 0)) - found,
+	double above = missed_of_all(sample, fmax(lines - shift - SLOW * sample->uncounted * lines, 0)) - found,
 	       below = found - missed_of_all(sample, lines + shift);
 	/* touches that seem closer: they are then at any distance below their own */
 	double closer = fmin(missed_of_all(sample, lines / 4) - found, CLOSER * sample->uncounted * found);
@@ -93,7 +98,7 @@ int fm_miss_lines(const struct fm_lines_sample *sample, struct fm_miss_curve *re
 	struct fm_miss_curve curve = {.origin = FM_ORIGIN_sampled,
 	                              .clusters = sample->groups,
 	                              .phases = 1,
-	                              .samples = missed_of_all(sample, 0),
+	                              .samples = missed_of_all(sample, -1),
 	                              .largest_bytes = INFINITY,
 	                              .bootstrapped = true};
 
