@@ -15,10 +15,10 @@
 enum { FM_LINES_LEAST = 16 };
 
 struct fm_lines_sample {
-	double one_in;     /* one line of so many is followed */
-	double references; /* of the whole program, its followed lines among them */
-	unsigned groups;   /* of lines; fewer than two give no interval */
-	unsigned bits;
+	double one_in;      /* one line of so many is followed */
+	double references;  /* of the whole program, its followed lines among them */
+	unsigned groups;    /* of lines; fewer than two give no interval */
+	unsigned bits;      /* at most FM_DISTANCE_BITS */
 	const double *bins; /* groups × FM_LINES_BINS(bits): touches by their distance among followed lines */
 	double doubt;       /* so many more or fewer may be first touches */
 	double uncounted;  /* of the references so many more, as a share, passed unseen, in stretches; `bins` are scaled
@@ -40,7 +40,7 @@ static inline unsigned fm_lines_bin(uint64_t distance, unsigned bits)
 double fm_lines_long(const struct fm_lines_sample *sample);
 
 /* Points below FM_LINES_LEAST followed lines have the value there as their lowest, and no highest. -ENODATA without
-   references. */
+   references; -ENOMEM. */
 int fm_miss_lines(const struct fm_lines_sample *sample, struct fm_miss_curve *ret_curve);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/account/objects.h"
+#include "engine/account/places.h"
 #include "engine/account/room.h"
 #include "engine/native/state.h"
 #include "reuse/lines.h"
@@ -87,11 +88,20 @@ static bool is_outermost(const struct fm_native_thread *thread, unsigned at)
 	return true;
 }
 
+/* The instruction may know: it has its latest two. */
+static uint32_t object_at(const struct fm_result_site *site, uint64_t address)
+{
+	for (unsigned i = 0; site && i < 2; i++)
+		if (fm_account_in_slot(&site->slots[i], address))
+			return fm_places_of(site)->objects[i];
+	return fm_objects_at(address);
+}
+
 static void count_parts(struct fm_line_curves *curves, const struct fm_native_thread *thread, uint64_t address,
                         const struct fm_result_site *site, struct touch touch)
 {
 	const struct fm_results *results = fm_account.results;
-	uint32_t object = fm_objects_at(address);
+	uint32_t object = object_at(site, address);
 	size_t number = site ? (size_t)(site - results->sites) : FM_RESULT_SITES_MAX;
 
 	for (unsigned i = 0; i < thread->open_count; i++) {
