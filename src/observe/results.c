@@ -513,17 +513,22 @@ static int record_moments(const struct fm_results *results, struct fm_recording 
 	return 0;
 }
 
-static int record_distances(const struct fm_results *results, struct fm_recording *recording)
+static double distances_at(const struct fm_results *results, int bin)
 {
 	const struct fm_result_distances *distances = &results->distances;
 
-	if (!(distances->references > 0))
-		return 0;
+	return bin == -2 ? distances->references : bin == -1 ? distances->cold : distances->bins[bin];
+}
+
+/* Of all processes together, each with its own lines. */
+static int record_distances(const struct fm_engine_run *run, struct fm_recording *recording)
+{
 	for (int bin = -2; bin < FM_DISTANCE_BINS; bin++) {
-		double accesses = bin == -2   ? distances->references
-		                  : bin == -1 ? distances->cold
-		                              : distances->bins[bin];
+		double accesses = distances_at(run->results, bin);
 		struct fm_recorded_distance *row;
+
+		for (unsigned i = 0; i < run->forked_count; i++)
+			accesses += distances_at(run->forked[i], bin);
 
 		if (!(accesses > 0))
 			continue;
@@ -610,7 +615,7 @@ int fm_results_record(const struct fm_engine_run *run, const struct fm_machine_d
 	if (!r)
 		r = record_moments(run->results, recording);
 	if (!r)
-		r = record_distances(run->results, recording);
+		r = record_distances(run, recording);
 	if (!r)
 		r = record_line_curves(run, machine, namings, recording);
 	if (!r)
