@@ -32,7 +32,8 @@ expect 0 'fully associative' "$tool" stat --machine haswell-ep --curve -- "$phas
 holds env LC_ALL=C awk '{ gsub(/[\200-\277]/, ""); if (length > 100) exit 1 }' "$scratch/out"
 expect 0 '' "$tool" stat --machine haswell-ep --curve --json -o "$scratch/curve.json" -- "$phases"
 holds jq -e '.curve.miss_ratio | map(.value) | . == (sort | reverse) and .[0] > .[-1]' "$scratch/curve.json" >/dev/null
-# in windows: from lines that are followed, close to what every access gives, with the parts it comes from
+# in windows: from lines that are followed, close to what every access gives, with the parts it comes from; with
+# two threads larger sizes depend on how they run beside each other
 expect 0 '' "$tool" stat --machine haswell-ep --counters exact --no-prefetch --curve --json -o "$scratch/curve.json" -- "$phases"
 expect 0 'followed for the whole run' "$tool" stat --machine haswell-ep --counters windows --curve -- "$phases"
 holds env LC_ALL=C awk '{ gsub(/[\200-\277]/, ""); if (length > 100) exit 1 }' "$scratch/out"
@@ -40,9 +41,9 @@ expect 0 '' "$tool" stat --machine haswell-ep --counters windows --curve --json 
 holds jq -e '.curve.origin == "sampled" and .curve.one_line_in == 32 and .curve.parts != []' "$scratch/lines.json" >/dev/null
 holds jq -e '[.curve.parts[] | select(.kind == "region" and .name == "sum")] | length == 1' "$scratch/lines.json" >/dev/null
 holds jq -e -s '[[.[0].curve | .sizes_bytes, .miss_ratio | .], [.[1].curve | .sizes_bytes, .miss_ratio | .]] |
-	[range(8; 48) as $i | {off: (.[0][1][$i].value - .[1][1][$i].value | fabs),
+	[range(8; 30) as $i | {off: (.[0][1][$i].value - .[1][1][$i].value | fabs),
 	held: (.[1][1][$i].low <= .[0][1][$i].value and .[0][1][$i].value <= .[1][1][$i].high)}] |
-	(map(.off) | add / length) < 0.02 and (map(select(.held)) | length) >= 34' "$scratch/curve.json" "$scratch/lines.json" >/dev/null
+	(map(.off) | add / length) < 0.02 and (map(select(.held)) | length) >= 20' "$scratch/curve.json" "$scratch/lines.json" >/dev/null
 "$tool" report "$scratch/curve.fathom" >"$scratch/out" || fail 'the recorded curve cannot be read'
 holds grep -q 'followed for the whole run' "$scratch/out"
 # core timing: of every instruction, or of some in windows, where it is sampled like everything else
