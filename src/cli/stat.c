@@ -53,7 +53,10 @@ static const struct argp_option options[] = {
      "(emulated; what cannot be preloaded, the same counts twice with threads); default: qemu",
      0},
     {"curve", KEY_CURVE, NULL, 0,
-     "Also draw the misses of a cache of any size, from every load and store; with the native engine", 0},
+     "Also draw the misses of a cache of any size, of the program, its regions, objects and lines: in windows, from "
+     "lines that are followed for the whole run; with --counters exact or --machine, from every load and store, of the "
+     "program",
+     0},
     {"slowdown", KEY_SLOWDOWN, "FACTOR", 0,
      "In windows: the program may take about this many times its own time; default 2", 0},
     {"precision", KEY_PRECISION, "PERCENT", 0,
@@ -152,19 +155,19 @@ static int check(const struct input *input, struct fm_error *error)
 	if (is_source(input, "windows") &&
 	    (wanted->processes || wanted->system_wide || wanted->window_end || wanted->events))
 		return fm_error_set(error, EINVAL, "windows have no -p, -a, -e and --window");
-	if (wanted->curve && (wanted->processes || wanted->system_wide || is_source(input, "perf") ||
-	                      is_source(input, "windows") || is_source(input, "simulated") || wanted->events ||
-	                      (wanted->engine && strcmp(wanted->engine, "native") != 0)))
+	if (wanted->curve &&
+	    (wanted->processes || wanted->system_wide || is_source(input, "perf") || is_source(input, "simulated") ||
+	     wanted->events || (wanted->engine && strcmp(wanted->engine, "native") != 0)))
 		return fm_error_set(error, EINVAL,
-		                    "--curve needs every access, by the native engine: no -p, -a, -e, --engine "
-		                    "qemu, and no other --counters than exact");
+		                    "--curve needs the native engine: no -p, -a, -e, --engine qemu, and no other "
+		                    "--counters than windows and exact");
 	if ((wanted->interval_ms || wanted->window_end) && wanted->engine && !strcmp(wanted->engine, "native"))
 		return fm_error_set(
 		    error, EINVAL,
 		    "the native engine has no simulated time that all threads share: no -I and --window");
 	if ((wanted->slowdown > 0 || wanted->precision > 0) &&
 	    (is_source(input, "exact") || is_source(input, "perf") || is_source(input, "simulated") || wanted->engine ||
-	     wanted->curve || (wanted->machine && !is_source(input, "windows"))))
+	     (wanted->machine && !is_source(input, "windows"))))
 		return fm_error_set(error, EINVAL, "--slowdown and --precision are for windows");
 	if (wanted->sampled_timing && wanted->engine && strcmp(wanted->engine, "native") != 0)
 		return fm_error_set(error, EINVAL, "--timing=sampled is the native engine's: no --engine qemu");

@@ -24,6 +24,10 @@ enum {
 	FM_RESULT_MOMENTS_MAX = 1024,
 	FM_RESULT_WINDOWS_MAX = 4096,
 	FM_RESULT_GROUPS_MAX = 64,
+	FM_RESULT_REUSE_PARTS_MAX = 2048,
+	FM_RESULT_REUSE_GROUPS = 8, /* of a part */
+	FM_RESULT_REUSE_BITS = 4,   /* bins per octave: reuse/lines.h */
+	FM_RESULT_REUSE_PART_BITS = 2,
 	FM_RESULT_NAME = 96,
 };
 
@@ -140,6 +144,26 @@ struct fm_result_distances {
 	double bins[FM_DISTANCE_BINS];
 	double cold;       /* lines not touched before */
 	double references; /* all loads and stores; 0: nothing was noted */
+};
+
+/* What a part of the distances of followed lines belongs to. Numbers are those of the regions, objects and sites of the
+   results; an object's plus one, 0 being all memory that has no name. */
+enum fm_reuse_kind { FM_REUSE_REGION = 1, FM_REUSE_OBJECT, FM_REUSE_SITE, FM_REUSE_KINDS };
+
+struct fm_result_reuse_part {
+	uint32_t kind, number;
+	double bins[FM_RESULT_REUSE_GROUPS][FM_LINES_BINS(FM_RESULT_REUSE_PART_BITS)];
+};
+
+/* Touches of lines that were followed for the whole run, by how many other followed lines were touched since: for
+   misses of caches of any size, without every access. Parts have only distances of FM_LINES_LEAST and more. */
+struct fm_result_reuse {
+	uint32_t group_count; /* 0: nothing was noted */
+	uint32_t share;       /* one line of so many was followed */
+	uint32_t part_count;
+	uint64_t lost_parts; /* touches of instructions for which there was no room */
+	double groups[FM_RESULT_GROUPS_MAX][FM_LINES_BINS(FM_RESULT_REUSE_BITS)];
+	struct fm_result_reuse_part parts[FM_RESULT_REUSE_PARTS_MAX];
 };
 
 /* A file that code came from. */
@@ -261,6 +285,7 @@ struct fm_results {
 	struct fm_result_window windows[FM_RESULT_WINDOWS_MAX];
 	struct fm_result_followed followed;
 	struct fm_result_distances distances;
+	struct fm_result_reuse reuse;
 	struct fm_result_object objects[FM_RESULT_OBJECTS_MAX];
 	_Alignas(64) struct fm_result_site sites[FM_RESULT_SITES_MAX];
 	struct fm_result_place places[FM_RESULT_SITES_MAX];

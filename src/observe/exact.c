@@ -10,6 +10,7 @@
 #include "counters/group.h"
 #include "counters/markers.h"
 #include "machine/simulated_host.h"
+#include "observe/line_curves.h"
 #include "observe/machines.h"
 #include "observe/parts.h"
 #include "simulator/simulated.h"
@@ -221,6 +222,12 @@ int fm_engine_observe(const struct fm_observation *wanted, const struct fm_machi
 	r = fm_results_record(&run, machine, recording, error);
 	if (!r && options.windows.on)
 		r = fm_windows_record(&run, machine, recording, error);
+	if (!r && options.windows.on && options.curve) {
+		fm_line_curves_settle(options.region, recording);
+		if (!recording->curves_count)
+			fm_observe_remark(wanted,
+			                  "no lines were followed, so there is no curve: --counters exact draws it");
+	}
 	if (!r && options.windows.on && wanted->interval_ms)
 		r = fm_windows_moments(recording, (double)wanted->interval_ms * 1e-3, error);
 	fm_engine_run_free(&run);
@@ -341,11 +348,10 @@ static int probe_windows(const struct fm_observation *wanted, struct fm_recordin
 	(void)recording;
 	if (!wanted->program)
 		return fm_error_set(why, ENOTSUP, "windows need a program that is run from its beginning: no -p, -a");
-	if (wanted->window_end || wanted->events || wanted->curve || wanted->free_running || wanted->skew ||
+	if (wanted->window_end || wanted->events || wanted->free_running || wanted->skew ||
 	    (wanted->engine && strcmp(wanted->engine, "native") != 0))
 		return fm_error_set(why, ENOTSUP,
-		                    "windows have no --window, -e, --curve, --free-running, --skew and "
-		                    "--engine qemu");
+		                    "windows have no --window, -e, --free-running, --skew and --engine qemu");
 	return fm_engine_check_native(&options, wanted->program[0], why);
 }
 

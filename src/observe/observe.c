@@ -100,9 +100,9 @@ static int choose(const struct fm_observation *wanted, struct fm_recording *reco
 		best = &fm_observer_perf;
 	else if (!free_choice)
 		best = fm_observer_find(wanted->counters);
-	else if (wanted->curve || wanted->engine)
+	else if (wanted->engine)
 		best = &fm_observer_exact;
-	else if (wanted->region)
+	else if (wanted->region || wanted->curve)
 		best = fm_observer_windows.probe(wanted, recording, &why) ? &fm_observer_exact : &fm_observer_windows;
 	if (best) {
 		*ret_observer = best;

@@ -4,9 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "observe/line_curves.h"
 #include "observe/parts.h"
 #include "simulator/numbers.h"
 #include "symbols/symbols.h"
+
+static const char unnamed_name[] = "(data without a name)", rest_name[] = "(heap, stack and other memory)";
 
 static int by_line(const void *left, const void *right)
 {
@@ -216,8 +219,7 @@ static int add_objects(const struct fm_engine_run *run, const struct fm_results 
 		/* the file is shared with a process that is none of ours: end its texts ourselves */
 		snprintf(name, sizeof(name), "%.*s", FM_RESULT_NAME - 1, named->name);
 		snprintf(own->name, sizeof(own->name), "%s",
-		         named->unnamed ? "(data without a name)"
-		                        : fm_symbols_demangle(name, written, sizeof(written)));
+		         named->unnamed ? unnamed_name : fm_symbols_demangle(name, written, sizeof(written)));
 		snprintf(own->module, sizeof(own->module), "%.63s", slash ? slash + 1 : path);
 		own->bytes = named->unnamed ? 0 : named->size;
 		own->loads = object->loads;
@@ -246,7 +248,7 @@ static int add_rest(struct fm_recording *recording)
 
 	if (!rest)
 		return -ENOMEM;
-	snprintf(rest->name, sizeof(rest->name), "(heap, stack and other memory)");
+	snprintf(rest->name, sizeof(rest->name), "%s", rest_name);
 	rest->rest = true;
 	for (size_t i = 0; i < recording->lines_count; i++) {
 		const struct fm_recorded_place *line = &recording->lines[i];
@@ -511,17 +513,22 @@ static int record_moments(const struct fm_results *results, struct fm_recording 
 	return 0;
 }
 
-static int record_distances(const struct fm_results *results, struct fm_recording *recording)
+static double distances_at(const struct fm_results *results, int bin)
 {
 	const struct fm_result_distances *distances = &results->distances;
 
-	if (!(distances->references > 0))
-		return 0;
+	return bin == -2 ? distances->references : bin == -1 ? distances->cold : distances->bins[bin];
+}
+
+/* Of all processes together, each with its own lines. */
+static int record_distances(const struct fm_engine_run *run, struct fm_recording *recording)
+{
 	for (int bin = -2; bin < FM_DISTANCE_BINS; bin++) {
-		double accesses = bin == -2   ? distances->references
-		                  : bin == -1 ? distances->cold
-		                              : distances->bins[bin];
+		double accesses = distances_at(run->results, bin);
 		struct fm_recorded_distance *row;
+
+		for (unsigned i = 0; i < run->forked_count; i++)
+			accesses += distances_at(run->forked[i], bin);
 
 		if (!(accesses > 0))
 			continue;
@@ -531,6 +538,70 @@ static int record_distances(const struct fm_results *results, struct fm_recordin
 		*row = (struct fm_recorded_distance){.bin = bin, .accesses = accesses};
 	}
 	return 0;
+}
+
+/* What the distances of followed lines belong to, by name. */
+static int name_part(const struct fm_engine_run *run, const struct fm_results *results, struct fm_symbols *symbols,
+                     double uncounted, const struct fm_result_reuse_part *part, struct fm_line_parts *parts)
+{
+	struct fm_location_names names = {.function = "?"};
+	const struct fm_results *owner;
+	const struct fm_result_object *object;
+	char name[FM_FUNCTION], raw[FM_RESULT_NAME];
+
+	switch (part->kind) {
+	case FM_REUSE_REGION:
+		if (part->number >= FM_RESULT_REGIONS_MAX)
+			return 0;
+		snprintf(raw, sizeof(raw), "%.*s", FM_RESULT_NAME - 1, results->regions[part->number].name);
+		return fm_line_parts_add(parts, FM_CURVE_REGION, raw, uncounted, part);
+	case FM_REUSE_OBJECT:
+		if (!part->number)
+			return fm_line_parts_add(parts, FM_CURVE_OBJECT, rest_name, uncounted, part);
+		if (part->number > results->object_count || part->number > FM_RESULT_OBJECTS_MAX)
+			return 0;
+		object = object_of(run, results, part->number - 1, &owner);
+		snprintf(raw, sizeof(raw), "%.*s", FM_RESULT_NAME - 1, object->name);
+		return fm_line_parts_add(parts, FM_CURVE_OBJECT,
+		                         object->unnamed ? unnamed_name : fm_symbols_demangle(raw, name, sizeof(name)),
+		                         uncounted, part);
+	case FM_REUSE_SITE:
+		if (part->number >= FM_RESULT_SITES_MAX)
+			return 0;
+		if (symbols)
+			fm_symbols_find(symbols, address_of(run, results, part->number), &names);
+		return fm_line_parts_add(parts, FM_CURVE_LINE,
+		                         fm_line_name(name, sizeof(name), names.function, names.inlined, names.file,
+		                                      names.line, names.module),
+		                         uncounted, part);
+	default:
+		return 0;
+	}
+}
+
+static int name_parts(const struct fm_engine_run *run, const struct fm_results *results, double uncounted,
+                      struct naming *namings, struct fm_line_parts *parts)
+{
+	const struct fm_result_reuse *reuse = &results->reuse;
+	int r = 0;
+
+	for (unsigned i = 0; i < reuse->part_count && i < FM_RESULT_REUSE_PARTS_MAX && !r; i++)
+		r = name_part(run, results, symbols_for(results, namings), uncounted, &reuse->parts[i], parts);
+	return r;
+}
+
+static int record_line_curves(const struct fm_engine_run *run, const struct fm_machine_description *machine,
+                              struct naming *namings, struct fm_recording *recording)
+{
+	struct fm_line_parts parts = {0};
+	int r = name_parts(run, run->results, recording->processes[0].uncounted, namings, &parts);
+
+	for (unsigned i = 0; i < run->forked_count && !r; i++)
+		r = name_parts(run, run->forked[i], recording->processes[i + 1].uncounted, namings, &parts);
+	if (!r)
+		r = fm_line_curves_record(run, machine, &parts, recording);
+	fm_line_parts_free(&parts);
+	return r;
 }
 
 int fm_results_record(const struct fm_engine_run *run, const struct fm_machine_description *machine,
@@ -544,7 +615,9 @@ int fm_results_record(const struct fm_engine_run *run, const struct fm_machine_d
 	if (!r)
 		r = record_moments(run->results, recording);
 	if (!r)
-		r = record_distances(run->results, recording);
+		r = record_distances(run, recording);
+	if (!r)
+		r = record_line_curves(run, machine, namings, recording);
 	if (!r)
 		r = record_places(run, namings, recording);
 	if (!r)

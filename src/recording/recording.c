@@ -122,6 +122,8 @@ static bool samplers_refer_rightly(const struct fm_recording *recording)
 		right &= point->curve < recording->curves_count && point->low >= 0 && point->low <= 1 &&
 		         point->value >= 0 && point->value <= 1 && point->high >= 0 && point->high <= 1;
 	}
+	for (size_t i = 0; i < recording->curves_count; i++)
+		right &= recording->curves[i].kind < FM_CURVE_KINDS && isfinite(recording->curves[i].own_references);
 	for (size_t i = 0; i < recording->caches_count; i++)
 		right &= isfinite(recording->caches[i].bytes) && recording->caches[i].bytes > 0;
 	for (size_t i = 0; i < recording->codes_count; i++)

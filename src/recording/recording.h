@@ -397,8 +397,12 @@ struct fm_recorded_missed {
 	double seconds;
 };
 
+/* What a curve is of. Those of parts are shares of all references of the program too, so that they add up. */
+enum fm_curve_kind { FM_CURVE_PROGRAM, FM_CURVE_REGION, FM_CURVE_OBJECT, FM_CURVE_LINE, FM_CURVE_KINDS };
+
 struct fm_recorded_curve {
-	char name[FM_NAME];           /* "": the whole program */
+	uint32_t kind;                /* enum fm_curve_kind */
+	char name[FM_FUNCTION];       /* "": the whole program */
 	uint64_t windows, references; /* of all windows */
 	uint64_t watched, reused;     /* lines that were watched, and those whose reuse was seen */
 	uint64_t phases;
@@ -407,7 +411,10 @@ struct fm_recorded_curve {
 	double pace;          /* references per ns outside of windows */
 	double clock_error;   /* its relative standard error */
 	uint64_t paces;       /* how often it was measured; 0: it is a guess */
-	char remark[200];     /* what it lacks; "": nothing */
+	/* from lines that were followed for the whole run: one in so many, in so many groups; 0: from windows */
+	uint64_t one_in, groups;
+	double own_references; /* of a part: its own, an estimate; 0: not known */
+	char remark[200];      /* what it lacks; "": nothing */
 };
 
 struct fm_recorded_curve_point {

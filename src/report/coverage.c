@@ -201,6 +201,11 @@ void fm_coverage_draw(const struct fm_recording *recording, unsigned width, FILE
 	struct fm_curve_level levels[FM_SIMULATED_CACHES_MAX];
 	struct fm_miss_curve curve;
 
+	if (recording->curves_count) {
+		fputc('\n', output);
+		fm_curve_print_recorded(recording, 0, width, output);
+		return;
+	}
 	if (!find_curve(recording, &curve))
 		return;
 	for (unsigned i = 0; i < machine->cache_count; i++)
@@ -215,5 +220,7 @@ json_t *fm_coverage_curve_json(const struct fm_recording *recording)
 {
 	struct fm_miss_curve curve;
 
+	if (recording->curves_count)
+		return fm_curve_recorded_json(recording, 0);
 	return find_curve(recording, &curve) ? fm_curve_json(&curve) : NULL;
 }

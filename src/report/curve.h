@@ -31,7 +31,9 @@ json_t *fm_curve_json(const struct fm_miss_curve *curve);
 /* A curve that was recorded: the picture with the machine's caches, what it rests on, what it lacks. */
 void fm_curve_print_recorded(const struct fm_recording *recording, size_t index, unsigned width, FILE *output);
 
-/* fm_curve_json() of it with "pace" (references per ns), "watched", "reused", "caches" and "remark" beside. */
+/* fm_curve_json() of it with "caches", "references" and "remark" beside; from windows also "pace" (references per ns),
+   "watched" and "reused", from followed lines "one_line_in", "groups" and "parts": the curves of regions, objects and
+   source lines, with "kind", "name" and "own_references", as shares of all references. */
 json_t *fm_curve_recorded_json(const struct fm_recording *recording, size_t index);
 
 #endif

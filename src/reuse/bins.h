@@ -15,6 +15,11 @@ enum {
 	FM_TIME_BINS = ((FM_TIME_OCTAVES - FM_TIME_BITS + 1) << FM_TIME_BITS) + 1
 };
 
+/* Distances among lines of which only a share is followed, 2^bits per octave up to 2^20 of them; then one bin for what
+   is beyond, and one for first touches. */
+enum { FM_LINES_OCTAVES = 20 };
+#define FM_LINES_BINS(bits) (((FM_LINES_OCTAVES - (bits) + 1) << (bits)) + 2)
+
 /* The bin of a whole number; 2^bits bins per octave. */
 static inline unsigned fm_bin_of(uint64_t value, unsigned bits)
 {

@@ -38,6 +38,16 @@ if [ "$(jq '.curve.watched' run.json)" -eq 0 ]; then
 else
 	echo "$windows windows, pace $(jq .curve.pace run.json), at 256 KiB $(at 262144 value), at 4 MiB $(at 4194304 value)"
 fi
+# stat follows lines for the whole run: the step is where it is, and the interval says so
+if "$tool" stat --machine haswell-ep --counters windows --no-timing --curve --json -o run.json -- ./sweep >/dev/null 2>err; then
+	holds jq -e '.curve.origin == "sampled" and .curve.one_line_in == 32' run.json >/dev/null
+	holds awk -v value="$(at 65536 value)" 'BEGIN { exit !(value > 0.115 && value < 0.135) }'
+	holds awk -v low="$(at 524288 low)" -v high="$(at 524288 high)" 'BEGIN { exit !(low <= 0.126 && high >= 0.124 && high < 0.2) }'
+	holds awk -v high="$(at 4194304 high)" 'BEGIN { exit !(high < 0.02) }'
+	echo "stat: at 256 KiB $(at 262144 value), at 4 MiB $(at 4194304 value)"
+else
+	echo "stat has no windows here: $(cat err)"
+fi
 # without windows there is nothing to draw, and it says so
 "$tool" record -q --no-curve -o none.fathom -- ./sweep >/dev/null
 "$tool" report --curve none.fathom >/dev/null 2>err && fail 'a curve from nothing'

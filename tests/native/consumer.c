@@ -14,10 +14,14 @@
 #include "base/random.h"
 #include "simulator/core.h"
 #include "engine/account/account.h"
+#include "engine/account/room.h"
 #include "engine/native/consumer.h"
 #include "engine/native/followed.h"
 #include "engine/native/large.h"
+#include "engine/native/line_curves.h"
+#include "engine/native/state.h"
 #include "engine/results.h"
+#include "reuse/lines.h"
 #include "translate/translate.h"
 
 #define CORE                                                                                                    \
@@ -36,6 +40,7 @@ static struct fm_trace_session *session;
 static struct fm_results *results;
 static char path[64];
 static const char *region;
+static bool curve;
 
 static void describe_all(const char *caches, const char *tlb)
 {
@@ -126,7 +131,8 @@ static void control(unsigned thread, enum fm_trace_control what, uint64_t value)
 /* In a process of its own, as always. Returns its status. */
 static int consume(const char *cores)
 {
-	const struct fm_engine_options options = {.machine = &description, .cores = cores, .region = region};
+	const struct fm_engine_options options = {
+	    .machine = &description, .cores = cores, .region = region, .curve = curve};
 	const struct fm_consumer_task task = {.options = &options,
 	                                      .session = session,
 	                                      .trace = trace,
@@ -854,6 +860,107 @@ static void many_windows_become_fewer(void **state)
 	assert_int_equal(results->windows[results->window_count - 1].executed, 50 * WINDOWS);
 }
 
+/* Followed lines, again and again, of which the last rounds are in a region: their distances are known. */
+static void followed_lines_have_distances(void **state)
+{
+	enum { LINES = 300, ROUNDS = 60, MARKED = 20, DISTANCE = LINES - 1 };
+	const struct fm_translate_filter *filter;
+	struct fm_translate_filter chosen;
+	const struct fm_result_reuse *reuse;
+	double bins[FM_LINES_BINS(FM_RESULT_REUSE_BITS)] = {0};
+	unsigned kinds[FM_REUSE_KINDS] = {0};
+	uint64_t lines[LINES], line = 1 << 20;
+
+	(void)state;
+	describe_all("cache L1 size=32KiB ways=8 latency=4\ncache L2 size=256KiB ways=8 latency=12\n"
+	             "cache L3 size=2560KiB ways=20 latency=40 shared=4",
+	             "");
+	session->mode = FM_TRACE_WINDOWS;
+	assert_true(fm_followed_choose(&description, 123456789, session));
+	chosen = (struct fm_translate_filter){session->line_multiplier, session->line_limit, session->line_offset};
+	filter = &chosen;
+	for (unsigned i = 0; i < LINES; line++)
+		if (fm_translate_is_followed(filter, line * LINE))
+			lines[i++] = line * LINE;
+	make_sites();
+	snprintf(trace->head.names[0], FM_TRACE_NAME, "part");
+	trace->head.name_count = 1;
+	control(0, FM_TRACE_THREAD_BEGIN, 1);
+	for (unsigned i = 0; i < LINES * ROUNDS; i++) {
+		if (i == LINES * (ROUNDS - MARKED))
+			control(0, FM_TRACE_REGION_BEGIN, 0);
+		put(0, FM_TRACE_LINE + 1 + i % 2, lines[i % LINES] + i % 60);
+	}
+	control(0, FM_TRACE_REGION_END, 0);
+	control(0, FM_TRACE_THREAD_END, 0);
+	curve = true;
+	assert_int_equal(consume("0"), 0);
+	curve = false;
+	reuse = &results->reuse;
+	assert_int_equal(reuse->share, 32);
+	assert_int_equal(reuse->group_count, 8);
+	for (unsigned group = 0; group < reuse->group_count; group++)
+		for (unsigned bin = 0; bin < FM_LINES_BINS(FM_RESULT_REUSE_BITS); bin++)
+			bins[bin] += reuse->groups[group][bin];
+	for (unsigned bin = 0; bin < FM_LINES_BINS(FM_RESULT_REUSE_BITS); bin++)
+		assert_near(bins[bin],
+		            bin == FM_LINES_BINS(FM_RESULT_REUSE_BITS) - 1        ? LINES
+		            : bin == fm_lines_bin(DISTANCE, FM_RESULT_REUSE_BITS) ? LINES * (ROUNDS - 1)
+		                                                                  : 0,
+		            0);
+	for (unsigned i = 0; i < reuse->part_count; i++) {
+		const struct fm_result_reuse_part *part = &reuse->parts[i];
+		double sum = 0, at = 0;
+
+		assert_true(part->kind && part->kind < FM_REUSE_KINDS);
+		kinds[part->kind]++;
+		for (unsigned group = 0; group < FM_RESULT_REUSE_GROUPS; group++) {
+			at += part->bins[group][fm_lines_bin(DISTANCE, FM_RESULT_REUSE_PART_BITS)];
+			for (unsigned bin = 0; bin < FM_LINES_BINS(FM_RESULT_REUSE_PART_BITS); bin++)
+				sum += part->bins[group][bin];
+		}
+		if (part->kind == FM_REUSE_REGION) {
+			assert_string_equal(results->regions[part->number].name, "part");
+			assert_near(sum, LINES * MARKED, 0);
+			assert_near(at, LINES * MARKED, 0);
+		} else if (part->kind == FM_REUSE_OBJECT) {
+			assert_int_equal(part->number, 0);
+			assert_near(sum, LINES * ROUNDS, 0);
+		} else {
+			assert_true(results->places[part->number].address == 0x400004 ||
+			            results->places[part->number].address == 0x400008);
+			assert_near(sum, LINES * ROUNDS / 2, 0);
+		}
+	}
+	assert_int_equal(kinds[FM_REUSE_REGION], 1);
+	assert_int_equal(kinds[FM_REUSE_OBJECT], 1);
+	assert_int_equal(kinds[FM_REUSE_SITE], 2);
+}
+
+/* What is outside of the region that alone is wanted moves the lines, and does not count. */
+static void outside_of_a_region_lines_only_move(void **state)
+{
+	struct fm_native_thread *thread = calloc(1, sizeof(*thread));
+	struct fm_line_curves *curves = fm_line_curves_create();
+	struct fm_results *own;
+
+	(void)state;
+	assert_true(thread && curves);
+	for (unsigned round = 0; round < 4; round++)
+		for (uint64_t line = 0; line < 100; line++) {
+			thread->counts = round == 3 && line < 50;
+			fm_line_curves_touch(curves, thread, 0, line * LINE, NULL);
+		}
+	assert_true(fm_room_open(path, 4, false));
+	own = fm_room_use(NULL);
+	assert_non_null(own);
+	fm_line_curves_finish(curves, 8, 32, own);
+	assert_near(own->reuse.groups[0][fm_lines_bin(99, FM_RESULT_REUSE_BITS)], 50, 0);
+	assert_near(own->reuse.groups[0][FM_LINES_BINS(FM_RESULT_REUSE_BITS) - 1], 0, 0);
+	fm_line_curves_destroy(curves);
+	free(thread);
+}
+
 /* Whatever stands there: an end, and figures within reason. */
 static void garbage_does_no_harm(void **state)
 {
@@ -934,7 +1041,9 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(followed_lines_know_what_windows_do_not, begin, end),
 	    cmocka_unit_test_setup_teardown(warming_is_not_counted, begin, end),
 	    cmocka_unit_test_setup_teardown(many_windows_become_fewer, begin, end),
+	    cmocka_unit_test_setup_teardown(followed_lines_have_distances, begin, end),
 	    cmocka_unit_test_setup_teardown(garbage_does_no_harm, begin, end),
+	    cmocka_unit_test_setup_teardown(outside_of_a_region_lines_only_move, begin, end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

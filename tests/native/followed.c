@@ -54,7 +54,7 @@ static void compare(const struct fm_machine_description *description, uint64_t l
 
 		fm_hierarchy_access(hierarchy, thread.side.core, address, 1, store ? FM_ACCESS_STORE : FM_ACCESS_LOAD);
 		if (fm_translate_is_followed(&filter, address))
-			fm_followed_access(followed, &thread, address, store);
+			fm_followed_access(followed, &thread, NULL, address, store);
 	}
 	fm_followed_take(followed, &results->followed);
 	assert_true(results->followed.group_count >= 8);

@@ -132,6 +132,7 @@ static void what_is_kept_comes_back(void **state)
 		kept->samples[i].process = kept->samples[i].thread = kept->samples[i].code = i;
 		kept->samples[i].frame = kept->samples[i].memory = kept->samples[i].instance = (int)i - 1;
 		kept->samples[i].level = i;
+		kept->curves[i].kind = i;
 		kept->curve_points[i].curve = i;
 		kept->curve_points[i].low = 0;
 		kept->curve_points[i].value = 0.5;

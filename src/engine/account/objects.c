@@ -268,20 +268,12 @@ static uint32_t result_of(struct object *object)
 	return object->result;
 }
 
-struct fm_result_slot *fm_objects_change(struct fm_result_site *site, uint64_t address)
+/* The first that ends beyond the address. */
+static size_t find(uint64_t address)
 {
-	/* the second makes room; what is used most came first or will come back */
-	unsigned index = site->slots[0].size ? 1 : 0;
-	struct fm_result_place *place = fm_places_of(site);
-	struct fm_result_slot *slot = &site->slots[index];
-	size_t low = 0, high;
+	size_t low = 0, high = known.count;
 
-	fm_places_claim(site);
-	/* Threads that run free may disturb each other here; their counts are no better anyway. */
-	settle(site, index);
-	pthread_mutex_lock(&known.mutex);
-	/* the first that ends beyond the address */
-	for (high = known.count; low < high;) {
+	while (low < high) {
 		size_t middle = (low + high) / 2;
 
 		if (known.objects[middle].end <= address)
@@ -289,6 +281,35 @@ struct fm_result_slot *fm_objects_change(struct fm_result_site *site, uint64_t a
 		else
 			high = middle;
 	}
+	return low;
+}
+
+uint32_t fm_objects_at(uint64_t address)
+{
+	uint32_t number = 0;
+	size_t at;
+
+	pthread_mutex_lock(&known.mutex);
+	at = find(address);
+	if (at < known.count && known.objects[at].begin <= address)
+		number = result_of(&known.objects[at]);
+	pthread_mutex_unlock(&known.mutex);
+	return number;
+}
+
+struct fm_result_slot *fm_objects_change(struct fm_result_site *site, uint64_t address)
+{
+	/* the second makes room; what is used most came first or will come back */
+	unsigned index = site->slots[0].size ? 1 : 0;
+	struct fm_result_place *place = fm_places_of(site);
+	struct fm_result_slot *slot = &site->slots[index];
+	size_t low;
+
+	fm_places_claim(site);
+	/* Threads that run free may disturb each other here; their counts are no better anyway. */
+	settle(site, index);
+	pthread_mutex_lock(&known.mutex);
+	low = find(address);
 	if (low < known.count && known.objects[low].begin <= address) {
 		slot->begin = known.objects[low].begin;
 		slot->size = known.objects[low].end - slot->begin;

@@ -20,6 +20,9 @@ void fm_objects_settle(struct fm_result_site *site);
 /* The object in a slot; one for all that have none in the results. */
 struct fm_result_object *fm_objects_of(const struct fm_result_place *place, unsigned slot);
 
+/* The number of the object at an address in the results, plus one; 0: none. */
+uint32_t fm_objects_at(uint64_t address);
+
 /* In a forked child, where nobody else is left. */
 void fm_objects_after_fork(void);
 

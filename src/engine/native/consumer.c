@@ -571,8 +571,9 @@ int fm_consumer_create(const struct fm_consumer_task *task, struct fm_consumer *
 	consumer->last_instance = options->last_instance ? options->last_instance : UINT64_MAX;
 	if (options->region)
 		snprintf(consumer->region_only, sizeof(consumer->region_only), "%s", options->region);
-	if ((options->curve && fm_native_curve_create(consumer)) || (options->timing && fm_timing_create(consumer)) ||
-	    !consumer->code || !consumer->sites || !consumer->rests || !consumer->pieces || !consumer->piece_seen) {
+	if ((options->curve && !consumer->windows && fm_native_curve_create(consumer)) ||
+	    (options->timing && fm_timing_create(consumer)) || !consumer->code || !consumer->sites ||
+	    !consumer->rests || !consumer->pieces || !consumer->piece_seen) {
 		fm_consumer_destroy(consumer);
 		return fm_error_set(error, ENOMEM, "out of memory");
 	}
@@ -587,6 +588,8 @@ int fm_consumer_create(const struct fm_consumer_task *task, struct fm_consumer *
 		status = fm_account_begin(&description, !options->no_prefetch, error);
 	if (!status)
 		status = fm_followed_create(&description, task->session, &consumer->followed, error);
+	if (consumer->followed && options->curve && fm_followed_keep_distances(consumer->followed))
+		status = fm_error_set(error, ENOMEM, "out of memory");
 	if (consumer->followed)
 		consumer->filter = (struct fm_translate_filter){task->session->line_multiplier,
 		                                                task->session->line_limit, task->session->line_offset};

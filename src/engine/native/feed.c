@@ -147,7 +147,7 @@ static void feed_repeated(struct fm_consumer *consumer, struct fm_native_thread 
 		left = line - first->address % line;
 	if (second)
 		other = second->count > most / second->site->size ? most : second->count * second->site->size;
-	fm_native_count_repeated(consumer, thread, first->site->stores, first->address, left);
+	thread->again = !fm_native_count_repeated(consumer, thread, first->site->stores, first->address, left);
 	if (second)
 		fm_native_count_repeated(consumer, thread, second->site->stores, second->address, other);
 	while (left || other) {
@@ -155,6 +155,7 @@ static void feed_repeated(struct fm_consumer *consumer, struct fm_native_thread 
 		if (second)
 			access_line(consumer, thread, second, &other);
 	}
+	thread->again = false;
 }
 
 void fm_native_feed_rest(struct fm_consumer *consumer, struct fm_native_thread *thread)

@@ -6,6 +6,7 @@
 
 #include "engine/account/room.h"
 #include "simulator/numbers.h"
+#include "engine/native/line_curves.h"
 #include "engine/native/state.h"
 #include "translate/translate.h"
 
@@ -31,6 +32,7 @@ struct fm_followed {
 	struct fm_result_group outside;                        /* of the region that alone is wanted */
 	uint64_t *seen, seen_mask, seen_count;                 /* lines that were ever touched, plus one */
 	struct fm_result_group latest[FM_SIMULATED_CORES_MAX]; /* numbers of each core when they were last looked at */
+	struct fm_line_curves *curves;                         /* NULL: not wanted */
 };
 
 /* How many bits of a line's number say which set of the second cache it is in, and which group of those below. */
@@ -103,8 +105,15 @@ void fm_followed_destroy(struct fm_followed *lines)
 	if (!lines)
 		return;
 	fm_hierarchy_destroy(lines->hierarchy);
+	fm_line_curves_destroy(lines->curves);
 	free(lines->seen);
 	free(lines);
+}
+
+int fm_followed_keep_distances(struct fm_followed *lines)
+{
+	lines->curves = fm_line_curves_create();
+	return lines->curves ? 0 : -ENOMEM;
 }
 
 static unsigned group_of(const struct fm_followed *lines, uint64_t address)
@@ -206,7 +215,8 @@ static uint64_t moved_of(const struct fm_simulated_core *core)
 	return first->lines_demand + first->lines_ownership + first->lines_prefetch + first->lines_written;
 }
 
-unsigned fm_followed_access(struct fm_followed *lines, struct fm_native_thread *thread, uint64_t address, bool store)
+unsigned fm_followed_access(struct fm_followed *lines, struct fm_native_thread *thread,
+                            const struct fm_result_site *site, uint64_t address, bool store)
 {
 	struct fm_simulated_core *core = fm_hierarchy_core(lines->hierarchy, thread->side.core->index);
 	unsigned group = group_of(lines, address);
@@ -215,6 +225,10 @@ unsigned fm_followed_access(struct fm_followed *lines, struct fm_native_thread *
 	unsigned into;
 	uint64_t moved;
 
+	if (thread->again)
+		return 0;
+	if (lines->curves)
+		fm_line_curves_touch(lines->curves, thread, group, address, site);
 	if (!core)
 		return 0;
 	moved = moved_of(core);
@@ -240,22 +254,31 @@ unsigned fm_followed_access(struct fm_followed *lines, struct fm_native_thread *
 }
 
 /* Those lines of [address, address + bytes) that are followed. */
-static void access_range(struct fm_followed *lines, struct fm_native_thread *thread, uint64_t address, uint64_t bytes,
-                         bool store)
+static void access_range(struct fm_followed *lines, struct fm_native_thread *thread, const struct fm_result_site *site,
+                         uint64_t address, uint64_t bytes, bool store)
 {
 	const uint64_t line = 1u << LINE_SHIFT;
 	uint64_t end = address + (bytes < MOST_BYTES ? bytes : MOST_BYTES);
 
 	for (; address < end; address = (address & ~(line - 1)) + line)
 		if (fm_translate_is_followed(&lines->filter, address))
-			fm_followed_access(lines, thread, address, store);
+			fm_followed_access(lines, thread, site, address, store);
 }
 
-static void feed_range(struct fm_consumer *consumer, struct fm_native_thread *thread, uint64_t address, uint64_t bytes,
-                       bool store)
+static void feed_range(struct fm_consumer *consumer, struct fm_native_thread *thread, const struct fm_result_site *site,
+                       uint64_t address, uint64_t bytes, bool store)
 {
 	if (bytes <= MOST_BYTES && fm_native_count_repeated(consumer, thread, store, address, bytes))
-		access_range(consumer->followed, thread, address, bytes, store);
+		access_range(consumer->followed, thread, site, address, bytes, store);
+}
+
+/* Only if somebody wants to know: most sites are not otherwise asked for outside of windows. */
+static const struct fm_result_site *site_of(struct fm_consumer *consumer, const struct fm_followed *lines,
+                                            uint32_t number)
+{
+	const struct fm_native_rest *rest = lines->curves ? fm_native_site(consumer, number) : NULL;
+
+	return rest ? rest->site : NULL;
 }
 
 uint64_t fm_followed_feed(struct fm_consumer *consumer, struct fm_native_thread *thread,
@@ -266,7 +289,8 @@ uint64_t fm_followed_feed(struct fm_consumer *consumer, struct fm_native_thread 
 
 	for (i = 0; i < count && entries[i].what >= FM_TRACE_LINE && entries[i].what < FM_TRACE_LINE + FM_TRACE_SITES;
 	     i++) {
-		const struct fm_trace_site *site = &consumer->trace->sites[entries[i].what - FM_TRACE_LINE];
+		uint32_t number = (uint32_t)(entries[i].what - FM_TRACE_LINE);
+		const struct fm_trace_site *site = &consumer->trace->sites[number];
 		uint64_t address = entries[i].address;
 		bool store = site->kind & FM_TRANSLATE_STORE;
 
@@ -274,7 +298,7 @@ uint64_t fm_followed_feed(struct fm_consumer *consumer, struct fm_native_thread 
 			continue;
 		if (site->kind & FM_TRANSLATE_REPEATED) {
 			if (thread->line_waits && thread->line_site == site) {
-				feed_range(consumer, thread, thread->line_address,
+				feed_range(consumer, thread, site_of(consumer, lines, number), thread->line_address,
 				           address < MOST_BYTES ? address * site->size : MOST_BYTES, store);
 				thread->line_waits = false;
 			} else {
@@ -286,7 +310,7 @@ uint64_t fm_followed_feed(struct fm_consumer *consumer, struct fm_native_thread 
 		}
 		thread->line_waits = false;
 		if (fm_translate_is_followed(&lines->filter, address))
-			fm_followed_access(lines, thread, address, store);
+			fm_followed_access(lines, thread, site_of(consumer, lines, number), address, store);
 	}
 	return i;
 }
@@ -302,4 +326,6 @@ void fm_followed_finish(const struct fm_followed *lines, struct fm_results *resu
 {
 	if (lines && fm_room_claim(&results->followed, sizeof(results->followed)))
 		fm_followed_take(lines, &results->followed);
+	if (lines && lines->curves)
+		fm_line_curves_finish(lines->curves, 1u << (lines->bits - SHARE_BITS), FM_FOLLOWED_SHARE, results);
 }

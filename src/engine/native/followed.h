@@ -36,12 +36,17 @@ int fm_followed_create(const struct fm_machine_description *description, const s
                        struct fm_followed **ret_lines, struct fm_error *error);
 void fm_followed_destroy(struct fm_followed *lines);
 
+/* From now on also how far apart their touches are: engine/native/line_curves.h. -ENOMEM. */
+int fm_followed_keep_distances(struct fm_followed *lines);
+
 /* Entries of lines outside of windows, up to the first that is none. Returns how many. */
 uint64_t fm_followed_feed(struct fm_consumer *consumer, struct fm_native_thread *thread,
                           const struct fm_trace_entry *entries, uint64_t count);
 
-/* An access inside of a window to a line that is followed. Returns which caches did not have it, one bit each. */
-unsigned fm_followed_access(struct fm_followed *lines, struct fm_native_thread *thread, uint64_t address, bool store);
+/* An access inside of a window to a line that is followed, by an instruction; NULL: not known. Returns which caches did
+   not have it, one bit each. */
+unsigned fm_followed_access(struct fm_followed *lines, struct fm_native_thread *thread,
+                            const struct fm_result_site *site, uint64_t address, bool store);
 
 /* What they did; and into the results. */
 void fm_followed_take(const struct fm_followed *lines, struct fm_result_followed *ret_followed);

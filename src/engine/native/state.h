@@ -80,6 +80,7 @@ struct fm_native_thread {
 	struct {
 		uint64_t begin, end;
 	} repeated[2]; /* the latest one: what it loads, what it stores */
+	bool again;    /* what is fed now is the rest of one that was interrupted: followed lines had all of it */
 	struct fm_native_timed timed;
 };
 

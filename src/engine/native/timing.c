@@ -139,7 +139,7 @@ static void execute(struct fm_consumer *consumer, struct fm_native_thread *threa
 	}
 	for (unsigned i = 0; i < timed->count; i++)
 		if (fm_translate_is_followed(&consumer->filter, timed->accesses[i].address))
-			fm_followed_access(consumer->followed, thread, timed->accesses[i].address,
+			fm_followed_access(consumer->followed, thread, timed->sites[i], timed->accesses[i].address,
 			                   timed->accesses[i].access != FM_ACCESS_LOAD);
 	if (consumer->windows)
 		any = touch(consumer, thread, unknown);

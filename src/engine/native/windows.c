@@ -245,7 +245,7 @@ void fm_window_access(struct fm_consumer *consumer, struct fm_native_thread *thr
 	unsigned missed = 0;
 
 	if (followed)
-		missed = fm_followed_access(consumer->followed, thread, address, access != FM_ACCESS_LOAD);
+		missed = fm_followed_access(consumer->followed, thread, site, address, access != FM_ACCESS_LOAD);
 	if (__builtin_expect(touched->lines && fm_is_touched(touched, line) && line == (address + bytes - 1) >> shift,
 	                     1))
 		access_hierarchy(thread, site, address, bytes, (enum fm_access)access);
