@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "engine/account/account.h"
 #include "engine/results.h"
 
 /* A module of the results was mapped: learn its objects. */
@@ -14,8 +15,15 @@ void fm_objects_add_module(unsigned module);
    there. Returns its slot. */
 struct fm_result_slot *fm_objects_change(struct fm_result_site *site, uint64_t address);
 
+extern struct fm_result_object fm_object_nowhere;
+
 /* The object in a slot; one for all that have none in the results. */
-struct fm_result_object *fm_objects_of(const struct fm_result_place *place, unsigned slot);
+static inline struct fm_result_object *fm_objects_of(const struct fm_result_place *place, unsigned slot)
+{
+	uint32_t number = place->objects[slot & 1] - 1;
+
+	return number < FM_RESULT_OBJECTS_MAX ? &fm_account.results->objects[number] : &fm_object_nowhere;
+}
 
 /* In a forked child, where nobody else is left. */
 void fm_objects_after_fork(void);
