@@ -102,22 +102,29 @@ static inline int fm_array_locate(const uint64_t *set, unsigned stride, uint64_t
 }
 
 #if defined(__AVX2__)
+static inline __m256i fm_array_four(const uint64_t *ways)
+{
+	return _mm256_loadu_si256((const __m256i *)ways);
+}
+
+/* Four ways up by one, after the last of the four before. Not loaded from between the two: what is loaded from where
+   two stores have just written waits for both. */
+static inline __m256i fm_array_up(__m256i before, __m256i four)
+{
+	return _mm256_alignr_epi8(four, _mm256_permute2x128_si256(before, four, 0x21), 8);
+}
+
 /* Four ways from `set` up by one, with the entry as the first. */
 static inline __m256i fm_array_shift_in(const uint64_t *set, uint64_t entry)
 {
-	__m256i four = _mm256_permute4x64_epi64(_mm256_loadu_si256((const __m256i *)set), 0x90);
-
-	return _mm256_blend_epi32(four, _mm256_set1_epi64x((long long)entry), 3);
+	return fm_array_up(_mm256_set1_epi64x((long long)entry), fm_array_four(set));
 }
 
-/* Of four ways, those up to a way and not beyond. It may be up to eight before or after them: none, or all. */
-static inline __m256i fm_array_up_to(unsigned way)
+/* Of the four ways from `at` on, those up to a way and not beyond: none, some or all. */
+static inline __m256i fm_array_up_to(unsigned way, unsigned at)
 {
-	static const uint64_t masks[6 * FM_ARRAY_STEP] = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
-	                                                  UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
-	                                                  UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
-
-	return _mm256_loadu_si256((const __m256i *)(masks + (3 * FM_ARRAY_STEP - 1 - way)));
+	return _mm256_cmpgt_epi64(_mm256_set1_epi64x((long long)way + 1),
+	                          _mm256_setr_epi64x(at, at + 1, at + 2, at + 3));
 }
 
 static inline __m256i fm_array_choose(__m256i without, __m256i with, __m256i mask)
@@ -140,7 +147,7 @@ static inline void fm_array_to_front(uint64_t *set, unsigned way)
 	uint64_t entry = set[way];
 #if defined(__AVX2__)
 	unsigned at = way & ~(FM_ARRAY_STEP - 1u);
-	__m256i mask = fm_array_up_to(way - at);
+	__m256i mask = fm_array_up_to(way - at, 0);
 	__m256i old = _mm256_loadu_si256((const __m256i *)(set + at));
 	__m256i moved = at ? _mm256_loadu_si256((const __m256i *)(set + at - 1)) : fm_array_shift_in(set, entry);
 
@@ -157,20 +164,21 @@ static inline void fm_array_to_front(uint64_t *set, unsigned way)
 #endif
 }
 
-/* The same in a set of 4, 8 or 12, known to the compiler; the way's entry may be a new one. */
+/* The same in a set of a multiple of four ways, known to the compiler; the way's entry may be a new one. */
 static inline __attribute__((always_inline)) void fm_array_to_front_of(uint64_t *set, const unsigned ways, unsigned way,
                                                                        uint64_t entry)
 {
 #if defined(__AVX2__)
-	/* none depends on a branch: which way it is cannot be foreseen */
-	for (unsigned at = ways - FM_ARRAY_STEP; at; at -= FM_ARRAY_STEP) {
-		__m256i old = _mm256_loadu_si256((const __m256i *)(set + at));
-		__m256i moved = _mm256_loadu_si256((const __m256i *)(set + at - 1));
+	__m256i before = _mm256_set1_epi64x((long long)entry);
 
-		_mm256_storeu_si256((__m256i *)(set + at), fm_array_choose(old, moved, fm_array_up_to(way - at)));
+	/* none depends on a branch: which way it is cannot be foreseen */
+	for (unsigned at = 0; at < ways; at += FM_ARRAY_STEP) {
+		__m256i four = fm_array_four(set + at);
+
+		_mm256_storeu_si256((__m256i *)(set + at),
+		                    fm_array_choose(four, fm_array_up(before, four), fm_array_up_to(way, at)));
+		before = four;
 	}
-	_mm256_storeu_si256((__m256i *)set, fm_array_choose(_mm256_loadu_si256((const __m256i *)set),
-	                                                    fm_array_shift_in(set, entry), fm_array_up_to(way)));
 #else
 	(void)ways;
 	for (; way; way--)

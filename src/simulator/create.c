@@ -36,6 +36,7 @@ void fm_hierarchy_share(struct fm_hierarchy *hierarchy)
 {
 	hierarchy->concurrent = hierarchy->careful = true;
 	hierarchy->access_slowly = fm_hierarchy_access_any;
+	hierarchy->miss_quickly = NULL;
 	for (unsigned i = 0; i < hierarchy->core_count; i++)
 		if (hierarchy->cores[i].view.first_lines)
 			look_carefully(&hierarchy->cores[i]);
@@ -125,9 +126,12 @@ static void choose_access(struct fm_hierarchy *hierarchy)
 	bool plain = is_plain(hierarchy);
 
 	hierarchy->access_slowly = plain ? fm_hierarchy_access_quick : fm_hierarchy_access_any;
+	hierarchy->miss_quickly = plain ? fm_hierarchy_miss_quick : NULL;
 #if defined(FATHOM_HAS_AVX2_SIMULATOR)
-	if (plain && has_avx2())
+	if (plain && has_avx2()) {
 		hierarchy->access_slowly = fm_hierarchy_access_avx2;
+		hierarchy->miss_quickly = fm_hierarchy_miss_avx2;
+	}
 #endif
 }
 
@@ -141,6 +145,20 @@ static fm_hierarchy_hit_function *choose_hit(const struct fm_fast_view *view)
 	return fm_hierarchy_choose_hit_quick(view);
 }
 
+static bool has_ways(const struct fm_array *array, unsigned ways)
+{
+	return array->ways == ways && !array->fewer && !array->inverse && !array->seed;
+}
+
+static enum fm_shape shape_of(const struct fm_hierarchy *hierarchy, struct fm_array *const *arrays)
+{
+	if (hierarchy->line_shift != 6 || hierarchy->private_caches < 2)
+		return FM_SHAPE_ANY;
+	if (has_ways(arrays[0], 8) && has_ways(arrays[1], 8))
+		return FM_SHAPE_EIGHT;
+	return has_ways(arrays[0], 12) && has_ways(arrays[1], 20) ? FM_SHAPE_TWELVE : FM_SHAPE_ANY;
+}
+
 static int create_core(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core)
 {
 	struct fm_physical_core *physical = core->physical;
@@ -150,6 +168,7 @@ static int create_core(struct fm_hierarchy *hierarchy, struct fm_simulated_core 
 	memcpy(core->arrays, physical->arrays, sizeof(core->arrays));
 	memcpy(core->tlbs, physical->tlbs, sizeof(core->tlbs));
 	core->streams = physical->streams;
+	core->shape = shape_of(hierarchy, core->arrays);
 	core->view.first_lines = core->arrays[0]->entries;
 	core->view.first_mask = core->arrays[0]->mask;
 	core->view.first_ways = core->arrays[0]->stride;

@@ -5,6 +5,7 @@
 #ifndef FM_QUICK_ACCESS
 #define FM_QUICK_ACCESS fm_hierarchy_access_quick
 #define FM_QUICK_HIT fm_hierarchy_choose_hit_quick
+#define FM_QUICK_MISS fm_hierarchy_miss_quick
 #endif
 
 #include <stddef.h>
@@ -17,7 +18,20 @@
 
 #define HOT static inline __attribute__((always_inline))
 
-enum { EIGHT = 8, TWELVE = 12 };
+enum { EIGHT = 8, TWELVE = 12, TWENTY = 20 };
+
+HOT unsigned line_shift_of(const struct fm_hierarchy *hierarchy, const enum fm_shape shape)
+{
+	return shape == FM_SHAPE_ANY ? hierarchy->line_shift : 6;
+}
+
+/* Lines of 4 KiB, as a power of two: prefetchers follow physical addresses, whatever the size of the pages. */
+HOT unsigned page_lines_shift(const struct fm_hierarchy *hierarchy, const enum fm_shape shape)
+{
+	unsigned line_shift = line_shift_of(hierarchy, shape);
+
+	return 12 - (line_shift < 12 ? line_shift : 12);
+}
 
 HOT bool is_modified(uint64_t entry)
 {
@@ -41,38 +55,59 @@ HOT void count_line(struct fm_cache_counts *counts, bool store)
 	(&counts->lines_demand)[store]++;
 }
 
-/* As fm_array_locate(), fm_array_to_front() and fm_array_push(), for sets of eight first: most private caches have
-   them. */
-HOT int locate(const uint64_t *set, unsigned stride, uint64_t key)
+/* A set of a private cache: level 0 or 1. Its ways are known to the compiler, or 0. */
+HOT unsigned ways_of(const enum fm_shape shape, unsigned level)
 {
-	if (__builtin_expect(stride == EIGHT, 1)) {
+	return shape == FM_SHAPE_EIGHT ? EIGHT : shape == FM_SHAPE_TWELVE ? (level ? TWENTY : TWELVE) : 0;
+}
+
+HOT uint64_t *set_of(const struct fm_array *array, uint64_t line, const enum fm_shape shape, unsigned level)
+{
+	if (ways_of(shape, level))
+		return array->entries + (line & array->mask) * ways_of(shape, level);
+	return fm_array_set(array, line);
+}
+
+HOT int locate(const struct fm_array *array, const uint64_t *set, uint64_t key, const enum fm_shape shape,
+               unsigned level)
+{
+	unsigned ways = ways_of(shape, level);
+
+	if (ways == EIGHT || (!ways && __builtin_expect(array->stride == EIGHT, 1))) {
 		unsigned match = fm_array_match_eight(set, key);
 
 		return match ? __builtin_ctz(match) : -1;
 	}
-	return fm_array_locate(set, stride, key);
+	return fm_array_locate(set, ways ? ways : array->stride, key);
 }
 
-HOT void to_front(uint64_t *set, unsigned stride, unsigned way)
+/* Make a way the first, with a new entry. */
+HOT void to_front(const struct fm_array *array, uint64_t *set, unsigned way, uint64_t entry, const enum fm_shape shape,
+                  unsigned level)
 {
-	if (__builtin_expect(stride == EIGHT, 1))
-		fm_array_to_front_of(set, EIGHT, way, set[way]);
-	else
+	unsigned ways = ways_of(shape, level);
+
+	if (ways) {
+		fm_array_to_front_of(set, ways, way, entry);
+	} else if (__builtin_expect(array->stride == EIGHT, 1)) {
+		fm_array_to_front_of(set, EIGHT, way, entry);
+	} else {
+		set[way] = entry;
 		fm_array_to_front(set, way);
+	}
 }
 
-HOT uint64_t push(const struct fm_array *array, uint64_t *set, uint64_t entry)
+HOT uint64_t push(const struct fm_array *array, uint64_t *set, uint64_t entry, const enum fm_shape shape,
+                  unsigned level)
 {
+	unsigned ways = ways_of(shape, level);
+
+	if (ways)
+		return fm_array_push(set, ways, ways, entry);
 	if (__builtin_expect(array->ways == EIGHT && !array->fewer, 1))
 		return fm_array_push(set, EIGHT, EIGHT, entry);
 	return fm_array_push(set, fm_array_ways(array, set), array->stride, entry);
 }
-
-/* What is known of the page that an access is to. What nobody has touched is not remote, as if we had. */
-struct where {
-	uint64_t page;
-	bool remote;
-};
 
 HOT uint64_t page_of(const struct fm_hierarchy *hierarchy, uint64_t line)
 {
@@ -86,6 +121,7 @@ HOT uint64_t page_word(struct fm_hierarchy *hierarchy, uint64_t page)
 	return leaf ? leaf->pages[page % FM_LEAF_PAGES] : 0;
 }
 
+/* What nobody has touched is not remote, as if we had. */
 HOT bool is_remote(struct fm_hierarchy *hierarchy, const struct fm_simulated_core *core, uint64_t line)
 {
 	unsigned home;
@@ -94,6 +130,19 @@ HOT bool is_remote(struct fm_hierarchy *hierarchy, const struct fm_simulated_cor
 		return false;
 	home = fm_page_home(page_word(hierarchy, page_of(hierarchy, line)));
 	return home && home != core->socket + 1;
+}
+
+/* Another core may have lines of the page: not a case for us. As fm_hierarchy_touched_by_others(). */
+HOT bool is_others(struct fm_hierarchy *hierarchy, const struct fm_simulated_core *core, uint64_t page)
+{
+	uint64_t others;
+
+	if (__builtin_expect(hierarchy->active_cores <= 1, 1))
+		return false;
+	others = fm_page_cores(page_word(hierarchy, page));
+	if (hierarchy->physical_count <= FM_PAGE_CORES)
+		others &= ~(1ull << core->core);
+	return others;
 }
 
 HOT bool is_victim(const struct fm_hierarchy *hierarchy)
@@ -109,34 +158,53 @@ HOT void take_out(uint64_t *set, unsigned way, unsigned ways)
 	set[way] = 0;
 }
 
+/* As fm_array_remove(); seldom there. */
+HOT uint64_t remove_line(const struct fm_array *array, uint64_t line, const enum fm_shape shape, unsigned level)
+{
+	uint64_t *set = set_of(array, line, shape, level), entry;
+	int way = locate(array, set, FM_LINE_KEY(line), shape, level);
+
+	if (__builtin_expect(way < 0, 1))
+		return 0;
+	entry = set[way];
+	take_out(set, (unsigned)way, array->ways);
+	return entry;
+}
+
+static __attribute__((noinline)) void write_memory(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core,
+                                                   uint64_t line)
+{
+	core->counts.caches[2].lines_written++;
+	core->counts.memory_writes++;
+	core->counts.memory_writes_remote += is_remote(hierarchy, core, line);
+}
+
 /* A line comes into the last cache; the one that has to go takes private copies with it. */
 HOT void fill_shared(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t *set, uint64_t line,
-                     unsigned state)
+                     unsigned state, const enum fm_shape shape)
 {
 	struct fm_array *shared = core->arrays[2];
-	uint64_t gone = push(shared, set, FM_LINE_KEY(line) | state);
+	uint64_t gone = push(shared, set, FM_LINE_KEY(line) | state, FM_SHAPE_ANY, 2);
 	uint64_t out = FM_LINE_OF(gone);
 	bool dirty = is_modified(gone);
 
 	if (!gone)
 		return;
 	if (hierarchy->description.caches[2].inclusion == FM_INCLUSION_INCLUSIVE) {
-		if (hierarchy->active_cores > 1) {
+		if (__builtin_expect(hierarchy->active_cores > 1, 0)) {
 			dirty |= fm_hierarchy_back_invalidate(hierarchy, shared, out);
 		} else {
-			dirty |= is_modified(fm_array_remove(core->arrays[0], out));
-			dirty |= is_modified(fm_array_remove(core->arrays[1], out));
+			dirty |= is_modified(remove_line(core->arrays[0], out, shape, 0));
+			dirty |= is_modified(remove_line(core->arrays[1], out, shape, 1));
 		}
 	}
-	if (dirty) {
-		core->counts.caches[2].lines_written++;
-		core->counts.memory_writes++;
-		core->counts.memory_writes_remote += is_remote(hierarchy, core, out);
-	}
+	if (dirty)
+		write_memory(hierarchy, core, out);
 }
 
 /* A line leaves the second cache: the last one gets what was changed, or everything. */
-HOT void leave_second(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t gone)
+HOT void leave_second(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t gone,
+                      const enum fm_shape shape)
 {
 	struct fm_array *last = core->arrays[2];
 	uint64_t line = FM_LINE_OF(gone), *set;
@@ -149,24 +217,25 @@ HOT void leave_second(struct fm_hierarchy *hierarchy, struct fm_simulated_core *
 	set = fm_array_set(last, line);
 	way = fm_array_locate(set, last->stride, FM_LINE_KEY(line));
 	if (way < 0) {
-		fill_shared(hierarchy, core, set, line, dirty ? FM_LINE_MODIFIED : FM_LINE_EXCLUSIVE);
+		fill_shared(hierarchy, core, set, line, dirty ? FM_LINE_MODIFIED : FM_LINE_EXCLUSIVE, shape);
 		return;
 	}
-	fm_array_to_front(set, (unsigned)way);
 	if (dirty)
-		set[0] = FM_LINE_KEY(line) | FM_LINE_MODIFIED;
+		set[way] = FM_LINE_KEY(line) | FM_LINE_MODIFIED;
+	fm_array_to_front(set, (unsigned)way);
 }
 
 HOT void fill_second(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t *set, uint64_t line,
-                     unsigned state)
+                     unsigned state, const enum fm_shape shape)
 {
-	leave_second(hierarchy, core, push(core->arrays[1], set, FM_LINE_KEY(line) | state));
+	leave_second(hierarchy, core, push(core->arrays[1], set, FM_LINE_KEY(line) | state, shape, 1), shape);
 }
 
 HOT void fill_first(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t *set, uint64_t line,
-                    unsigned state)
+                    unsigned state, const enum fm_shape shape)
 {
-	uint64_t gone = push(core->arrays[0], set, FM_LINE_KEY(line) | state);
+	struct fm_array *second = core->arrays[1];
+	uint64_t gone = push(core->arrays[0], set, FM_LINE_KEY(line) | state, shape, 0);
 	uint64_t out = FM_LINE_OF(gone);
 	uint64_t *below;
 	int way;
@@ -174,14 +243,12 @@ HOT void fill_first(struct fm_hierarchy *hierarchy, struct fm_simulated_core *co
 	if (!is_modified(gone))
 		return;
 	core->counts.caches[0].lines_written++;
-	below = fm_array_set(core->arrays[1], out);
-	way = locate(below, core->arrays[1]->stride, FM_LINE_KEY(out));
-	if (way >= 0) {
-		to_front(below, core->arrays[1]->stride, (unsigned)way);
-		*below = FM_LINE_KEY(out) | FM_LINE_MODIFIED;
-	} else {
+	below = set_of(second, out, shape, 1);
+	way = locate(second, below, FM_LINE_KEY(out), shape, 1);
+	if (way >= 0)
+		to_front(second, below, (unsigned)way, FM_LINE_KEY(out) | FM_LINE_MODIFIED, shape, 1);
+	else
 		fm_hierarchy_insert_private(hierarchy, core, 1, out, FM_LINE_MODIFIED);
-	}
 }
 
 /* The tables of the simulator itself are larger than the caches it runs on: ask for what a miss will need early. */
@@ -202,43 +269,43 @@ HOT void count_request(struct fm_simulated_core *core, bool store)
 }
 
 /* Of a line from memory into the last cache. */
-HOT void count_read(struct fm_simulated_core *core, bool remote, bool store)
+HOT void count_read(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, bool store)
 {
 	core->counts.caches[2].lines_prefetch++;
 	core->counts.caches[2].lines_prefetch_ownership += store;
 	core->counts.memory_reads++;
-	core->counts.memory_reads_remote += remote;
+	core->counts.memory_reads_remote += is_remote(hierarchy, core, line);
 }
 
-/* On a page that another core has touched, or ours has not yet: seldom, since streams mostly stay on theirs. */
-HOT bool is_elsewhere(const struct fm_hierarchy *hierarchy, uint64_t line, const struct where *where)
+/* On another page than the access: another core may have touched it, or ours has not yet. Seldom, since streams mostly
+   stay on theirs. */
+HOT bool is_elsewhere(const struct fm_hierarchy *hierarchy, uint64_t line, const void *context)
 {
-	return __builtin_expect(page_of(hierarchy, line) != where->page, 0);
+	return __builtin_expect(page_of(hierarchy, line) != *(const uint64_t *)context, 0);
 }
 
-static void prefetch_second(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
-                            uint64_t line, bool store, const void *context)
+HOT void prefetch_second(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, bool store,
+                         const void *context, const enum fm_shape shape)
 {
-	const struct where *where = context;
 	struct fm_array *second = core->arrays[1], *last = core->arrays[2];
 	uint64_t *second_set, *last_set;
 	unsigned state = FM_LINE_EXCLUSIVE;
 	int way;
 
-	if (is_elsewhere(hierarchy, line, where)) {
-		fm_hierarchy_prefetch_line(hierarchy, core, level, line, store, NULL);
+	if (is_elsewhere(hierarchy, line, context)) {
+		fm_hierarchy_prefetch_line(hierarchy, core, 1, line, store, NULL);
 		return;
 	}
-	second_set = fm_array_set(second, line);
-	if (locate(second_set, second->stride, FM_LINE_KEY(line)) >= 0)
+	second_set = set_of(second, line, shape, 1);
+	if (locate(second, second_set, FM_LINE_KEY(line), shape, 1) >= 0)
 		return;
 	last_set = fm_array_set(last, line);
 	way = fm_array_locate(last_set, last->stride, FM_LINE_KEY(line));
 	count_request(core, store);
 	if (way < 0) {
-		count_read(core, where->remote, store);
+		count_read(hierarchy, core, line, store);
 		if (!is_victim(hierarchy))
-			fill_shared(hierarchy, core, last_set, line, FM_LINE_EXCLUSIVE);
+			fill_shared(hierarchy, core, last_set, line, FM_LINE_EXCLUSIVE, shape);
 	} else {
 		core->counts.caches[2].prefetches_answered++;
 		if (is_victim(hierarchy)) {
@@ -250,70 +317,96 @@ static void prefetch_second(struct fm_hierarchy *hierarchy, struct fm_simulated_
 	}
 	core->counts.caches[1].lines_prefetch++;
 	core->counts.caches[1].lines_prefetch_ownership += store;
-	fill_second(hierarchy, core, second_set, line, state | FM_LINE_PREFETCHED);
+	fill_second(hierarchy, core, second_set, line, state | FM_LINE_PREFETCHED, shape);
 }
 
-static void prefetch_last(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level, uint64_t line,
-                          bool store, const void *context)
+HOT void prefetch_last(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, bool store,
+                       const void *context, const enum fm_shape shape)
 {
-	const struct where *where = context;
 	struct fm_array *last = core->arrays[2];
 	uint64_t *set;
 
-	if (is_elsewhere(hierarchy, line, where)) {
-		fm_hierarchy_prefetch_beyond(hierarchy, core, level, line, store, NULL);
+	if (is_elsewhere(hierarchy, line, context)) {
+		fm_hierarchy_prefetch_beyond(hierarchy, core, 1, line, store, NULL);
 		return;
 	}
 	count_request(core, store);
 	set = fm_array_set(last, line);
 	if (fm_array_locate(set, last->stride, FM_LINE_KEY(line)) >= 0)
 		return;
-	count_read(core, where->remote, store);
-	fill_shared(hierarchy, core, set, line, FM_LINE_EXCLUSIVE);
+	count_read(hierarchy, core, line, store);
+	fill_shared(hierarchy, core, set, line, FM_LINE_EXCLUSIVE, shape);
 }
 
-static void train(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, bool miss, bool store,
-                  const struct where *where)
+#define PREFETCHERS(name, shape)                                                                                     \
+	static __attribute__((noinline)) void prefetch_second_##name(struct fm_hierarchy *hierarchy,                 \
+	                                                             struct fm_simulated_core *core, unsigned level, \
+	                                                             uint64_t line, bool store, const void *context) \
+	{                                                                                                            \
+		(void)level;                                                                                         \
+		prefetch_second(hierarchy, core, line, store, context, shape);                                       \
+	}                                                                                                            \
+	static __attribute__((noinline)) void prefetch_last_##name(struct fm_hierarchy *hierarchy,                   \
+	                                                           struct fm_simulated_core *core, unsigned level,   \
+	                                                           uint64_t line, bool store, const void *context)   \
+	{                                                                                                            \
+		(void)level;                                                                                         \
+		prefetch_last(hierarchy, core, line, store, context, shape);                                         \
+	}
+PREFETCHERS(eight, FM_SHAPE_EIGHT)
+PREFETCHERS(twelve, FM_SHAPE_TWELVE)
+PREFETCHERS(any, FM_SHAPE_ANY)
+
+HOT void train(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, bool miss, bool store,
+               const uint64_t *page, const enum fm_shape shape)
 {
-	fm_streams_train(hierarchy, core, 1, line, miss, store, prefetch_second, prefetch_last, where);
+	fm_streams_train(hierarchy, core, 1, line, miss, store,
+	                 shape == FM_SHAPE_EIGHT    ? prefetch_second_eight
+	                 : shape == FM_SHAPE_TWELVE ? prefetch_second_twelve
+	                                            : prefetch_second_any,
+	                 shape == FM_SHAPE_EIGHT    ? prefetch_last_eight
+	                 : shape == FM_SHAPE_TWELVE ? prefetch_last_twelve
+	                                            : prefetch_last_any,
+	                 page);
 }
 
 /* As fm_hierarchy_ask_next(). */
-static void ask_next(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line,
-                     const struct where *where)
+HOT void ask_next(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, const uint64_t *page,
+                  const enum fm_shape shape)
 {
-	unsigned page_lines_shift = 12 - (hierarchy->line_shift < 12 ? hierarchy->line_shift : 12);
 	struct fm_array *first = core->arrays[0], *second = core->arrays[1];
 	uint64_t next = line + 1, key = FM_LINE_KEY(next), *set, *below;
 	int way;
 
-	if (next >> page_lines_shift != line >> page_lines_shift)
+	if (!(next & ((1ull << page_lines_shift(hierarchy, shape)) - 1)))
 		return;
-	set = fm_array_set(first, next);
-	if (locate(set, first->stride, key) >= 0)
+	set = set_of(first, next, shape, 0);
+	if (locate(first, set, key, shape, 0) >= 0)
 		return;
 	core->counts.caches[0].prefetch_requests++;
-	below = fm_array_set(second, next);
-	way = locate(below, second->stride, key);
+	below = set_of(second, next, shape, 1);
+	way = locate(second, below, key, shape, 1);
 	if (fm_hierarchy_prefetches(hierarchy, 1)) {
-		train(hierarchy, core, next, way < 0, false, where);
-		way = locate(below, second->stride, key);
+		train(hierarchy, core, next, way < 0, false, page, shape);
+		way = locate(second, below, key, shape, 1);
 	}
 	if (way < 0)
 		return;
 	core->counts.caches[0].lines_prefetch++;
 	fill_first(hierarchy, core, set, next,
 	           ((below[way] & FM_LINE_STATE) == FM_LINE_SHARED ? FM_LINE_SHARED : FM_LINE_EXCLUSIVE) |
-	               FM_LINE_PREFETCHED);
+	               FM_LINE_PREFETCHED,
+	           shape);
 }
 
 HOT void run_prefetchers(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, unsigned served,
-                         bool store, const struct where *where)
+                         bool store, const enum fm_shape shape)
 {
+	const uint64_t page = page_of(hierarchy, line);
 	bool trains = fm_hierarchy_prefetches(hierarchy, 1),
 	     asks = !store && served > 1 && hierarchy->description.caches[0].next;
 
-	if (core->on_prefetch || core->is_coming) {
+	if (__builtin_expect(core->on_prefetch || core->is_coming, 0)) {
 		if (trains)
 			fm_hierarchy_train(hierarchy, core, 1, line, served != 1, store);
 		if (asks)
@@ -321,13 +414,15 @@ HOT void run_prefetchers(struct fm_hierarchy *hierarchy, struct fm_simulated_cor
 		return;
 	}
 	if (trains)
-		train(hierarchy, core, line, served != 1, store, where);
+		train(hierarchy, core, line, served != 1, store, &page, shape);
 	if (asks)
-		ask_next(hierarchy, core, line, where);
+		ask_next(hierarchy, core, line, &page, shape);
 }
 
-/* Returns the leaf of a page that no translation buffer knew and that has yet to be touched, else NULL. */
-HOT struct fm_page_leaf *translate(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t page)
+/* A page that is not the latest of its set in the first translation buffer. Returns the leaf of one that no buffer knew
+   and that has yet to be touched, else NULL. */
+static __attribute__((noinline)) struct fm_page_leaf *translate(struct fm_hierarchy *hierarchy,
+                                                                struct fm_simulated_core *core, uint64_t page)
 {
 	struct fm_page_leaf *leaf = NULL;
 	unsigned i = 0;
@@ -356,44 +451,62 @@ HOT struct fm_page_leaf *translate(struct fm_hierarchy *hierarchy, struct fm_sim
 	return leaf;
 }
 
-/* The line is not in the first cache. Returns who served it, or -1 when this is not a case for us. */
-HOT int miss(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, uint64_t *first_set,
-             uint64_t *last_set, bool store)
+HOT bool is_latest_page(const struct fm_fast_view *view, uint64_t page)
 {
-	struct fm_array *second = core->arrays[1], *last = core->arrays[2];
-	uint64_t key = FM_LINE_KEY(line);
-	uint64_t *second_set = fm_array_set(second, line);
-	struct where where = {.page = page_of(hierarchy, line)};
-	unsigned state = FM_LINE_EXCLUSIVE, served;
-	int way;
+	return view->page_lines[(page & view->page_mask) * view->page_ways] == (FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE);
+}
 
-	if (hierarchy->active_cores > 1 || hierarchy->description.sockets > 1) {
-		uint64_t word = page_word(hierarchy, where.page), others = fm_page_cores(word);
+/* The line is neither in the first cache nor in the second. Returns who has it; sets its state in the second. */
+HOT unsigned fetch(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, uint64_t *last_set,
+                   bool store, unsigned *ret_state, const enum fm_shape shape)
+{
+	struct fm_array *last = core->arrays[2];
+	int way = fm_array_locate(last_set, last->stride, FM_LINE_KEY(line));
+	bool victim = is_victim(hierarchy), remote;
 
-		/* as fm_hierarchy_touched_by_others() */
-		if (hierarchy->physical_count <= FM_PAGE_CORES)
-			others &= ~(1ull << core->core);
-		if (hierarchy->active_cores > 1 && others)
-			return -1;
-		where.remote = fm_page_home(word) && fm_page_home(word) != core->socket + 1;
+	count(&core->counts.caches[2], store, way >= 0);
+	if (way >= 0) {
+		if (victim) {
+			/* it moves; what was dirty stays dirty */
+			*ret_state = last_set[way] & FM_LINE_STATE;
+			take_out(last_set, (unsigned)way, last->ways);
+		} else {
+			fm_array_to_front(last_set, (unsigned)way);
+		}
+		return 2;
 	}
-	way = locate(second_set, second->stride, key);
+	count_line(&core->counts.caches[2], store);
+	if (!victim)
+		fill_shared(hierarchy, core, last_set, line, FM_LINE_EXCLUSIVE, shape);
+	remote = is_remote(hierarchy, core, line);
+	core->counts.memory_reads++;
+	core->counts.memory_reads_remote += remote;
+	return remote ? FM_SERVED_REMOTE : FM_SERVED_MEMORY;
+}
+
+/* The line is not in the first cache, and other cores have nothing of its page. Returns who served it, or -1 when this
+   is not a case for us. */
+HOT int miss(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, uint64_t *first_set,
+             uint64_t *last_set, bool store, const enum fm_shape shape)
+{
+	struct fm_array *second = core->arrays[1];
+	uint64_t *second_set = set_of(second, line, shape, 1);
+	int way = locate(second, second_set, FM_LINE_KEY(line), shape, 1);
+	unsigned state = FM_LINE_EXCLUSIVE, served;
+
 	if (way >= 0) {
 		uint64_t entry = second_set[way];
 
 		if (store && (entry & FM_LINE_STATE) == FM_LINE_SHARED)
 			return -1;
-		if (entry & FM_LINE_PREFETCHED) {
-			core->counts.caches[1].prefetch_hits++;
-			second_set[way] = entry & ~(uint64_t)FM_LINE_PREFETCHED;
-		}
-		to_front(second_set, second->stride, (unsigned)way);
+		core->counts.caches[1].prefetch_hits += (entry & FM_LINE_PREFETCHED) != 0;
+		to_front(second, second_set, (unsigned)way, entry & ~(uint64_t)FM_LINE_PREFETCHED, shape, 1);
 		count(&core->counts.caches[1], store, true);
 		state = entry & FM_LINE_STATE;
 		core->goes_far = false;
 		served = 1;
 	} else {
-		bool victim = is_victim(hierarchy);
+		struct fm_array *last = core->arrays[2];
 
 		core->goes_far = true;
 		if (!last_set) {
@@ -401,43 +514,84 @@ HOT int miss(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uin
 			expect(last, last_set);
 		}
 		/* the line that makes room goes there */
-		if (victim)
+		if (is_victim(hierarchy))
 			expect(last, fm_array_set(last, FM_LINE_OF(second_set[second->ways - 1])));
 		count(&core->counts.caches[1], store, false);
-		way = fm_array_locate(last_set, last->stride, key);
-		count(&core->counts.caches[2], store, way >= 0);
-		if (way >= 0 && victim) {
-			/* it moves; what was dirty stays dirty */
-			state = last_set[way] & FM_LINE_STATE;
-			take_out(last_set, (unsigned)way, last->ways);
-			served = 2;
-		} else if (way >= 0) {
-			fm_array_to_front(last_set, (unsigned)way);
-			served = 2;
-		} else {
-			count_line(&core->counts.caches[2], store);
-			if (!victim)
-				fill_shared(hierarchy, core, last_set, line, FM_LINE_EXCLUSIVE);
-			core->counts.memory_reads++;
-			core->counts.memory_reads_remote += where.remote;
-			served = where.remote ? FM_SERVED_REMOTE : FM_SERVED_MEMORY;
-		}
+		served = fetch(hierarchy, core, line, last_set, store, &state, shape);
 		count_line(&core->counts.caches[1], store);
-		fill_second(hierarchy, core, second_set, line, state);
+		fill_second(hierarchy, core, second_set, line, state, shape);
 	}
 	count(&core->counts.caches[0], store, false);
 	count_line(&core->counts.caches[0], store);
 	/* the copy below stays responsible for what was changed before */
 	if (state == FM_LINE_MODIFIED)
 		state = FM_LINE_EXCLUSIVE;
-	fill_first(hierarchy, core, first_set, line, store ? FM_LINE_MODIFIED : state);
+	fill_first(hierarchy, core, first_set, line, store ? FM_LINE_MODIFIED : state, shape);
 	if (hierarchy->prefetch)
-		run_prefetchers(hierarchy, core, line, served, store, &where);
+		run_prefetchers(hierarchy, core, line, served, store, shape);
 	return (int)served;
 }
 
+HOT void count_access(struct fm_simulated_core *core, unsigned bytes, bool store)
+{
+	_Static_assert(offsetof(struct fm_core_counts, stores) == sizeof(uint64_t) &&
+	                   offsetof(struct fm_core_counts, store_bytes) ==
+	                       offsetof(struct fm_core_counts, load_bytes) + sizeof(uint64_t),
+	               "first those of loads");
+	(&core->counts.loads)[store]++;
+	(&core->counts.load_bytes)[store] += bytes;
+}
+
+/* Where the line may be in the last cache, asked for early; NULL where that is not worth it: what is not needed drives
+   out what is. */
+HOT uint64_t *expect_last(const struct fm_simulated_core *core, uint64_t line)
+{
+	uint64_t *set;
+
+	if (!core->goes_far)
+		return NULL;
+	set = fm_array_set(core->arrays[2], line);
+	expect(core->arrays[2], set);
+	return set;
+}
+
+/* An access that the first cache does not have: see hierarchy.h. */
+HOT int miss_first(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address, unsigned bytes,
+                   bool store, const enum fm_shape shape)
+{
+	uint64_t line = address >> line_shift_of(hierarchy, shape), page = address >> hierarchy->page_shift;
+	struct fm_page_leaf *untouched = NULL;
+	uint64_t *last_set;
+	int served;
+
+	if (is_others(hierarchy, core, page))
+		return -1;
+	last_set = expect_last(core, line);
+	if (!is_latest_page(&core->view, page))
+		untouched = translate(hierarchy, core, page);
+	served = miss(hierarchy, core, line, set_of(core->arrays[0], line, shape, 0), last_set, store, shape);
+	/* Whether we touched the page ourselves did not matter so far: what nobody touched is not remote, as if we had.
+	   By now it has arrived. */
+	if (untouched)
+		fm_page_touch(untouched, page, core);
+	if (served >= 0)
+		count_access(core, bytes, store);
+	return served;
+}
+
+int FM_QUICK_MISS(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address, unsigned bytes,
+                  bool store)
+{
+	if (core->shape == FM_SHAPE_EIGHT)
+		return miss_first(hierarchy, core, address, bytes, store, FM_SHAPE_EIGHT);
+	if (core->shape == FM_SHAPE_TWELVE)
+		return miss_first(hierarchy, core, address, bytes, store, FM_SHAPE_TWELVE);
+	return miss_first(hierarchy, core, address, bytes, store, FM_SHAPE_ANY);
+}
+
 /* A hit of a line that may be used, on a page that is not the latest of its set in the first translation buffer. */
-static __attribute__((noinline)) bool hit_other_page(const struct fm_fast_view *view, uint64_t address, bool store)
+static __attribute__((noinline)) enum fm_hit hit_other_page(const struct fm_fast_view *view, uint64_t address,
+                                                            bool store)
 {
 	uint64_t line = address >> view->line_shift, page = address >> view->page_shift;
 	uint64_t *set = view->first_lines + (line & view->first_mask) * view->first_ways;
@@ -445,25 +599,26 @@ static __attribute__((noinline)) bool hit_other_page(const struct fm_fast_view *
 
 	if (view->wide) {
 		if (!fm_wide_find(view->wide, page))
-			return false;
+			return FM_HIT_OTHER;
 	} else {
 		uint64_t *pages = view->page_lines + (page & view->page_mask) * view->page_ways;
 
 		way = fm_array_locate(pages, view->page_ways, FM_LINE_KEY(page));
 		if (way < 0)
-			return false;
+			return FM_HIT_OTHER;
 		fm_array_to_front(pages, (unsigned)way);
 	}
-	way = locate(set, view->first_ways, FM_LINE_KEY(line));
+	way = fm_array_locate(set, view->first_ways, FM_LINE_KEY(line));
 	set[way] |= (uint64_t)store * FM_LINE_MODIFIED;
-	to_front(set, view->first_ways, (unsigned)way);
-	return true;
+	fm_array_to_front(set, (unsigned)way);
+	return FM_HIT_DONE;
 }
 
 enum pages { PAGES_OF_FOUR, PAGES_WIDE, PAGES_ANY };
 
 /* The ways are known to the compiler, or 0: as the view says. Four ways of pages are of 4 KiB. */
-HOT bool hit(const struct fm_fast_view *view, uint64_t address, bool store, const unsigned ways, const enum pages pages)
+HOT enum fm_hit hit(const struct fm_fast_view *view, uint64_t address, bool store, const unsigned ways,
+                    const enum pages pages)
 {
 	unsigned first_ways = ways ? ways : view->first_ways;
 	uint64_t line = address >> (ways ? 6 : view->line_shift), key = FM_LINE_KEY(line);
@@ -477,18 +632,18 @@ HOT bool hit(const struct fm_fast_view *view, uint64_t address, bool store, cons
 		    fm_array_match_eight(set, key) | (ways == TWELVE ? fm_array_match(set + EIGHT, key) << EIGHT : 0);
 
 		if (!match)
-			return false;
+			return FM_HIT_ABSENT;
 		way = __builtin_ctz(match);
 	} else {
 		way = fm_array_locate(set, first_ways, key);
 		if (way < 0)
-			return false;
+			return FM_HIT_ABSENT;
 	}
 	entry = set[way];
 	/* shared, exclusive or modified and nothing else, or without the first of these */
 	state = (entry & FM_LINE_FLAGS) - 1 - store;
 	if (__builtin_expect(state > 2u - store, 0))
-		return false;
+		return FM_HIT_OTHER;
 	if (pages == PAGES_WIDE) {
 		struct fm_wide *wide = view->wide->wide;
 		const struct fm_wide_place *place = &wide->places[fm_wide_index(page)];
@@ -503,7 +658,7 @@ HOT bool hit(const struct fm_fast_view *view, uint64_t address, bool store, cons
 			unsigned match = fm_array_match(places, FM_LINE_KEY(page));
 
 			if (!match)
-				return false;
+				return FM_HIT_OTHER;
 			fm_array_to_front_of(places, FM_ARRAY_STEP, (unsigned)__builtin_ctz(match), translation);
 		}
 	} else if (view->page_lines[(page & view->page_mask) * view->page_ways] != translation) {
@@ -516,13 +671,13 @@ HOT bool hit(const struct fm_fast_view *view, uint64_t address, bool store, cons
 		set[way] = entry;
 		fm_array_to_front(set, (unsigned)way);
 	}
-	return true;
+	return FM_HIT_DONE;
 }
 
-#define HIT(name, ways, pages)                                                          \
-	static bool name(const struct fm_fast_view *view, uint64_t address, bool store) \
-	{                                                                               \
-		return hit(view, address, store, ways, pages);                          \
+#define HIT(name, ways, pages)                                                                 \
+	static enum fm_hit name(const struct fm_fast_view *view, uint64_t address, bool store) \
+	{                                                                                      \
+		return hit(view, address, store, ways, pages);                                 \
 	}
 HIT(hit_eight, EIGHT, PAGES_ANY)
 HIT(hit_eight_four, EIGHT, PAGES_OF_FOUR)
@@ -554,46 +709,30 @@ unsigned FM_QUICK_ACCESS(struct fm_hierarchy *hierarchy, struct fm_simulated_cor
 	bool store = access != FM_ACCESS_LOAD;
 	struct fm_array *first = core->arrays[0];
 	struct fm_page_leaf *untouched = NULL;
-	uint64_t *set, *last_set = NULL;
-	int way, served = 0;
+	uint64_t *set, entry;
+	int way;
 
 	if (line != end || access == FM_ACCESS_STORE_NONTEMPORAL || hierarchy->careful ||
 	    (access == FM_ACCESS_STORE_WHOLE && !hierarchy->description.string_allocates))
 		return fm_hierarchy_access_any(hierarchy, core, address, bytes, access);
 	set = first->entries + (line & first->mask) * first->stride;
-	way = locate(set, first->stride, FM_LINE_KEY(line));
+	way = locate(first, set, FM_LINE_KEY(line), FM_SHAPE_ANY, 0);
 	if (way < 0) {
-		/* asked for where it is not needed it drives out what is */
-		if (core->goes_far) {
-			last_set = fm_array_set(core->arrays[2], line);
-			expect(core->arrays[2], last_set);
-		}
-	} else if (set[way] & FM_LINE_WATCHED || (store && (set[way] & FM_LINE_STATE) == FM_LINE_SHARED)) {
+		int served = FM_QUICK_MISS(hierarchy, core, address, bytes, store);
+
+		return served < 0 ? fm_hierarchy_access_any(hierarchy, core, address, bytes, access) : (unsigned)served;
+	}
+	entry = set[way];
+	if (entry & FM_LINE_WATCHED || (store && (entry & FM_LINE_STATE) == FM_LINE_SHARED))
 		return fm_hierarchy_access_any(hierarchy, core, address, bytes, access);
-	}
-	if (core->view.page_lines[(page & core->view.page_mask) * core->view.page_ways] !=
-	    (FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE))
+	if (!is_latest_page(&core->view, page))
 		untouched = translate(hierarchy, core, page);
-	if (way < 0) {
-		served = miss(hierarchy, core, line, set, last_set, store);
-	} else {
-		core->counts.caches[0].prefetch_hits += (set[way] & FM_LINE_PREFETCHED) != 0;
-		set[way] = (set[way] & ~(uint64_t)FM_LINE_PREFETCHED) | (store ? FM_LINE_MODIFIED : 0);
-		to_front(set, first->stride, (unsigned)way);
-		count(&core->counts.caches[0], store, true);
-	}
-	/* Whether we touched the page ourselves did not matter so far: what nobody touched is not remote, as if we had.
-	   By now it has arrived. */
 	if (untouched)
 		fm_page_touch(untouched, page, core);
-	if (served < 0)
-		return fm_hierarchy_access_any(hierarchy, core, address, bytes, access);
-	if (store) {
-		core->counts.stores++;
-		core->counts.store_bytes += bytes;
-	} else {
-		core->counts.loads++;
-		core->counts.load_bytes += bytes;
-	}
-	return (unsigned)served;
+	core->counts.caches[0].prefetch_hits += (entry & FM_LINE_PREFETCHED) != 0;
+	entry = (entry & ~(uint64_t)FM_LINE_PREFETCHED) | (store ? FM_LINE_MODIFIED : 0);
+	to_front(first, set, (unsigned)way, entry, FM_SHAPE_ANY, 0);
+	count(&core->counts.caches[0], store, true);
+	count_access(core, bytes, store);
+	return 0;
 }

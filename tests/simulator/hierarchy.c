@@ -739,10 +739,16 @@ static unsigned access_as_consumer(struct fm_hierarchy *hierarchy, struct fm_sim
                                    unsigned bytes, enum fm_access access)
 {
 	bool store = access == FM_ACCESS_STORE;
+	enum fm_hit hit;
 
 	if (access > FM_ACCESS_STORE || at / LINE != (at + bytes - 1) / LINE || !hierarchy->hit_quickly ||
-	    !hierarchy->hit_quickly(&core->view, at, store))
+	    (hit = hierarchy->hit_quickly(&core->view, at, store)) == FM_HIT_OTHER)
 		return fm_hierarchy_access(hierarchy, core, at, bytes, access);
+	if (hit == FM_HIT_ABSENT) {
+		int served = hierarchy->miss_quickly ? hierarchy->miss_quickly(hierarchy, core, at, bytes, store) : -1;
+
+		return served < 0 ? fm_hierarchy_access(hierarchy, core, at, bytes, access) : (unsigned)served;
+	}
 	*(store ? &core->counts.stores : &core->counts.loads) += 1;
 	*(store ? &core->counts.store_bytes : &core->counts.load_bytes) += bytes;
 	*(store ? &core->counts.caches[0].store_hits : &core->counts.caches[0].load_hits) += 1;

@@ -229,11 +229,20 @@ __attribute__((noinline)) void fm_native_feed_slowly(struct fm_consumer *consume
 /* An access of a plain site to an object that is known. */
 static __attribute__((noinline)) void feed_miss(struct fm_consumer *consumer, struct fm_native_thread *thread,
                                                 const struct fm_native_site *site, struct fm_result_slot *slot,
-                                                uint64_t address)
+                                                uint64_t address, enum fm_hit hit)
 {
-	if (fm_account_in(&thread->side, site->site, slot, address, site->last + 1u,
-	                  site->store ? FM_ACCESS_STORE : FM_ACCESS_LOAD) &&
-	    consumer->stack)
+	struct fm_hierarchy *hierarchy = fm_account.hierarchy;
+	unsigned bytes = site->last + 1u;
+	int served = -1;
+
+	if (hit == FM_HIT_ABSENT && hierarchy->miss_quickly)
+		served = hierarchy->miss_quickly(hierarchy, thread->side.core, address, bytes, site->store);
+	if (served < 0)
+		served = (int)fm_account_in(&thread->side, site->site, slot, address, bytes,
+		                            site->store ? FM_ACCESS_STORE : FM_ACCESS_LOAD);
+	else
+		fm_account_missed(&thread->side, site->site, slot, address, site->store, (unsigned)served);
+	if (served && consumer->stack)
 		fm_native_curve_touch(consumer, address);
 }
 
@@ -339,7 +348,7 @@ feed_usual(struct fm_consumer *consumer, struct fm_native_thread *thread, const 
 	const bool many = shape == SHAPE_WIDE || shape == SHAPE_WIDE_SETS;
 	const unsigned page_shift = shape == SHAPE_SETS || shape == SHAPE_WIDE_SETS ? view->page_shift : 12;
 	struct fm_wide *const wide = many ? view->wide->wide : NULL;
-	bool (*const hit_quickly)(const struct fm_fast_view *, uint64_t, bool) = fm_account.hierarchy->hit_quickly;
+	fm_hierarchy_hit_function *const hit_quickly = fm_account.hierarchy->hit_quickly;
 	const struct fm_trace_entry *entry, *end = entries + count;
 	const struct fm_translate_filter followed = consumer->filter;
 	uint32_t *pieces = thread->pieces;
@@ -392,14 +401,19 @@ feed_usual(struct fm_consumer *consumer, struct fm_native_thread *thread, const 
 		/* the line of its last byte: if that is another one, it is not in this set */
 		state -= (address + site->last) >> 2 & ~(uint64_t)FM_LINE_FLAGS;
 		if (__builtin_expect(
-		        state - site->first >= site->range || translated != (FM_LINE_KEY(0) | FM_LINE_EXCLUSIVE), 0) &&
-		    (!hit_quickly || (windows && fm_translate_is_followed(&followed, address)) ||
-		     (address & 63) + site->last >= 64 || !hit_quickly(view, address, site->store))) {
-			if (windows)
-				fm_native_feed_slowly(consumer, thread, (uint32_t)what, address);
-			else
-				feed_miss(consumer, thread, site, slot, address);
-			continue;
+		        state - site->first >= site->range || translated != (FM_LINE_KEY(0) | FM_LINE_EXCLUSIVE), 0)) {
+			enum fm_hit hit = FM_HIT_OTHER;
+
+			if (hit_quickly && !(windows && fm_translate_is_followed(&followed, address)) &&
+			    (address & 63) + site->last < 64)
+				hit = hit_quickly(view, address, site->store);
+			if (hit != FM_HIT_DONE) {
+				if (windows)
+					fm_native_feed_slowly(consumer, thread, (uint32_t)what, address);
+				else
+					feed_miss(consumer, thread, site, slot, address, hit);
+				continue;
+			}
 		}
 		if (many)
 			fm_wide_use(wide, place->used, page << FM_LINE_BITS | FM_LINE_KEY(0) | FM_LINE_EXCLUSIVE);
