@@ -147,16 +147,26 @@ static fm_hierarchy_hit_function *choose_hit(const struct fm_fast_view *view)
 
 static bool has_ways(const struct fm_array *array, unsigned ways)
 {
-	return array->ways == ways && !array->fewer && !array->inverse && !array->seed;
+	return array->ways == ways && !array->fewer;
+}
+
+static bool is_by_address(const struct fm_array *array)
+{
+	return !array->inverse && !array->seed;
 }
 
 static enum fm_shape shape_of(const struct fm_hierarchy *hierarchy, struct fm_array *const *arrays)
 {
-	if (hierarchy->line_shift != 6 || hierarchy->private_caches < 2)
+	if (!is_plain(hierarchy) || hierarchy->line_shift != 6 || !is_by_address(arrays[0]) ||
+	    !is_by_address(arrays[1]))
 		return FM_SHAPE_ANY;
 	if (has_ways(arrays[0], 8) && has_ways(arrays[1], 8))
-		return FM_SHAPE_EIGHT;
-	return has_ways(arrays[0], 12) && has_ways(arrays[1], 20) ? FM_SHAPE_TWELVE : FM_SHAPE_ANY;
+		return has_ways(arrays[2], 20)   ? FM_SHAPE_8_8_20
+		       : has_ways(arrays[2], 16) ? FM_SHAPE_8_8_16
+		                                 : FM_SHAPE_ANY;
+	if (has_ways(arrays[0], 12) && has_ways(arrays[1], 20) && has_ways(arrays[2], 12))
+		return FM_SHAPE_12_20_12;
+	return FM_SHAPE_ANY;
 }
 
 static int create_core(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core)
@@ -168,7 +178,6 @@ static int create_core(struct fm_hierarchy *hierarchy, struct fm_simulated_core 
 	memcpy(core->arrays, physical->arrays, sizeof(core->arrays));
 	memcpy(core->tlbs, physical->tlbs, sizeof(core->tlbs));
 	core->streams = physical->streams;
-	core->shape = shape_of(hierarchy, core->arrays);
 	core->view.first_lines = core->arrays[0]->entries;
 	core->view.first_mask = core->arrays[0]->mask;
 	core->view.first_ways = core->arrays[0]->stride;
@@ -270,6 +279,7 @@ static struct fm_simulated_core *activate(struct fm_hierarchy *hierarchy, unsign
 		}
 		core->arrays[description->cache_count - 1] = hierarchy->shared[group];
 	}
+	core->shape = shape_of(hierarchy, core->arrays);
 	core->active = true;
 	if (!core->physical->first) {
 		core->physical->first = core;

@@ -18,20 +18,29 @@
 
 #define HOT static inline __attribute__((always_inline))
 
-enum { EIGHT = 8, TWELVE = 12, TWENTY = 20 };
+enum { EIGHT = 8, TWELVE = 12 };
 
 HOT unsigned line_shift_of(const struct fm_hierarchy *hierarchy, const enum fm_shape shape)
 {
 	return shape == FM_SHAPE_ANY ? hierarchy->line_shift : 6;
 }
 
-/* Lines of 4 KiB, as a power of two: prefetchers follow physical addresses, whatever the size of the pages. */
 HOT unsigned page_lines_shift(const struct fm_hierarchy *hierarchy, const enum fm_shape shape)
 {
-	unsigned line_shift = line_shift_of(hierarchy, shape);
-
-	return 12 - (line_shift < 12 ? line_shift : 12);
+	return shape == FM_SHAPE_ANY ? fm_streams_shift(hierarchy) : 12 - 6;
 }
+
+/* What is not needed for every miss, compiled for each shape: so that registers are left for what is. */
+struct parts {
+	fm_prefetch_function *prefetch_second, *prefetch_last;
+	void (*run_ahead)(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, struct stream *stream,
+	                  uint64_t line, bool store, const uint64_t *page);
+	void (*ask_next)(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line,
+	                 const uint64_t *page);
+	unsigned (*fetch)(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line,
+	                  uint64_t *second_set, bool store);
+};
+static const struct parts parts[FM_SHAPES];
 
 HOT bool is_modified(uint64_t entry)
 {
@@ -55,58 +64,76 @@ HOT void count_line(struct fm_cache_counts *counts, bool store)
 	(&counts->lines_demand)[store]++;
 }
 
-/* A set of a private cache: level 0 or 1. Its ways are known to the compiler, or 0. */
-HOT unsigned ways_of(const enum fm_shape shape, unsigned level)
+/* The ways of a cache, if the compiler knows them, or 0. */
+HOT unsigned ways_of(const enum fm_shape shape, const unsigned level)
 {
-	return shape == FM_SHAPE_EIGHT ? EIGHT : shape == FM_SHAPE_TWELVE ? (level ? TWENTY : TWELVE) : 0;
+	static const unsigned char ways[][3] = {[FM_SHAPE_ANY] = {0, 0, 0},
+	                                        [FM_SHAPE_8_8_20] = {EIGHT, EIGHT, 20},
+	                                        [FM_SHAPE_8_8_16] = {EIGHT, EIGHT, 16},
+	                                        [FM_SHAPE_12_20_12] = {TWELVE, 20, TWELVE}};
+
+	return ways[shape][level];
 }
 
-HOT uint64_t *set_of(const struct fm_array *array, uint64_t line, const enum fm_shape shape, unsigned level)
+HOT uint64_t *set_of(const struct fm_array *array, uint64_t line, const enum fm_shape shape, const unsigned level)
 {
-	if (ways_of(shape, level))
+	if (ways_of(shape, level) && level < 2)
 		return array->entries + (line & array->mask) * ways_of(shape, level);
 	return fm_array_set(array, line);
 }
 
 HOT int locate(const struct fm_array *array, const uint64_t *set, uint64_t key, const enum fm_shape shape,
-               unsigned level)
+               const unsigned level)
 {
 	unsigned ways = ways_of(shape, level);
 
-	if (ways == EIGHT || (!ways && __builtin_expect(array->stride == EIGHT, 1))) {
+	if (ways == EIGHT || (!ways && level < 2 && __builtin_expect(array->stride == EIGHT, 1))) {
 		unsigned match = fm_array_match_eight(set, key);
 
 		return match ? __builtin_ctz(match) : -1;
 	}
-	return fm_array_locate(set, ways ? ways : array->stride, key);
+	return ways ? fm_array_locate_of(set, ways, key) : fm_array_locate(set, array->stride, key);
 }
 
 /* Make a way the first, with a new entry. */
 HOT void to_front(const struct fm_array *array, uint64_t *set, unsigned way, uint64_t entry, const enum fm_shape shape,
-                  unsigned level)
+                  const unsigned level)
 {
 	unsigned ways = ways_of(shape, level);
 
-	if (ways) {
+	if (ways == EIGHT || ways == TWELVE)
 		fm_array_to_front_of(set, ways, way, entry);
-	} else if (__builtin_expect(array->stride == EIGHT, 1)) {
+	else if (!ways && level < 2 && __builtin_expect(array->stride == EIGHT, 1))
 		fm_array_to_front_of(set, EIGHT, way, entry);
-	} else {
-		set[way] = entry;
-		fm_array_to_front(set, way);
-	}
+	else
+		fm_array_to_front_as(set, way, entry);
 }
 
 HOT uint64_t push(const struct fm_array *array, uint64_t *set, uint64_t entry, const enum fm_shape shape,
-                  unsigned level)
+                  const unsigned level)
 {
 	unsigned ways = ways_of(shape, level);
 
 	if (ways)
-		return fm_array_push(set, ways, ways, entry);
-	if (__builtin_expect(array->ways == EIGHT && !array->fewer, 1))
-		return fm_array_push(set, EIGHT, EIGHT, entry);
+		return fm_array_push_of(set, ways, entry);
+	if (level < 2 && __builtin_expect(array->ways == EIGHT && !array->fewer, 1))
+		return fm_array_push_of(set, EIGHT, entry);
 	return fm_array_push(set, fm_array_ways(array, set), array->stride, entry);
+}
+
+/* Take out what was found in a way; those behind it move down. */
+HOT void take_out(const struct fm_array *array, uint64_t *set, unsigned way, const enum fm_shape shape,
+                  const unsigned level)
+{
+	unsigned ways = ways_of(shape, level);
+
+	if (ways) {
+		fm_array_take_out_of(set, ways, way);
+		return;
+	}
+	for (; way + 1 < array->ways; way++)
+		set[way] = set[way + 1];
+	set[way] = 0;
 }
 
 HOT uint64_t page_of(const struct fm_hierarchy *hierarchy, uint64_t line)
@@ -150,14 +177,6 @@ HOT bool is_victim(const struct fm_hierarchy *hierarchy)
 	return hierarchy->description.caches[2].inclusion == FM_INCLUSION_VICTIM;
 }
 
-/* Take out what was found in a way; those behind it move down. */
-HOT void take_out(uint64_t *set, unsigned way, unsigned ways)
-{
-	for (; way + 1 < ways; way++)
-		set[way] = set[way + 1];
-	set[way] = 0;
-}
-
 /* As fm_array_remove(); seldom there. */
 HOT uint64_t remove_line(const struct fm_array *array, uint64_t line, const enum fm_shape shape, unsigned level)
 {
@@ -167,7 +186,7 @@ HOT uint64_t remove_line(const struct fm_array *array, uint64_t line, const enum
 	if (__builtin_expect(way < 0, 1))
 		return 0;
 	entry = set[way];
-	take_out(set, (unsigned)way, array->ways);
+	take_out(array, set, (unsigned)way, shape, level);
 	return entry;
 }
 
@@ -184,7 +203,7 @@ HOT void fill_shared(struct fm_hierarchy *hierarchy, struct fm_simulated_core *c
                      unsigned state, const enum fm_shape shape)
 {
 	struct fm_array *shared = core->arrays[2];
-	uint64_t gone = push(shared, set, FM_LINE_KEY(line) | state, FM_SHAPE_ANY, 2);
+	uint64_t gone = push(shared, set, FM_LINE_KEY(line) | state, shape, 2);
 	uint64_t out = FM_LINE_OF(gone);
 	bool dirty = is_modified(gone);
 
@@ -215,14 +234,12 @@ HOT void leave_second(struct fm_hierarchy *hierarchy, struct fm_simulated_core *
 		return;
 	core->counts.caches[1].lines_written += dirty;
 	set = fm_array_set(last, line);
-	way = fm_array_locate(set, last->stride, FM_LINE_KEY(line));
+	way = locate(last, set, FM_LINE_KEY(line), shape, 2);
 	if (way < 0) {
 		fill_shared(hierarchy, core, set, line, dirty ? FM_LINE_MODIFIED : FM_LINE_EXCLUSIVE, shape);
 		return;
 	}
-	if (dirty)
-		set[way] = FM_LINE_KEY(line) | FM_LINE_MODIFIED;
-	fm_array_to_front(set, (unsigned)way);
+	to_front(last, set, (unsigned)way, dirty ? FM_LINE_KEY(line) | FM_LINE_MODIFIED : set[way], shape, 2);
 }
 
 HOT void fill_second(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t *set, uint64_t line,
@@ -300,7 +317,7 @@ HOT void prefetch_second(struct fm_hierarchy *hierarchy, struct fm_simulated_cor
 	if (locate(second, second_set, FM_LINE_KEY(line), shape, 1) >= 0)
 		return;
 	last_set = fm_array_set(last, line);
-	way = fm_array_locate(last_set, last->stride, FM_LINE_KEY(line));
+	way = locate(last, last_set, FM_LINE_KEY(line), shape, 2);
 	count_request(core, store);
 	if (way < 0) {
 		count_read(hierarchy, core, line, store);
@@ -310,9 +327,9 @@ HOT void prefetch_second(struct fm_hierarchy *hierarchy, struct fm_simulated_cor
 		core->counts.caches[2].prefetches_answered++;
 		if (is_victim(hierarchy)) {
 			state = last_set[way] & FM_LINE_STATE;
-			take_out(last_set, (unsigned)way, last->ways);
+			take_out(last, last_set, (unsigned)way, shape, 2);
 		} else {
-			fm_array_to_front(last_set, (unsigned)way);
+			to_front(last, last_set, (unsigned)way, last_set[way], shape, 2);
 		}
 	}
 	core->counts.caches[1].lines_prefetch++;
@@ -332,42 +349,26 @@ HOT void prefetch_last(struct fm_hierarchy *hierarchy, struct fm_simulated_core 
 	}
 	count_request(core, store);
 	set = fm_array_set(last, line);
-	if (fm_array_locate(set, last->stride, FM_LINE_KEY(line)) >= 0)
+	if (locate(last, set, FM_LINE_KEY(line), shape, 2) >= 0)
 		return;
 	count_read(hierarchy, core, line, store);
 	fill_shared(hierarchy, core, set, line, FM_LINE_EXCLUSIVE, shape);
 }
 
-#define PREFETCHERS(name, shape)                                                                                     \
-	static __attribute__((noinline)) void prefetch_second_##name(struct fm_hierarchy *hierarchy,                 \
-	                                                             struct fm_simulated_core *core, unsigned level, \
-	                                                             uint64_t line, bool store, const void *context) \
-	{                                                                                                            \
-		(void)level;                                                                                         \
-		prefetch_second(hierarchy, core, line, store, context, shape);                                       \
-	}                                                                                                            \
-	static __attribute__((noinline)) void prefetch_last_##name(struct fm_hierarchy *hierarchy,                   \
-	                                                           struct fm_simulated_core *core, unsigned level,   \
-	                                                           uint64_t line, bool store, const void *context)   \
-	{                                                                                                            \
-		(void)level;                                                                                         \
-		prefetch_last(hierarchy, core, line, store, context, shape);                                         \
-	}
-PREFETCHERS(eight, FM_SHAPE_EIGHT)
-PREFETCHERS(twelve, FM_SHAPE_TWELVE)
-PREFETCHERS(any, FM_SHAPE_ANY)
-
+/* A demand access, or one of the first cache's prefetcher, reached the second cache. */
 HOT void train(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, bool miss, bool store,
                const uint64_t *page, const enum fm_shape shape)
 {
-	fm_streams_train(hierarchy, core, 1, line, miss, store,
-	                 shape == FM_SHAPE_EIGHT    ? prefetch_second_eight
-	                 : shape == FM_SHAPE_TWELVE ? prefetch_second_twelve
-	                                            : prefetch_second_any,
-	                 shape == FM_SHAPE_EIGHT    ? prefetch_last_eight
-	                 : shape == FM_SHAPE_TWELVE ? prefetch_last_twelve
-	                                            : prefetch_last_any,
-	                 page);
+	const struct fm_cache_description *cache = &hierarchy->description.caches[1];
+	struct stream *stream;
+
+	if (miss && cache->adjacent)
+		parts[shape].prefetch_second(hierarchy, core, 1, line ^ 1, store, page);
+	if (!cache->streams)
+		return;
+	stream = fm_streams_learn(core->streams, line, page_lines_shift(hierarchy, shape), cache->crosses);
+	if (stream)
+		parts[shape].run_ahead(hierarchy, core, stream, line, store, page);
 }
 
 /* As fm_hierarchy_ask_next(). */
@@ -416,13 +417,12 @@ HOT void run_prefetchers(struct fm_hierarchy *hierarchy, struct fm_simulated_cor
 	if (trains)
 		train(hierarchy, core, line, served != 1, store, &page, shape);
 	if (asks)
-		ask_next(hierarchy, core, line, &page, shape);
+		parts[shape].ask_next(hierarchy, core, line, &page);
 }
 
-/* A page that is not the latest of its set in the first translation buffer. Returns the leaf of one that no buffer knew
-   and that has yet to be touched, else NULL. */
-static __attribute__((noinline)) struct fm_page_leaf *translate(struct fm_hierarchy *hierarchy,
-                                                                struct fm_simulated_core *core, uint64_t page)
+/* Returns the leaf of a page that no translation buffer knew and that has yet to be touched, else NULL. */
+static __attribute__((noinline)) struct fm_page_leaf *translate_any(struct fm_hierarchy *hierarchy,
+                                                                    struct fm_simulated_core *core, uint64_t page)
 {
 	struct fm_page_leaf *leaf = NULL;
 	unsigned i = 0;
@@ -451,75 +451,132 @@ static __attribute__((noinline)) struct fm_page_leaf *translate(struct fm_hierar
 	return leaf;
 }
 
-HOT bool is_latest_page(const struct fm_fast_view *view, uint64_t page)
+/* The same; mostly it is in the first buffer, which mostly has four ways. */
+HOT struct fm_page_leaf *translate(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t page)
 {
-	return view->page_lines[(page & view->page_mask) * view->page_ways] == (FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE);
+	const struct fm_fast_view *view = &core->view;
+	uint64_t *set = view->page_lines + (page & view->page_mask) * view->page_ways;
+	unsigned match;
+
+	if (*set == (FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE))
+		return NULL;
+	match = view->page_ways == FM_ARRAY_STEP ? fm_array_match(set, FM_LINE_KEY(page)) : 0;
+	if (!match)
+		return translate_any(hierarchy, core, page);
+	fm_array_to_front_of(set, FM_ARRAY_STEP, (unsigned)__builtin_ctz(match), FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE);
+	return NULL;
 }
 
-/* The line is neither in the first cache nor in the second. Returns who has it; sets its state in the second. */
-HOT unsigned fetch(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, uint64_t *last_set,
-                   bool store, unsigned *ret_state, const enum fm_shape shape)
-{
-	struct fm_array *last = core->arrays[2];
-	int way = fm_array_locate(last_set, last->stride, FM_LINE_KEY(line));
-	bool victim = is_victim(hierarchy), remote;
+/* The line is neither in the first cache nor in the second: into the latter. Returns who has it, with the line's state
+   above FETCH_STATE. */
+enum { FETCH_STATE = 8 };
 
+HOT unsigned fetch(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, uint64_t *second_set,
+                   bool store, const enum fm_shape shape)
+{
+	struct fm_array *second = core->arrays[1], *last = core->arrays[2];
+	uint64_t *set = set_of(last, line, shape, 2);
+	unsigned state = FM_LINE_EXCLUSIVE, served = 2;
+	bool victim = is_victim(hierarchy);
+	int way;
+
+	/* asked for early if the latest miss went far too */
+	if (!core->goes_far)
+		expect(last, set);
+	core->goes_far = true;
+	/* the line that makes room goes there */
+	if (victim)
+		expect(last, set_of(last, FM_LINE_OF(second_set[second->ways - 1]), shape, 2));
+	way = locate(last, set, FM_LINE_KEY(line), shape, 2);
+	count(&core->counts.caches[1], store, false);
 	count(&core->counts.caches[2], store, way >= 0);
-	if (way >= 0) {
-		if (victim) {
-			/* it moves; what was dirty stays dirty */
-			*ret_state = last_set[way] & FM_LINE_STATE;
-			take_out(last_set, (unsigned)way, last->ways);
-		} else {
-			fm_array_to_front(last_set, (unsigned)way);
-		}
-		return 2;
+	if (way < 0) {
+		bool remote = is_remote(hierarchy, core, line);
+
+		count_line(&core->counts.caches[2], store);
+		if (!victim)
+			fill_shared(hierarchy, core, set, line, FM_LINE_EXCLUSIVE, shape);
+		core->counts.memory_reads++;
+		core->counts.memory_reads_remote += remote;
+		served = remote ? FM_SERVED_REMOTE : FM_SERVED_MEMORY;
+	} else if (victim) {
+		/* it moves; what was dirty stays dirty */
+		state = set[way] & FM_LINE_STATE;
+		take_out(last, set, (unsigned)way, shape, 2);
+	} else {
+		to_front(last, set, (unsigned)way, set[way], shape, 2);
 	}
-	count_line(&core->counts.caches[2], store);
-	if (!victim)
-		fill_shared(hierarchy, core, last_set, line, FM_LINE_EXCLUSIVE, shape);
-	remote = is_remote(hierarchy, core, line);
-	core->counts.memory_reads++;
-	core->counts.memory_reads_remote += remote;
-	return remote ? FM_SERVED_REMOTE : FM_SERVED_MEMORY;
+	count_line(&core->counts.caches[1], store);
+	fill_second(hierarchy, core, second_set, line, state, shape);
+	return served | state << FETCH_STATE;
 }
+
+#define SHAPED static __attribute__((noinline)) void
+#define PARTS(shape)                                                                                                   \
+	SHAPED prefetch_second_##shape(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level, \
+	                               uint64_t line, bool store, const void *page)                                    \
+	{                                                                                                              \
+		(void)level;                                                                                           \
+		prefetch_second(hierarchy, core, line, store, page, shape);                                            \
+	}                                                                                                              \
+	SHAPED prefetch_last_##shape(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,   \
+	                             uint64_t line, bool store, const void *page)                                      \
+	{                                                                                                              \
+		(void)level;                                                                                           \
+		prefetch_last(hierarchy, core, line, store, page, shape);                                              \
+	}                                                                                                              \
+	SHAPED run_ahead_##shape(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core,                       \
+	                         struct stream *stream, uint64_t line, bool store, const uint64_t *page)               \
+	{                                                                                                              \
+		fm_streams_run(hierarchy, core, 1, stream, line, store, prefetch_second_##shape,                       \
+		               prefetch_last_##shape, page);                                                           \
+	}                                                                                                              \
+	SHAPED ask_next_##shape(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line,         \
+	                        const uint64_t *page)                                                                  \
+	{                                                                                                              \
+		ask_next(hierarchy, core, line, page, shape);                                                          \
+	}                                                                                                              \
+	static __attribute__((noinline)) unsigned fetch_##shape(struct fm_hierarchy *hierarchy,                        \
+	                                                        struct fm_simulated_core *core, uint64_t line,         \
+	                                                        uint64_t *second_set, bool store)                      \
+	{                                                                                                              \
+		return fetch(hierarchy, core, line, second_set, store, shape);                                         \
+	}
+PARTS(FM_SHAPE_ANY)
+PARTS(FM_SHAPE_8_8_20)
+PARTS(FM_SHAPE_8_8_16)
+PARTS(FM_SHAPE_12_20_12)
+
+#define PARTS_OF(shape) \
+	[shape] = {prefetch_second_##shape, prefetch_last_##shape, run_ahead_##shape, ask_next_##shape, fetch_##shape}
+static const struct parts parts[FM_SHAPES] = {PARTS_OF(FM_SHAPE_ANY), PARTS_OF(FM_SHAPE_8_8_20),
+                                              PARTS_OF(FM_SHAPE_8_8_16), PARTS_OF(FM_SHAPE_12_20_12)};
 
 /* The line is not in the first cache, and other cores have nothing of its page. Returns who served it, or -1 when this
    is not a case for us. */
 HOT int miss(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, uint64_t *first_set,
-             uint64_t *last_set, bool store, const enum fm_shape shape)
+             bool store, const enum fm_shape shape)
 {
 	struct fm_array *second = core->arrays[1];
 	uint64_t *second_set = set_of(second, line, shape, 1);
 	int way = locate(second, second_set, FM_LINE_KEY(line), shape, 1);
-	unsigned state = FM_LINE_EXCLUSIVE, served;
+	unsigned state, served = 1;
 
 	if (way >= 0) {
 		uint64_t entry = second_set[way];
 
-		if (store && (entry & FM_LINE_STATE) == FM_LINE_SHARED)
+		state = entry & FM_LINE_STATE;
+		if (store && state == FM_LINE_SHARED)
 			return -1;
 		core->counts.caches[1].prefetch_hits += (entry & FM_LINE_PREFETCHED) != 0;
 		to_front(second, second_set, (unsigned)way, entry & ~(uint64_t)FM_LINE_PREFETCHED, shape, 1);
 		count(&core->counts.caches[1], store, true);
-		state = entry & FM_LINE_STATE;
 		core->goes_far = false;
-		served = 1;
 	} else {
-		struct fm_array *last = core->arrays[2];
+		unsigned fetched = parts[shape].fetch(hierarchy, core, line, second_set, store);
 
-		core->goes_far = true;
-		if (!last_set) {
-			last_set = fm_array_set(last, line);
-			expect(last, last_set);
-		}
-		/* the line that makes room goes there */
-		if (is_victim(hierarchy))
-			expect(last, fm_array_set(last, FM_LINE_OF(second_set[second->ways - 1])));
-		count(&core->counts.caches[1], store, false);
-		served = fetch(hierarchy, core, line, last_set, store, &state, shape);
-		count_line(&core->counts.caches[1], store);
-		fill_second(hierarchy, core, second_set, line, state, shape);
+		served = fetched & ((1u << FETCH_STATE) - 1);
+		state = fetched >> FETCH_STATE;
 	}
 	count(&core->counts.caches[0], store, false);
 	count_line(&core->counts.caches[0], store);
@@ -542,34 +599,21 @@ HOT void count_access(struct fm_simulated_core *core, unsigned bytes, bool store
 	(&core->counts.load_bytes)[store] += bytes;
 }
 
-/* Where the line may be in the last cache, asked for early; NULL where that is not worth it: what is not needed drives
-   out what is. */
-HOT uint64_t *expect_last(const struct fm_simulated_core *core, uint64_t line)
-{
-	uint64_t *set;
-
-	if (!core->goes_far)
-		return NULL;
-	set = fm_array_set(core->arrays[2], line);
-	expect(core->arrays[2], set);
-	return set;
-}
-
 /* An access that the first cache does not have: see hierarchy.h. */
 HOT int miss_first(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address, unsigned bytes,
                    bool store, const enum fm_shape shape)
 {
 	uint64_t line = address >> line_shift_of(hierarchy, shape), page = address >> hierarchy->page_shift;
-	struct fm_page_leaf *untouched = NULL;
-	uint64_t *last_set;
+	struct fm_page_leaf *untouched;
 	int served;
 
 	if (is_others(hierarchy, core, page))
 		return -1;
-	last_set = expect_last(core, line);
-	if (!is_latest_page(&core->view, page))
-		untouched = translate(hierarchy, core, page);
-	served = miss(hierarchy, core, line, set_of(core->arrays[0], line, shape, 0), last_set, store, shape);
+	/* asked for where it is not needed it drives out what is */
+	if (core->goes_far)
+		expect(core->arrays[2], set_of(core->arrays[2], line, shape, 2));
+	untouched = translate(hierarchy, core, page);
+	served = miss(hierarchy, core, line, set_of(core->arrays[0], line, shape, 0), store, shape);
 	/* Whether we touched the page ourselves did not matter so far: what nobody touched is not remote, as if we had.
 	   By now it has arrived. */
 	if (untouched)
@@ -582,10 +626,17 @@ HOT int miss_first(struct fm_hierarchy *hierarchy, struct fm_simulated_core *cor
 int FM_QUICK_MISS(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address, unsigned bytes,
                   bool store)
 {
-	if (core->shape == FM_SHAPE_EIGHT)
-		return miss_first(hierarchy, core, address, bytes, store, FM_SHAPE_EIGHT);
-	if (core->shape == FM_SHAPE_TWELVE)
-		return miss_first(hierarchy, core, address, bytes, store, FM_SHAPE_TWELVE);
+	switch (core->shape) {
+	case FM_SHAPE_8_8_20:
+		return miss_first(hierarchy, core, address, bytes, store, FM_SHAPE_8_8_20);
+	case FM_SHAPE_8_8_16:
+		return miss_first(hierarchy, core, address, bytes, store, FM_SHAPE_8_8_16);
+	case FM_SHAPE_12_20_12:
+		return miss_first(hierarchy, core, address, bytes, store, FM_SHAPE_12_20_12);
+	case FM_SHAPE_ANY:
+	case FM_SHAPES:
+		break;
+	}
 	return miss_first(hierarchy, core, address, bytes, store, FM_SHAPE_ANY);
 }
 
@@ -708,7 +759,7 @@ unsigned FM_QUICK_ACCESS(struct fm_hierarchy *hierarchy, struct fm_simulated_cor
 	uint64_t page = address >> hierarchy->page_shift;
 	bool store = access != FM_ACCESS_LOAD;
 	struct fm_array *first = core->arrays[0];
-	struct fm_page_leaf *untouched = NULL;
+	struct fm_page_leaf *untouched;
 	uint64_t *set, entry;
 	int way;
 
@@ -725,8 +776,7 @@ unsigned FM_QUICK_ACCESS(struct fm_hierarchy *hierarchy, struct fm_simulated_cor
 	entry = set[way];
 	if (entry & FM_LINE_WATCHED || (store && (entry & FM_LINE_STATE) == FM_LINE_SHARED))
 		return fm_hierarchy_access_any(hierarchy, core, address, bytes, access);
-	if (!is_latest_page(&core->view, page))
-		untouched = translate(hierarchy, core, page);
+	untouched = translate(hierarchy, core, page);
 	if (untouched)
 		fm_page_touch(untouched, page, core);
 	core->counts.caches[0].prefetch_hits += (entry & FM_LINE_PREFETCHED) != 0;

@@ -98,30 +98,13 @@ static const uint64_t missed[FM_SIMULATED_CACHES_MAX + 1][FM_SIMULATED_CACHES_MA
     {0}, {1}, {1, 1}, {1, 1, 1}, {1, 1, 1, 1}};
 _Static_assert(FM_SIMULATED_CACHES_MAX == 4, "one row for each number of levels");
 
-void fm_misses_note(struct fm_engine_side *side, const struct fm_result_site *site, const struct fm_result_slot *slot,
-                    uint64_t address, unsigned served)
+/* More than one line from the second cache into the first. */
+static __attribute__((noinline)) void note_all(const struct fm_simulated_core *core, struct fm_result_place *place,
+                                               struct fm_result_object *object, unsigned served)
 {
-	struct fm_result_place *place = fm_places_of(site);
-	struct fm_result_object *object = fm_objects_of(place, (unsigned)(slot - site->slots));
-	uint64_t requests = requests_of(side->core);
-	struct counted *before = &counted[side->core->index];
-	unsigned levels;
-
-	/* nearly always: the second cache had the line, and nobody prefetched anything */
-	if (served == 1 && requests == before->requests) {
-		uint64_t lines = lines_of(&side->core->counts.caches[0]), moved = lines - before->lines[0];
-
-		before->lines[0] = lines;
-		place->misses[0]++;
-		place->moved[0] += moved;
-		object->misses[0]++;
-		object->moved[0] += moved;
-		note_walk(side->walks, site, place, address);
-		return;
-	}
-	before->requests = requests;
 	/* a line from another core's private cache missed ours; the last cache was asked, but not missed */
-	levels = served == FM_SERVED_CORE ? fm_account.hierarchy->private_caches : fm_account.cache_count;
+	unsigned levels = served == FM_SERVED_CORE ? fm_account.hierarchy->private_caches : fm_account.cache_count;
+
 	levels = levels < served ? levels : served;
 	if (levels > FM_SIMULATED_CACHES_MAX)
 		levels = FM_SIMULATED_CACHES_MAX;
@@ -129,7 +112,31 @@ void fm_misses_note(struct fm_engine_side *side, const struct fm_result_site *si
 		place->misses[i] += missed[levels][i];
 	for (unsigned i = 0; i < FM_SIMULATED_CACHES_MAX; i++)
 		object->misses[i] += missed[levels][i];
-	note_lines(side->core, before->lines, place, object);
+	note_lines(core, counted[core->index].lines, place, object);
+}
+
+void fm_misses_note(struct fm_engine_side *side, const struct fm_result_site *site, const struct fm_result_slot *slot,
+                    uint64_t address, unsigned served)
+{
+	struct fm_result_place *place = fm_places_of(site);
+	struct fm_result_object *object = fm_objects_of(place, (unsigned)(slot - site->slots));
+	const struct fm_simulated_core *core = side->core;
+	struct counted *before = &counted[core->index];
+	uint64_t requests = requests_of(core);
+
+	/* nearly always: the second cache had the line, and nobody prefetched anything */
+	if (served == 1 && requests == before->requests) {
+		uint64_t lines = lines_of(&core->counts.caches[0]), moved = lines - before->lines[0];
+
+		before->lines[0] = lines;
+		place->misses[0]++;
+		place->moved[0] += moved;
+		object->misses[0]++;
+		object->moved[0] += moved;
+	} else {
+		before->requests = requests;
+		note_all(core, place, object, served);
+	}
 	note_walk(side->walks, site, place, address);
 }
 
