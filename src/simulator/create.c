@@ -136,13 +136,16 @@ static void choose_access(struct fm_hierarchy *hierarchy)
 }
 
 /* What the other caches are like does not matter for a hit of the first. All cores have the same. */
-static fm_hierarchy_hit_function *choose_hit(const struct fm_fast_view *view)
+static void choose_hit(struct fm_hierarchy *hierarchy, const struct fm_fast_view *view)
 {
+	hierarchy->hit_quickly = fm_hierarchy_choose_hit_quick(view);
+	hierarchy->page_quickly = fm_hierarchy_page_quick;
 #if defined(FATHOM_HAS_AVX2_SIMULATOR)
-	if (has_avx2())
-		return fm_hierarchy_choose_hit_avx2(view);
+	if (has_avx2()) {
+		hierarchy->hit_quickly = fm_hierarchy_choose_hit_avx2(view);
+		hierarchy->page_quickly = fm_hierarchy_page_avx2;
+	}
 #endif
-	return fm_hierarchy_choose_hit_quick(view);
 }
 
 static bool has_ways(const struct fm_array *array, unsigned ways)
@@ -201,7 +204,7 @@ static int create_core(struct fm_hierarchy *hierarchy, struct fm_simulated_core 
 		core->view.page_ways = core->tlbs[0]->stride;
 	}
 	if (!hierarchy->careful && core->tlbs[0])
-		hierarchy->hit_quickly = choose_hit(&core->view);
+		choose_hit(hierarchy, &core->view);
 	return 0;
 }
 

@@ -138,9 +138,10 @@ struct fm_hierarchy {
 	atomic_flag lock;
 	unsigned (*access_slowly)(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address,
 	                          unsigned bytes, enum fm_access access);
-	/* Hits of the first cache and of the first translation buffer that the fast path does not handle, and misses
-	   of the first cache: see below. NULL: there is none for this machine. */
+	/* Hits of the first cache and of the first translation buffer that the fast path does not handle, of the
+	   latter alone, and misses of the first cache: see below. NULL: there is none for this machine. */
 	enum fm_hit (*hit_quickly)(const struct fm_fast_view *view, uint64_t address, bool store);
+	bool (*page_quickly)(const struct fm_fast_view *view, uint64_t page);
 	int (*miss_quickly)(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address,
 	                    unsigned bytes, bool store);
 	size_t memory_bytes; /* what the simulator itself occupies, without the tables that grow */
@@ -190,6 +191,10 @@ typedef enum fm_hit fm_hierarchy_hit_function(const struct fm_fast_view *view, u
 /* The one for a core's first cache and first translation buffer. */
 fm_hierarchy_hit_function *fm_hierarchy_choose_hit_quick(const struct fm_fast_view *view);
 fm_hierarchy_hit_function *fm_hierarchy_choose_hit_avx2(const struct fm_fast_view *view);
+
+/* The same for a line that is the latest of its set: only the page has to be. False: the buffer does not have it. */
+typedef bool fm_hierarchy_page_function(const struct fm_fast_view *view, uint64_t page);
+fm_hierarchy_page_function fm_hierarchy_page_quick, fm_hierarchy_page_avx2;
 
 /* A load or store of one line that the first cache does not have. Returns who served it; -1, and nothing counted: it is
    for access_slowly(). */

@@ -6,6 +6,7 @@
 #define FM_QUICK_ACCESS fm_hierarchy_access_quick
 #define FM_QUICK_HIT fm_hierarchy_choose_hit_quick
 #define FM_QUICK_MISS fm_hierarchy_miss_quick
+#define FM_QUICK_PAGE fm_hierarchy_page_quick
 #endif
 
 #include <stddef.h>
@@ -640,6 +641,29 @@ int FM_QUICK_MISS(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core
 	return miss_first(hierarchy, core, address, bytes, store, FM_SHAPE_ANY);
 }
 
+bool FM_QUICK_PAGE(const struct fm_fast_view *view, uint64_t page)
+{
+	uint64_t *set = view->page_lines + (page & view->page_mask) * view->page_ways;
+	int way;
+
+	if (view->page_ways == FM_ARRAY_STEP) {
+		unsigned match = fm_array_match(set, FM_LINE_KEY(page));
+
+		if (!match)
+			return false;
+		fm_array_to_front_of(set, FM_ARRAY_STEP, (unsigned)__builtin_ctz(match),
+		                     FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE);
+		return true;
+	}
+	if (view->wide)
+		return fm_wide_find(view->wide, page);
+	way = fm_array_locate(set, view->page_ways, FM_LINE_KEY(page));
+	if (way < 0)
+		return false;
+	fm_array_to_front(set, (unsigned)way);
+	return true;
+}
+
 /* A hit of a line that may be used, on a page that is not the latest of its set in the first translation buffer. */
 static __attribute__((noinline)) enum fm_hit hit_other_page(const struct fm_fast_view *view, uint64_t address,
                                                             bool store)
@@ -648,17 +672,8 @@ static __attribute__((noinline)) enum fm_hit hit_other_page(const struct fm_fast
 	uint64_t *set = view->first_lines + (line & view->first_mask) * view->first_ways;
 	int way;
 
-	if (view->wide) {
-		if (!fm_wide_find(view->wide, page))
-			return FM_HIT_OTHER;
-	} else {
-		uint64_t *pages = view->page_lines + (page & view->page_mask) * view->page_ways;
-
-		way = fm_array_locate(pages, view->page_ways, FM_LINE_KEY(page));
-		if (way < 0)
-			return FM_HIT_OTHER;
-		fm_array_to_front(pages, (unsigned)way);
-	}
+	if (!FM_QUICK_PAGE(view, page))
+		return FM_HIT_OTHER;
 	way = fm_array_locate(set, view->first_ways, FM_LINE_KEY(line));
 	set[way] |= (uint64_t)store * FM_LINE_MODIFIED;
 	fm_array_to_front(set, (unsigned)way);

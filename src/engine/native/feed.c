@@ -333,6 +333,13 @@ static enum shape shape_of(const struct fm_fast_view *view)
 	return view->first_ways == 8 ? SHAPE_USUAL : view->first_ways == 12 ? SHAPE_TWELVE : SHAPE_SETS;
 }
 
+/* Lines that are followed in windows are looked at one access at a time. */
+static inline bool can_be_quick(fm_hierarchy_hit_function *hit_quickly, const bool windows,
+                                const struct fm_translate_filter *followed, uint64_t address)
+{
+	return hit_quickly && !(windows && fm_translate_is_followed(followed, address));
+}
+
 /* What is compared and added for each reference, in as few instructions as there can be: a line's entry is a part of
    the address. With windows, lines must have been touched in this one; until it is `warm`, nothing counts. */
 static inline __attribute__((always_inline)) uint64_t
@@ -359,6 +366,7 @@ feed_usual(struct fm_consumer *consumer, struct fm_native_thread *thread, const 
 		const struct fm_wide_place *place = NULL;
 		const struct fm_native_site *site;
 		struct fm_result_slot *slot;
+		enum fm_hit hit = FM_HIT_DONE;
 
 		if (what >= site_count) {
 			if ((what ^ FM_TRACE_PIECE) < FM_TRACE_PIECES) {
@@ -400,20 +408,21 @@ feed_usual(struct fm_consumer *consumer, struct fm_native_thread *thread, const 
 		translated -= page << FM_LINE_BITS;
 		/* the line of its last byte: if that is another one, it is not in this set */
 		state -= (address + site->last) >> 2 & ~(uint64_t)FM_LINE_FLAGS;
-		if (__builtin_expect(
-		        state - site->first >= site->range || translated != (FM_LINE_KEY(0) | FM_LINE_EXCLUSIVE), 0)) {
-			enum fm_hit hit = FM_HIT_OTHER;
-
-			if (hit_quickly && !(windows && fm_translate_is_followed(&followed, address)) &&
-			    (address & 63) + site->last < 64)
-				hit = hit_quickly(view, address, site->store);
-			if (hit != FM_HIT_DONE) {
-				if (windows)
-					fm_native_feed_slowly(consumer, thread, (uint32_t)what, address);
-				else
-					feed_miss(consumer, thread, site, slot, address, hit);
-				continue;
-			}
+		if (__builtin_expect(state - site->first >= site->range, 0))
+			hit = can_be_quick(hit_quickly, windows, &followed, address) && (address & 63) + site->last < 64
+			          ? hit_quickly(view, address, site->store)
+			          : FM_HIT_OTHER;
+		else if (__builtin_expect(translated != (FM_LINE_KEY(0) | FM_LINE_EXCLUSIVE), 0))
+			hit = can_be_quick(hit_quickly, windows, &followed, address) &&
+			              fm_account.hierarchy->page_quickly(view, page)
+			          ? FM_HIT_DONE
+			          : FM_HIT_OTHER;
+		if (__builtin_expect(hit != FM_HIT_DONE, 0)) {
+			if (windows)
+				fm_native_feed_slowly(consumer, thread, (uint32_t)what, address);
+			else
+				feed_miss(consumer, thread, site, slot, address, hit);
+			continue;
 		}
 		if (many)
 			fm_wide_use(wide, place->used, page << FM_LINE_BITS | FM_LINE_KEY(0) | FM_LINE_EXCLUSIVE);
