@@ -76,7 +76,7 @@ static struct fm_array *create_cache(struct fm_hierarchy *hierarchy, unsigned le
 static int create_physical(struct fm_hierarchy *hierarchy, struct fm_physical_core *physical)
 {
 	const struct fm_machine_description *description = &hierarchy->description;
-	unsigned most_streams = 0;
+	unsigned most_streams = 0, groups;
 
 	for (unsigned level = 0; level < hierarchy->private_caches; level++) {
 		const struct fm_cache_description *cache = &description->caches[level];
@@ -98,8 +98,10 @@ static int create_physical(struct fm_hierarchy *hierarchy, struct fm_physical_co
 	if (!physical->streams)
 		return -ENOMEM;
 	physical->streams->count = most_streams;
-	physical->streams->places = most_streams < 4 ? most_streams : 4;
-	physical->streams->groups = most_streams ? most_streams / physical->streams->places : 0;
+	physical->streams->places = most_streams < FM_STREAM_PLACES ? most_streams : FM_STREAM_PLACES;
+	groups = most_streams ? most_streams / physical->streams->places : 0;
+	physical->streams->groups = groups;
+	physical->streams->mask = groups && !(groups & (groups - 1)) ? groups - 1 : 0;
 	return 0;
 }
 
@@ -160,8 +162,8 @@ static bool is_by_address(const struct fm_array *array)
 
 static enum fm_shape shape_of(const struct fm_hierarchy *hierarchy, struct fm_array *const *arrays)
 {
-	if (!is_plain(hierarchy) || hierarchy->line_shift != 6 || !is_by_address(arrays[0]) ||
-	    !is_by_address(arrays[1]))
+	if (!is_plain(hierarchy) || hierarchy->line_shift != 6 || hierarchy->page_shift != 12 ||
+	    !is_by_address(arrays[0]) || !is_by_address(arrays[1]))
 		return FM_SHAPE_ANY;
 	if (has_ways(arrays[0], 8) && has_ways(arrays[1], 8))
 		return has_ways(arrays[2], 20)   ? FM_SHAPE_8_8_20

@@ -86,8 +86,8 @@ struct fm_fast_view {
 	unsigned line_shift, page_shift;
 };
 
-/* Caches that quick.c is compiled for: lines of 64 bytes, so many ways of each, and in the private ones a line's
-   address alone tells its set. */
+/* Caches that quick.c is compiled for: lines of 64 bytes, pages of 4 KiB, so many ways of each, and in the private ones
+   a line's address alone tells its set. */
 enum fm_shape { FM_SHAPE_ANY, FM_SHAPE_8_8_20, FM_SHAPE_8_8_16, FM_SHAPE_12_20_12, FM_SHAPES };
 
 /* One hardware thread. All of a core have its arrays. */

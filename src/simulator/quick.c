@@ -26,6 +26,11 @@ HOT unsigned line_shift_of(const struct fm_hierarchy *hierarchy, const enum fm_s
 	return shape == FM_SHAPE_ANY ? hierarchy->line_shift : 6;
 }
 
+HOT unsigned page_shift_of(const struct fm_hierarchy *hierarchy, const enum fm_shape shape)
+{
+	return shape == FM_SHAPE_ANY ? hierarchy->page_shift : 12;
+}
+
 HOT unsigned page_lines_shift(const struct fm_hierarchy *hierarchy, const enum fm_shape shape)
 {
 	return shape == FM_SHAPE_ANY ? fm_streams_shift(hierarchy) : 12 - 6;
@@ -137,9 +142,9 @@ HOT void take_out(const struct fm_array *array, uint64_t *set, unsigned way, con
 	set[way] = 0;
 }
 
-HOT uint64_t page_of(const struct fm_hierarchy *hierarchy, uint64_t line)
+HOT uint64_t page_of(const struct fm_hierarchy *hierarchy, uint64_t line, const enum fm_shape shape)
 {
-	return line >> (hierarchy->page_shift - hierarchy->line_shift);
+	return line >> (page_shift_of(hierarchy, shape) - line_shift_of(hierarchy, shape));
 }
 
 HOT uint64_t page_word(struct fm_hierarchy *hierarchy, uint64_t page)
@@ -156,7 +161,7 @@ HOT bool is_remote(struct fm_hierarchy *hierarchy, const struct fm_simulated_cor
 
 	if (hierarchy->description.sockets == 1)
 		return false;
-	home = fm_page_home(page_word(hierarchy, page_of(hierarchy, line)));
+	home = fm_page_home(page_word(hierarchy, page_of(hierarchy, line, FM_SHAPE_ANY)));
 	return home && home != core->socket + 1;
 }
 
@@ -297,20 +302,20 @@ HOT void count_read(struct fm_hierarchy *hierarchy, struct fm_simulated_core *co
 
 /* On another page than the access: another core may have touched it, or ours has not yet. Seldom, since streams mostly
    stay on theirs. */
-HOT bool is_elsewhere(const struct fm_hierarchy *hierarchy, uint64_t line, const void *context)
+HOT bool is_elsewhere(const struct fm_hierarchy *hierarchy, uint64_t line, const void *page, const enum fm_shape shape)
 {
-	return __builtin_expect(page_of(hierarchy, line) != *(const uint64_t *)context, 0);
+	return __builtin_expect(page_of(hierarchy, line, shape) != *(const uint64_t *)page, 0);
 }
 
 HOT void prefetch_second(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, bool store,
-                         const void *context, const enum fm_shape shape)
+                         const void *page, const enum fm_shape shape)
 {
 	struct fm_array *second = core->arrays[1], *last = core->arrays[2];
 	uint64_t *second_set, *last_set;
 	unsigned state = FM_LINE_EXCLUSIVE;
 	int way;
 
-	if (is_elsewhere(hierarchy, line, context)) {
+	if (is_elsewhere(hierarchy, line, page, shape)) {
 		fm_hierarchy_prefetch_line(hierarchy, core, 1, line, store, NULL);
 		return;
 	}
@@ -339,12 +344,12 @@ HOT void prefetch_second(struct fm_hierarchy *hierarchy, struct fm_simulated_cor
 }
 
 HOT void prefetch_last(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, bool store,
-                       const void *context, const enum fm_shape shape)
+                       const void *page, const enum fm_shape shape)
 {
 	struct fm_array *last = core->arrays[2];
 	uint64_t *set;
 
-	if (is_elsewhere(hierarchy, line, context)) {
+	if (is_elsewhere(hierarchy, line, page, shape)) {
 		fm_hierarchy_prefetch_beyond(hierarchy, core, 1, line, store, NULL);
 		return;
 	}
@@ -404,7 +409,7 @@ HOT void ask_next(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core
 HOT void run_prefetchers(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, unsigned served,
                          bool store, const enum fm_shape shape)
 {
-	const uint64_t page = page_of(hierarchy, line);
+	const uint64_t page = page_of(hierarchy, line, shape);
 	bool trains = fm_hierarchy_prefetches(hierarchy, 1),
 	     asks = !store && served > 1 && hierarchy->description.caches[0].next;
 
@@ -604,7 +609,7 @@ HOT void count_access(struct fm_simulated_core *core, unsigned bytes, bool store
 HOT int miss_first(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address, unsigned bytes,
                    bool store, const enum fm_shape shape)
 {
-	uint64_t line = address >> line_shift_of(hierarchy, shape), page = address >> hierarchy->page_shift;
+	uint64_t line = address >> line_shift_of(hierarchy, shape), page = address >> page_shift_of(hierarchy, shape);
 	struct fm_page_leaf *untouched;
 	int served;
 

@@ -17,11 +17,14 @@ struct stream {
 	uint64_t used;   /* for replacement */
 };
 
+enum { FM_STREAM_PLACES = 4 };
+
 struct fm_stream_table {
 	uint64_t clock;
 	unsigned count;
 	unsigned places; /* where the stream of a page may be, of so many groups */
 	unsigned groups;
+	unsigned mask; /* groups less one if that is a power of two of them, else 0 */
 	struct stream streams[];
 };
 
@@ -44,9 +47,10 @@ static inline unsigned fm_streams_shift(const struct fm_hierarchy *hierarchy)
 
 FM_STREAMS_HOT struct stream *fm_streams_group(struct fm_stream_table *table, uint64_t page)
 {
-	uint64_t groups = table->groups, group = groups & (groups - 1) ? page % groups : page & (groups - 1);
+	uint64_t group = __builtin_expect(table->mask != 0, 1) ? page & table->mask : page % table->groups;
 
-	return &table->streams[group * table->places];
+	return &table->streams[group * (__builtin_expect(table->places == FM_STREAM_PLACES, 1) ? FM_STREAM_PLACES
+	                                                                                       : table->places)];
 }
 
 /* The one used longest ago makes room. */
@@ -67,9 +71,15 @@ FM_STREAMS_HOT struct stream *fm_streams_find(struct fm_stream_table *table, uin
 {
 	struct stream *place = fm_streams_group(table, page);
 
-	for (unsigned i = 0; i < table->places; i++)
-		if (place[i].page == page + 1)
-			return &place[i];
+	if (__builtin_expect(table->places == FM_STREAM_PLACES, 1)) {
+		for (unsigned i = 0; i < FM_STREAM_PLACES; i++)
+			if (place[i].page == page + 1)
+				return &place[i];
+	} else {
+		for (unsigned i = 0; i < table->places; i++)
+			if (place[i].page == page + 1)
+				return &place[i];
+	}
 	return fm_streams_replace(place, table->places, page);
 }
 
