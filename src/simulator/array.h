@@ -190,7 +190,7 @@ static inline __attribute__((always_inline)) void fm_array_to_front_of(uint64_t 
 #endif
 }
 
-/* As fm_array_locate() in such a set. What is there was mostly used not long ago. */
+/* As fm_array_locate() in such a set, of eight ways at least. What is there was mostly used not long ago. */
 static inline __attribute__((always_inline)) int fm_array_locate_of(const uint64_t *set, const unsigned ways,
                                                                     uint64_t key)
 {

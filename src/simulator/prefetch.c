@@ -127,8 +127,8 @@ void fm_hierarchy_train(struct fm_hierarchy *hierarchy, struct fm_simulated_core
 	stream =
 	    cache->streams ? fm_streams_learn(core->streams, line, fm_streams_shift(hierarchy), cache->crosses) : NULL;
 	if (stream)
-		fm_streams_run(hierarchy, core, level, stream, line, store, fm_hierarchy_prefetch_line,
-		               fm_hierarchy_prefetch_beyond, NULL);
+		fm_streams_run(hierarchy, core, level, stream, line, store, fm_streams_shift(hierarchy),
+		               fm_hierarchy_prefetch_line, fm_hierarchy_prefetch_beyond, NULL);
 }
 
 void fm_hierarchy_ask_next(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line)

@@ -534,8 +534,8 @@ HOT unsigned fetch(struct fm_hierarchy *hierarchy, struct fm_simulated_core *cor
 	SHAPED run_ahead_##shape(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core,                       \
 	                         struct stream *stream, uint64_t line, bool store, const uint64_t *page)               \
 	{                                                                                                              \
-		fm_streams_run(hierarchy, core, 1, stream, line, store, prefetch_second_##shape,                       \
-		               prefetch_last_##shape, page);                                                           \
+		fm_streams_run(hierarchy, core, 1, stream, line, store, page_lines_shift(hierarchy, shape),            \
+		               prefetch_second_##shape, prefetch_last_##shape, page);                                  \
 	}                                                                                                              \
 	SHAPED ask_next_##shape(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line,         \
 	                        const uint64_t *page)                                                                  \

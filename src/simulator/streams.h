@@ -86,24 +86,23 @@ FM_STREAMS_HOT struct stream *fm_streams_find(struct fm_stream_table *table, uin
 /* The stream is as far ahead as its own cache allows: two lines further on into the last one. */
 FM_STREAMS_HOT void fm_streams_run_beyond(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core,
                                           unsigned level, struct stream *stream, uint64_t line, bool store,
-                                          fm_prefetch_function *beyond, const void *context)
+                                          unsigned shift, fm_prefetch_function *beyond, const void *context)
 {
 	const struct fm_cache_description *cache = &hierarchy->description.caches[level];
-	unsigned page_lines_shift = fm_streams_shift(hierarchy);
 	bool up = stream->direction > 0;
 
 	if (!cache->beyond || !fm_hierarchy_has_shared(hierarchy) ||
 	    hierarchy->description.caches[fm_hierarchy_last_cache(hierarchy)].inclusion == FM_INCLUSION_VICTIM)
 		return;
 	/* nothing beyond yet, or overtaken since */
-	if (stream->beyond >> page_lines_shift != line >> page_lines_shift ||
+	if (stream->beyond >> shift != line >> shift ||
 	    (up ? stream->beyond < stream->ahead : stream->beyond > stream->ahead))
 		stream->beyond = stream->ahead;
 	for (int i = 0; i < 2; i++) {
 		uint64_t next = up ? stream->beyond + 1 : stream->beyond - 1;
 
 		if ((up ? next - line : line - next) > cache->distance + cache->beyond ||
-		    next >> page_lines_shift != line >> page_lines_shift)
+		    next >> shift != line >> shift)
 			return;
 		stream->beyond = next;
 		beyond(hierarchy, core, level, next, store, context);
@@ -164,11 +163,10 @@ FM_STREAMS_HOT struct stream *fm_streams_learn(struct fm_stream_table *table, ui
 
 /* Two lines a time, until far enough ahead or at the end of the page; then into the last cache only. */
 FM_STREAMS_HOT void fm_streams_run(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
-                                   struct stream *stream, uint64_t line, bool store, fm_prefetch_function *prefetch,
-                                   fm_prefetch_function *beyond, const void *context)
+                                   struct stream *stream, uint64_t line, bool store, unsigned shift,
+                                   fm_prefetch_function *prefetch, fm_prefetch_function *beyond, const void *context)
 {
 	const struct fm_cache_description *cache = &hierarchy->description.caches[level];
-	unsigned shift = fm_streams_shift(hierarchy);
 	int step = stream->direction;
 
 	for (int i = 0; i < 2; i++) {
@@ -178,7 +176,7 @@ FM_STREAMS_HOT void fm_streams_run(struct fm_hierarchy *hierarchy, struct fm_sim
 		if (next >> shift != line >> shift && !cache->crosses)
 			return;
 		if (lead > cache->distance) {
-			fm_streams_run_beyond(hierarchy, core, level, stream, line, store, beyond, context);
+			fm_streams_run_beyond(hierarchy, core, level, stream, line, store, shift, beyond, context);
 			return;
 		}
 		stream->ahead = next;

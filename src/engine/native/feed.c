@@ -237,13 +237,15 @@ static __attribute__((noinline)) void feed_miss(struct fm_consumer *consumer, st
 
 	if (hit == FM_HIT_ABSENT && hierarchy->miss_quickly)
 		served = hierarchy->miss_quickly(hierarchy, thread->side.core, address, bytes, site->store);
-	if (served < 0)
-		served = (int)fm_account_in(&thread->side, site->site, slot, address, bytes,
-		                            site->store ? FM_ACCESS_STORE : FM_ACCESS_LOAD);
-	else
+	if (served >= 0) {
+		if (__builtin_expect(consumer->stack != NULL, 0))
+			fm_native_curve_touch(consumer, address);
 		fm_account_missed(&thread->side, site->site, slot, address, site->store, (unsigned)served);
-	if (served && consumer->stack)
+	} else if (fm_account_in(&thread->side, site->site, slot, address, bytes,
+	                         site->store ? FM_ACCESS_STORE : FM_ACCESS_LOAD) &&
+	           consumer->stack) {
 		fm_native_curve_touch(consumer, address);
+	}
 }
 
 const struct fm_native_rest *fm_native_site(struct fm_consumer *consumer, uint32_t number)
