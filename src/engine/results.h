@@ -254,6 +254,7 @@ struct fm_results {
 	uint64_t turns;        /* from one thread to another */
 	uint64_t forced_turns; /* turns that had to be given out of order */
 	uint64_t lost_sites, lost_threads, lost_regions, lost_objects;
+	uint64_t unlogged; /* operands for which the native engine had no number, each time they were translated */
 	uint64_t
 	    lost_processes;    /* in the first process's: forked or executed ones that found no room for their counts */
 	uint64_t kernel_bytes; /* written by system calls into the program's buffers, as far as known */

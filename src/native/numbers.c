@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 enum {
-	HASH_BITS = 19, /* twice as many as there are sites, or pieces */
+	HASH_BITS = 21, /* twice as many as there are sites, or pieces */
 	STEP = 4096,    /* as many are reserved at a time */
 	KNOWN_BITS = 12,
 	KNOWN_SHIFT = 20,

@@ -21,7 +21,7 @@ enum {
 	FM_TRACE_RING = 1 << 15,  /* entries of a thread's ring */
 	FM_TRACE_LARGE = 1 << 20, /* … and of a large one, which holds a window, so that nobody waits in it */
 	FM_TRACE_LARGE_RINGS = 4,
-	FM_TRACE_SITES = 1 << 18,
+	FM_TRACE_SITES = 1 << 20,
 	FM_TRACE_PIECES = 1 << 18,
 	FM_TRACE_NAMES = 512, /* of regions */
 	FM_TRACE_NAME = 96,

@@ -454,6 +454,7 @@ static int record_process(const struct fm_results *results, uint32_t index, stru
 	                                        .turns = results->turns,
 	                                        .forced_turns = results->forced_turns,
 	                                        .lost_sites = results->lost_sites,
+	                                        .unlogged = results->unlogged,
 	                                        .lost_threads = results->lost_threads,
 	                                        .lost_regions = results->lost_regions,
 	                                        .lost_objects = results->lost_objects,

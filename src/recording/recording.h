@@ -91,6 +91,7 @@ struct fm_recorded_process {
 	bool timing;
 	char program[256];
 	uint64_t turns, forced_turns;
+	uint64_t unlogged; /* operands whose accesses are missing */
 	uint64_t lost_sites, lost_threads, lost_regions, lost_objects, lost_processes;
 	uint64_t kernel_bytes; /* that system calls wrote into its buffers, unseen by the engine */
 	uint64_t simulator_bytes;

@@ -389,6 +389,7 @@ static struct fm_recorded_process losses(const struct fm_recording *recording)
 		const struct fm_recorded_process *process = &recording->processes[i];
 
 		sum.lost_sites += process->lost_sites;
+		sum.unlogged += process->unlogged;
 		sum.lost_threads += process->lost_threads;
 		sum.lost_regions += process->lost_regions;
 		sum.lost_processes += process->lost_processes;
@@ -456,6 +457,8 @@ void fm_exact_print_remarks(const struct fm_analysis *analysis, FILE *output)
 		fprintf(output, "Too many to list: %llu places, %llu threads, %llu regions (totals are complete).\n",
 		        (unsigned long long)lost.lost_sites, (unsigned long long)lost.lost_threads,
 		        (unsigned long long)lost.lost_regions);
+	if (lost.unlogged)
+		fprintf(output, "DOUBTFUL: the program has too much code: accesses of some of its instructions are missing.\n");
 	if (lost.lost_processes)
 		fprintf(output, "The counts of %llu processes are missing: there was no room for them. Set TMPDIR.\n",
 		        (unsigned long long)lost.lost_processes);

@@ -16,7 +16,7 @@
 #include "base/memory.h"
 #include "simulator/hierarchy.h"
 
-enum { FM_ARRAY_STEP = 4, FM_ARRAY_HUGE = 2 << 20 };
+enum { FM_ARRAY_STEP = 4, FM_ARRAY_WAYS_OF = 20, FM_ARRAY_HUGE = 2 << 20 };
 
 struct fm_array {
 	/* what every look-up needs, on one line */
@@ -102,22 +102,28 @@ static inline int fm_array_locate(const uint64_t *set, unsigned stride, uint64_t
 }
 
 #if defined(__AVX2__)
+static inline __m256i fm_array_four(const uint64_t *ways)
+{
+	return _mm256_loadu_si256((const __m256i *)ways);
+}
+
+/* Four ways up by one, after the last of the four before. Not loaded from between the two: what is loaded from where
+   two stores have just written waits for both. */
+static inline __m256i fm_array_up(__m256i before, __m256i four)
+{
+	return _mm256_alignr_epi8(four, _mm256_permute2x128_si256(before, four, 0x21), 8);
+}
+
 /* Four ways from `set` up by one, with the entry as the first. */
 static inline __m256i fm_array_shift_in(const uint64_t *set, uint64_t entry)
 {
-	__m256i four = _mm256_permute4x64_epi64(_mm256_loadu_si256((const __m256i *)set), 0x90);
-
-	return _mm256_blend_epi32(four, _mm256_set1_epi64x((long long)entry), 3);
+	return fm_array_up(_mm256_set1_epi64x((long long)entry), fm_array_four(set));
 }
 
-/* Of four ways, those up to a way and not beyond. It may be up to eight before or after them: none, or all. */
-static inline __m256i fm_array_up_to(unsigned way)
+/* Of the four ways from `at` on, those before a way: none, some or all. */
+static inline __m256i fm_array_before(unsigned way, unsigned at)
 {
-	static const uint64_t masks[6 * FM_ARRAY_STEP] = {UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
-	                                                  UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
-	                                                  UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX};
-
-	return _mm256_loadu_si256((const __m256i *)(masks + (3 * FM_ARRAY_STEP - 1 - way)));
+	return _mm256_cmpgt_epi64(_mm256_set1_epi64x(way), _mm256_setr_epi64x(at, at + 1, at + 2, at + 3));
 }
 
 static inline __m256i fm_array_choose(__m256i without, __m256i with, __m256i mask)
@@ -134,22 +140,20 @@ static inline void fm_array_copy_up(uint64_t *set, unsigned way)
 }
 #endif
 
-/* Make a way the first, the ones before it move up. */
-static inline void fm_array_to_front(uint64_t *set, unsigned way)
+/* Make a way the first, with a new entry; the ones before it move up. */
+static inline void fm_array_to_front_as(uint64_t *set, unsigned way, uint64_t entry)
 {
-	uint64_t entry = set[way];
 #if defined(__AVX2__)
-	unsigned at = way & ~(FM_ARRAY_STEP - 1u);
-	__m256i mask = fm_array_up_to(way - at);
-	__m256i old = _mm256_loadu_si256((const __m256i *)(set + at));
-	__m256i moved = at ? _mm256_loadu_si256((const __m256i *)(set + at - 1)) : fm_array_shift_in(set, entry);
+	__m256i before = _mm256_set1_epi64x((long long)entry), four = fm_array_four(set);
 
-	_mm256_storeu_si256((__m256i *)(set + at), fm_array_choose(old, moved, mask));
-	if (!at)
-		return;
-	for (at -= FM_ARRAY_STEP; at; at -= FM_ARRAY_STEP)
-		fm_array_copy_up(set, at);
-	_mm256_storeu_si256((__m256i *)set, fm_array_shift_in(set, entry));
+	for (; way >= FM_ARRAY_STEP; way -= FM_ARRAY_STEP) {
+		_mm256_storeu_si256((__m256i *)set, fm_array_up(before, four));
+		before = four;
+		set += FM_ARRAY_STEP;
+		four = fm_array_four(set);
+	}
+	_mm256_storeu_si256((__m256i *)set,
+	                    fm_array_choose(four, fm_array_up(before, four), fm_array_before(way + 1, 0)));
 #else
 	for (; way; way--)
 		set[way] = set[way - 1];
@@ -157,26 +161,108 @@ static inline void fm_array_to_front(uint64_t *set, unsigned way)
 #endif
 }
 
-/* The same in a set of 4, 8 or 12, known to the compiler; the way's entry may be a new one. */
+static inline void fm_array_to_front(uint64_t *set, unsigned way)
+{
+	fm_array_to_front_as(set, way, set[way]);
+}
+
+/* The same in a set whose ways the compiler knows: a multiple of four, up to FM_ARRAY_WAYS_OF. The way's entry may be a
+   new one. */
 static inline __attribute__((always_inline)) void fm_array_to_front_of(uint64_t *set, const unsigned ways, unsigned way,
                                                                        uint64_t entry)
 {
 #if defined(__AVX2__)
-	/* none depends on a branch: which way it is cannot be foreseen */
-	for (unsigned at = ways - FM_ARRAY_STEP; at; at -= FM_ARRAY_STEP) {
-		__m256i old = _mm256_loadu_si256((const __m256i *)(set + at));
-		__m256i moved = _mm256_loadu_si256((const __m256i *)(set + at - 1));
+	__m256i before = _mm256_set1_epi64x((long long)entry);
 
-		_mm256_storeu_si256((__m256i *)(set + at), fm_array_choose(old, moved, fm_array_up_to(way - at)));
+	/* none depends on a branch: which way it is cannot be foreseen */
+	for (unsigned at = 0; at < ways; at += FM_ARRAY_STEP) {
+		__m256i four = fm_array_four(set + at);
+
+		_mm256_storeu_si256((__m256i *)(set + at),
+		                    fm_array_choose(four, fm_array_up(before, four), fm_array_before(way + 1, at)));
+		before = four;
 	}
-	_mm256_storeu_si256((__m256i *)set, fm_array_choose(_mm256_loadu_si256((const __m256i *)set),
-	                                                    fm_array_shift_in(set, entry), fm_array_up_to(way)));
 #else
 	(void)ways;
 	for (; way; way--)
 		set[way] = set[way - 1];
 	set[0] = entry;
 #endif
+}
+
+/* As fm_array_locate() in such a set, of eight ways at least. What is there was mostly used not long ago. */
+static inline __attribute__((always_inline)) int fm_array_locate_of(const uint64_t *set, const unsigned ways,
+                                                                    uint64_t key)
+{
+	unsigned match = fm_array_match_eight(set, key);
+#if defined(__AVX2__)
+	__m256i keys = _mm256_set1_epi64x((long long)key), any = _mm256_setzero_si256();
+	__m256i found[FM_ARRAY_WAYS_OF / FM_ARRAY_STEP];
+
+	if (match)
+		return __builtin_ctz(match);
+	for (unsigned at = 2 * FM_ARRAY_STEP; at < ways; at += FM_ARRAY_STEP) {
+		found[at / FM_ARRAY_STEP] = _mm256_cmpeq_epi64(
+		    _mm256_and_si256(fm_array_four(set + at), _mm256_set1_epi64x((long long)~(uint64_t)FM_LINE_FLAGS)),
+		    keys);
+		any = _mm256_or_si256(any, found[at / FM_ARRAY_STEP]);
+	}
+	if (_mm256_testz_si256(any, any))
+		return -1;
+	for (unsigned at = 2 * FM_ARRAY_STEP; at < ways; at += FM_ARRAY_STEP)
+		match |= (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(found[at / FM_ARRAY_STEP])) << at;
+	return __builtin_ctz(match);
+#else
+	if (match)
+		return __builtin_ctz(match);
+	for (unsigned at = 2 * FM_ARRAY_STEP; at < ways; at += FM_ARRAY_STEP) {
+		match = fm_array_match(set + at, key);
+		if (match)
+			return (int)at + __builtin_ctz(match);
+	}
+	return -1;
+#endif
+}
+
+/* Take a way out of such a set; those behind it move down. */
+static inline __attribute__((always_inline)) void fm_array_take_out_of(uint64_t *set, const unsigned ways, unsigned way)
+{
+#if defined(__AVX2__)
+	for (unsigned at = 0; at < ways; at += FM_ARRAY_STEP) {
+		__m256i four = fm_array_four(set + at), next = _mm256_setzero_si256(), down;
+
+		if (at + FM_ARRAY_STEP < ways)
+			next = fm_array_four(set + at + FM_ARRAY_STEP);
+		down = _mm256_alignr_epi8(_mm256_permute2x128_si256(four, next, 0x21), four, 8);
+		_mm256_storeu_si256((__m256i *)(set + at), fm_array_choose(down, four, fm_array_before(way, at)));
+	}
+#else
+	for (; way + 1 < ways; way++)
+		set[way] = set[way + 1];
+	set[way] = 0;
+#endif
+}
+
+/* Put an entry before all others of such a set; returns the one that falls out at the end. */
+static inline __attribute__((always_inline)) uint64_t fm_array_push_of(uint64_t *set, const unsigned ways,
+                                                                       uint64_t entry)
+{
+	uint64_t gone = set[ways - 1];
+#if defined(__AVX2__)
+	__m256i before = _mm256_set1_epi64x((long long)entry);
+
+	for (unsigned at = 0; at < ways; at += FM_ARRAY_STEP) {
+		__m256i four = fm_array_four(set + at);
+
+		_mm256_storeu_si256((__m256i *)(set + at), fm_array_up(before, four));
+		before = four;
+	}
+#else
+	for (unsigned way = ways - 1; way; way--)
+		set[way] = set[way - 1];
+	set[0] = entry;
+#endif
+	return gone;
 }
 
 /* Put an entry before all others; returns the one that falls out at the end. */

@@ -36,6 +36,7 @@ void fm_hierarchy_share(struct fm_hierarchy *hierarchy)
 {
 	hierarchy->concurrent = hierarchy->careful = true;
 	hierarchy->access_slowly = fm_hierarchy_access_any;
+	hierarchy->miss_quickly = NULL;
 	for (unsigned i = 0; i < hierarchy->core_count; i++)
 		if (hierarchy->cores[i].view.first_lines)
 			look_carefully(&hierarchy->cores[i]);
@@ -75,7 +76,7 @@ static struct fm_array *create_cache(struct fm_hierarchy *hierarchy, unsigned le
 static int create_physical(struct fm_hierarchy *hierarchy, struct fm_physical_core *physical)
 {
 	const struct fm_machine_description *description = &hierarchy->description;
-	unsigned most_streams = 0;
+	unsigned most_streams = 0, groups;
 
 	for (unsigned level = 0; level < hierarchy->private_caches; level++) {
 		const struct fm_cache_description *cache = &description->caches[level];
@@ -97,8 +98,10 @@ static int create_physical(struct fm_hierarchy *hierarchy, struct fm_physical_co
 	if (!physical->streams)
 		return -ENOMEM;
 	physical->streams->count = most_streams;
-	physical->streams->places = most_streams < 4 ? most_streams : 4;
-	physical->streams->groups = most_streams ? most_streams / physical->streams->places : 0;
+	physical->streams->places = most_streams < FM_STREAM_PLACES ? most_streams : FM_STREAM_PLACES;
+	groups = most_streams ? most_streams / physical->streams->places : 0;
+	physical->streams->groups = groups;
+	physical->streams->mask = groups && !(groups & (groups - 1)) ? groups - 1 : 0;
 	return 0;
 }
 
@@ -125,20 +128,50 @@ static void choose_access(struct fm_hierarchy *hierarchy)
 	bool plain = is_plain(hierarchy);
 
 	hierarchy->access_slowly = plain ? fm_hierarchy_access_quick : fm_hierarchy_access_any;
+	hierarchy->miss_quickly = plain ? fm_hierarchy_miss_quick : NULL;
 #if defined(FATHOM_HAS_AVX2_SIMULATOR)
-	if (plain && has_avx2())
+	if (plain && has_avx2()) {
 		hierarchy->access_slowly = fm_hierarchy_access_avx2;
+		hierarchy->miss_quickly = fm_hierarchy_miss_avx2;
+	}
 #endif
 }
 
 /* What the other caches are like does not matter for a hit of the first. All cores have the same. */
-static fm_hierarchy_hit_function *choose_hit(const struct fm_fast_view *view)
+static void choose_hit(struct fm_hierarchy *hierarchy, const struct fm_fast_view *view)
 {
+	hierarchy->hit_quickly = fm_hierarchy_choose_hit_quick(view);
+	hierarchy->page_quickly = fm_hierarchy_page_quick;
 #if defined(FATHOM_HAS_AVX2_SIMULATOR)
-	if (has_avx2())
-		return fm_hierarchy_choose_hit_avx2(view);
+	if (has_avx2()) {
+		hierarchy->hit_quickly = fm_hierarchy_choose_hit_avx2(view);
+		hierarchy->page_quickly = fm_hierarchy_page_avx2;
+	}
 #endif
-	return fm_hierarchy_choose_hit_quick(view);
+}
+
+static bool has_ways(const struct fm_array *array, unsigned ways)
+{
+	return array->ways == ways && !array->fewer;
+}
+
+static bool is_by_address(const struct fm_array *array)
+{
+	return !array->inverse && !array->seed;
+}
+
+static enum fm_shape shape_of(const struct fm_hierarchy *hierarchy, struct fm_array *const *arrays)
+{
+	if (!is_plain(hierarchy) || hierarchy->line_shift != 6 || hierarchy->page_shift != 12 ||
+	    !is_by_address(arrays[0]) || !is_by_address(arrays[1]))
+		return FM_SHAPE_ANY;
+	if (has_ways(arrays[0], 8) && has_ways(arrays[1], 8))
+		return has_ways(arrays[2], 20)   ? FM_SHAPE_8_8_20
+		       : has_ways(arrays[2], 16) ? FM_SHAPE_8_8_16
+		                                 : FM_SHAPE_ANY;
+	if (has_ways(arrays[0], 12) && has_ways(arrays[1], 20) && has_ways(arrays[2], 12))
+		return FM_SHAPE_12_20_12;
+	return FM_SHAPE_ANY;
 }
 
 static int create_core(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core)
@@ -173,7 +206,7 @@ static int create_core(struct fm_hierarchy *hierarchy, struct fm_simulated_core 
 		core->view.page_ways = core->tlbs[0]->stride;
 	}
 	if (!hierarchy->careful && core->tlbs[0])
-		hierarchy->hit_quickly = choose_hit(&core->view);
+		choose_hit(hierarchy, &core->view);
 	return 0;
 }
 
@@ -251,6 +284,7 @@ static struct fm_simulated_core *activate(struct fm_hierarchy *hierarchy, unsign
 		}
 		core->arrays[description->cache_count - 1] = hierarchy->shared[group];
 	}
+	core->shape = shape_of(hierarchy, core->arrays);
 	core->active = true;
 	if (!core->physical->first) {
 		core->physical->first = core;

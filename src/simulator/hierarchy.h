@@ -65,6 +65,12 @@ struct fm_core_counts {
 
 struct fm_array; /* the lines of one cache */
 
+enum fm_hit {
+	FM_HIT_OTHER,  /* not of that kind */
+	FM_HIT_ABSENT, /* not in the first cache */
+	FM_HIT_DONE,
+};
+
 /* What the fast path looks at. It does not change while the core is in use. */
 struct fm_fast_view {
 	/* the first cache */
@@ -80,6 +86,10 @@ struct fm_fast_view {
 	unsigned line_shift, page_shift;
 };
 
+/* Caches that quick.c is compiled for: lines of 64 bytes, pages of 4 KiB, so many ways of each, and in the private ones
+   a line's address alone tells its set. */
+enum fm_shape { FM_SHAPE_ANY, FM_SHAPE_8_8_20, FM_SHAPE_8_8_16, FM_SHAPE_12_20_12, FM_SHAPES };
+
 /* One hardware thread. All of a core have its arrays. */
 struct fm_simulated_core {
 	struct fm_core_counts counts;
@@ -94,6 +104,7 @@ struct fm_simulated_core {
 	uint64_t touching; /* bytes of its line that the access under way touches, one bit each */
 	bool unread;       /* it overwrites the line, which is not read */
 	bool goes_far;     /* the latest miss went beyond the second cache, so the next one may */
+	enum fm_shape shape;
 	struct fm_stream_table *streams;
 	/* asked before a line is prefetched into a level from where it is; false drops it. NULL: always */
 	bool (*on_prefetch)(void *context, uint64_t line, unsigned level, unsigned served);
@@ -127,9 +138,12 @@ struct fm_hierarchy {
 	atomic_flag lock;
 	unsigned (*access_slowly)(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address,
 	                          unsigned bytes, enum fm_access access);
-	/* Hits of the first cache and of the first translation buffer that the fast path does not handle: see below.
-	   NULL: there is none for this machine. */
-	bool (*hit_quickly)(const struct fm_fast_view *view, uint64_t address, bool store);
+	/* Hits of the first cache and of the first translation buffer that the fast path does not handle, of the
+	   latter alone, and misses of the first cache: see below. NULL: there is none for this machine. */
+	enum fm_hit (*hit_quickly)(const struct fm_fast_view *view, uint64_t address, bool store);
+	bool (*page_quickly)(const struct fm_fast_view *view, uint64_t page);
+	int (*miss_quickly)(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address,
+	                    unsigned bytes, bool store);
 	size_t memory_bytes; /* what the simulator itself occupies, without the tables that grow */
 };
 
@@ -171,13 +185,22 @@ typedef unsigned fm_hierarchy_access_function(struct fm_hierarchy *hierarchy, st
 fm_hierarchy_access_function fm_hierarchy_access_any, fm_hierarchy_access_quick, fm_hierarchy_access_avx2;
 
 /* An access to one line that is in the first cache, on a page that is in the first translation buffer, with nothing to
-   do but to make both the latest of their sets. False, and nothing done: it is not of that kind. Whoever calls counts.
- */
-typedef bool fm_hierarchy_hit_function(const struct fm_fast_view *view, uint64_t address, bool store);
+   do but to make both the latest of their sets. Whoever calls counts. Otherwise nothing is done. */
+typedef enum fm_hit fm_hierarchy_hit_function(const struct fm_fast_view *view, uint64_t address, bool store);
 
 /* The one for a core's first cache and first translation buffer. */
 fm_hierarchy_hit_function *fm_hierarchy_choose_hit_quick(const struct fm_fast_view *view);
 fm_hierarchy_hit_function *fm_hierarchy_choose_hit_avx2(const struct fm_fast_view *view);
+
+/* The same for a line that is the latest of its set: only the page has to be. False: the buffer does not have it. */
+typedef bool fm_hierarchy_page_function(const struct fm_fast_view *view, uint64_t page);
+fm_hierarchy_page_function fm_hierarchy_page_quick, fm_hierarchy_page_avx2;
+
+/* A load or store of one line that the first cache does not have. Returns who served it; -1, and nothing counted: it is
+   for access_slowly(). */
+typedef int fm_hierarchy_miss_function(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address,
+                                       unsigned bytes, bool store);
+fm_hierarchy_miss_function fm_hierarchy_miss_quick, fm_hierarchy_miss_avx2;
 
 /* The line used last in its set, in a state that nothing has to be done about, on the page used last in its set of the
    first translation buffer: no order changes, nothing but counting is left to do. */

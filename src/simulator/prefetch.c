@@ -119,13 +119,21 @@ void fm_hierarchy_prefetch_beyond(struct fm_hierarchy *hierarchy, struct fm_simu
 void fm_hierarchy_train(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level, uint64_t line,
                         bool miss, bool store)
 {
-	fm_streams_train(hierarchy, core, level, line, miss, store, fm_hierarchy_prefetch_line,
-	                 fm_hierarchy_prefetch_beyond, NULL);
+	const struct fm_cache_description *cache = &hierarchy->description.caches[level];
+	struct stream *stream;
+
+	if (miss && cache->adjacent)
+		fm_hierarchy_prefetch_line(hierarchy, core, level, line ^ 1, store, NULL);
+	stream =
+	    cache->streams ? fm_streams_learn(core->streams, line, fm_streams_shift(hierarchy), cache->crosses) : NULL;
+	if (stream)
+		fm_streams_run(hierarchy, core, level, stream, line, store, fm_streams_shift(hierarchy),
+		               fm_hierarchy_prefetch_line, fm_hierarchy_prefetch_beyond, NULL);
 }
 
 void fm_hierarchy_ask_next(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line)
 {
-	unsigned page_lines_shift = 12 - (hierarchy->line_shift < 12 ? hierarchy->line_shift : 12);
+	unsigned page_lines_shift = fm_streams_shift(hierarchy);
 	uint64_t next = line + 1, *below;
 
 	/* physical pages again */

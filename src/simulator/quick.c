@@ -5,6 +5,8 @@
 #ifndef FM_QUICK_ACCESS
 #define FM_QUICK_ACCESS fm_hierarchy_access_quick
 #define FM_QUICK_HIT fm_hierarchy_choose_hit_quick
+#define FM_QUICK_MISS fm_hierarchy_miss_quick
+#define FM_QUICK_PAGE fm_hierarchy_page_quick
 #endif
 
 #include <stddef.h>
@@ -18,6 +20,33 @@
 #define HOT static inline __attribute__((always_inline))
 
 enum { EIGHT = 8, TWELVE = 12 };
+
+HOT unsigned line_shift_of(const struct fm_hierarchy *hierarchy, const enum fm_shape shape)
+{
+	return shape == FM_SHAPE_ANY ? hierarchy->line_shift : 6;
+}
+
+HOT unsigned page_shift_of(const struct fm_hierarchy *hierarchy, const enum fm_shape shape)
+{
+	return shape == FM_SHAPE_ANY ? hierarchy->page_shift : 12;
+}
+
+HOT unsigned page_lines_shift(const struct fm_hierarchy *hierarchy, const enum fm_shape shape)
+{
+	return shape == FM_SHAPE_ANY ? fm_streams_shift(hierarchy) : 12 - 6;
+}
+
+/* What is not needed for every miss, compiled for each shape: so that registers are left for what is. */
+struct parts {
+	fm_prefetch_function *prefetch_second, *prefetch_last;
+	void (*run_ahead)(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, struct stream *stream,
+	                  uint64_t line, bool store, const uint64_t *page);
+	void (*ask_next)(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line,
+	                 const uint64_t *page);
+	unsigned (*fetch)(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line,
+	                  uint64_t *second_set, bool store);
+};
+static const struct parts parts[FM_SHAPES];
 
 HOT bool is_modified(uint64_t entry)
 {
@@ -41,42 +70,81 @@ HOT void count_line(struct fm_cache_counts *counts, bool store)
 	(&counts->lines_demand)[store]++;
 }
 
-/* As fm_array_locate(), fm_array_to_front() and fm_array_push(), for sets of eight first: most private caches have
-   them. */
-HOT int locate(const uint64_t *set, unsigned stride, uint64_t key)
+/* The ways of a cache, if the compiler knows them, or 0. */
+HOT unsigned ways_of(const enum fm_shape shape, const unsigned level)
 {
-	if (__builtin_expect(stride == EIGHT, 1)) {
+	static const unsigned char ways[][3] = {[FM_SHAPE_ANY] = {0, 0, 0},
+	                                        [FM_SHAPE_8_8_20] = {EIGHT, EIGHT, 20},
+	                                        [FM_SHAPE_8_8_16] = {EIGHT, EIGHT, 16},
+	                                        [FM_SHAPE_12_20_12] = {TWELVE, 20, TWELVE}};
+
+	return ways[shape][level];
+}
+
+HOT uint64_t *set_of(const struct fm_array *array, uint64_t line, const enum fm_shape shape, const unsigned level)
+{
+	if (ways_of(shape, level) && level < 2)
+		return array->entries + (line & array->mask) * ways_of(shape, level);
+	return fm_array_set(array, line);
+}
+
+HOT int locate(const struct fm_array *array, const uint64_t *set, uint64_t key, const enum fm_shape shape,
+               const unsigned level)
+{
+	unsigned ways = ways_of(shape, level);
+
+	if (ways == EIGHT || (!ways && level < 2 && __builtin_expect(array->stride == EIGHT, 1))) {
 		unsigned match = fm_array_match_eight(set, key);
 
 		return match ? __builtin_ctz(match) : -1;
 	}
-	return fm_array_locate(set, stride, key);
+	return ways ? fm_array_locate_of(set, ways, key) : fm_array_locate(set, array->stride, key);
 }
 
-HOT void to_front(uint64_t *set, unsigned stride, unsigned way)
+/* Make a way the first, with a new entry. */
+HOT void to_front(const struct fm_array *array, uint64_t *set, unsigned way, uint64_t entry, const enum fm_shape shape,
+                  const unsigned level)
 {
-	if (__builtin_expect(stride == EIGHT, 1))
-		fm_array_to_front_of(set, EIGHT, way, set[way]);
+	unsigned ways = ways_of(shape, level);
+
+	if (ways == EIGHT || ways == TWELVE)
+		fm_array_to_front_of(set, ways, way, entry);
+	else if (!ways && level < 2 && __builtin_expect(array->stride == EIGHT, 1))
+		fm_array_to_front_of(set, EIGHT, way, entry);
 	else
-		fm_array_to_front(set, way);
+		fm_array_to_front_as(set, way, entry);
 }
 
-HOT uint64_t push(const struct fm_array *array, uint64_t *set, uint64_t entry)
+HOT uint64_t push(const struct fm_array *array, uint64_t *set, uint64_t entry, const enum fm_shape shape,
+                  const unsigned level)
 {
-	if (__builtin_expect(array->ways == EIGHT && !array->fewer, 1))
-		return fm_array_push(set, EIGHT, EIGHT, entry);
+	unsigned ways = ways_of(shape, level);
+
+	if (ways)
+		return fm_array_push_of(set, ways, entry);
+	if (level < 2 && __builtin_expect(array->ways == EIGHT && !array->fewer, 1))
+		return fm_array_push_of(set, EIGHT, entry);
 	return fm_array_push(set, fm_array_ways(array, set), array->stride, entry);
 }
 
-/* What is known of the page that an access is to. What nobody has touched is not remote, as if we had. */
-struct where {
-	uint64_t page;
-	bool remote;
-};
-
-HOT uint64_t page_of(const struct fm_hierarchy *hierarchy, uint64_t line)
+/* Take out what was found in a way; those behind it move down. */
+HOT void take_out(const struct fm_array *array, uint64_t *set, unsigned way, const enum fm_shape shape,
+                  const unsigned level)
 {
-	return line >> (hierarchy->page_shift - hierarchy->line_shift);
+	unsigned ways = ways_of(shape, level);
+
+	if (ways) {
+		fm_array_take_out_of(set, ways, way);
+		return;
+	}
+	for (; way + 1 < array->ways; way++)
+		set[way] = set[way + 1];
+	set[way] = 0;
+}
+
+HOT uint64_t page_of(const struct fm_hierarchy *hierarchy, uint64_t line, const enum fm_shape shape)
+{
+	return line >> (page_shift_of(hierarchy, shape) - line_shift_of(hierarchy, shape));
 }
 
 HOT uint64_t page_word(struct fm_hierarchy *hierarchy, uint64_t page)
@@ -86,14 +154,28 @@ HOT uint64_t page_word(struct fm_hierarchy *hierarchy, uint64_t page)
 	return leaf ? leaf->pages[page % FM_LEAF_PAGES] : 0;
 }
 
+/* What nobody has touched is not remote, as if we had. */
 HOT bool is_remote(struct fm_hierarchy *hierarchy, const struct fm_simulated_core *core, uint64_t line)
 {
 	unsigned home;
 
 	if (hierarchy->description.sockets == 1)
 		return false;
-	home = fm_page_home(page_word(hierarchy, page_of(hierarchy, line)));
+	home = fm_page_home(page_word(hierarchy, page_of(hierarchy, line, FM_SHAPE_ANY)));
 	return home && home != core->socket + 1;
+}
+
+/* Another core may have lines of the page: not a case for us. As fm_hierarchy_touched_by_others(). */
+HOT bool is_others(struct fm_hierarchy *hierarchy, const struct fm_simulated_core *core, uint64_t page)
+{
+	uint64_t others;
+
+	if (__builtin_expect(hierarchy->active_cores <= 1, 1))
+		return false;
+	others = fm_page_cores(page_word(hierarchy, page));
+	if (hierarchy->physical_count <= FM_PAGE_CORES)
+		others &= ~(1ull << core->core);
+	return others;
 }
 
 HOT bool is_victim(const struct fm_hierarchy *hierarchy)
@@ -101,42 +183,53 @@ HOT bool is_victim(const struct fm_hierarchy *hierarchy)
 	return hierarchy->description.caches[2].inclusion == FM_INCLUSION_VICTIM;
 }
 
-/* Take out what was found in a way; those behind it move down. */
-HOT void take_out(uint64_t *set, unsigned way, unsigned ways)
+/* As fm_array_remove(); seldom there. */
+HOT uint64_t remove_line(const struct fm_array *array, uint64_t line, const enum fm_shape shape, unsigned level)
 {
-	for (; way + 1 < ways; way++)
-		set[way] = set[way + 1];
-	set[way] = 0;
+	uint64_t *set = set_of(array, line, shape, level), entry;
+	int way = locate(array, set, FM_LINE_KEY(line), shape, level);
+
+	if (__builtin_expect(way < 0, 1))
+		return 0;
+	entry = set[way];
+	take_out(array, set, (unsigned)way, shape, level);
+	return entry;
+}
+
+static __attribute__((noinline)) void write_memory(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core,
+                                                   uint64_t line)
+{
+	core->counts.caches[2].lines_written++;
+	core->counts.memory_writes++;
+	core->counts.memory_writes_remote += is_remote(hierarchy, core, line);
 }
 
 /* A line comes into the last cache; the one that has to go takes private copies with it. */
 HOT void fill_shared(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t *set, uint64_t line,
-                     unsigned state)
+                     unsigned state, const enum fm_shape shape)
 {
 	struct fm_array *shared = core->arrays[2];
-	uint64_t gone = push(shared, set, FM_LINE_KEY(line) | state);
+	uint64_t gone = push(shared, set, FM_LINE_KEY(line) | state, shape, 2);
 	uint64_t out = FM_LINE_OF(gone);
 	bool dirty = is_modified(gone);
 
 	if (!gone)
 		return;
 	if (hierarchy->description.caches[2].inclusion == FM_INCLUSION_INCLUSIVE) {
-		if (hierarchy->active_cores > 1) {
+		if (__builtin_expect(hierarchy->active_cores > 1, 0)) {
 			dirty |= fm_hierarchy_back_invalidate(hierarchy, shared, out);
 		} else {
-			dirty |= is_modified(fm_array_remove(core->arrays[0], out));
-			dirty |= is_modified(fm_array_remove(core->arrays[1], out));
+			dirty |= is_modified(remove_line(core->arrays[0], out, shape, 0));
+			dirty |= is_modified(remove_line(core->arrays[1], out, shape, 1));
 		}
 	}
-	if (dirty) {
-		core->counts.caches[2].lines_written++;
-		core->counts.memory_writes++;
-		core->counts.memory_writes_remote += is_remote(hierarchy, core, out);
-	}
+	if (dirty)
+		write_memory(hierarchy, core, out);
 }
 
 /* A line leaves the second cache: the last one gets what was changed, or everything. */
-HOT void leave_second(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t gone)
+HOT void leave_second(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t gone,
+                      const enum fm_shape shape)
 {
 	struct fm_array *last = core->arrays[2];
 	uint64_t line = FM_LINE_OF(gone), *set;
@@ -147,26 +240,25 @@ HOT void leave_second(struct fm_hierarchy *hierarchy, struct fm_simulated_core *
 		return;
 	core->counts.caches[1].lines_written += dirty;
 	set = fm_array_set(last, line);
-	way = fm_array_locate(set, last->stride, FM_LINE_KEY(line));
+	way = locate(last, set, FM_LINE_KEY(line), shape, 2);
 	if (way < 0) {
-		fill_shared(hierarchy, core, set, line, dirty ? FM_LINE_MODIFIED : FM_LINE_EXCLUSIVE);
+		fill_shared(hierarchy, core, set, line, dirty ? FM_LINE_MODIFIED : FM_LINE_EXCLUSIVE, shape);
 		return;
 	}
-	fm_array_to_front(set, (unsigned)way);
-	if (dirty)
-		set[0] = FM_LINE_KEY(line) | FM_LINE_MODIFIED;
+	to_front(last, set, (unsigned)way, dirty ? FM_LINE_KEY(line) | FM_LINE_MODIFIED : set[way], shape, 2);
 }
 
 HOT void fill_second(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t *set, uint64_t line,
-                     unsigned state)
+                     unsigned state, const enum fm_shape shape)
 {
-	leave_second(hierarchy, core, push(core->arrays[1], set, FM_LINE_KEY(line) | state));
+	leave_second(hierarchy, core, push(core->arrays[1], set, FM_LINE_KEY(line) | state, shape, 1), shape);
 }
 
 HOT void fill_first(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t *set, uint64_t line,
-                    unsigned state)
+                    unsigned state, const enum fm_shape shape)
 {
-	uint64_t gone = push(core->arrays[0], set, FM_LINE_KEY(line) | state);
+	struct fm_array *second = core->arrays[1];
+	uint64_t gone = push(core->arrays[0], set, FM_LINE_KEY(line) | state, shape, 0);
 	uint64_t out = FM_LINE_OF(gone);
 	uint64_t *below;
 	int way;
@@ -174,14 +266,12 @@ HOT void fill_first(struct fm_hierarchy *hierarchy, struct fm_simulated_core *co
 	if (!is_modified(gone))
 		return;
 	core->counts.caches[0].lines_written++;
-	below = fm_array_set(core->arrays[1], out);
-	way = locate(below, core->arrays[1]->stride, FM_LINE_KEY(out));
-	if (way >= 0) {
-		to_front(below, core->arrays[1]->stride, (unsigned)way);
-		*below = FM_LINE_KEY(out) | FM_LINE_MODIFIED;
-	} else {
+	below = set_of(second, out, shape, 1);
+	way = locate(second, below, FM_LINE_KEY(out), shape, 1);
+	if (way >= 0)
+		to_front(second, below, (unsigned)way, FM_LINE_KEY(out) | FM_LINE_MODIFIED, shape, 1);
+	else
 		fm_hierarchy_insert_private(hierarchy, core, 1, out, FM_LINE_MODIFIED);
-	}
 }
 
 /* The tables of the simulator itself are larger than the caches it runs on: ask for what a miss will need early. */
@@ -202,118 +292,128 @@ HOT void count_request(struct fm_simulated_core *core, bool store)
 }
 
 /* Of a line from memory into the last cache. */
-HOT void count_read(struct fm_simulated_core *core, bool remote, bool store)
+HOT void count_read(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, bool store)
 {
 	core->counts.caches[2].lines_prefetch++;
 	core->counts.caches[2].lines_prefetch_ownership += store;
 	core->counts.memory_reads++;
-	core->counts.memory_reads_remote += remote;
+	core->counts.memory_reads_remote += is_remote(hierarchy, core, line);
 }
 
-/* On a page that another core has touched, or ours has not yet: seldom, since streams mostly stay on theirs. */
-HOT bool is_elsewhere(const struct fm_hierarchy *hierarchy, uint64_t line, const struct where *where)
+/* On another page than the access: another core may have touched it, or ours has not yet. Seldom, since streams mostly
+   stay on theirs. */
+HOT bool is_elsewhere(const struct fm_hierarchy *hierarchy, uint64_t line, const void *page, const enum fm_shape shape)
 {
-	return __builtin_expect(page_of(hierarchy, line) != where->page, 0);
+	return __builtin_expect(page_of(hierarchy, line, shape) != *(const uint64_t *)page, 0);
 }
 
-static void prefetch_second(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
-                            uint64_t line, bool store, const void *context)
+HOT void prefetch_second(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, bool store,
+                         const void *page, const enum fm_shape shape)
 {
-	const struct where *where = context;
 	struct fm_array *second = core->arrays[1], *last = core->arrays[2];
 	uint64_t *second_set, *last_set;
 	unsigned state = FM_LINE_EXCLUSIVE;
 	int way;
 
-	if (is_elsewhere(hierarchy, line, where)) {
-		fm_hierarchy_prefetch_line(hierarchy, core, level, line, store, NULL);
+	if (is_elsewhere(hierarchy, line, page, shape)) {
+		fm_hierarchy_prefetch_line(hierarchy, core, 1, line, store, NULL);
 		return;
 	}
-	second_set = fm_array_set(second, line);
-	if (locate(second_set, second->stride, FM_LINE_KEY(line)) >= 0)
+	second_set = set_of(second, line, shape, 1);
+	if (locate(second, second_set, FM_LINE_KEY(line), shape, 1) >= 0)
 		return;
 	last_set = fm_array_set(last, line);
-	way = fm_array_locate(last_set, last->stride, FM_LINE_KEY(line));
+	way = locate(last, last_set, FM_LINE_KEY(line), shape, 2);
 	count_request(core, store);
 	if (way < 0) {
-		count_read(core, where->remote, store);
+		count_read(hierarchy, core, line, store);
 		if (!is_victim(hierarchy))
-			fill_shared(hierarchy, core, last_set, line, FM_LINE_EXCLUSIVE);
+			fill_shared(hierarchy, core, last_set, line, FM_LINE_EXCLUSIVE, shape);
 	} else {
 		core->counts.caches[2].prefetches_answered++;
 		if (is_victim(hierarchy)) {
 			state = last_set[way] & FM_LINE_STATE;
-			take_out(last_set, (unsigned)way, last->ways);
+			take_out(last, last_set, (unsigned)way, shape, 2);
 		} else {
-			fm_array_to_front(last_set, (unsigned)way);
+			to_front(last, last_set, (unsigned)way, last_set[way], shape, 2);
 		}
 	}
 	core->counts.caches[1].lines_prefetch++;
 	core->counts.caches[1].lines_prefetch_ownership += store;
-	fill_second(hierarchy, core, second_set, line, state | FM_LINE_PREFETCHED);
+	fill_second(hierarchy, core, second_set, line, state | FM_LINE_PREFETCHED, shape);
 }
 
-static void prefetch_last(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level, uint64_t line,
-                          bool store, const void *context)
+HOT void prefetch_last(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, bool store,
+                       const void *page, const enum fm_shape shape)
 {
-	const struct where *where = context;
 	struct fm_array *last = core->arrays[2];
 	uint64_t *set;
 
-	if (is_elsewhere(hierarchy, line, where)) {
-		fm_hierarchy_prefetch_beyond(hierarchy, core, level, line, store, NULL);
+	if (is_elsewhere(hierarchy, line, page, shape)) {
+		fm_hierarchy_prefetch_beyond(hierarchy, core, 1, line, store, NULL);
 		return;
 	}
 	count_request(core, store);
 	set = fm_array_set(last, line);
-	if (fm_array_locate(set, last->stride, FM_LINE_KEY(line)) >= 0)
+	if (locate(last, set, FM_LINE_KEY(line), shape, 2) >= 0)
 		return;
-	count_read(core, where->remote, store);
-	fill_shared(hierarchy, core, set, line, FM_LINE_EXCLUSIVE);
+	count_read(hierarchy, core, line, store);
+	fill_shared(hierarchy, core, set, line, FM_LINE_EXCLUSIVE, shape);
 }
 
-static void train(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, bool miss, bool store,
-                  const struct where *where)
+/* A demand access, or one of the first cache's prefetcher, reached the second cache. */
+HOT void train(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, bool miss, bool store,
+               const uint64_t *page, const enum fm_shape shape)
 {
-	fm_streams_train(hierarchy, core, 1, line, miss, store, prefetch_second, prefetch_last, where);
+	const struct fm_cache_description *cache = &hierarchy->description.caches[1];
+	struct stream *stream;
+
+	if (miss && cache->adjacent)
+		parts[shape].prefetch_second(hierarchy, core, 1, line ^ 1, store, page);
+	if (!cache->streams)
+		return;
+	stream = fm_streams_learn(core->streams, line, page_lines_shift(hierarchy, shape), cache->crosses);
+	if (stream)
+		parts[shape].run_ahead(hierarchy, core, stream, line, store, page);
 }
 
 /* As fm_hierarchy_ask_next(). */
-static void ask_next(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line,
-                     const struct where *where)
+HOT void ask_next(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, const uint64_t *page,
+                  const enum fm_shape shape)
 {
-	unsigned page_lines_shift = 12 - (hierarchy->line_shift < 12 ? hierarchy->line_shift : 12);
 	struct fm_array *first = core->arrays[0], *second = core->arrays[1];
 	uint64_t next = line + 1, key = FM_LINE_KEY(next), *set, *below;
 	int way;
 
-	if (next >> page_lines_shift != line >> page_lines_shift)
+	if (!(next & ((1ull << page_lines_shift(hierarchy, shape)) - 1)))
 		return;
-	set = fm_array_set(first, next);
-	if (locate(set, first->stride, key) >= 0)
+	set = set_of(first, next, shape, 0);
+	if (locate(first, set, key, shape, 0) >= 0)
 		return;
 	core->counts.caches[0].prefetch_requests++;
-	below = fm_array_set(second, next);
-	way = locate(below, second->stride, key);
+	below = set_of(second, next, shape, 1);
+	way = locate(second, below, key, shape, 1);
 	if (fm_hierarchy_prefetches(hierarchy, 1)) {
-		train(hierarchy, core, next, way < 0, false, where);
-		way = locate(below, second->stride, key);
+		train(hierarchy, core, next, way < 0, false, page, shape);
+		way = locate(second, below, key, shape, 1);
 	}
 	if (way < 0)
 		return;
 	core->counts.caches[0].lines_prefetch++;
 	fill_first(hierarchy, core, set, next,
 	           ((below[way] & FM_LINE_STATE) == FM_LINE_SHARED ? FM_LINE_SHARED : FM_LINE_EXCLUSIVE) |
-	               FM_LINE_PREFETCHED);
+	               FM_LINE_PREFETCHED,
+	           shape);
 }
 
 HOT void run_prefetchers(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, unsigned served,
-                         bool store, const struct where *where)
+                         bool store, const enum fm_shape shape)
 {
+	const uint64_t page = page_of(hierarchy, line, shape);
 	bool trains = fm_hierarchy_prefetches(hierarchy, 1),
 	     asks = !store && served > 1 && hierarchy->description.caches[0].next;
 
-	if (core->on_prefetch || core->is_coming) {
+	if (__builtin_expect(core->on_prefetch || core->is_coming, 0)) {
 		if (trains)
 			fm_hierarchy_train(hierarchy, core, 1, line, served != 1, store);
 		if (asks)
@@ -321,13 +421,14 @@ HOT void run_prefetchers(struct fm_hierarchy *hierarchy, struct fm_simulated_cor
 		return;
 	}
 	if (trains)
-		train(hierarchy, core, line, served != 1, store, where);
+		train(hierarchy, core, line, served != 1, store, &page, shape);
 	if (asks)
-		ask_next(hierarchy, core, line, where);
+		parts[shape].ask_next(hierarchy, core, line, &page);
 }
 
 /* Returns the leaf of a page that no translation buffer knew and that has yet to be touched, else NULL. */
-HOT struct fm_page_leaf *translate(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t page)
+static __attribute__((noinline)) struct fm_page_leaf *translate_any(struct fm_hierarchy *hierarchy,
+                                                                    struct fm_simulated_core *core, uint64_t page)
 {
 	struct fm_page_leaf *leaf = NULL;
 	unsigned i = 0;
@@ -356,114 +457,239 @@ HOT struct fm_page_leaf *translate(struct fm_hierarchy *hierarchy, struct fm_sim
 	return leaf;
 }
 
-/* The line is not in the first cache. Returns who served it, or -1 when this is not a case for us. */
-HOT int miss(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, uint64_t *first_set,
-             uint64_t *last_set, bool store)
+/* The same; mostly it is in the first buffer, which mostly has four ways. */
+HOT struct fm_page_leaf *translate(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t page)
+{
+	const struct fm_fast_view *view = &core->view;
+	uint64_t *set = view->page_lines + (page & view->page_mask) * view->page_ways;
+	unsigned match;
+
+	if (*set == (FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE))
+		return NULL;
+	match = view->page_ways == FM_ARRAY_STEP ? fm_array_match(set, FM_LINE_KEY(page)) : 0;
+	if (!match)
+		return translate_any(hierarchy, core, page);
+	fm_array_to_front_of(set, FM_ARRAY_STEP, (unsigned)__builtin_ctz(match), FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE);
+	return NULL;
+}
+
+/* The line is neither in the first cache nor in the second: into the latter. Returns who has it, with the line's state
+   above FETCH_STATE. */
+enum { FETCH_STATE = 8 };
+
+HOT unsigned fetch(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, uint64_t *second_set,
+                   bool store, const enum fm_shape shape)
 {
 	struct fm_array *second = core->arrays[1], *last = core->arrays[2];
-	uint64_t key = FM_LINE_KEY(line);
-	uint64_t *second_set = fm_array_set(second, line);
-	struct where where = {.page = page_of(hierarchy, line)};
-	unsigned state = FM_LINE_EXCLUSIVE, served;
+	uint64_t *set = set_of(last, line, shape, 2);
+	unsigned state = FM_LINE_EXCLUSIVE, served = 2;
+	bool victim = is_victim(hierarchy);
 	int way;
 
-	if (hierarchy->active_cores > 1 || hierarchy->description.sockets > 1) {
-		uint64_t word = page_word(hierarchy, where.page), others = fm_page_cores(word);
+	/* asked for early if the latest miss went far too */
+	if (!core->goes_far)
+		expect(last, set);
+	core->goes_far = true;
+	/* the line that makes room goes there */
+	if (victim)
+		expect(last, set_of(last, FM_LINE_OF(second_set[second->ways - 1]), shape, 2));
+	way = locate(last, set, FM_LINE_KEY(line), shape, 2);
+	count(&core->counts.caches[1], store, false);
+	count(&core->counts.caches[2], store, way >= 0);
+	if (way < 0) {
+		bool remote = is_remote(hierarchy, core, line);
 
-		/* as fm_hierarchy_touched_by_others() */
-		if (hierarchy->physical_count <= FM_PAGE_CORES)
-			others &= ~(1ull << core->core);
-		if (hierarchy->active_cores > 1 && others)
-			return -1;
-		where.remote = fm_page_home(word) && fm_page_home(word) != core->socket + 1;
+		count_line(&core->counts.caches[2], store);
+		if (!victim)
+			fill_shared(hierarchy, core, set, line, FM_LINE_EXCLUSIVE, shape);
+		core->counts.memory_reads++;
+		core->counts.memory_reads_remote += remote;
+		served = remote ? FM_SERVED_REMOTE : FM_SERVED_MEMORY;
+	} else if (victim) {
+		/* it moves; what was dirty stays dirty */
+		state = set[way] & FM_LINE_STATE;
+		take_out(last, set, (unsigned)way, shape, 2);
+	} else {
+		to_front(last, set, (unsigned)way, set[way], shape, 2);
 	}
-	way = locate(second_set, second->stride, key);
+	count_line(&core->counts.caches[1], store);
+	fill_second(hierarchy, core, second_set, line, state, shape);
+	return served | state << FETCH_STATE;
+}
+
+#define SHAPED static __attribute__((noinline)) void
+#define PARTS(shape)                                                                                                   \
+	SHAPED prefetch_second_##shape(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level, \
+	                               uint64_t line, bool store, const void *page)                                    \
+	{                                                                                                              \
+		(void)level;                                                                                           \
+		prefetch_second(hierarchy, core, line, store, page, shape);                                            \
+	}                                                                                                              \
+	SHAPED prefetch_last_##shape(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,   \
+	                             uint64_t line, bool store, const void *page)                                      \
+	{                                                                                                              \
+		(void)level;                                                                                           \
+		prefetch_last(hierarchy, core, line, store, page, shape);                                              \
+	}                                                                                                              \
+	SHAPED run_ahead_##shape(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core,                       \
+	                         struct stream *stream, uint64_t line, bool store, const uint64_t *page)               \
+	{                                                                                                              \
+		fm_streams_run(hierarchy, core, 1, stream, line, store, page_lines_shift(hierarchy, shape),            \
+		               prefetch_second_##shape, prefetch_last_##shape, page);                                  \
+	}                                                                                                              \
+	SHAPED ask_next_##shape(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line,         \
+	                        const uint64_t *page)                                                                  \
+	{                                                                                                              \
+		ask_next(hierarchy, core, line, page, shape);                                                          \
+	}                                                                                                              \
+	static __attribute__((noinline)) unsigned fetch_##shape(struct fm_hierarchy *hierarchy,                        \
+	                                                        struct fm_simulated_core *core, uint64_t line,         \
+	                                                        uint64_t *second_set, bool store)                      \
+	{                                                                                                              \
+		return fetch(hierarchy, core, line, second_set, store, shape);                                         \
+	}
+PARTS(FM_SHAPE_ANY)
+PARTS(FM_SHAPE_8_8_20)
+PARTS(FM_SHAPE_8_8_16)
+PARTS(FM_SHAPE_12_20_12)
+
+#define PARTS_OF(shape) \
+	[shape] = {prefetch_second_##shape, prefetch_last_##shape, run_ahead_##shape, ask_next_##shape, fetch_##shape}
+static const struct parts parts[FM_SHAPES] = {PARTS_OF(FM_SHAPE_ANY), PARTS_OF(FM_SHAPE_8_8_20),
+                                              PARTS_OF(FM_SHAPE_8_8_16), PARTS_OF(FM_SHAPE_12_20_12)};
+
+/* The line is not in the first cache, and other cores have nothing of its page. Returns who served it, or -1 when this
+   is not a case for us. */
+HOT int miss(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, uint64_t *first_set,
+             bool store, const enum fm_shape shape)
+{
+	struct fm_array *second = core->arrays[1];
+	uint64_t *second_set = set_of(second, line, shape, 1);
+	int way = locate(second, second_set, FM_LINE_KEY(line), shape, 1);
+	unsigned state, served = 1;
+
 	if (way >= 0) {
 		uint64_t entry = second_set[way];
 
-		if (store && (entry & FM_LINE_STATE) == FM_LINE_SHARED)
-			return -1;
-		if (entry & FM_LINE_PREFETCHED) {
-			core->counts.caches[1].prefetch_hits++;
-			second_set[way] = entry & ~(uint64_t)FM_LINE_PREFETCHED;
-		}
-		to_front(second_set, second->stride, (unsigned)way);
-		count(&core->counts.caches[1], store, true);
 		state = entry & FM_LINE_STATE;
+		if (store && state == FM_LINE_SHARED)
+			return -1;
+		core->counts.caches[1].prefetch_hits += (entry & FM_LINE_PREFETCHED) != 0;
+		to_front(second, second_set, (unsigned)way, entry & ~(uint64_t)FM_LINE_PREFETCHED, shape, 1);
+		count(&core->counts.caches[1], store, true);
 		core->goes_far = false;
-		served = 1;
 	} else {
-		bool victim = is_victim(hierarchy);
+		unsigned fetched = parts[shape].fetch(hierarchy, core, line, second_set, store);
 
-		core->goes_far = true;
-		if (!last_set) {
-			last_set = fm_array_set(last, line);
-			expect(last, last_set);
-		}
-		/* the line that makes room goes there */
-		if (victim)
-			expect(last, fm_array_set(last, FM_LINE_OF(second_set[second->ways - 1])));
-		count(&core->counts.caches[1], store, false);
-		way = fm_array_locate(last_set, last->stride, key);
-		count(&core->counts.caches[2], store, way >= 0);
-		if (way >= 0 && victim) {
-			/* it moves; what was dirty stays dirty */
-			state = last_set[way] & FM_LINE_STATE;
-			take_out(last_set, (unsigned)way, last->ways);
-			served = 2;
-		} else if (way >= 0) {
-			fm_array_to_front(last_set, (unsigned)way);
-			served = 2;
-		} else {
-			count_line(&core->counts.caches[2], store);
-			if (!victim)
-				fill_shared(hierarchy, core, last_set, line, FM_LINE_EXCLUSIVE);
-			core->counts.memory_reads++;
-			core->counts.memory_reads_remote += where.remote;
-			served = where.remote ? FM_SERVED_REMOTE : FM_SERVED_MEMORY;
-		}
-		count_line(&core->counts.caches[1], store);
-		fill_second(hierarchy, core, second_set, line, state);
+		served = fetched & ((1u << FETCH_STATE) - 1);
+		state = fetched >> FETCH_STATE;
 	}
 	count(&core->counts.caches[0], store, false);
 	count_line(&core->counts.caches[0], store);
 	/* the copy below stays responsible for what was changed before */
 	if (state == FM_LINE_MODIFIED)
 		state = FM_LINE_EXCLUSIVE;
-	fill_first(hierarchy, core, first_set, line, store ? FM_LINE_MODIFIED : state);
+	fill_first(hierarchy, core, first_set, line, store ? FM_LINE_MODIFIED : state, shape);
 	if (hierarchy->prefetch)
-		run_prefetchers(hierarchy, core, line, served, store, &where);
+		run_prefetchers(hierarchy, core, line, served, store, shape);
 	return (int)served;
 }
 
+HOT void count_access(struct fm_simulated_core *core, unsigned bytes, bool store)
+{
+	_Static_assert(offsetof(struct fm_core_counts, stores) == sizeof(uint64_t) &&
+	                   offsetof(struct fm_core_counts, store_bytes) ==
+	                       offsetof(struct fm_core_counts, load_bytes) + sizeof(uint64_t),
+	               "first those of loads");
+	(&core->counts.loads)[store]++;
+	(&core->counts.load_bytes)[store] += bytes;
+}
+
+/* An access that the first cache does not have: see hierarchy.h. */
+HOT int miss_first(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address, unsigned bytes,
+                   bool store, const enum fm_shape shape)
+{
+	uint64_t line = address >> line_shift_of(hierarchy, shape), page = address >> page_shift_of(hierarchy, shape);
+	struct fm_page_leaf *untouched;
+	int served;
+
+	if (is_others(hierarchy, core, page))
+		return -1;
+	/* asked for where it is not needed it drives out what is */
+	if (core->goes_far)
+		expect(core->arrays[2], set_of(core->arrays[2], line, shape, 2));
+	untouched = translate(hierarchy, core, page);
+	served = miss(hierarchy, core, line, set_of(core->arrays[0], line, shape, 0), store, shape);
+	/* Whether we touched the page ourselves did not matter so far: what nobody touched is not remote, as if we had.
+	   By now it has arrived. */
+	if (untouched)
+		fm_page_touch(untouched, page, core);
+	if (served >= 0)
+		count_access(core, bytes, store);
+	return served;
+}
+
+int FM_QUICK_MISS(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address, unsigned bytes,
+                  bool store)
+{
+	switch (core->shape) {
+	case FM_SHAPE_8_8_20:
+		return miss_first(hierarchy, core, address, bytes, store, FM_SHAPE_8_8_20);
+	case FM_SHAPE_8_8_16:
+		return miss_first(hierarchy, core, address, bytes, store, FM_SHAPE_8_8_16);
+	case FM_SHAPE_12_20_12:
+		return miss_first(hierarchy, core, address, bytes, store, FM_SHAPE_12_20_12);
+	case FM_SHAPE_ANY:
+	case FM_SHAPES:
+		break;
+	}
+	return miss_first(hierarchy, core, address, bytes, store, FM_SHAPE_ANY);
+}
+
+bool FM_QUICK_PAGE(const struct fm_fast_view *view, uint64_t page)
+{
+	uint64_t *set = view->page_lines + (page & view->page_mask) * view->page_ways;
+	int way;
+
+	if (view->page_ways == FM_ARRAY_STEP) {
+		unsigned match = fm_array_match(set, FM_LINE_KEY(page));
+
+		if (!match)
+			return false;
+		fm_array_to_front_of(set, FM_ARRAY_STEP, (unsigned)__builtin_ctz(match),
+		                     FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE);
+		return true;
+	}
+	if (view->wide)
+		return fm_wide_find(view->wide, page);
+	way = fm_array_locate(set, view->page_ways, FM_LINE_KEY(page));
+	if (way < 0)
+		return false;
+	fm_array_to_front(set, (unsigned)way);
+	return true;
+}
+
 /* A hit of a line that may be used, on a page that is not the latest of its set in the first translation buffer. */
-static __attribute__((noinline)) bool hit_other_page(const struct fm_fast_view *view, uint64_t address, bool store)
+static __attribute__((noinline)) enum fm_hit hit_other_page(const struct fm_fast_view *view, uint64_t address,
+                                                            bool store)
 {
 	uint64_t line = address >> view->line_shift, page = address >> view->page_shift;
 	uint64_t *set = view->first_lines + (line & view->first_mask) * view->first_ways;
 	int way;
 
-	if (view->wide) {
-		if (!fm_wide_find(view->wide, page))
-			return false;
-	} else {
-		uint64_t *pages = view->page_lines + (page & view->page_mask) * view->page_ways;
-
-		way = fm_array_locate(pages, view->page_ways, FM_LINE_KEY(page));
-		if (way < 0)
-			return false;
-		fm_array_to_front(pages, (unsigned)way);
-	}
-	way = locate(set, view->first_ways, FM_LINE_KEY(line));
+	if (!FM_QUICK_PAGE(view, page))
+		return FM_HIT_OTHER;
+	way = fm_array_locate(set, view->first_ways, FM_LINE_KEY(line));
 	set[way] |= (uint64_t)store * FM_LINE_MODIFIED;
-	to_front(set, view->first_ways, (unsigned)way);
-	return true;
+	fm_array_to_front(set, (unsigned)way);
+	return FM_HIT_DONE;
 }
 
 enum pages { PAGES_OF_FOUR, PAGES_WIDE, PAGES_ANY };
 
 /* The ways are known to the compiler, or 0: as the view says. Four ways of pages are of 4 KiB. */
-HOT bool hit(const struct fm_fast_view *view, uint64_t address, bool store, const unsigned ways, const enum pages pages)
+HOT enum fm_hit hit(const struct fm_fast_view *view, uint64_t address, bool store, const unsigned ways,
+                    const enum pages pages)
 {
 	unsigned first_ways = ways ? ways : view->first_ways;
 	uint64_t line = address >> (ways ? 6 : view->line_shift), key = FM_LINE_KEY(line);
@@ -477,18 +703,18 @@ HOT bool hit(const struct fm_fast_view *view, uint64_t address, bool store, cons
 		    fm_array_match_eight(set, key) | (ways == TWELVE ? fm_array_match(set + EIGHT, key) << EIGHT : 0);
 
 		if (!match)
-			return false;
+			return FM_HIT_ABSENT;
 		way = __builtin_ctz(match);
 	} else {
 		way = fm_array_locate(set, first_ways, key);
 		if (way < 0)
-			return false;
+			return FM_HIT_ABSENT;
 	}
 	entry = set[way];
 	/* shared, exclusive or modified and nothing else, or without the first of these */
 	state = (entry & FM_LINE_FLAGS) - 1 - store;
 	if (__builtin_expect(state > 2u - store, 0))
-		return false;
+		return FM_HIT_OTHER;
 	if (pages == PAGES_WIDE) {
 		struct fm_wide *wide = view->wide->wide;
 		const struct fm_wide_place *place = &wide->places[fm_wide_index(page)];
@@ -503,7 +729,7 @@ HOT bool hit(const struct fm_fast_view *view, uint64_t address, bool store, cons
 			unsigned match = fm_array_match(places, FM_LINE_KEY(page));
 
 			if (!match)
-				return false;
+				return FM_HIT_OTHER;
 			fm_array_to_front_of(places, FM_ARRAY_STEP, (unsigned)__builtin_ctz(match), translation);
 		}
 	} else if (view->page_lines[(page & view->page_mask) * view->page_ways] != translation) {
@@ -516,13 +742,13 @@ HOT bool hit(const struct fm_fast_view *view, uint64_t address, bool store, cons
 		set[way] = entry;
 		fm_array_to_front(set, (unsigned)way);
 	}
-	return true;
+	return FM_HIT_DONE;
 }
 
-#define HIT(name, ways, pages)                                                          \
-	static bool name(const struct fm_fast_view *view, uint64_t address, bool store) \
-	{                                                                               \
-		return hit(view, address, store, ways, pages);                          \
+#define HIT(name, ways, pages)                                                                 \
+	static enum fm_hit name(const struct fm_fast_view *view, uint64_t address, bool store) \
+	{                                                                                      \
+		return hit(view, address, store, ways, pages);                                 \
 	}
 HIT(hit_eight, EIGHT, PAGES_ANY)
 HIT(hit_eight_four, EIGHT, PAGES_OF_FOUR)
@@ -553,47 +779,30 @@ unsigned FM_QUICK_ACCESS(struct fm_hierarchy *hierarchy, struct fm_simulated_cor
 	uint64_t page = address >> hierarchy->page_shift;
 	bool store = access != FM_ACCESS_LOAD;
 	struct fm_array *first = core->arrays[0];
-	struct fm_page_leaf *untouched = NULL;
-	uint64_t *set, *last_set = NULL;
-	int way, served = 0;
+	struct fm_page_leaf *untouched;
+	uint64_t *set, entry;
+	int way;
 
 	if (line != end || access == FM_ACCESS_STORE_NONTEMPORAL || hierarchy->careful ||
 	    (access == FM_ACCESS_STORE_WHOLE && !hierarchy->description.string_allocates))
 		return fm_hierarchy_access_any(hierarchy, core, address, bytes, access);
 	set = first->entries + (line & first->mask) * first->stride;
-	way = locate(set, first->stride, FM_LINE_KEY(line));
+	way = locate(first, set, FM_LINE_KEY(line), FM_SHAPE_ANY, 0);
 	if (way < 0) {
-		/* asked for where it is not needed it drives out what is */
-		if (core->goes_far) {
-			last_set = fm_array_set(core->arrays[2], line);
-			expect(core->arrays[2], last_set);
-		}
-	} else if (set[way] & FM_LINE_WATCHED || (store && (set[way] & FM_LINE_STATE) == FM_LINE_SHARED)) {
+		int served = FM_QUICK_MISS(hierarchy, core, address, bytes, store);
+
+		return served < 0 ? fm_hierarchy_access_any(hierarchy, core, address, bytes, access) : (unsigned)served;
+	}
+	entry = set[way];
+	if (entry & FM_LINE_WATCHED || (store && (entry & FM_LINE_STATE) == FM_LINE_SHARED))
 		return fm_hierarchy_access_any(hierarchy, core, address, bytes, access);
-	}
-	if (core->view.page_lines[(page & core->view.page_mask) * core->view.page_ways] !=
-	    (FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE))
-		untouched = translate(hierarchy, core, page);
-	if (way < 0) {
-		served = miss(hierarchy, core, line, set, last_set, store);
-	} else {
-		core->counts.caches[0].prefetch_hits += (set[way] & FM_LINE_PREFETCHED) != 0;
-		set[way] = (set[way] & ~(uint64_t)FM_LINE_PREFETCHED) | (store ? FM_LINE_MODIFIED : 0);
-		to_front(set, first->stride, (unsigned)way);
-		count(&core->counts.caches[0], store, true);
-	}
-	/* Whether we touched the page ourselves did not matter so far: what nobody touched is not remote, as if we had.
-	   By now it has arrived. */
+	untouched = translate(hierarchy, core, page);
 	if (untouched)
 		fm_page_touch(untouched, page, core);
-	if (served < 0)
-		return fm_hierarchy_access_any(hierarchy, core, address, bytes, access);
-	if (store) {
-		core->counts.stores++;
-		core->counts.store_bytes += bytes;
-	} else {
-		core->counts.loads++;
-		core->counts.load_bytes += bytes;
-	}
-	return (unsigned)served;
+	core->counts.caches[0].prefetch_hits += (entry & FM_LINE_PREFETCHED) != 0;
+	entry = (entry & ~(uint64_t)FM_LINE_PREFETCHED) | (store ? FM_LINE_MODIFIED : 0);
+	to_front(first, set, (unsigned)way, entry, FM_SHAPE_ANY, 0);
+	count(&core->counts.caches[0], store, true);
+	count_access(core, bytes, store);
+	return 0;
 }

@@ -50,6 +50,15 @@ unsigned fm_account_slowly(struct fm_engine_side *side, struct fm_result_site *s
 unsigned fm_account_in(struct fm_engine_side *side, struct fm_result_site *site, struct fm_result_slot *slot,
                        uint64_t address, unsigned bytes, enum fm_access access);
 
+/* A load or store that something else than the first cache served: another core never. */
+static inline void fm_account_missed(struct fm_engine_side *side, const struct fm_result_site *site,
+                                     struct fm_result_slot *slot, uint64_t address, bool store, unsigned served)
+{
+	(&slot->loads)[store]++;
+	side->delay += fm_account.latency[served];
+	fm_misses_note(side, site, slot, address, served);
+}
+
 /* The slot of the instruction for the object at an address. */
 struct fm_result_slot *fm_account_find_slot(struct fm_result_site *site, uint64_t address);
 

@@ -1,5 +1,6 @@
 #include "engine/account/misses.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #include "engine/account/objects.h"
@@ -7,7 +8,7 @@
 #include "engine/account/account.h"
 
 /* Lines that have come into the caches of a core, as far as they are counted for an instruction. */
-static struct {
+static struct counted {
 	_Alignas(64) uint64_t lines[FM_SIMULATED_CACHES_MAX];
 	uint64_t requests; /* of prefetchers of all levels, as far as they are counted */
 } counted[FM_SIMULATED_CORES_MAX];
@@ -19,11 +20,9 @@ static inline uint64_t lines_of(const struct fm_cache_counts *counts)
 
 /* Levels that the machine does not have count nothing: loops over all of them are unrolled, those over some are not.
    One number after the other: a vector that is loaded from where its numbers were just stored waits for them. */
-static inline void note_lines(const struct fm_simulated_core *core, struct fm_result_place *place,
+static inline void note_lines(const struct fm_simulated_core *core, uint64_t *before, struct fm_result_place *place,
                               struct fm_result_object *object)
 {
-	uint64_t *before = counted[core->index].lines;
-
 	for (unsigned i = 0; i < FM_SIMULATED_CACHES_MAX; i++) {
 		uint64_t lines = lines_of(&core->counts.caches[i]), moved = lines - before[i];
 
@@ -44,21 +43,20 @@ static inline uint64_t requests_of(const struct fm_simulated_core *core)
 	       caches[3].prefetch_requests;
 }
 
-/* As far from the miss before as one of the last few was from its own predecessor, give or take a line: nested loops
-   and instructions that go to and fro between arrays have more than one such distance. */
-static inline void note_walk(struct fm_walk *walks, const struct fm_result_site *site, struct fm_result_place *place,
-                             uint64_t address)
+static inline bool is_alike(uint64_t difference, uint64_t other)
 {
-	struct fm_walk *walk = &walks[(uintptr_t)site / sizeof(*site) % FM_WALKS];
-	uint64_t difference = address - walk->last, line = 1ull << fm_account.hierarchy->line_shift;
+	uint64_t line = 1ull << fm_account.hierarchy->line_shift;
+
+	return difference - other + line - 1 < 2 * line - 1;
+}
+
+/* Not as far from the miss before as that one from its own predecessor. */
+static __attribute__((noinline)) void note_turn(struct fm_walk *walk, struct fm_result_place *place,
+                                                uint64_t difference)
+{
 	unsigned like = 0;
 
-	if (walk->site != site) {
-		*walk = (struct fm_walk){.site = site, .last = address};
-		return;
-	}
-	walk->last = address;
-	while (like < walk->known && difference - walk->differences[like] + line - 1 >= 2 * line - 1)
+	while (like < walk->known && !is_alike(difference, walk->differences[like]))
 		like++;
 	if (like < walk->known)
 		place->regular++;
@@ -74,35 +72,39 @@ static inline void note_walk(struct fm_walk *walks, const struct fm_result_site 
 	walk->differences[0] = difference;
 }
 
+/* As far from the miss before as one of the last few was from its own predecessor, give or take a line: nested loops
+   and instructions that go to and fro between arrays have more than one such distance. */
+static inline void note_walk(struct fm_walk *walks, const struct fm_result_site *site, struct fm_result_place *place,
+                             uint64_t address)
+{
+	struct fm_walk *walk = &walks[(uintptr_t)site / sizeof(*site) % FM_WALKS];
+	uint64_t difference = address - walk->last;
+
+	if (walk->site != site) {
+		*walk = (struct fm_walk){.site = site, .last = address};
+		return;
+	}
+	walk->last = address;
+	if (walk->known && is_alike(difference, walk->differences[0])) {
+		place->regular++;
+		walk->differences[0] = difference;
+	} else {
+		note_turn(walk, place, difference);
+	}
+}
+
 /* By the number of levels that were missed. */
 static const uint64_t missed[FM_SIMULATED_CACHES_MAX + 1][FM_SIMULATED_CACHES_MAX] = {
     {0}, {1}, {1, 1}, {1, 1, 1}, {1, 1, 1, 1}};
 _Static_assert(FM_SIMULATED_CACHES_MAX == 4, "one row for each number of levels");
 
-void fm_misses_note(struct fm_engine_side *side, const struct fm_result_site *site, const struct fm_result_slot *slot,
-                    uint64_t address, unsigned served)
+/* More than one line from the second cache into the first. */
+static __attribute__((noinline)) void note_all(const struct fm_simulated_core *core, struct fm_result_place *place,
+                                               struct fm_result_object *object, unsigned served)
 {
-	struct fm_result_place *place = fm_places_of(site);
-	struct fm_result_object *object = fm_objects_of(place, (unsigned)(slot - site->slots));
-	uint64_t requests = requests_of(side->core);
-	unsigned levels;
-
-	/* nearly always: the second cache had the line, and nobody prefetched anything */
-	if (served == 1 && requests == counted[side->core->index].requests) {
-		uint64_t lines = lines_of(&side->core->counts.caches[0]),
-		         moved = lines - counted[side->core->index].lines[0];
-
-		counted[side->core->index].lines[0] = lines;
-		place->misses[0]++;
-		place->moved[0] += moved;
-		object->misses[0]++;
-		object->moved[0] += moved;
-		note_walk(side->walks, site, place, address);
-		return;
-	}
-	counted[side->core->index].requests = requests;
 	/* a line from another core's private cache missed ours; the last cache was asked, but not missed */
-	levels = served == FM_SERVED_CORE ? fm_account.hierarchy->private_caches : fm_account.cache_count;
+	unsigned levels = served == FM_SERVED_CORE ? fm_account.hierarchy->private_caches : fm_account.cache_count;
+
 	levels = levels < served ? levels : served;
 	if (levels > FM_SIMULATED_CACHES_MAX)
 		levels = FM_SIMULATED_CACHES_MAX;
@@ -110,7 +112,31 @@ void fm_misses_note(struct fm_engine_side *side, const struct fm_result_site *si
 		place->misses[i] += missed[levels][i];
 	for (unsigned i = 0; i < FM_SIMULATED_CACHES_MAX; i++)
 		object->misses[i] += missed[levels][i];
-	note_lines(side->core, place, object);
+	note_lines(core, counted[core->index].lines, place, object);
+}
+
+void fm_misses_note(struct fm_engine_side *side, const struct fm_result_site *site, const struct fm_result_slot *slot,
+                    uint64_t address, unsigned served)
+{
+	struct fm_result_place *place = fm_places_of(site);
+	struct fm_result_object *object = fm_objects_of(place, (unsigned)(slot - site->slots));
+	const struct fm_simulated_core *core = side->core;
+	struct counted *before = &counted[core->index];
+	uint64_t requests = requests_of(core);
+
+	/* nearly always: the second cache had the line, and nobody prefetched anything */
+	if (served == 1 && requests == before->requests) {
+		uint64_t lines = lines_of(&core->counts.caches[0]), moved = lines - before->lines[0];
+
+		before->lines[0] = lines;
+		place->misses[0]++;
+		place->moved[0] += moved;
+		object->misses[0]++;
+		object->moved[0] += moved;
+	} else {
+		before->requests = requests;
+		note_all(core, place, object, served);
+	}
 	note_walk(side->walks, site, place, address);
 }
 

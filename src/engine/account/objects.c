@@ -328,10 +328,4 @@ void fm_objects_after_fork(void)
 	fm_misses_after_fork();
 }
 
-struct fm_result_object *fm_objects_of(const struct fm_result_place *place, unsigned slot)
-{
-	static struct fm_result_object nowhere;
-	uint32_t object = place->objects[slot & 1];
-
-	return object && object <= FM_RESULT_OBJECTS_MAX ? &fm_account.results->objects[object - 1] : &nowhere;
-}
+struct fm_result_object fm_object_nowhere;

@@ -6,7 +6,6 @@
 
 #include "engine/account/objects.h"
 #include "engine/account/room.h"
-#include "engine/account/account.h"
 
 void fm_places_note_program(const char *path)
 {
@@ -112,14 +111,7 @@ uint64_t fm_places_address(const struct fm_result_site *site)
 	return index < FM_RESULT_SITES_MAX ? addresses[index] : 0;
 }
 
-struct fm_result_place *fm_places_of(const struct fm_result_site *site)
-{
-	static struct fm_result_place nowhere;
-	struct fm_results *results = fm_account.results;
-	size_t index = (size_t)(site - results->sites);
-
-	return index < FM_RESULT_SITES_MAX ? &results->places[index] : &nowhere;
-}
+struct fm_result_place fm_place_nowhere;
 
 void fm_places_claim(const struct fm_result_site *site)
 {

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "engine/account/account.h"
 #include "engine/results.h"
 
 /* The file of the program. */
@@ -22,8 +23,16 @@ struct fm_result_site *fm_places_find(uint64_t address);
 /* Where it is, in forked processes too; 0: not known. */
 uint64_t fm_places_address(const struct fm_result_site *site);
 
+extern struct fm_result_place fm_place_nowhere;
+
 /* The rest of what is known of it. */
-struct fm_result_place *fm_places_of(const struct fm_result_site *site);
+static inline struct fm_result_place *fm_places_of(const struct fm_result_site *site)
+{
+	size_t index = (size_t)(site - fm_account.results->sites);
+
+	return __builtin_expect(index < FM_RESULT_SITES_MAX, 1) ? &fm_account.results->places[index]
+	                                                        : &fm_place_nowhere;
+}
 
 /* Before the first access of an instruction in this process. Room for what it counts, or it is noted that there is
  * none.

@@ -703,7 +703,7 @@ void fm_consumer_finish(struct fm_consumer *consumer)
 	results->signals_outside = head->ticks_outside;
 	results->native_threads = head->native_threads;
 	results->lost_accesses += head->lost_entries;
-	results->lost_sites += head->lost_sites;
+	results->unlogged = head->lost_sites;
 	for (unsigned i = 0; i < FM_TRACE_REASONS && i < sizeof(results->left) / sizeof(results->left[0]); i++)
 		results->left[i] = head->left[i];
 	results->window_ticks = head->window_ticks;

@@ -230,12 +230,23 @@ __attribute__((noinline)) void fm_native_feed_slowly(struct fm_consumer *consume
 /* An access of a plain site to an object that is known. */
 static __attribute__((noinline)) void feed_miss(struct fm_consumer *consumer, struct fm_native_thread *thread,
                                                 const struct fm_native_site *site, struct fm_result_slot *slot,
-                                                uint64_t address)
+                                                uint64_t address, enum fm_hit hit)
 {
-	if (fm_account_in(&thread->side, site->site, slot, address, site->last + 1u,
-	                  site->store ? FM_ACCESS_STORE : FM_ACCESS_LOAD) &&
-	    consumer->stack)
+	struct fm_hierarchy *hierarchy = fm_account.hierarchy;
+	unsigned bytes = site->last + 1u;
+	int served = -1;
+
+	if (hit == FM_HIT_ABSENT && hierarchy->miss_quickly)
+		served = hierarchy->miss_quickly(hierarchy, thread->side.core, address, bytes, site->store);
+	if (served >= 0) {
+		if (__builtin_expect(consumer->stack != NULL, 0))
+			fm_native_curve_touch(consumer, address);
+		fm_account_missed(&thread->side, site->site, slot, address, site->store, (unsigned)served);
+	} else if (fm_account_in(&thread->side, site->site, slot, address, bytes,
+	                         site->store ? FM_ACCESS_STORE : FM_ACCESS_LOAD) &&
+	           consumer->stack) {
 		fm_native_curve_touch(consumer, address);
+	}
 }
 
 const struct fm_native_rest *fm_native_site(struct fm_consumer *consumer, uint32_t number)
@@ -326,6 +337,13 @@ static enum shape shape_of(const struct fm_fast_view *view)
 	return view->first_ways == 8 ? SHAPE_USUAL : view->first_ways == 12 ? SHAPE_TWELVE : SHAPE_SETS;
 }
 
+/* Lines that are followed in windows are looked at one access at a time. */
+static inline bool can_be_quick(fm_hierarchy_hit_function *hit_quickly, const bool windows,
+                                const struct fm_translate_filter *followed, uint64_t address)
+{
+	return hit_quickly && !(windows && fm_translate_is_followed(followed, address));
+}
+
 /* What is compared and added for each reference, in as few instructions as there can be: a line's entry is a part of
    the address. With windows, lines must have been touched in this one; until it is `warm`, nothing counts. */
 static inline __attribute__((always_inline)) uint64_t
@@ -341,7 +359,7 @@ feed_usual(struct fm_consumer *consumer, struct fm_native_thread *thread, const 
 	const bool many = shape == SHAPE_WIDE || shape == SHAPE_WIDE_SETS;
 	const unsigned page_shift = shape == SHAPE_SETS || shape == SHAPE_WIDE_SETS ? view->page_shift : 12;
 	struct fm_wide *const wide = many ? view->wide->wide : NULL;
-	bool (*const hit_quickly)(const struct fm_fast_view *, uint64_t, bool) = fm_account.hierarchy->hit_quickly;
+	fm_hierarchy_hit_function *const hit_quickly = fm_account.hierarchy->hit_quickly;
 	const struct fm_trace_entry *entry, *end = entries + count;
 	const struct fm_translate_filter followed = consumer->filter;
 	uint32_t *pieces = thread->pieces;
@@ -352,6 +370,7 @@ feed_usual(struct fm_consumer *consumer, struct fm_native_thread *thread, const 
 		const struct fm_wide_place *place = NULL;
 		const struct fm_native_site *site;
 		struct fm_result_slot *slot;
+		enum fm_hit hit = FM_HIT_DONE;
 
 		if (what >= site_count) {
 			if ((what ^ FM_TRACE_PIECE) < FM_TRACE_PIECES) {
@@ -393,14 +412,20 @@ feed_usual(struct fm_consumer *consumer, struct fm_native_thread *thread, const 
 		translated -= page << FM_LINE_BITS;
 		/* the line of its last byte: if that is another one, it is not in this set */
 		state -= (address + site->last) >> 2 & ~(uint64_t)FM_LINE_FLAGS;
-		if (__builtin_expect(
-		        state - site->first >= site->range || translated != (FM_LINE_KEY(0) | FM_LINE_EXCLUSIVE), 0) &&
-		    (!hit_quickly || (windows && fm_translate_is_followed(&followed, address)) ||
-		     (address & 63) + site->last >= 64 || !hit_quickly(view, address, site->store))) {
+		if (__builtin_expect(state - site->first >= site->range, 0))
+			hit = can_be_quick(hit_quickly, windows, &followed, address) && (address & 63) + site->last < 64
+			          ? hit_quickly(view, address, site->store)
+			          : FM_HIT_OTHER;
+		else if (__builtin_expect(translated != (FM_LINE_KEY(0) | FM_LINE_EXCLUSIVE), 0))
+			hit = can_be_quick(hit_quickly, windows, &followed, address) &&
+			              fm_account.hierarchy->page_quickly(view, page)
+			          ? FM_HIT_DONE
+			          : FM_HIT_OTHER;
+		if (__builtin_expect(hit != FM_HIT_DONE, 0)) {
 			if (windows)
 				fm_native_feed_slowly(consumer, thread, (uint32_t)what, address);
 			else
-				feed_miss(consumer, thread, site, slot, address);
+				feed_miss(consumer, thread, site, slot, address, hit);
 			continue;
 		}
 		if (many)
