@@ -10,8 +10,6 @@ enum {
 	RARE = 10, /* times the pause, when all figures are precise */
 	EARLY_ONE_OF = 8,
 	LEAST_ROOM = 128,
-	GROWING = 6, /* windows until they are as long as asked for */
-	SHORT_REFERENCES = 400000,
 	EARLY_PAUSE_NS = 5000000,
 	EARLY_PART = 16,      /* of the time so far */
 	WINDOW_NS = 10000000, /* processor time: code that waits for memory all the time makes few references */
@@ -92,23 +90,6 @@ static uint32_t open_or_join(const struct fm_place *place)
 	return epoch + 1;
 }
 
-/* The first windows are short, so that a short program has several of them; long ones know more of large caches. Those
-   of tests are as long as they say. */
-static uint64_t length_of(uint32_t epoch, uint64_t references)
-{
-	return epoch >= GROWING || references <= SHORT_REFERENCES ? references : references / GROWING * epoch;
-}
-
-static uint64_t whole(const struct fm_place *place)
-{
-	return length_of(place->epoch, fm_session->window_references);
-}
-
-static uint64_t warm(const struct fm_place *place)
-{
-	return length_of(place->epoch, fm_session->window_warm);
-}
-
 bool fm_window_begin(struct fm_place *place)
 {
 	if (!fm_window_is_due(place))
@@ -138,7 +119,7 @@ bool fm_window_begin_early(struct fm_place *place)
 
 size_t fm_window_room(const struct fm_place *place)
 {
-	uint64_t until = place->warm ? whole(place) : warm(place), left;
+	uint64_t until = place->warm ? fm_session->window_references : fm_session->window_warm, left;
 
 	left = until > place->references ? until - place->references : 1;
 	/* pieces take room too: not one by one at the end */
@@ -154,14 +135,14 @@ bool fm_window_is_over(const struct fm_place *place)
 
 bool fm_window_goes_on(struct fm_place *place)
 {
-	uint64_t spent = fm_clock_ns(CLOCK_THREAD_CPUTIME_ID) - place->window_began,
-	         longest = length_of(place->epoch, WINDOW_NS);
+	uint64_t spent = fm_clock_ns(CLOCK_THREAD_CPUTIME_ID) - place->window_began;
 
-	if (!place->warm && (place->references >= warm(place) || spent >= longest / 2)) {
+	if (!place->warm && (place->references >= fm_session->window_warm || spent >= WINDOW_NS / 2)) {
 		fm_ring_control(place, FM_TRACE_WINDOW_WARM, 0);
 		place->warm = true;
 	}
-	if (place->references < whole(place) && spent < longest && !fm_window_is_over(place) && !fm_stopped)
+	if (place->references < fm_session->window_references && spent < WINDOW_NS && !fm_window_is_over(place) &&
+	    !fm_stopped)
 		return true;
 	fm_window_end(place);
 	return false;

@@ -183,19 +183,32 @@ static int run_chosen(const struct fm_observer *observer, const struct fm_observ
 	return observer->run(&chosen, recording, error);
 }
 
+static bool has_threads(const struct fm_recording *recording)
+{
+	return recording->threads_count > recording->processes_count;
+}
+
+/* Would every access be seen within some seconds? Emulated ones take 200 to 300 ns an instruction, others 30 to 50. */
+static bool is_over_at_once(const struct fm_recording *recording)
+{
+	const double most = has_threads(recording) ? 4e7 : 2e8;
+	double instructions = 0;
+
+	for (size_t i = 0; i < recording->processes_count; i++)
+		instructions += (double)recording->processes[i].instructions;
+	return instructions < most;
+}
+
 /* Was the program too short for windows, or was nothing seen of it, so that it is to run again? */
 static bool is_to_run_again(const struct fm_observation *wanted, const struct fm_recording *recording, int r)
 {
-	const double longest = 3, shortest = 1; /* s */
-	const size_t few = 24;                  /* windows: every access of so short a program says more */
+	const size_t few = 24; /* windows: every access of so short a program says more */
 
 	if (fm_wants_windows(wanted) || fm_input_was_read() || (wanted->interrupted && *wanted->interrupted))
 		return false;
 	if (r)
 		return r == -ENOTSUP;
-	return !recording->run.signal &&
-	       ((recording->windows_count < FM_WINDOWS_LEAST && recording->run.engine_seconds < longest) ||
-	        (recording->windows_count < few && recording->run.engine_seconds < shortest));
+	return !recording->run.signal && recording->windows_count < few && is_over_at_once(recording);
 }
 
 static int run_again(const struct fm_observation *wanted, struct fm_recording **recording, struct fm_error *error)
@@ -203,7 +216,7 @@ static int run_again(const struct fm_observation *wanted, struct fm_recording **
 	struct fm_recording *fresh = fm_recording_create();
 	struct fm_observation again = *wanted;
 	int64_t exit_status = (*recording)->run.exit_status;
-	bool has_threads = (*recording)->threads_count > 1;
+	bool emulated = has_threads(*recording);
 	int r;
 
 	if (!fresh)
@@ -213,10 +226,10 @@ static int run_again(const struct fm_observation *wanted, struct fm_recording **
 	again.seen = true;
 	note_run(wanted, fresh);
 	/* short threads hardly ever meet; emulated, they take turns */
-	if (has_threads)
+	if (emulated)
 		again.engine = "qemu";
 	r = run_chosen(&fm_observer_exact, &again, fresh, error);
-	if (r == -ENOTSUP && has_threads) {
+	if (r == -ENOTSUP && emulated) {
 		again.engine = NULL;
 		r = run_chosen(&fm_observer_exact, &again, fresh, error);
 	}

@@ -30,8 +30,8 @@ enum {
 	GRACE_MS = 1000,
 	ANNOUNCED_MS = 2000, /* a file that is made is announced soon */
 	PROGRESS_MS = 10000, /* a consumer that reads nothing for so long is given up */
-	WINDOW_REFERENCES = 600000,
-	WINDOW_WARM = 300000,
+	WINDOW_REFERENCES = 300000,
+	WINDOW_WARM = 150000,
 };
 #define SLOWDOWN 2.0
 
