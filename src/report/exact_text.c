@@ -458,7 +458,8 @@ void fm_exact_print_remarks(const struct fm_analysis *analysis, FILE *output)
 		        (unsigned long long)lost.lost_sites, (unsigned long long)lost.lost_threads,
 		        (unsigned long long)lost.lost_regions);
 	if (lost.unlogged)
-		fprintf(output, "DOUBTFUL: the program has too much code: accesses of some of its instructions are missing.\n");
+		fprintf(output,
+		        "DOUBTFUL: the program has too much code: accesses of some of its instructions are missing.\n");
 	if (lost.lost_processes)
 		fprintf(output, "The counts of %llu processes are missing: there was no room for them. Set TMPDIR.\n",
 		        (unsigned long long)lost.lost_processes);

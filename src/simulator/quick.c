@@ -597,12 +597,8 @@ HOT int miss(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uin
 
 HOT void count_access(struct fm_simulated_core *core, unsigned bytes, bool store)
 {
-	_Static_assert(offsetof(struct fm_core_counts, stores) == sizeof(uint64_t) &&
-	                   offsetof(struct fm_core_counts, store_bytes) ==
-	                       offsetof(struct fm_core_counts, load_bytes) + sizeof(uint64_t),
-	               "first those of loads");
-	(&core->counts.loads)[store]++;
-	(&core->counts.load_bytes)[store] += bytes;
+	*(store ? &core->counts.stores : &core->counts.loads) += 1;
+	*(store ? &core->counts.store_bytes : &core->counts.load_bytes) += bytes;
 }
 
 /* An access that the first cache does not have: see hierarchy.h. */
