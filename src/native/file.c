@@ -113,7 +113,7 @@ static uint64_t limit_of(int resource)
 }
 
 /* The program may need what is left more than we do. */
-static bool has_addresses(uint64_t size)
+bool fm_has_addresses(uint64_t size)
 {
 	uint64_t limit = limit_of(RLIMIT_AS), pages;
 
@@ -143,7 +143,7 @@ struct fm_trace_entry *fm_file_large_ring(unsigned number)
 
 	if (fm_failed(file))
 		return NULL;
-	if (has_addresses(size) && has_memory(file, from, size)) {
+	if (fm_has_addresses(size) && has_memory(file, from, size)) {
 		mapped = fm_call(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file,
 		                 (long)from);
 		if (!fm_failed(mapped) && claim(file, from, size))

@@ -51,4 +51,7 @@ static inline void fm_add(uint64_t *sum, uint64_t value)
 		__atomic_fetch_add(sum, value, __ATOMIC_RELAXED);
 }
 
+/* Is there room in the address space for so many bytes, and as many more for the program? */
+bool fm_has_addresses(uint64_t size);
+
 #endif

@@ -131,13 +131,23 @@ static double in_run(const struct course *course, enum basis basis, unsigned cac
 	return sum;
 }
 
-/* Two estimates that contradict each other: one of them is wrong, and nobody knows which. */
-static struct part cover(struct part one, struct part other)
+/* Two estimates of the same. If they contradict each other, one of them is wrong, and nobody knows which. Else the
+   truth is more likely between them, nearer to the one that is more certain, and how much they differ is a part of the
+   doubt. */
+static struct part combine(struct part one, struct part other)
 {
-	if (fabs(one.value - other.value) > hypot(one.above, other.above)) {
-		one.below = fmax(one.below, one.value - (other.value - other.below));
-		one.above = fmax(one.above, other.value + other.above - one.value);
+	double difference = other.value - one.value, share;
+
+	if (fabs(difference) > hypot(one.above, other.above)) {
+		one.below = fmax(one.below, other.below - difference);
+		one.above = fmax(one.above, difference + other.above);
+		return one;
 	}
+	if (!(other.above > 0) || !isfinite(other.above))
+		return one;
+	share = one.above * one.above / (one.above * one.above + other.above * other.above);
+	one.value += share * difference;
+	one.below = one.above = sqrt(1 - share) * one.above + share * fabs(difference);
 	return one;
 }
 
@@ -169,7 +179,7 @@ static struct part by_lines(const struct course *course, enum basis basis, unsig
 	variance *= (double)course->count / (double)(course->count - 1);
 	half = 1.5 * all / lines * fm_statistics_student((unsigned)course->count - 1) * sqrt(variance) +
 	       by_lines_error * ratio * all;
-	return half < other.above ? cover((struct part){ratio * all, half, half}, other) : other;
+	return half < other.above ? combine((struct part){ratio * all, half, half}, other) : other;
 }
 
 /* Of what windows do not know of a cache, the part that may have been taken for the wrong thing: as many as of those
@@ -190,13 +200,18 @@ static double wrong_part(const struct course *course, unsigned cache)
 	return known > 0 ? fmin(1, (fabs(off) + 2 * sqrt(variance)) / known) : 1;
 }
 
-static double unknown_of(const struct course *course, unsigned cache)
+static double all_unknown_of(const struct course *course, unsigned cache)
 {
 	double sum = 0;
 
 	for (size_t i = 0; i < course->count; i++)
 		sum += course->weights[i] * (double)course->windows[i].unknown[cache];
-	return sum * wrong_part(course, cache);
+	return sum;
+}
+
+static double unknown_of(const struct course *course, unsigned cache)
+{
+	return all_unknown_of(course, cache) * wrong_part(course, cache);
 }
 
 static void set(const struct course *course, unsigned index, struct part part)
@@ -297,7 +312,8 @@ static struct part share_memory(const struct course *course, unsigned index, enu
 	if (!(all > 0))
 		return (struct part){memory.value / 2, memory.value / 2, memory.value / 2 + memory.above};
 	share = own / all;
-	doubt = asks > 0 ? share_error * fmin(1, unknown_of(course, course->last) / asks) * share * memory.value : 0;
+	doubt =
+	    asks > 0 ? share_error * fmin(1, all_unknown_of(course, course->last) / asks) * share * memory.value : 0;
 	/* what is rare in windows may be less so elsewhere */
 	return (struct part){memory.value * share, memory.below * share + doubt,
 	                     memory.above * share + doubt + 2 * RARE * memory.value};
@@ -392,8 +408,13 @@ static void estimate_hits(const struct course *course, unsigned cache)
 		/* an access that touches two lines is one hit at most */
 		all.below += hits_error * all.value;
 		all.above += hits_error * all.value;
-		if (cache)
-			all.above += unseen_of(course, cache - 1, all.value);
+		/* what is asked of a cache is what misses the one above */
+		if (cache) {
+			double unknown = unknown_of(course, cache - 1);
+
+			all.below += unknown;
+			all.above += unknown + unseen_of(course, cache - 1, all.value);
+		}
 		set(course, index_of(cache, hits[i]),
 		    (struct part){fmax(0, all.value - missed.value), all.below + missed.above,
 		                  all.above + missed.below});

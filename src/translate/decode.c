@@ -116,6 +116,9 @@ static void note_reference(struct instruction *instruction, const ZydisDecodedIn
 	if (is_masked(decoded) || (!(operand->actions & (ZYDIS_OPERAND_ACTION_READ | ZYDIS_OPERAND_ACTION_WRITE)) &&
 	                           !(reference->kind & FM_TRANSLATE_REPEATED)))
 		reference->kind |= FM_TRANSLATE_MASKED;
+	if (!(reference->kind & FM_TRANSLATE_REPEATED) &&
+	    (reference->address.base == RSP || reference->address.segment || reference->address.narrow))
+		reference->kind |= FM_TRANSLATE_APART;
 	if (operand->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && reference->address.base == RSP) {
 		/* what is pushed lies below the stack pointer as it is before the instruction */
 		if (reference->kind & FM_TRANSLATE_STORE)

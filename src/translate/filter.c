@@ -56,7 +56,7 @@ static bool is_of_interest(const struct fm_translator *translator, const struct 
 		return true;
 	if (address->absolute)
 		return fm_translate_is_followed(&translator->filter, (uint64_t)address->displacement);
-	return address->base != RSP;
+	return !(reference->kind & FM_TRANSLATE_APART);
 }
 
 /* In front of which instruction the operand of instruction `index` can be looked at without saving the flags; `count`:

@@ -46,6 +46,8 @@ enum {
 	FM_TRANSLATE_REPEATED = 4,
 	/* a masked move: it may touch nothing of the operand, not even fault */
 	FM_TRANSLATE_MASKED = 8,
+	/* relative to the stack pointer or the thread pointer: never followed, see struct fm_translate_filter */
+	FM_TRANSLATE_APART = 16,
 };
 
 /* One memory operand of one instruction. */

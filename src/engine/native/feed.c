@@ -44,6 +44,7 @@ static void prepare(struct fm_consumer *consumer, uint32_t number)
 	rest->loads = given->kind & FM_TRANSLATE_LOAD;
 	rest->stores = given->kind & FM_TRANSLATE_STORE;
 	rest->repeated = given->kind & FM_TRANSLATE_REPEATED;
+	rest->apart = given->kind & FM_TRANSLATE_APART;
 	rest->size = (uint16_t)size;
 	rest->pc = given->pc;
 	rest->access = rest->stores ? FM_ACCESS_STORE : FM_ACCESS_LOAD;
@@ -147,7 +148,7 @@ static void feed_repeated(struct fm_consumer *consumer, struct fm_native_thread 
 		left = line - first->address % line;
 	if (second)
 		other = second->count > most / second->site->size ? most : second->count * second->site->size;
-	thread->again = !fm_native_count_repeated(consumer, thread, first->site->stores, first->address, left);
+	thread->unfollowed = !fm_native_count_repeated(consumer, thread, first->site->stores, first->address, left);
 	if (second)
 		fm_native_count_repeated(consumer, thread, second->site->stores, second->address, other);
 	while (left || other) {
@@ -155,7 +156,7 @@ static void feed_repeated(struct fm_consumer *consumer, struct fm_native_thread 
 		if (second)
 			access_line(consumer, thread, second, &other);
 	}
-	thread->again = false;
+	thread->unfollowed = false;
 }
 
 void fm_native_feed_rest(struct fm_consumer *consumer, struct fm_native_thread *thread)
@@ -221,10 +222,12 @@ __attribute__((noinline)) void fm_native_feed_slowly(struct fm_consumer *consume
 			fm_native_curve_touch(consumer, address);
 		return;
 	}
+	thread->unfollowed = rest->apart;
 	if (rest->loads)
 		access_parts(consumer, thread, rest, address, FM_ACCESS_LOAD);
 	if (rest->stores)
 		access_parts(consumer, thread, rest, address, (enum fm_access)rest->access);
+	thread->unfollowed = false;
 }
 
 /* An access of a plain site to an object that is known. */

@@ -225,8 +225,6 @@ unsigned fm_followed_access(struct fm_followed *lines, struct fm_native_thread *
 	unsigned into;
 	uint64_t moved;
 
-	if (thread->again)
-		return 0;
 	if (lines->curves)
 		fm_line_curves_touch(lines->curves, thread, group, address, site);
 	if (!core)

@@ -36,6 +36,7 @@ struct fm_native_rest {
 	bool seen, loads, stores, repeated;
 	bool copies;   /* a repeated instruction that loads and stores: both at a time */
 	bool may_stop; /* it only loads: it ends when it has found what it looks for */
+	bool apart;    /* FM_TRANSLATE_APART */
 };
 
 struct fm_native_open {
@@ -80,7 +81,9 @@ struct fm_native_thread {
 	struct {
 		uint64_t begin, end;
 	} repeated[2]; /* the latest one: what it loads, what it stores */
-	bool again;    /* what is fed now is the rest of one that was interrupted: followed lines had all of it */
+	/* what is fed now is nothing for followed lines: outside of windows they would not see it either, or they had
+	   all of it before the instruction was interrupted */
+	bool unfollowed;
 	struct fm_native_timed timed;
 };
 

@@ -138,7 +138,7 @@ static void execute(struct fm_consumer *consumer, struct fm_native_thread *threa
 		(&slot->loads)[timed->accesses[i].access != FM_ACCESS_LOAD]++;
 	}
 	for (unsigned i = 0; i < timed->count; i++)
-		if (fm_translate_is_followed(&consumer->filter, timed->accesses[i].address))
+		if (timed->followed[i])
 			fm_followed_access(consumer->followed, thread, timed->sites[i], timed->accesses[i].address,
 			                   timed->accesses[i].access != FM_ACCESS_LOAD);
 	if (consumer->windows)
@@ -272,6 +272,8 @@ static void add_access(struct fm_consumer *consumer, struct fm_native_thread *th
 			execute_alone(consumer, thread);
 	}
 	timed->sites[timed->count] = site;
+	timed->followed[timed->count] =
+	    !thread->unfollowed && fm_translate_is_followed(&consumer->filter, access.address);
 	timed->accesses[timed->count++] = access;
 }
 
@@ -333,10 +335,12 @@ static void on_reference(struct fm_consumer *consumer, struct fm_native_thread *
 		fm_native_feed_slowly(consumer, thread, number, address);
 		return;
 	}
+	thread->unfollowed = rest->apart;
 	if (rest->loads)
 		add_accesses(consumer, thread, rest, address, FM_ACCESS_LOAD);
 	if (rest->stores)
 		add_accesses(consumer, thread, rest, address, rest->access);
+	thread->unfollowed = false;
 }
 
 /* Only the first part waits for the instruction's operands: what it moves next is known. A store waits for what was

@@ -31,6 +31,7 @@ struct fm_native_timed {
 	unsigned count;
 	struct fm_memory_access accesses[FM_INSTRUCTION_ACCESSES_MAX];
 	struct fm_result_site *sites[FM_INSTRUCTION_ACCESSES_MAX];
+	bool followed[FM_INSTRUCTION_ACCESSES_MAX];
 	bool in_part;      /* it was executed, with accesses that did not fit */
 	uint64_t executed; /* instructions, of the stretch */
 	/* in windows */

@@ -33,7 +33,7 @@ static unsigned numbers_of(const struct kind *kind)
 
 static bool make_room(struct fm_weighted *weighted, const struct kind *kind, unsigned records)
 {
-	unsigned room = (records + ROOM - 1) / ROOM * ROOM;
+	unsigned more = records + records / 4, room = (more + ROOM - 1) / ROOM * ROOM;
 	size_t each = BLOCKS * numbers_of(kind);
 	double *larger;
 
@@ -114,7 +114,7 @@ void fm_weights_take(struct fm_weights *weights, struct fm_results *results, con
 {
 	struct fm_weighing *latest = &weights->latest;
 	struct fm_gap next = {.instructions = fmax(0, window->executed - latest->executed),
-	                      .seconds = window->began - latest->ended};
+	                      .seconds = window->ended - latest->ended};
 	struct portion portion;
 
 	if (!(window->instructions > 0) || !make_room(&weights->places, &place_kind, results->site_count) ||

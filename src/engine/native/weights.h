@@ -30,12 +30,12 @@ struct fm_weights {
 
 /* When it was, and all that the process had executed at its end; so many instructions are in the part that counts. */
 struct fm_weighed {
-	double began, ended; /* seconds */
+	double ended; /* seconds */
 	double instructions, executed;
 };
 
-/* All that was counted since the last call is of this window. Without memory for it, what is there stays, as if each
-   window stood for as much. */
+/* All that was counted since the last call is of this window, or of several that are taken as one. Without memory for
+   it, what is there stays, as if each window stood for as much. */
 void fm_weights_take(struct fm_weights *weights, struct fm_results *results, const struct fm_weighed *window);
 
 /* After the last window, and when all that was executed is known. */

@@ -241,7 +241,7 @@ void fm_window_access(struct fm_consumer *consumer, struct fm_native_thread *thr
 	const struct fm_touched *touched = &consumer->known.cores[thread->side.core->core];
 	unsigned shift = fm_account.hierarchy->line_shift;
 	uint64_t line = address >> shift;
-	bool followed = fm_translate_is_followed(&consumer->filter, address);
+	bool followed = !thread->unfollowed && fm_translate_is_followed(&consumer->filter, address);
 	unsigned missed = 0;
 
 	if (followed)
@@ -352,17 +352,25 @@ static void close_latest(struct fm_consumer *consumer)
 	windows->latest = (struct fm_weighed){0};
 }
 
+/* To weigh them takes time for each place in the code that was ever seen: in a large program several windows are taken
+   as one. */
+static bool is_worth_weighing(const struct fm_native_windows *windows)
+{
+	enum { INSTRUCTIONS = 30 };
+
+	return windows->latest.instructions >= INSTRUCTIONS * (double)fm_account.results->site_count;
+}
+
 /* A thread's part of it. */
 static void add_to_latest(struct fm_consumer *consumer, const struct fm_result_window *part)
 {
 	struct fm_weighed *latest = &consumer->known.latest;
 	struct fm_results *results = fm_account.results;
 	double second = results->ticks_per_second ? (double)results->ticks_per_second : 1e9,
-	       began = (double)part->begun / second, ended = (double)part->ended / second;
+	       ended = (double)part->ended / second;
 
 	latest->instructions += (double)(part->work.instructions + part->outside);
 	latest->executed = fmax(latest->executed, (double)part->executed);
-	latest->began = latest->began > 0 ? fmin(latest->began, began) : began;
 	latest->ended = fmax(latest->ended, ended);
 	fm_work_add(&results->weighted.work, &part->work);
 	fm_numbers_add(&results->weighted.counts, &part->counts, sizeof(part->counts));
@@ -383,7 +391,8 @@ void fm_window_begin(struct fm_consumer *consumer, struct fm_native_thread *thre
 	thread->window = (struct fm_native_window){.number = number};
 	if (number == windows->number)
 		return;
-	close_latest(consumer);
+	if (is_worth_weighing(windows))
+		close_latest(consumer);
 	windows->number = number;
 	fm_windows_begin(windows);
 	for (unsigned i = 0; i < windows->pool_count; i++)
