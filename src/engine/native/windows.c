@@ -356,9 +356,10 @@ static void close_latest(struct fm_consumer *consumer)
    as one. */
 static bool is_worth_weighing(const struct fm_native_windows *windows)
 {
-	enum { INSTRUCTIONS = 30 };
+	enum { FEW = 4096, INSTRUCTIONS = 30 };
+	unsigned places = fm_account.results->site_count;
 
-	return windows->latest.instructions >= INSTRUCTIONS * (double)fm_account.results->site_count;
+	return places < FEW || windows->latest.instructions >= INSTRUCTIONS * (double)places;
 }
 
 /* A thread's part of it. */
