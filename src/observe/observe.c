@@ -202,13 +202,16 @@ static bool is_over_at_once(const struct fm_recording *recording)
 /* Was the program too short for windows, or was nothing seen of it, so that it is to run again? */
 static bool is_to_run_again(const struct fm_observation *wanted, const struct fm_recording *recording, int r)
 {
-	const size_t few = 24; /* windows: every access of so short a program says more */
+	const double longest = 3; /* s, if nothing can be said otherwise */
+	const size_t few = 24;    /* windows: every access of so short a program says more */
 
 	if (fm_wants_windows(wanted) || fm_input_was_read() || (wanted->interrupted && *wanted->interrupted))
 		return false;
 	if (r)
 		return r == -ENOTSUP;
-	return !recording->run.signal && recording->windows_count < few && is_over_at_once(recording);
+	return !recording->run.signal &&
+	       ((recording->windows_count < FM_WINDOWS_LEAST && recording->run.engine_seconds < longest) ||
+	        (recording->windows_count < few && is_over_at_once(recording)));
 }
 
 static int run_again(const struct fm_observation *wanted, struct fm_recording **recording, struct fm_error *error)

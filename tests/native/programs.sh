@@ -112,7 +112,7 @@ traced -p -l 0 -w 600000 300000 3 -- "$scratch/known" 20000000 >/dev/null
 sound
 holds [ "$(value in_large)" = 0 ]
 # shellcheck disable=SC3045
-(ulimit -f 100000; traced -p -w 600000 300000 3 -- "$scratch/known" 20000000) >/dev/null
+(ulimit -f 200000; traced -p -w 600000 300000 3 -- "$scratch/known" 20000000) >/dev/null
 sound
 holds [ "$(value in_large)" = 0 ]
 holds [ "$(value windows_begun)" -gt 1 ]
