@@ -6,7 +6,7 @@
 
 #include "base/sysfs.h"
 
-static uint64_t system_available(void)
+uint64_t fm_memory_information(const char *format)
 {
 	char line[128];
 	unsigned long long kilobytes = 0;
@@ -15,7 +15,7 @@ static uint64_t system_available(void)
 	if (!file)
 		return 0;
 	while (fgets(line, sizeof(line), file))
-		if (sscanf(line, "MemAvailable: %llu", &kilobytes) == 1)
+		if (sscanf(line, format, &kilobytes) == 1)
 			break;
 	fclose(file);
 	return kilobytes * 1024;
@@ -56,7 +56,7 @@ static void look_at_memory(const char *group, void *context)
 
 uint64_t fm_memory_available(void)
 {
-	uint64_t available = system_available();
+	uint64_t available = fm_memory_information("MemAvailable: %llu");
 
 	each_group(look_at_memory, &available);
 	return available;

@@ -4,6 +4,9 @@
 
 #include <stdint.h>
 
+/* A line of /proc/meminfo ("MemTotal: %llu") in bytes, 0 when it is not there. */
+uint64_t fm_memory_information(const char *format);
+
 /* Bytes we may still allocate: what the system says is available and what the control group leaves. */
 uint64_t fm_memory_available(void);
 

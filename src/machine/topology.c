@@ -13,6 +13,7 @@
 #include <cpuid.h>
 #endif
 
+#include "base/limits.h"
 #include "base/sysfs.h"
 #include "base/text.h"
 
@@ -98,22 +99,6 @@ static void read_caches(struct fm_topology *topology, hwloc_topology_t hwloc)
 	}
 }
 
-/* A line of /proc/meminfo in bytes, 0 when it is not there. */
-static uint64_t memory_information(const char *format)
-{
-	char line[128];
-	unsigned long long kilobytes = 0;
-	FILE *file = fopen("/proc/meminfo", "re");
-
-	if (!file)
-		return 0;
-	while (fgets(line, sizeof(line), file))
-		if (sscanf(line, format, &kilobytes) == 1)
-			break;
-	fclose(file);
-	return kilobytes * 1024;
-}
-
 int fm_topology_read(struct fm_topology *ret_topology, struct fm_error *error)
 {
 	struct fm_topology topology = {0};
@@ -139,7 +124,7 @@ int fm_topology_read(struct fm_topology *ret_topology, struct fm_error *error)
 	count = hwloc_get_nbobjs_by_type(hwloc, HWLOC_OBJ_NUMANODE);
 	topology.nodes = count > 0 ? (unsigned)count : 1;
 	/* not from hwloc: what was plugged into a virtual machine later belongs to no node */
-	topology.memory_bytes = memory_information("MemTotal: %llu");
+	topology.memory_bytes = fm_memory_information("MemTotal: %llu");
 	hwloc_topology_destroy(hwloc);
 	*ret_topology = topology;
 	return 0;

@@ -394,8 +394,8 @@ static void describe(const struct fm_curves *curves, struct fm_recorded_curve *r
 		         "the program's references per second are a guess, and so are large sizes");
 }
 
-static int write_curve(const struct fm_miss_curve *curve, const struct fm_recorded_curve *described,
-                       struct fm_recording *recording)
+int fm_curve_write(const struct fm_miss_curve *curve, const struct fm_recorded_curve *described, unsigned every,
+                   struct fm_recording *recording)
 {
 	struct fm_recorded_curve *row = fm_recording_add(recording, curves);
 
@@ -404,9 +404,7 @@ static int write_curve(const struct fm_miss_curve *curve, const struct fm_record
 	*row = *described;
 	row->phases = curve->phases;
 	row->samples = curve->samples;
-	row->clock_error = curve->clock_error;
-	row->largest_bytes = isfinite(curve->largest_bytes) ? curve->largest_bytes : 0;
-	for (unsigned i = 0; i < FM_MISS_POINTS; i++) {
+	for (unsigned i = 0; i < FM_MISS_POINTS; i += every) {
 		struct fm_recorded_curve_point *point = fm_recording_add(recording, curve_points);
 
 		if (!point)
@@ -465,8 +463,10 @@ int fm_curves_finish(struct fm_curves *curves, struct fm_recording *recording)
 		if (!r) {
 			row.pace = pace.value;
 			row.paces = pace.count;
+			row.clock_error = curve.clock_error;
+			row.largest_bytes = isfinite(curve.largest_bytes) ? curve.largest_bytes : 0;
 			describe(curves, &row);
-			r = write_curve(&curve, &row, recording);
+			r = fm_curve_write(&curve, &row, 1, recording);
 		}
 		if (!r)
 			r = write_caches(recording);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "observe/curves.h"
 #include "reuse/lines.h"
 
 enum {
@@ -97,30 +98,6 @@ static int by_weight(const void *left, const void *right)
 	return order ? order : strcmp(a->name, b->name);
 }
 
-static int write_curve(const struct fm_miss_curve *curve, const struct fm_recorded_curve *described, unsigned every,
-                       struct fm_recording *recording)
-{
-	struct fm_recorded_curve *row = fm_recording_add(recording, curves);
-
-	if (!row)
-		return -ENOMEM;
-	*row = *described;
-	row->phases = curve->phases;
-	row->samples = curve->samples;
-	for (unsigned i = 0; i < FM_MISS_POINTS; i += every) {
-		struct fm_recorded_curve_point *point = fm_recording_add(recording, curve_points);
-
-		if (!point)
-			return -ENOMEM;
-		*point = (struct fm_recorded_curve_point){.curve = (uint32_t)recording->curves_count - 1,
-		                                          .bytes = fm_miss_bytes(i),
-		                                          .value = curve->points[i].value,
-		                                          .low = fmin(curve->points[i].low, curve->points[i].value),
-		                                          .high = fmax(curve->points[i].high, curve->points[i].value)};
-	}
-	return 0;
-}
-
 /* How many processes have distances; all of them together. */
 struct program {
 	double bins[FM_RESULT_GROUPS_MAX][BINS];
@@ -178,7 +155,7 @@ static int write_program(const struct program *program, const struct fm_recorded
 	if (widest > inconclusive)
 		snprintf(row.remark, sizeof(row.remark),
 		         "not conclusive at all sizes, only %.0f long distances were seen", fm_lines_long(&sample));
-	return write_curve(&curve, &row, 1, recording);
+	return fm_curve_write(&curve, &row, 1, recording);
 }
 
 static int write_part(const struct program *program, const struct fm_line_part *part,
@@ -199,7 +176,7 @@ static int write_part(const struct program *program, const struct fm_line_part *
 		return r;
 	row.kind = part->kind;
 	snprintf(row.name, sizeof(row.name), "%s", part->name);
-	return write_curve(&curve, &row, POINTS_EVERY, recording);
+	return fm_curve_write(&curve, &row, POINTS_EVERY, recording);
 }
 
 static int write_parts(const struct program *program, const struct fm_line_parts *parts,
