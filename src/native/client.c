@@ -1,5 +1,7 @@
 #include "native/client.h"
 
+#include <errno.h>
+
 #include "native/numbers.h"
 #include "native/pace.h"
 #include "native/ring.h"
@@ -157,6 +159,15 @@ static bool on_system_call(void *context, uint64_t number)
 	return true;
 }
 
+static int open_counters(struct fm_place *place, unsigned which)
+{
+	int error = fm_counters_open(&place->counters[which], fm_translator_counters(place->translators[which]));
+
+	if (error)
+		fm_translator_destroy(place->translators[which]);
+	return error;
+}
+
 int fm_client_create(struct fm_place *place, unsigned which)
 {
 	struct fm_translate_client client = {
@@ -190,8 +201,10 @@ int fm_client_create(struct fm_place *place, unsigned which)
 	if (place - fm_places < LARGE_CODES && fm_has_addresses(LARGE_ADDRESSES)) {
 		options.code_size = LARGE_CODE;
 		if (!fm_translator_create(&options, &place->translators[which]))
-			return 0;
+			return open_counters(place, which);
 		options.code_size = 0;
 	}
-	return fm_translator_create(&options, &place->translators[which]);
+	if (fm_translator_create(&options, &place->translators[which]))
+		return -ENOMEM;
+	return open_counters(place, which);
 }

@@ -8,7 +8,6 @@ enum {
 	EARLY_EPISODES = 8,
 	PAUSE_NS = 300000000,
 	DOUBLED_EVERY = 64, /* episodes after which pauses become longer */
-	LEAST_PASSES = 32,  /* of a branch, or of all of them, in a slice */
 	SELDOM = 64,        /* one branch may have this part of all; all of them four times as much */
 	SLICE_NS = 500000,
 	TRANSLATED_PART =
@@ -69,58 +68,52 @@ bool fm_pace_is_due(const struct fm_place *place)
 	return pace->step || thread_ns() >= pace->next_ns;
 }
 
-static uint64_t *counters_of(const struct fm_place *place, unsigned which)
-{
-	return place->translators[which] ? fm_translator_counters(place->translators[which]) : NULL;
-}
-
 static uint64_t end_of(const struct fm_trace_piece *piece)
 {
 	return piece->end == FM_TRANSLATE_CUT ? 0 : piece->pc + piece->bytes;
 }
 
-/* Since the counters were set to 0: passes of the marked branches, of all that are counted, and instructions. */
+/* Since they were asked for last: passes of the marked branches, of all that are counted, and instructions. */
 struct passed {
 	uint64_t marked, all, instructions;
 };
 
 static struct passed look(const struct fm_place *place, unsigned which)
 {
-	const uint64_t *counters = counters_of(place, which);
 	struct passed passed = {0};
 
-	for (uint32_t i = 0; counters && i < fm_head()->piece_count; i++)
-		if (counters[i]) {
-			passed.all += counters[i];
-			passed.instructions += counters[i] * fm_file->pieces[i].instructions;
-			if (is_mark(&place->pace, end_of(&fm_file->pieces[i])))
-				passed.marked += counters[i];
-		}
+	for (uint32_t i = 0; place->translators[which] && i < fm_head()->piece_count; i++) {
+		uint64_t times = fm_counters_since(&place->counters[which], i);
+
+		if (!times)
+			continue;
+		passed.all += times;
+		passed.instructions += times * fm_file->pieces[i].instructions;
+		if (is_mark(&place->pace, end_of(&fm_file->pieces[i])))
+			passed.marked += times;
+	}
 	return passed;
 }
 
-static void empty_plain(const struct fm_place *place)
+static void empty_plain(struct fm_place *place)
 {
-	uint64_t *counters = counters_of(place, FM_PLAIN);
-
-	for (uint32_t i = 0; counters && i < fm_head()->piece_count; i++)
-		if (counters[i])
-			counters[i] = 0;
+	for (uint32_t i = 0; place->translators[FM_PLAIN] && i < fm_head()->piece_count; i++)
+		fm_counters_take(&place->counters[FM_PLAIN], i);
 }
 
 /* The most frequent of the seldom ones; if there are none, as in a single loop, the least frequent. */
 static void choose_marks(struct fm_place *place, uint64_t all)
 {
-	const uint64_t *counters = counters_of(place, FM_COUNTING);
 	struct fm_pace *pace = &place->pace;
 	uint64_t counts[FM_PACE_MARKS], least = UINT64_MAX, sum = 0, fallback = 0;
 
 	pace->mark_count = 0;
-	for (uint32_t i = 0; counters && i < fm_head()->piece_count; i++) {
-		uint64_t count = counters[i], end = end_of(&fm_file->pieces[i]);
+	for (uint32_t i = 0; place->translators[FM_COUNTING] && i < fm_head()->piece_count; i++) {
+		uint64_t count = fm_counters_since(&place->counters[FM_COUNTING], i),
+		         end = end_of(&fm_file->pieces[i]);
 		unsigned at = pace->mark_count;
 
-		if (count < LEAST_PASSES || !end || is_mark(pace, end))
+		if (count < FM_PACE_PASSES || !end || is_mark(pace, end))
 			continue;
 		if (count < least) {
 			least = count;
@@ -156,7 +149,7 @@ static void begin_slice(struct fm_place *place)
 	struct fm_pace *pace = &place->pace;
 
 	place->current = slices[pace->order][pace->step - 1];
-	fm_place_publish(place); /* sets the counters to 0 */
+	fm_place_publish(place); /* counters begin anew */
 	empty_plain(place);
 	pace->began_ns = thread_ns();
 	pace->waited = place->waited;
@@ -182,20 +175,12 @@ static void note(const struct fm_pace *pace)
 		head->episodes[number] = pace->episode;
 }
 
-/* What plain code has executed: as much more than counted code as it came further, or, if nobody knows, as it took
-   longer. */
-static void note_plain(struct fm_pace *pace)
+static void note_plain(const struct fm_pace *pace)
 {
-	double instructions = (double)pace->counted_instructions;
-
 	if (!pace->plain_ns || !fm_file_is_open())
 		return;
-	if (pace->counted_passes && pace->plain_passes)
-		instructions *= (double)pace->plain_passes / (double)pace->counted_passes;
-	else if (pace->counted_ns)
-		instructions *= (double)pace->plain_ns / (double)pace->counted_ns;
 	fm_add(&fm_head()->plain_ns, pace->plain_ns);
-	fm_add(&fm_head()->plain_instructions, (uint64_t)instructions);
+	fm_add(&fm_head()->plain_instructions, fm_pace_plain_instructions(pace));
 }
 
 /* False: the episode is worth nothing. */
@@ -209,7 +194,7 @@ static bool end_slice(struct fm_place *place)
 
 	if (same)
 		passed = look(place, which);
-	if (pace->step == 1 && same && (passed.marked < LEAST_PASSES || passed.marked > 4 * (passed.all / SELDOM))) {
+	if (pace->step == 1 && same && (passed.marked < FM_PACE_PASSES || passed.marked > 4 * (passed.all / SELDOM))) {
 		choose_marks(place, passed.all);
 		passed = look(place, which);
 	}
@@ -221,7 +206,7 @@ static bool end_slice(struct fm_place *place)
 		return false;
 	if (pace->step <= FIRST_MEASURED)
 		return true;
-	if (ns < SLICE_NS || passed.marked < LEAST_PASSES / 2 || was_translating(place, which, ns))
+	if (ns < SLICE_NS || passed.marked < FM_PACE_PASSES / 2 || was_translating(place, which, ns))
 		return false;
 	*(plain ? &pace->episode.plain_ns : &pace->episode.counted_ns) += ns;
 	*(plain ? &pace->episode.plain_passes : &pace->episode.counted_passes) += passed.marked;

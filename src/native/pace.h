@@ -6,6 +6,29 @@
 
 #include "native/place.h"
 
+enum {
+	FM_PACE_PASSES = 32, /* of a branch, or of all of them, that a slice needs */
+	FM_PACE_FASTER = 8,  /* than counted code plain code may be */
+};
+
+/* What the plain slices of an episode have executed: as much more than the counted ones as they came further. An
+   episode that was given up may have passed few of these branches, or the program does something else by then: as much
+   as they took longer, and no more than plain code can be faster. */
+static inline uint64_t fm_pace_plain_instructions(const struct fm_pace *pace)
+{
+	double slowest, further;
+
+	if (!pace->counted_ns || !pace->plain_ns)
+		return 0;
+	slowest = (double)pace->counted_instructions * (double)pace->plain_ns / (double)pace->counted_ns;
+	if (pace->counted_passes < FM_PACE_PASSES || pace->plain_passes < FM_PACE_PASSES)
+		return (uint64_t)slowest;
+	further = (double)pace->counted_instructions * (double)pace->plain_passes / (double)pace->counted_passes;
+	if (further < slowest)
+		return (uint64_t)slowest;
+	return (uint64_t)(further < FM_PACE_FASTER * slowest ? further : FM_PACE_FASTER * slowest);
+}
+
 /* Whether fm_pace_step() would do something. */
 bool fm_pace_is_due(const struct fm_place *place);
 

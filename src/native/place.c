@@ -90,19 +90,19 @@ void fm_place_deliver(struct fm_place *place)
 		                       place->epoch ? fm_window_room(place) : FM_LOG_ENTRIES);
 }
 
-static uint64_t add_counters(uint64_t *counters)
+static uint64_t add_counters(struct fm_counters *counters)
 {
 	uint32_t count = fm_head()->piece_count;
 	uint64_t sum = 0;
 
-	for (uint32_t i = 0; i < count && i < FM_TRACE_PIECES; i++)
-		if (counters[i]) {
-			uint64_t times = counters[i];
+	for (uint32_t i = 0; i < count && i < FM_TRACE_PIECES; i++) {
+		uint64_t times = fm_counters_take(counters, i);
 
-			counters[i] = 0;
+		if (times) {
 			fm_add(&fm_file->pieces[i].executed, times);
 			sum += times * fm_file->pieces[i].instructions;
 		}
+	}
 	return sum;
 }
 
@@ -123,12 +123,12 @@ void fm_place_publish(struct fm_place *place)
 		return;
 	for (unsigned i = 0; i < FM_TRANSLATORS; i++) {
 		struct fm_translator *translator = place->translators[i];
-		uint64_t *counters = translator ? fm_translator_counters(translator) : NULL, ticks;
+		uint64_t ticks;
 
 		/* the plain one counts only some */
-		if (!counters || i == FM_PLAIN)
+		if (!__atomic_load_n(&place->counters[i].now, __ATOMIC_ACQUIRE) || i == FM_PLAIN)
 			continue;
-		fm_add(&instructions, add_counters(counters));
+		fm_add(&instructions, add_counters(&place->counters[i]));
 		ticks = fm_translator_ticks(translator);
 		/* what is spent in windows is theirs */
 		if (i != FM_LOGGING || fm_session->mode == FM_TRACE_EXACT)

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
+#include "native/counters.h"
 #include "native/file.h"
 #include "translate/translate.h"
 
@@ -49,6 +50,7 @@ struct fm_place {
 	uint32_t publishing;   /* somebody adds its counters up */
 	uint32_t region_depth; /* how often the session's region was begun */
 	struct fm_translator *translators[FM_TRANSLATORS];
+	struct fm_counters counters[FM_TRANSLATORS];
 	uint32_t versions[FM_TRANSLATORS];         /* of the program's code when translations were begun */
 	uint64_t translator_ticks[FM_TRANSLATORS]; /* as published */
 	uint64_t dropped;                          /* entries of lines, as published */
@@ -108,7 +110,7 @@ bool fm_place_has_lines(const struct fm_place *place);
 /* Puts what is in the log into the ring. The thread is in a client's function or was settled. */
 void fm_place_deliver(struct fm_place *place);
 
-/* Adds the counters of pieces to the file's, and sets them to 0. Also from other threads when the process ends. */
+/* Adds what pieces have counted since the last time to the file's. Also from other threads when the process ends. */
 void fm_place_publish(struct fm_place *place);
 /* Instructions of all threads so far, as published. */
 uint64_t fm_places_instructions(void);

@@ -154,6 +154,8 @@ static void forget_others(void)
 		if (place == own)
 			continue;
 		memcpy(translators, place->translators, sizeof(translators));
+		for (unsigned i = 0; i < FM_TRANSLATORS; i++)
+			fm_counters_close(&place->counters[i]);
 		memset(place, 0, sizeof(*place));
 		for (unsigned i = 0; i < FM_TRANSLATORS; i++)
 			fm_translator_destroy(translators[i]);
@@ -176,13 +178,11 @@ bool fm_threads_forked(void)
 	own->publishing = 0;
 	own->deferred_count = 0;
 	for (unsigned i = 0; i < FM_TRANSLATORS; i++) {
-		uint64_t *counters = own->translators[i] ? fm_translator_counters(own->translators[i]) : NULL;
-
-		for (uint32_t k = 0; counters && k < fm_head()->piece_count; k++)
-			if (counters[k])
-				counters[k] = 0;
-		if (counters)
-			own->translator_ticks[i] = fm_translator_ticks(own->translators[i]);
+		if (!own->translators[i])
+			continue;
+		for (uint32_t k = 0; k < fm_head()->piece_count; k++)
+			fm_counters_take(&own->counters[i], k);
+		own->translator_ticks[i] = fm_translator_ticks(own->translators[i]);
 	}
 	if (!own->wanted || !fm_ring_take(own)) {
 		own->wanted = false;

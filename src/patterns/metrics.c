@@ -16,11 +16,20 @@ static bool takes_part(const struct fm_picture_thread *thread, double most, doub
 	return (double)thread->useful > least * most || (double)thread->instructions > BUSY * busiest;
 }
 
+/* A part of a whole. Its interval may come from figures that do not know of each other. */
+static struct fm_figure part(struct fm_figure figure)
+{
+	figure.value = fmin(1, figure.value);
+	figure.low = fmin(1, figure.low);
+	figure.high = fmin(1, figure.high);
+	return figure;
+}
+
 /* How much of the level's bandwidth was used over the whole time; or, since a program does not do the same all the
    time, the share of its cycles that waited for that bandwidth. */
 static struct fm_figure saturation(const struct fm_picture *picture, unsigned level)
 {
-	struct fm_figure used = picture->levels[level].utilisation, waited = picture->levels[level].bandwidth_share;
+	struct fm_figure used = picture->levels[level].utilisation, waited = part(picture->levels[level].bandwidth_share);
 
 	if (!waited.available)
 		return used;
@@ -33,7 +42,7 @@ static struct fm_figure saturation(const struct fm_picture *picture, unsigned le
 
 static struct fm_figure latency_share(const struct fm_picture *picture, unsigned level)
 {
-	return picture->levels[level].latency_share;
+	return part(picture->levels[level].latency_share);
 }
 
 /* A figure like another, with its origin. */
@@ -129,7 +138,7 @@ static struct fm_figure remote_share(const struct fm_picture *picture, unsigned 
 static struct fm_figure translation_share(const struct fm_picture *picture, unsigned level)
 {
 	(void)level;
-	return picture->signs.translation;
+	return part(picture->signs.translation);
 }
 
 /* Blocked, or handing lines over: a thread does one or the other. */

@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "engine/native/enough.h"
 #include "engine/native/pace.h"
+#include "native/pace.h"
 
 enum { TRIALS = 400, EPISODES = 24 };
 
@@ -116,6 +117,30 @@ static void windows_are_enough_when_they_agree(void **state)
 	assert_true(enough(200, 0.3));
 }
 
+/* One pass in the counted slices and thousands in the plain ones, as in an episode that was given up when the program
+   turned to something else: 2,500 times the instructions, if one believed it. */
+static void plain_code_executes_what_it_can(void **state)
+{
+	struct fm_pace pace = {.counted_instructions = 3000000,
+	                       .counted_ns = 1000000,
+	                       .counted_passes = 1000,
+	                       .plain_ns = 2000000,
+	                       .plain_passes = 3500};
+
+	(void)state;
+	assert_int_equal(fm_pace_plain_instructions(&pace), 10500000);
+	pace.counted_passes = 1;
+	assert_int_equal(fm_pace_plain_instructions(&pace), 6000000);
+	pace.counted_passes = 32;
+	pace.plain_passes = 80000;
+	assert_int_equal(fm_pace_plain_instructions(&pace), 48000000);
+	pace.counted_passes = 80000;
+	pace.plain_passes = 32;
+	assert_int_equal(fm_pace_plain_instructions(&pace), 6000000);
+	pace.counted_ns = 0;
+	assert_int_equal(fm_pace_plain_instructions(&pace), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -123,6 +148,7 @@ int main(void)
 	    cmocka_unit_test(few_or_damaged_episodes_tell_nothing),
 	    cmocka_unit_test(nothing_is_faster_for_being_counted),
 	    cmocka_unit_test(windows_are_enough_when_they_agree),
+	    cmocka_unit_test(plain_code_executes_what_it_can),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
