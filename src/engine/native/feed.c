@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "translate/translate.h"
+#include "simulator/array.h"
 #include "simulator/wide.h"
 #include "engine/account/decode.h"
 #include "engine/account/places.h"
@@ -347,6 +348,27 @@ static inline bool can_be_quick(fm_hierarchy_hit_function *hit_quickly, const bo
 	return hit_quickly && !(windows && fm_translate_is_followed(followed, address));
 }
 
+/* A miss of all private caches waits for the sets of the last one, which the processor's own caches do not hold all of:
+   those of a later entry, which will likely be such a miss too, are asked for now. */
+static inline void look_ahead(const struct fm_simulated_core *core, const struct fm_trace_entry *entry,
+                              const struct fm_trace_entry *end)
+{
+	enum { AHEAD = 12, LINE = 8 /* entries of an array */ };
+	const unsigned last = fm_account.cache_count - 1;
+	const uint64_t *set;
+	uint64_t line;
+
+	if (!core->goes_far || end - entry <= AHEAD || entry[AHEAD].what >= FM_TRACE_SITES)
+		return;
+	line = entry[AHEAD].address >> 6;
+	for (unsigned i = 1; i < last; i++)
+		__builtin_prefetch(fm_array_set(core->arrays[i], line));
+	/* of the line's pair: a prefetcher wants the other one */
+	set = fm_array_set(core->arrays[last], line & ~(uint64_t)1);
+	for (unsigned i = 0; i < 2 * core->arrays[last]->stride; i += LINE)
+		__builtin_prefetch(set + i);
+}
+
 /* What is compared and added for each reference, in as few instructions as there can be: a line's entry is a part of
    the address. With windows, lines must have been touched in this one; until it is `warm`, nothing counts. */
 static inline __attribute__((always_inline)) uint64_t
@@ -425,10 +447,12 @@ feed_usual(struct fm_consumer *consumer, struct fm_native_thread *thread, const 
 			          ? FM_HIT_DONE
 			          : FM_HIT_OTHER;
 		if (__builtin_expect(hit != FM_HIT_DONE, 0)) {
-			if (windows)
+			if (windows) {
 				fm_native_feed_slowly(consumer, thread, (uint32_t)what, address);
-			else
+			} else {
+				look_ahead(thread->side.core, entry, end);
 				feed_miss(consumer, thread, site, slot, address, hit);
+			}
 			continue;
 		}
 		if (many)
