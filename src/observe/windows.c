@@ -153,28 +153,46 @@ static void add_unseen(struct fm_recorded_thread *thread, const struct factors *
 	}
 }
 
+/* How far the process was by the end of each. No window is later than the next: its threads may have slept in it. What
+   comes from another process is not believed to be in order, either. */
+static void find_places(const struct fm_results *results, unsigned count, uint64_t *ret_executed)
+{
+	uint64_t latest = results->all_work.instructions;
+
+	for (unsigned i = count; i-- > 0;) {
+		uint64_t executed = results->windows[i].executed;
+
+		if (executed && executed < latest)
+			latest = executed;
+		ret_executed[i] = latest;
+	}
+}
+
 static int add_windows(const struct fm_results *results, uint32_t index, struct fm_recording *recording)
 {
 	double ticks_per_second = results->ticks_per_second ? (double)results->ticks_per_second : 1e9,
 	       all = 1 + fm_same_run_uncounted(results);
 	unsigned count = results->window_count < FM_RESULT_WINDOWS_MAX ? results->window_count : FM_RESULT_WINDOWS_MAX;
-	uint64_t before = 0, begun = count ? results->windows[0].begun : 0;
+	uint64_t begun = count ? results->windows[0].begun : 0, *executed = calloc(count + 1, sizeof(*executed));
+	int r = executed ? 0 : -ENOMEM;
 
-	for (unsigned i = 0; i < count; i++) {
+	if (executed)
+		find_places(results, count, executed);
+	for (unsigned i = 0; i < count && !r; i++) {
 		const struct fm_result_window *window = &results->windows[i];
 		struct fm_recorded_window *row;
 
-		/* what comes from another process is not believed to be in order */
-		if (!(window->work.instructions + window->outside) || window->executed < before ||
-		    window->begun < begun)
+		if (!(window->work.instructions + window->outside) || window->begun < begun)
 			continue;
 		row = fm_recording_add(recording, windows);
-		if (!row)
-			return -ENOMEM;
+		if (!row) {
+			r = -ENOMEM;
+			break;
+		}
 		*row = (struct fm_recorded_window){.process = index,
 		                                   .began = (double)(window->begun - begun) / ticks_per_second,
 		                                   .ended = (double)(window->ended - begun) / ticks_per_second,
-		                                   .executed = scaled(window->executed, all),
+		                                   .executed = scaled(executed[i], all),
 		                                   .work = window->work,
 		                                   .outside = window->outside,
 		                                   .counts = window->counts,
@@ -187,9 +205,9 @@ static int add_windows(const struct fm_results *results, uint32_t index, struct 
 		memcpy(row->brought, window->followed.brought, sizeof(row->brought));
 		memcpy(row->owned, window->followed.owned, sizeof(row->owned));
 		memcpy(row->written, window->followed.written, sizeof(row->written));
-		before = window->executed;
 	}
-	return 0;
+	free(executed);
+	return r;
 }
 
 static int add_groups(const struct fm_results *results, uint32_t index, struct fm_recording *recording)

@@ -700,6 +700,33 @@ static void windows_stand_for_what_is_around_them(void **state)
 	assert_int_equal(results->unseen_instructions, 0);
 }
 
+/* The second thread sleeps in the first window and comes back when the third is over: the first is still where it was. */
+static void windows_in_which_a_thread_sleeps(void **state)
+{
+	(void)state;
+	session->mode = FM_TRACE_WINDOWS;
+	session->ticks_per_second = 1000;
+	make_sites();
+	for (unsigned thread = 0; thread < 2; thread++) {
+		control(thread, FM_TRACE_THREAD_BEGIN, thread + 1);
+		for (uint64_t window = 1; window <= (thread ? 1 : 3); window++) {
+			control(thread, FM_TRACE_WINDOW_BEGIN, window);
+			control(thread, FM_TRACE_BEGAN, 1000 * window);
+			control(thread, FM_TRACE_WINDOW_WARM, 0);
+			put(thread, 1, 0x100000);
+			control(thread, FM_TRACE_ENDED, thread ? 5000 : 1000 * window + 10);
+			control(thread, FM_TRACE_WINDOW_END, thread ? 900 : 100 * window);
+		}
+		control(thread, FM_TRACE_THREAD_END, 0);
+	}
+	assert_int_equal(consume("0-1"), 0);
+	assert_int_equal(results->window_count, 3);
+	assert_int_equal(results->windows[0].executed, 100);
+	assert_int_equal(results->windows[0].ended, 1010);
+	assert_int_equal(results->windows[0].counts.loads, 2);
+	assert_int_equal(results->windows[2].executed, 300);
+}
+
 /* Windows go on outside of the region that alone is wanted, and only count what is inside. */
 static void windows_of_one_region(void **state)
 {
@@ -1038,6 +1065,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(windows_count_what_is_known, begin, end),
 	    cmocka_unit_test_setup_teardown(windows_stand_for_what_is_around_them, begin, end),
 	    cmocka_unit_test_setup_teardown(windows_of_one_region, begin, end),
+	    cmocka_unit_test_setup_teardown(windows_in_which_a_thread_sleeps, begin, end),
 	    cmocka_unit_test_setup_teardown(followed_lines_know_what_windows_do_not, begin, end),
 	    cmocka_unit_test_setup_teardown(warming_is_not_counted, begin, end),
 	    cmocka_unit_test_setup_teardown(many_windows_become_fewer, begin, end),

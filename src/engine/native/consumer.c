@@ -158,7 +158,7 @@ static void on_control(struct fm_consumer *consumer, struct fm_native_thread *th
 		return;
 	}
 	if (control == FM_TRACE_ENDED) {
-		thread->ended = value;
+		thread->ended = thread->passed = value;
 		return;
 	}
 	if (control == FM_TRACE_THREAD_BEGIN) {

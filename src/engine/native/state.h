@@ -65,6 +65,7 @@ struct fm_native_thread {
 	uint32_t large; /* as in the trace, checked */
 	uint64_t large_from;
 	uint64_t began, ended, from, until; /* the stretch between two time stamps: ticks and entries */
+	uint64_t passed;                    /* the latest stamp of the end of a stretch that was read */
 	uint64_t heard;                     /* ns, when something came last */
 	struct fm_native_repeated waiting, held;
 	/* how often pieces began since they were last added up, and which */

@@ -276,14 +276,21 @@ static void forget_prefetched(void)
 		}
 }
 
+/* 0: not known. */
+static uint64_t earlier(uint64_t one, uint64_t other)
+{
+	return one && (!other || one < other) ? one : other;
+}
+
+static uint64_t later(uint64_t one, uint64_t other)
+{
+	return one > other ? one : other;
+}
+
+/* What both counted; where it lies is the caller's business. */
 static void merge(struct fm_result_window *target, const struct fm_result_window *other)
 {
-	if (!target->begun || (other->begun && other->begun < target->begun))
-		target->begun = other->begun;
-	if (other->ended > target->ended)
-		target->ended = other->ended;
-	if (other->executed > target->executed)
-		target->executed = other->executed;
+	target->begun = earlier(target->begun, other->begun);
 	fm_work_add(&target->work, &other->work);
 	target->outside += other->outside;
 	fm_numbers_add(&target->counts, &other->counts, sizeof(target->counts));
@@ -303,9 +310,11 @@ static void thin_out(struct fm_native_windows *windows, struct fm_results *resul
 	unsigned half = results->window_count / 2;
 
 	for (unsigned i = 0; i < half; i++) {
-		struct fm_result_window both = results->windows[2 * i];
+		struct fm_result_window both = results->windows[2 * i], *second = &results->windows[2 * i + 1];
 
-		merge(&both, &results->windows[2 * i + 1]);
+		merge(&both, second);
+		both.ended = later(both.ended, second->ended);
+		both.executed = later(both.executed, second->executed);
 		results->windows[i] = both;
 		windows->numbers[i] = windows->numbers[2 * i + 1];
 	}
@@ -419,7 +428,7 @@ void fm_window_end(struct fm_consumer *consumer, struct fm_native_thread *thread
 {
 	struct fm_native_windows *windows = &consumer->known;
 	struct fm_result_window *window, part = {.begun = thread->window.begun,
-	                                         .ended = thread->ended,
+	                                         .ended = thread->passed,
 	                                         .executed = executed,
 	                                         .work = thread->record->work};
 	struct fm_timing_counts timing;
@@ -449,8 +458,12 @@ void fm_window_end(struct fm_consumer *consumer, struct fm_native_thread *thread
 		doubt_prefetches(thread->side.core, &part);
 	add_to_latest(consumer, &part);
 	window = find_window(windows, thread->window.number);
-	if (window)
+	if (window) {
 		merge(window, &part);
+		/* a thread that slept in the window comes back when others are long past it */
+		window->ended = earlier(window->ended, part.ended);
+		window->executed = earlier(window->executed, part.executed);
+	}
 	thread->window = (struct fm_native_window){0};
 	if (consumer->precision > 0)
 		consumer->trace->head.enough =
