@@ -3,6 +3,7 @@
 
     windows.py FATHOM MIXES [--machine haswell-ep] [--commands FILE --draw N --seed S] [--slowdown 2] [--shortest 1]
                [--longest 12] [--no-mixes] [--no-timing] [--only NAME,...] [--timeout SECONDS] [--json FILE] [--verbose]
+               [--keep FOLDER [--keep-only]]
 
 FILE has a shell command per line (# comments); N of them are drawn by lot, those that fail or do not take --shortest to
 --longest seconds natively are passed over. The commands of commands.txt read FATHOM_LOT, the folder that inputs.sh
@@ -10,11 +11,14 @@ made. Time is that of `fathom stat` without options, everything included; counts
 through windows and with every access seen (core timing of stretches in both; --no-timing: none of the latter, which is two
 to three times faster, and no patterns that need cycles).
 
+Runs in which every access is seen take long and need no quiet machine: --keep has them kept in FOLDER and found there
+again; --keep-only makes them and nothing else.
+
 Prints a row per program and a summary: time over native time, difference of the bytes at each level, whether the stated
 intervals hold and how wide they are, and whether the patterns' verdicts are those of the exact run: equal, inconclusive
 (in one of the two runs only) or contradictory (present in one, absent in the other).
 A level whose exact traffic is below 0.1 % of what the program loads and stores counts for intervals only."""
-import argparse, json, math, os, random, re, signal, statistics, subprocess, sys, tempfile, time
+import argparse, hashlib, json, math, os, random, re, signal, statistics, subprocess, sys, tempfile, time
 
 MIXES = ["triad 3", "chase", "chase-l2", "gather-l3", "gather 2", "columns 3", "product", "copies 8", "compute 2",
          "hashing 2", "sorting", "sharing 6", "phases"]
@@ -58,6 +62,23 @@ def observe(arguments, more, command):
             return seconds, status, json.load(open(result.name))
         except (OSError, ValueError):
             return seconds, status, None
+
+
+def see_everything(arguments, command):
+    """As observe(), with every access; from the folder of kept runs if it is there."""
+    more = ["--counters", "exact", "--engine", "native", *([] if arguments.no_timing else ["--timing=sampled"])]
+    if not arguments.keep:
+        return observe(arguments, more, command)
+    key = hashlib.sha256(json.dumps([arguments.machine, more, command]).encode()).hexdigest()
+    path = os.path.join(arguments.keep, key[:24] + ".json")
+    try:
+        return tuple(json.load(open(path)))
+    except (OSError, ValueError):
+        result = observe(arguments, more, command)
+    if result[1] == 0 and result[2]:
+        with open(path, "w") as file:
+            json.dump(result, file)
+    return result
 
 
 def figures(root):
@@ -117,13 +138,15 @@ def median_of(rows, name):
 
 def judge(arguments, name, command, native):
     """A row, or None where a run failed; prints either."""
+    if arguments.keep_only:
+        seconds, status, _ = see_everything(arguments, command)
+        print(f"{name:40} {native:6.2f} s  exact {seconds:6.1f} s, status {status}", flush=True)
+        return {"name": name, "command": command, "native_seconds": native, "failed": {"windows": "not run"}}
     seconds, status = timed(arguments, [arguments.fathom, "stat", "--json", "-o", "/dev/null", "--slowdown",
                                         arguments.slowdown, "--", *command])
     _, seen_status, seen = observe(arguments, ["--counters", "windows", "--slowdown", arguments.slowdown], command)
     status = status or seen_status
-    exact_seconds, exact_status, exact = observe(arguments, ["--counters", "exact", "--engine", "native",
-                                                             *([] if arguments.no_timing else ["--timing=sampled"])],
-                                                 command)
+    exact_seconds, exact_status, exact = see_everything(arguments, command)
     row = {"name": name, "command": command, "native_seconds": native, "seconds": seconds,
            "exact_seconds": exact_seconds, "status": status, "exact_status": exact_status}
     # The tool ends with the program's status, which was 0 natively: anything else is a failure, whatever was written.
@@ -214,10 +237,17 @@ def main():
     parser.add_argument("--timeout", type=float, default=900)
     parser.add_argument("--json")
     parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--keep")
+    parser.add_argument("--keep-only", action="store_true")
     arguments = parser.parse_args()
     arguments.fathom, arguments.mixes = os.path.abspath(arguments.fathom), os.path.abspath(arguments.mixes)
     # The same run each time: interpreters would draw the seeds of their hash tables anew.
     os.environ.update(LC_ALL="C", PYTHONHASHSEED="0", PERL_HASH_SEED="0")
+    if arguments.keep:
+        os.makedirs(arguments.keep, exist_ok=True)
+        arguments.keep = os.path.abspath(arguments.keep)
+    elif arguments.keep_only:
+        parser.error("--keep-only keeps nothing without --keep")
     if os.environ.get("FATHOM_LOT"):
         os.environ["FATHOM_LOT"] = os.path.abspath(os.environ["FATHOM_LOT"])
 
