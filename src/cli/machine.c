@@ -20,12 +20,16 @@ enum {
 	KEY_SEED,
 	KEY_TOLERATE,
 	KEY_CHECK,
+	KEY_CORE,
 };
 
 static const struct argp_option options[] = {
     {"quick", KEY_QUICK, NULL, 0, "Measure fewer sizes and kernels, within 10 seconds", 0},
     {"full", KEY_FULL, NULL, 0, "Measure every kernel, vector width and thread count, without a time limit", 0},
     {"budget", KEY_BUDGET, "TIME", 0, "Stop measuring after TIME (30s, 5min) and keep the results so far", 0},
+    {"core", KEY_CORE, NULL, 0,
+     "Print what the core can do: width, ports, latencies, what it keeps in flight; with --show: of the saved profile",
+     0},
     {"cpus", 'C', "LIST", 0, "Measure on these CPUs (0-3,8); single-core figures come from the first one", 0},
     {"check", KEY_CHECK, NULL, 0,
      "Also check the exact engine: run test kernels natively and in the engine and compare, about 10 seconds. This is "
@@ -47,7 +51,7 @@ static const struct argp_option options[] = {
 struct input {
 	struct fm_common common;
 	struct fm_characterise_options characterise;
-	bool quick, full, show, cpus, check;
+	bool quick, full, show, cpus, check, core;
 	const char *profile;
 };
 
@@ -63,6 +67,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case KEY_CHECK:
 		input->check = true;
+		return 0;
+	case KEY_CORE:
+		input->core = true;
 		return 0;
 	case KEY_FULL:
 		input->full = true;
@@ -121,9 +128,12 @@ static int print(const struct input *input, const struct fm_machine *machine)
 	} else if (input->common.separator) {
 		fm_machine_print_separated(machine, output, input->common.separator);
 	} else {
-		fm_machine_print(machine, output,
-		                 fm_text_columns(fileno(output)) < 100 ? fm_text_columns(fileno(output)) : 100,
-		                 input->common.verbosity);
+		unsigned width = fm_text_columns(fileno(output)) < 100 ? fm_text_columns(fileno(output)) : 100;
+
+		if (input->core)
+			fm_machine_print_core(machine, output, width);
+		else
+			fm_machine_print(machine, output, width, input->common.verbosity);
 	}
 	return fm_common_close(&input->common, output);
 }

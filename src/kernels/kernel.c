@@ -86,6 +86,12 @@ const struct fm_string_kernel fm_string_kernels[FM_STRING_COUNT] = {
 #include "kernels/kernels.def"
 };
 
+const struct fm_core_kernel fm_core_kernels[FM_CORE_KERNELS] = {
+#define CORE_KERNEL(identifier, step, isa) {#identifier, step, FM_ISA_##isa, fm_kernel_##identifier},
+#include "kernels/core.def"
+#undef CORE_KERNEL
+};
+
 static const struct {
 	const char *name;
 	unsigned bytes;

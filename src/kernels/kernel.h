@@ -119,6 +119,33 @@ extern const struct fm_handover_kernel fm_handover_kernels[];
 extern const unsigned fm_handover_kernel_count;
 extern const struct fm_string_kernel fm_string_kernels[FM_STRING_COUNT];
 
+/* What a core can do, one kind of instruction each (core.def). */
+struct fm_core_kernel {
+	const char *name;
+	const char *step;
+	enum fm_isa isa;
+	fm_kernel_function function;
+};
+
+enum fm_core_kernel_index {
+#define CORE_KERNEL(identifier, ...) FM_CORE_KERNEL_##identifier,
+#include "kernels/core.def"
+#undef CORE_KERNEL
+	FM_CORE_KERNELS
+};
+
+extern const struct fm_core_kernel fm_core_kernels[FM_CORE_KERNELS];
+
+#define CORE_KERNEL(identifier, ...) void fm_kernel_##identifier(struct fm_kernel_arguments *arguments);
+#include "kernels/core.def"
+#undef CORE_KERNEL
+
+/* Two chases with more and more between them, by the number of the function from 1 on: FM_WINDOW_INSTRUCTIONS
+   instructions each, FM_WINDOW_LOADS loads or FM_WINDOW_STORES stores of stream[0]. */
+extern const fm_kernel_function fm_kernel_window_instructions[FM_WINDOW_FUNCTIONS];
+extern const fm_kernel_function fm_kernel_window_loads[FM_WINDOW_FUNCTIONS];
+extern const fm_kernel_function fm_kernel_window_stores[FM_WINDOW_FUNCTIONS];
+
 /* Functions by name, for callers that know which one they want. */
 #define STREAM_KERNEL(...)
 #define STEP_KERNEL(identifier, ...) void fm_kernel_##identifier(struct fm_kernel_arguments *arguments);

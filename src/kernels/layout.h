@@ -17,4 +17,13 @@
 #define FM_CHAINS_MAX 32
 #define FM_MULTIPLICATIONS_MAX 64
 
+/* Steps that a loop of a core kernel takes at a time. */
+#define FM_CORE_STEPS 64
+
+/* The families of window.S: functions, and what each has more than the one before. */
+#define FM_WINDOW_FUNCTIONS 40
+#define FM_WINDOW_INSTRUCTIONS 16
+#define FM_WINDOW_LOADS 8
+#define FM_WINDOW_STORES 4
+
 #endif

@@ -413,6 +413,15 @@ static size_t memory_bytes(const struct fm_machine *machine)
 	return machine->levels[machine->level_count - 1].measured_bytes;
 }
 
+static int measure_core(struct fm_machine_session *session, struct fm_machine *machine, double seconds,
+                        struct fm_error *error)
+{
+	int status = fm_core_measure(session, memory_bytes(machine), seconds, machine->core, error);
+
+	machine->core_measured = !status;
+	return status;
+}
+
 static int measure_parallel(struct fm_machine_session *session, struct fm_machine *machine, double seconds,
                             struct fm_error *error)
 {
@@ -479,6 +488,7 @@ static const struct {
     {"string stores", 7, measure_string_stores},
     {"latency of levels", 7, visit_levels},
     {"latency on 4K pages", 4, visit_levels_on_small_pages},
+    {"core", 8, measure_core},
     {"outstanding misses", 6, measure_parallel},
     {"latency under load", 6, measure_loaded},
     {"core to core", 2, measure_transfers},

@@ -11,6 +11,7 @@
 #include "base/figure.h"
 #include "machine/bandwidth.h"
 #include "machine/concurrency.h"
+#include "machine/core.h"
 #include "machine/latency.h"
 #include "machine/session.h"
 #include "machine/string_stores.h"
@@ -64,6 +65,8 @@ struct fm_machine {
 	unsigned numa_count;
 	struct fm_combination combination;
 	struct fm_string_stores string_stores;
+	bool core_measured;
+	struct fm_figure core[FM_CORE_PARAMETERS];
 };
 
 struct fm_characterise_options {

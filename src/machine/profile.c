@@ -108,6 +108,15 @@ static const struct {
 };
 enum { STRING_SHARES = sizeof(string_shares) / sizeof(string_shares[0]) };
 
+static json_t *core_to_json(const struct fm_machine *machine)
+{
+	json_t *object = json_object();
+
+	for (unsigned i = 0; i < FM_CORE_PARAMETERS; i++)
+		fm_json_set_figure(object, fm_core_parameter_name((enum fm_core_parameter)i), &machine->core[i]);
+	return object;
+}
+
 static json_t *string_stores_to_json(const struct fm_machine *machine)
 {
 	const struct fm_string_stores *stores = &machine->string_stores;
@@ -168,6 +177,8 @@ json_t *fm_machine_to_json(const struct fm_machine *machine)
 	fm_json_set_figure(root, "outstanding_misses", &machine->outstanding_misses);
 	if (machine->string_stores.point_count)
 		json_object_set_new(root, "string_stores", string_stores_to_json(machine));
+	if (machine->core_measured)
+		json_object_set_new(root, "core", core_to_json(machine));
 	array = json_array();
 	for (unsigned i = 0; i < machine->parallel_count; i++) {
 		json_t *point = json_pack("{s:i}", "chains", (int)machine->parallel[i].chains);
@@ -305,6 +316,21 @@ static int bandwidth_from_json(const json_t *entry, unsigned level, struct fm_ba
 	                                   .bytes = whole(entry, "bytes_per_thread", UINT64_MAX / 2),
 	                                   .gbs = fm_json_get_figure(entry, "gbs")};
 	return 0;
+}
+
+/* Absent in profiles of earlier versions. */
+static void core_from_json(const json_t *object, struct fm_machine *machine)
+{
+	machine->core_measured = json_is_object(object);
+	for (unsigned i = 0; i < FM_CORE_PARAMETERS; i++) {
+		struct fm_figure *figure = &machine->core[i];
+
+		*figure = fm_figure_unavailable("the profile does not say: run 'fathom machine' again");
+		if (object)
+			*figure = fm_json_get_figure(object, fm_core_parameter_name((enum fm_core_parameter)i));
+		if (figure->available && !(figure->value >= 0 && figure->value < 1e6))
+			*figure = fm_figure_unavailable("no core has that");
+	}
 }
 
 /* Absent in profiles of earlier versions: then there are no points, and the shares say why. */
@@ -484,6 +510,7 @@ int fm_machine_from_json(const json_t *root, struct fm_machine **ret_machine, st
 		                    status == -ENOMEM ? "out of memory" : "the levels are missing or damaged");
 	}
 	string_stores_from_json(json_object_get(root, "string_stores"), machine);
+	core_from_json(json_object_get(root, "core"), machine);
 	array = json_object_get(root, "parallel_chases");
 	for (size_t i = 0; i < json_array_size(array) && i < FM_PARALLEL_POINTS_MAX; i++)
 		machine->parallel[machine->parallel_count++] = (struct fm_parallel_point){

@@ -443,6 +443,36 @@ static void print_numa(const struct fm_machine *machine, FILE *output, unsigned 
 	fm_table_free(table);
 }
 
+void fm_machine_print_core(const struct fm_machine *machine, FILE *output, unsigned width)
+{
+	struct fm_table *table = machine->core_measured ? fm_table_create("lrrlw") : NULL;
+
+	if (!table) {
+		fputs("The core was not measured: run 'fathom machine' again.\n", output);
+		return;
+	}
+	fputs("Core (each by a kernel of its own; cycles are dependent additions)\n", output);
+	for (unsigned i = 0; i < FM_CORE_PARAMETERS; i++) {
+		const struct fm_figure *figure = &machine->core[i];
+		enum fm_core_parameter parameter = (enum fm_core_parameter)i;
+
+		fm_table_cell(table, "%s", fm_core_parameter_name(parameter));
+		if (figure->available) {
+			fm_table_cell(table, "%.2f", figure->value);
+			fm_table_cell(table, "%.2f … %.2f", figure->low, figure->high);
+			fm_table_cell(table, "%s", fm_core_parameter_unit(parameter));
+			fm_table_cell(table, "%s", fm_core_parameter_words(parameter));
+		} else {
+			fm_table_cell(table, "-");
+			fm_table_cell(table, "%s", "");
+			fm_table_cell(table, "%s", "");
+			fm_table_cell(table, "%s: %s", fm_core_parameter_words(parameter), figure->why);
+		}
+	}
+	fm_table_print(table, output, 2, width);
+	fm_table_free(table);
+}
+
 void fm_machine_print(const struct fm_machine *machine, FILE *output, unsigned width, int verbose)
 {
 	int widest = widest_measured(machine);
@@ -472,6 +502,8 @@ void fm_machine_print(const struct fm_machine *machine, FILE *output, unsigned w
 	print_staircase(machine, output, width);
 	fputc('\n', output);
 	print_string_stores(machine, output, width);
+	if (verbose > 0 && machine->core_measured)
+		fm_machine_print_core(machine, output, width);
 	print_concurrency(machine, output);
 	print_transfers(machine, output, width);
 	print_numa(machine, output, width);
@@ -546,6 +578,9 @@ void fm_machine_print_separated(const struct fm_machine *machine, FILE *output, 
 		print_line(output, separator, "lines_read_first", "memory", "rep_movs/long",
 		           &stores->copy_long_allocates);
 	}
+	for (unsigned i = 0; machine->core_measured && i < FM_CORE_PARAMETERS; i++)
+		print_line(output, separator, fm_core_parameter_name((enum fm_core_parameter)i), "core", "",
+		           &machine->core[i]);
 	print_line(output, separator, "outstanding_misses", "core", "", &machine->outstanding_misses);
 	for (unsigned i = 0; i < machine->loaded_count; i++) {
 		snprintf(detail, sizeof(detail), "%.1f GB/s", machine->loaded[i].traffic_gbs.value);

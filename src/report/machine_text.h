@@ -9,6 +9,9 @@
 /* Tables and staircases, within `width` columns. verbose adds the curves' points and every bandwidth. */
 void fm_machine_print(const struct fm_machine *machine, FILE *output, unsigned width, int verbose);
 
+/* What the core can do. */
+void fm_machine_print_core(const struct fm_machine *machine, FILE *output, unsigned width);
+
 /* One figure per line: quantity, level, detail, value, unit, low, high, origin, trials. */
 void fm_machine_print_separated(const struct fm_machine *machine, FILE *output, const char *separator);
 

@@ -16,7 +16,7 @@ enum {
 	PENDING_MAX = 16,
 	FORWARDS = 256,
 	COMING = 1024,
-	FORWARD_LATENCY = 5, /* from a store's data to a load of the same address, through the store buffer */
+	FORWARD_LATENCY = 5, /* unless the machine says otherwise */
 	STORE_BYTES = 32,    /* that one store can write in a cycle */
 	STORE_AGE = 1,       /* a store leaves its buffer at the earliest this long after it retired */
 };
@@ -67,6 +67,7 @@ enum { SHARED_ISSUE, SHARED_LOADS, SHARED_STORES, SHARED_MULTIPLICATIONS, SHARED
 struct fm_shared_timing {
 	struct fm_lane lanes[FM_SERVED_MEMORY + 1]; /* the ways to the levels: caches by index, memory */
 	struct fm_lane units[SHARED_COUNT];         /* used only while several threads run */
+	struct fm_lane *operations[FM_OPERATION_COUNT]; /* that cannot begin in every cycle; else NULL */
 	struct fm_lane walks;
 	struct fm_core_timing *timings[FM_SIMULATED_THREADS_MAX];
 };
@@ -77,6 +78,12 @@ struct fm_core_timing {
 	unsigned sharers; /* threads of the core that run at the moment, this one included */
 	struct fm_simulated_core *core;
 	const struct fm_core_description *shape;
+	/* resolved, of every operation */
+	struct {
+		enum fm_unit unit;
+		unsigned latency, interval;
+	} operations[FM_OPERATION_COUNT];
+	unsigned forward_latency;
 	struct fm_timing_counts counts;
 	struct cycle *ring;
 	uint64_t accounted; /* cycles before this one are in the counts */
@@ -716,7 +723,9 @@ void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction 
 	const struct fm_core_description *shape = timing->shape;
 	unsigned loads = 0, stores = 0;
 	uint64_t issued, operands, address_operands, data, done, queued = 0;
-	unsigned cause = instruction->latency > 1 ? FM_STALL_compute : FM_STALL_none, queue_cause = FM_STALL_none;
+	const unsigned operation = instruction->operation, latency = timing->operations[operation].latency,
+	               interval = timing->operations[operation].interval;
+	unsigned cause = latency > 1 ? FM_STALL_compute : FM_STALL_none, queue_cause = FM_STALL_none;
 	uint64_t stores_from, store_wait = 0;
 
 	for (unsigned i = 0; i < count; i++)
@@ -771,20 +780,22 @@ void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction 
 		}
 	}
 	done = data;
-	switch (instruction->unit) {
+	if (timing->shared->operations[operation])
+		data = fm_lane_take(timing->shared->operations[operation], data, interval);
+	switch (timing->operations[operation].unit) {
 	case FM_UNIT_MULTIPLY:
-		done = take_port(timing, data, offsetof(struct cycle, multiplications), shape->multiply_ports) +
-		       instruction->latency;
+		done =
+		    take_port(timing, data, offsetof(struct cycle, multiplications), shape->multiply_ports) + latency;
 		break;
 	case FM_UNIT_DIVIDE:
 		data = timing->divider_free > data ? timing->divider_free : data;
-		data = take_unit(timing, SHARED_DIVIDER, data, 100 * (uint64_t)instruction->busy);
+		data = take_unit(timing, SHARED_DIVIDER, data, interval);
 		done = take_port(timing, data, offsetof(struct cycle, executed), shape->ports);
-		timing->divider_free = done + instruction->busy;
-		done += instruction->latency;
+		timing->divider_free = done + interval / 100;
+		done += latency;
 		break;
 	case FM_UNIT_ANY:
-		done = take_port(timing, data, offsetof(struct cycle, executed), shape->ports) + instruction->latency;
+		done = take_port(timing, data, offsetof(struct cycle, executed), shape->ports) + latency;
 		break;
 	default:
 		break;
@@ -797,7 +808,7 @@ void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction 
 		for (unsigned i = 0; i < count; i++)
 			if (accesses[i].access != FM_ACCESS_LOAD)
 				timing->forwards[accesses[i].address / 8 % FORWARDS] =
-				    (struct forward){accesses[i].address, at + FORWARD_LATENCY};
+				    (struct forward){accesses[i].address, at + timing->forward_latency};
 		if (at + 1 > done)
 			done = at + 1;
 	}
@@ -882,6 +893,35 @@ void fm_core_timing_destroy(struct fm_core_timing *timing)
 	free(timing);
 }
 
+/* Of operations that are limited in number by ports alone there is nothing to keep. Dividers are, by themselves. */
+static bool set_operations(struct fm_core_timing *timing)
+{
+	for (unsigned i = 0; i < FM_OPERATION_COUNT; i++) {
+		struct fm_operation_description described = timing->shape->operations[i];
+		struct fm_lane **lane = &timing->shared->operations[i];
+
+		if (!described.given)
+			described = fm_operation_usual((enum fm_operation)i);
+		timing->operations[i].unit = fm_operation_unit((enum fm_operation)i);
+		timing->operations[i].latency = described.latency;
+		timing->operations[i].interval = described.interval;
+		if (!described.interval || timing->operations[i].unit == FM_UNIT_DIVIDE || *lane)
+			continue;
+		*lane = calloc(1, sizeof(**lane));
+		if (!*lane)
+			return false;
+	}
+	timing->forward_latency = timing->shape->forward ? timing->shape->forward : FORWARD_LATENCY;
+	return true;
+}
+
+void fm_shared_timing_destroy(struct fm_shared_timing *shared)
+{
+	for (unsigned i = 0; shared && i < FM_OPERATION_COUNT; i++)
+		free(shared->operations[i]);
+	free(shared);
+}
+
 int fm_core_timing_create(struct fm_hierarchy *hierarchy, unsigned core, struct fm_core_timing **ret_timing,
                           struct fm_error *error)
 {
@@ -904,7 +944,7 @@ int fm_core_timing_create(struct fm_hierarchy *hierarchy, unsigned core, struct 
 	timing->shared = timing->core ? timing->core->physical->timing : NULL;
 	timing->sharers = 1;
 	if (!timing->shared || !timing->ring || !timing->window || !timing->load_buffers || !timing->store_buffers ||
-	    !timing->fill_buffers || !timing->super_queue) {
+	    !timing->fill_buffers || !timing->super_queue || !set_operations(timing)) {
 		fm_core_timing_destroy(timing);
 		return fm_error_set(error, ENOMEM, "not enough memory for the timing of core %u", core);
 	}

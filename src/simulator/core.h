@@ -8,17 +8,13 @@
 
 #include "simulator/hierarchy.h"
 
-enum fm_unit { FM_UNIT_NONE, FM_UNIT_ANY, FM_UNIT_MULTIPLY, FM_UNIT_DIVIDE };
-
 enum { FM_INSTRUCTION_ACCESSES_MAX = 4 };
 
 /* What does not change from one execution of an instruction to the next. */
 struct fm_instruction {
 	uint64_t reads; /* registers, one bit each */
 	uint64_t writes;
-	uint8_t unit;           /* enum fm_unit */
-	uint8_t latency;        /* cycles from operands to result, without memory */
-	uint8_t busy;           /* cycles a divider is occupied */
+	uint8_t operation;      /* enum fm_operation */
 	uint64_t address_reads; /* of reads, those an address is computed from */
 	uint8_t continues;      /* a further part of a repeated instruction, which was counted with its first */
 };

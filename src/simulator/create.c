@@ -318,7 +318,7 @@ void fm_hierarchy_destroy(struct fm_hierarchy *hierarchy)
 			fm_array_destroy(physical->tlbs[k]);
 		}
 		free(physical->streams);
-		free(physical->timing);
+		fm_shared_timing_destroy(physical->timing);
 	}
 	for (unsigned i = 0; hierarchy->shared && i < hierarchy->physical_count; i++)
 		fm_array_destroy(hierarchy->shared[i]);

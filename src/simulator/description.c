@@ -31,6 +31,7 @@ struct key {
 
 #define CACHE(member) offsetof(struct fm_cache_description, member)
 #define CORE(member) offsetof(struct fm_core_description, member)
+#define OPERATION(member) offsetof(struct fm_operation_description, member)
 #define TLB(member) offsetof(struct fm_tlb_description, member)
 #define MACHINE(member) offsetof(struct fm_machine_description, member)
 
@@ -83,6 +84,13 @@ static const struct key core_keys[] = {
     {"multiply_ports", KIND_WHOLE, CORE(multiply_ports), 1, 8, NULL, true},
     {"ports", KIND_WHOLE, CORE(ports), 1, 32, NULL, true},
     {"walkers", KIND_WHOLE, CORE(walkers), 1, 64, NULL, false},
+    {"forward", KIND_WHOLE, CORE(forward), 1, 255, NULL, false},
+    {0},
+};
+
+static const struct key operation_keys[] = {
+    {"latency", KIND_WHOLE, OPERATION(latency), 0, 255, NULL, true},
+    {"interval", KIND_HUNDREDTHS, OPERATION(interval), 0, 255, NULL, false},
     {0},
 };
 
@@ -281,6 +289,28 @@ static int parse_cache(struct reader *reader, char *text)
 	return 0;
 }
 
+static int parse_operation(struct reader *reader, char *text)
+{
+	size_t length = strcspn(text, " \t");
+	struct fm_operation_description read = {.given = true}, *target;
+	enum fm_operation operation;
+	int status;
+
+	if (!text[length])
+		return mistake(reader, "an operation needs a name and a latency: operation float_add latency=4");
+	text[length] = 0;
+	operation = fm_operation_find(text);
+	if (operation == FM_OPERATION_COUNT)
+		return mistake(reader, "there is no operation \"%.40s\": docs/machines.md lists them", text);
+	target = &reader->description->core.operations[operation];
+	if (target->given)
+		return mistake(reader, "the operation %s is there twice", text);
+	status = parse_keys(reader, text + length + 1, operation_keys, &read);
+	if (!status)
+		*target = read;
+	return status;
+}
+
 /* Blanks at the end do not belong to a line. */
 static void end_at_blanks(char *text)
 {
@@ -342,7 +372,9 @@ static int parse_line(struct reader *reader, char *line)
 		reader->core_seen = true;
 		return parse_keys(reader, rest, core_keys, &description->core);
 	}
-	return mistake(reader, "\"%.40s\" is not known: title, machine, cache, tlb, memory, core", line);
+	if (!strcmp(line, "operation"))
+		return parse_operation(reader, rest);
+	return mistake(reader, "\"%.40s\" is not known: title, machine, cache, tlb, memory, core, operation", line);
 }
 
 int fm_description_parse(const char *text, const char *name, struct fm_machine_description *ret_description,
@@ -442,7 +474,13 @@ int fm_description_check(const struct fm_machine_description *description, struc
 		status = check_keys(tlb_keys, &description->tlbs[i], "tlb", error);
 	if (!status)
 		status = check_keys(memory_keys, description, "memory", error);
-	return status ? status : check_keys(core_keys, &description->core, "core", error);
+	if (!status)
+		status = check_keys(core_keys, &description->core, "core", error);
+	for (unsigned i = 0; !status && i < FM_OPERATION_COUNT; i++)
+		if (description->core.operations[i].given)
+			status = check_keys(operation_keys, &description->core.operations[i],
+			                    fm_operation_name((enum fm_operation)i), error);
+	return status;
 }
 
 int fm_description_read(const char *path, struct fm_machine_description *ret_description, struct fm_error *error)
@@ -531,6 +569,11 @@ static void write_description(FILE *file, const struct fm_machine_description *d
 	write_keys(file, memory_keys, description);
 	fprintf(file, "core");
 	write_keys(file, core_keys, &description->core);
+	for (unsigned i = 0; i < FM_OPERATION_COUNT; i++)
+		if (description->core.operations[i].given) {
+			fprintf(file, "operation %s", fm_operation_name((enum fm_operation)i));
+			write_keys(file, operation_keys, &description->core.operations[i]);
+		}
 }
 
 int fm_description_text(const struct fm_machine_description *description, char **ret_text, struct fm_error *error)

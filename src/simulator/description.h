@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "simulator/operations.h"
 
 enum {
 	FM_SIMULATED_CACHES_MAX = 4,
@@ -60,6 +61,8 @@ struct fm_core_description {
 	unsigned multiply_ports;
 	unsigned ports;   /* all together */
 	unsigned walkers; /* page walks at a time; 0: as many as there are */
+	unsigned forward; /* cycles from a store's data to a load of the same address, through the store buffer; 0: 5 */
+	struct fm_operation_description operations[FM_OPERATION_COUNT];
 };
 
 struct fm_machine_description {

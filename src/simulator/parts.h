@@ -17,6 +17,8 @@ struct fm_physical_core {
 	struct fm_shared_timing *timing; /* for core timing */
 } __attribute__((aligned(128)));
 
+void fm_shared_timing_destroy(struct fm_shared_timing *shared);
+
 enum { FM_HIERARCHY_SPINS = 256 };
 
 /* Locks, while the hierarchy is concurrent. The fast path of a core takes its own (all its hardware threads the same)

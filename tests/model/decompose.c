@@ -178,7 +178,7 @@ static void block_product(struct fm_core_timing *timing, unsigned index)
 static void division(struct fm_core_timing *timing, unsigned index)
 {
 	static const struct fm_instruction divide = {
-	    .reads = 1, .writes = 1, .unit = FM_UNIT_DIVIDE, .latency = 20, .busy = 12};
+	    .reads = 1, .writes = 1, .operation = FM_OPERATION_divide};
 
 	(void)index;
 	fm_core_execute(timing, &divide, NULL, 0);

@@ -30,16 +30,16 @@ static int set_up(void **state)
 static const struct fm_instruction load_pointer = {
     .reads = REGISTER(POINTER), .writes = REGISTER(POINTER), .address_reads = REGISTER(POINTER)};
 static const struct fm_instruction dependent = {
-    .reads = REGISTER(POINTER) | REGISTER(2), .writes = REGISTER(POINTER), .unit = FM_UNIT_MULTIPLY, .latency = 3};
+    .reads = REGISTER(POINTER) | REGISTER(2), .writes = REGISTER(POINTER), .operation = FM_OPERATION_multiply};
 static const struct fm_instruction count_down = {
-    .reads = REGISTER(COUNTER), .writes = REGISTER(COUNTER) | REGISTER(FLAGS), .unit = FM_UNIT_ANY, .latency = 1};
-static const struct fm_instruction branch = {.reads = REGISTER(FLAGS), .unit = FM_UNIT_ANY, .latency = 1};
+    .reads = REGISTER(COUNTER), .writes = REGISTER(COUNTER) | REGISTER(FLAGS), .operation = FM_OPERATION_simple};
+static const struct fm_instruction branch = {.reads = REGISTER(FLAGS), .operation = FM_OPERATION_simple};
 static const struct fm_instruction load_vector = {
     .reads = REGISTER(COUNTER), .writes = REGISTER(DATA), .address_reads = REGISTER(COUNTER)};
 static const struct fm_instruction store_vector = {.reads = REGISTER(COUNTER) | REGISTER(VALUE),
                                                    .address_reads = REGISTER(COUNTER)};
 static const struct fm_instruction advance = {
-    .reads = REGISTER(COUNTER), .writes = REGISTER(COUNTER), .unit = FM_UNIT_ANY, .latency = 1};
+    .reads = REGISTER(COUNTER), .writes = REGISTER(COUNTER), .operation = FM_OPERATION_simple};
 
 /* Per load, or per line. */
 struct result {
@@ -117,8 +117,7 @@ static struct result chase(size_t bytes, unsigned multiplications, bool in_chain
 		for (unsigned j = 0; j < multiplications; j++) {
 			struct fm_instruction independent = {.reads = REGISTER(8 + j % 8),
 			                                     .writes = REGISTER(8 + j % 8),
-			                                     .unit = FM_UNIT_MULTIPLY,
-			                                     .latency = 3};
+			                                     .operation = FM_OPERATION_multiply};
 
 			fm_core_execute(timing, in_chain ? &dependent : &independent, NULL, 0);
 		}
@@ -461,8 +460,8 @@ static double per_thread(unsigned threads, size_t bytes, const struct fm_instruc
 /* Hardware threads of a core wait beside each other, and share what it can do per cycle and the ways to the levels. */
 static void threads_share_a_core(void **state)
 {
-	static const struct fm_instruction anything = {.unit = FM_UNIT_ANY, .latency = 1},
-	                                   multiplication = {.unit = FM_UNIT_MULTIPLY, .latency = 3},
+	static const struct fm_instruction anything = {.operation = FM_OPERATION_simple},
+	                                   multiplication = {.operation = FM_OPERATION_multiply},
 	                                   load = {.writes = REGISTER(DATA), .address_reads = REGISTER(COUNTER)};
 	static const struct {
 		const char *what;

@@ -29,42 +29,43 @@ static uint64_t register_bit(ZydisRegister name)
 	return 0;
 }
 
-/* Latency classes of recent Intel cores, by the beginning of the mnemonic; the first that fits. Everything else that
-   computes takes one cycle on any port. */
+/* What instructions compute, by the beginning of the mnemonic; the first that fits. */
 static const struct {
 	const char *prefix;
-	uint8_t unit, latency, busy;
+	enum fm_operation operation;
 } classes[] = {
-    {"mulp", FM_UNIT_ANY, 5, 0},      {"muls", FM_UNIT_ANY, 5, 0},      {"imul", FM_UNIT_MULTIPLY, 3, 0},
-    {"mul", FM_UNIT_MULTIPLY, 4, 0},  {"vfmadd", FM_UNIT_ANY, 5, 0},    {"vfmsub", FM_UNIT_ANY, 5, 0},
-    {"vfnm", FM_UNIT_ANY, 5, 0},      {"vmul", FM_UNIT_ANY, 5, 0},      {"idiv", FM_UNIT_DIVIDE, 39, 24},
-    {"div", FM_UNIT_DIVIDE, 20, 12},  {"vdiv", FM_UNIT_DIVIDE, 20, 14}, {"vsqrt", FM_UNIT_DIVIDE, 20, 14},
-    {"sqrt", FM_UNIT_DIVIDE, 20, 14}, {"vadd", FM_UNIT_ANY, 3, 0},      {"vsub", FM_UNIT_ANY, 3, 0},
-    {"addpd", FM_UNIT_ANY, 3, 0},     {"addps", FM_UNIT_ANY, 3, 0},     {"addsd", FM_UNIT_ANY, 3, 0},
-    {"addss", FM_UNIT_ANY, 3, 0},     {"subpd", FM_UNIT_ANY, 3, 0},     {"subps", FM_UNIT_ANY, 3, 0},
-    {"subsd", FM_UNIT_ANY, 3, 0},     {"subss", FM_UNIT_ANY, 3, 0},     {"cvt", FM_UNIT_ANY, 4, 0},
-    {"vcvt", FM_UNIT_ANY, 4, 0},      {"popcnt", FM_UNIT_ANY, 3, 0},    {"lzcnt", FM_UNIT_ANY, 3, 0},
-    {"tzcnt", FM_UNIT_ANY, 3, 0},     {"nop", FM_UNIT_NONE, 0, 0},
+    {"mulp", FM_OPERATION_float_multiply},  {"muls", FM_OPERATION_float_multiply},
+    {"imul", FM_OPERATION_multiply},        {"mul", FM_OPERATION_multiply_wide},
+    {"vfmadd", FM_OPERATION_float_fused},   {"vfmsub", FM_OPERATION_float_fused},
+    {"vfnm", FM_OPERATION_float_fused},     {"vmul", FM_OPERATION_float_multiply},
+    {"idiv", FM_OPERATION_divide_signed},   {"divp", FM_OPERATION_float_divide},
+    {"divs", FM_OPERATION_float_divide},    {"div", FM_OPERATION_divide},
+    {"vdiv", FM_OPERATION_float_divide},    {"vsqrt", FM_OPERATION_float_root},
+    {"sqrt", FM_OPERATION_float_root},      {"vadd", FM_OPERATION_float_add},
+    {"vsub", FM_OPERATION_float_add},       {"addpd", FM_OPERATION_float_add},
+    {"addps", FM_OPERATION_float_add},      {"addsd", FM_OPERATION_float_add},
+    {"addss", FM_OPERATION_float_add},      {"subpd", FM_OPERATION_float_add},
+    {"subps", FM_OPERATION_float_add},      {"subsd", FM_OPERATION_float_add},
+    {"subss", FM_OPERATION_float_add},      {"cvt", FM_OPERATION_convert},
+    {"vcvt", FM_OPERATION_convert},         {"popcnt", FM_OPERATION_count_bits},
+    {"lzcnt", FM_OPERATION_count_bits},     {"tzcnt", FM_OPERATION_count_bits},
+    {"nop", FM_OPERATION_none},
 };
 
 static void classify(const ZydisDecodedInstruction *instruction, bool memory_only, struct fm_instruction *ret)
 {
 	const char *name = ZydisMnemonicGetString(instruction->mnemonic);
 
-	ret->unit = FM_UNIT_ANY;
-	ret->latency = 1;
+	ret->operation = FM_OPERATION_simple;
 	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
 		if (!strncmp(name, classes[i].prefix, strlen(classes[i].prefix))) {
-			ret->unit = classes[i].unit;
-			ret->latency = classes[i].latency;
-			ret->busy = classes[i].busy;
+			ret->operation = (uint8_t)classes[i].operation;
 			return;
 		}
 	/* a plain move from or to memory needs no unit but the load or store port */
 	if (memory_only &&
 	    (strstr(name, "mov") || strstr(name, "broadcast") || !strcmp(name, "push") || !strcmp(name, "pop"))) {
-		ret->unit = FM_UNIT_NONE;
-		ret->latency = 0;
+		ret->operation = FM_OPERATION_none;
 	}
 }
 

@@ -182,7 +182,7 @@ static void execute_until(struct fm_consumer *consumer, struct fm_native_thread 
 static void execute_alone(struct fm_consumer *consumer, struct fm_native_thread *thread)
 {
 	if (thread->timed.count)
-		execute(consumer, thread, &(struct fm_instruction){.unit = FM_UNIT_NONE, .continues = 1});
+		execute(consumer, thread, &(struct fm_instruction){.operation = FM_OPERATION_none, .continues = 1});
 	thread->timed.in_part = false;
 }
 
@@ -357,13 +357,13 @@ void fm_timing_access(struct fm_consumer *consumer, struct fm_native_thread *thr
 	struct fm_instruction part = {.reads = whole->reads,
 	                              .address_reads = whole->address_reads,
 	                              .writes = whole->writes,
-	                              .unit = FM_UNIT_NONE,
+	                              .operation = FM_OPERATION_none,
 	                              .continues = !timed->piece};
 
 	if (timed->in_part)
 		part = (struct fm_instruction){.reads = store ? whole->writes : 0,
 		                               .writes = store ? 0 : whole->writes,
-		                               .unit = FM_UNIT_NONE,
+		                               .operation = FM_OPERATION_none,
 		                               .continues = 1};
 	add_access(consumer, thread, site,
 	           (struct fm_memory_access){

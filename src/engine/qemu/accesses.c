@@ -554,12 +554,12 @@ static void execute_part(struct fm_engine_thread *thread, const struct fm_engine
 	struct fm_instruction part = {.reads = whole->reads,
 	                              .address_reads = whole->address_reads,
 	                              .writes = whole->writes,
-	                              .unit = FM_UNIT_NONE};
+	                              .operation = FM_OPERATION_none};
 
 	if (thread->fed_in_part)
 		part = (struct fm_instruction){.reads = store ? whole->writes : 0,
 		                               .writes = store ? 0 : whole->writes,
-		                               .unit = FM_UNIT_NONE,
+		                               .operation = FM_OPERATION_none,
 		                               .continues = 1};
 	thread->fed_in_part = true;
 	execute(thread, &part, gathered, 1);
