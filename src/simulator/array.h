@@ -41,9 +41,9 @@ struct fm_array {
 	struct fm_wide *wide; /* of a translation buffer: see wide.h; else NULL */
 };
 
-static inline uint64_t *fm_array_set(const struct fm_array *array, uint64_t line)
+/* The number of the set that a line belongs to. */
+static inline uint64_t fm_array_index(const struct fm_array *array, uint64_t line)
 {
-	uint64_t set;
 
 	if (__builtin_expect(array->seed != 0, 0)) {
 		uint64_t granule = ((line >> array->granule_shift) ^ array->seed) * 0x9e3779b97f4a7c15u;
@@ -51,10 +51,14 @@ static inline uint64_t *fm_array_set(const struct fm_array *array, uint64_t line
 		granule = (granule ^ granule >> 29) * 0xbf58476d1ce4e5b9u;
 		line = (line & array->within) + ((granule ^ granule >> 32) & array->frames);
 	}
-	set = line & array->mask;
 	if (array->inverse)
-		set = line - (uint64_t)((unsigned __int128)line * array->inverse >> 64 >> array->shift) * array->sets;
-	return array->entries + set * array->stride;
+		return line - ((uint64_t)((unsigned __int128)line * array->inverse >> 64) >> array->shift) * array->sets;
+	return line & array->mask;
+}
+
+static inline uint64_t *fm_array_set(const struct fm_array *array, uint64_t line)
+{
+	return array->entries + fm_array_index(array, line) * array->stride;
 }
 
 /* How many ways of a set are used. Those with one less are spread evenly, by the golden ratio. */
@@ -224,6 +228,33 @@ static inline __attribute__((always_inline)) int fm_array_locate_of(const uint64
 #endif
 }
 
+/* Whether such a set holds the line, where nobody asks for the way. The ways of two sets can be looked at together: the
+   second may be NULL, with no ways. */
+static inline __attribute__((always_inline)) bool fm_array_has_of(const uint64_t *set, const unsigned ways,
+                                                                  const uint64_t *other, const unsigned other_ways,
+                                                                  uint64_t key)
+{
+#if defined(__AVX2__)
+	const __m256i keys = _mm256_set1_epi64x((long long)key);
+	const __m256i lines = _mm256_set1_epi64x((long long)~(uint64_t)FM_LINE_FLAGS);
+	__m256i any = _mm256_setzero_si256();
+
+	for (unsigned at = 0; at < ways; at += FM_ARRAY_STEP)
+		any = _mm256_or_si256(any, _mm256_cmpeq_epi64(_mm256_and_si256(fm_array_four(set + at), lines), keys));
+	for (unsigned at = 0; at < other_ways; at += FM_ARRAY_STEP)
+		any = _mm256_or_si256(any, _mm256_cmpeq_epi64(_mm256_and_si256(fm_array_four(other + at), lines), keys));
+	return !_mm256_testz_si256(any, any);
+#else
+	unsigned match = 0;
+
+	for (unsigned at = 0; at < ways; at += FM_ARRAY_STEP)
+		match |= fm_array_match(set + at, key);
+	for (unsigned at = 0; at < other_ways; at += FM_ARRAY_STEP)
+		match |= fm_array_match(other + at, key);
+	return match;
+#endif
+}
+
 /* Take a way out of such a set; those behind it move down. */
 static inline __attribute__((always_inline)) void fm_array_take_out_of(uint64_t *set, const unsigned ways, unsigned way)
 {
@@ -263,6 +294,23 @@ static inline __attribute__((always_inline)) uint64_t fm_array_push_of(uint64_t 
 	set[0] = entry;
 #endif
 	return gone;
+}
+
+/* The same in a set that has not been written to for a while: what is loaded from between two stores that are long done
+   waits for nobody, and takes half the instructions. */
+static inline __attribute__((always_inline)) uint64_t fm_array_push_of_old(uint64_t *set, const unsigned ways,
+                                                                           uint64_t entry)
+{
+#if defined(__AVX2__)
+	uint64_t gone = set[ways - 1];
+
+	for (unsigned at = ways - FM_ARRAY_STEP; at; at -= FM_ARRAY_STEP)
+		fm_array_copy_up(set, at);
+	_mm256_storeu_si256((__m256i *)set, fm_array_shift_in(set, entry));
+	return gone;
+#else
+	return fm_array_push_of(set, ways, entry);
+#endif
 }
 
 /* Put an entry before all others; returns the one that falls out at the end. */
