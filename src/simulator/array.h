@@ -52,7 +52,8 @@ static inline uint64_t fm_array_index(const struct fm_array *array, uint64_t lin
 		line = (line & array->within) + ((granule ^ granule >> 32) & array->frames);
 	}
 	if (array->inverse)
-		return line - ((uint64_t)((unsigned __int128)line * array->inverse >> 64) >> array->shift) * array->sets;
+		return line -
+		       ((uint64_t)((unsigned __int128)line * array->inverse >> 64) >> array->shift) * array->sets;
 	return line & array->mask;
 }
 
@@ -242,7 +243,8 @@ static inline __attribute__((always_inline)) bool fm_array_has_of(const uint64_t
 	for (unsigned at = 0; at < ways; at += FM_ARRAY_STEP)
 		any = _mm256_or_si256(any, _mm256_cmpeq_epi64(_mm256_and_si256(fm_array_four(set + at), lines), keys));
 	for (unsigned at = 0; at < other_ways; at += FM_ARRAY_STEP)
-		any = _mm256_or_si256(any, _mm256_cmpeq_epi64(_mm256_and_si256(fm_array_four(other + at), lines), keys));
+		any =
+		    _mm256_or_si256(any, _mm256_cmpeq_epi64(_mm256_and_si256(fm_array_four(other + at), lines), keys));
 	return !_mm256_testz_si256(any, any);
 #else
 	unsigned match = 0;

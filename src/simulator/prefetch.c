@@ -123,8 +123,8 @@ void fm_hierarchy_train(struct fm_hierarchy *hierarchy, struct fm_simulated_core
 
 	if (miss && cache->adjacent)
 		fm_hierarchy_prefetch_line(hierarchy, core, level, line ^ 1, store);
-	stream =
-	    cache->streams ? fm_streams_learn(hierarchy, core, line, fm_streams_shift(hierarchy), cache->crosses) : NULL;
+	stream = cache->streams ? fm_streams_learn(hierarchy, core, line, fm_streams_shift(hierarchy), cache->crosses)
+	                        : NULL;
 	if (!stream)
 		return;
 	plan = fm_streams_plan(cache, stream, line, fm_streams_shift(hierarchy), fm_hierarchy_goes_beyond(hierarchy));

@@ -38,6 +38,8 @@ HOT unsigned page_lines_shift(const struct fm_hierarchy *hierarchy, const enum f
 
 /* What is not needed for every miss, compiled for each shape: so that registers are left for what is. */
 struct parts {
+	int (*miss)(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address, unsigned bytes,
+	            bool store, const uint64_t *place);
 	void (*adjacent)(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, bool store,
 	                 uint64_t from);
 	void (*run_ahead)(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, struct stream *stream,
@@ -59,7 +61,7 @@ HOT void count(struct fm_cache_counts *counts, bool store, bool hit)
 	_Static_assert(offsetof(struct fm_cache_counts, store_misses) ==
 	                   offsetof(struct fm_cache_counts, load_hits) + 3 * sizeof(uint64_t),
 	               "hits and misses of loads, then of stores");
-	(&counts->load_hits)[2 * store + !hit]++;
+	(&counts->load_hits)[2 * (size_t)store + !hit]++;
 }
 
 HOT void count_line(struct fm_cache_counts *counts, bool store)
@@ -85,8 +87,7 @@ HOT uint64_t *set_of(const struct fm_array *array, uint64_t line, const enum fm_
 {
 	if (!ways_of(shape, level))
 		return fm_array_set(array, line);
-	return array->entries +
-	       (level < 2 ? line & array->mask : fm_array_index(array, line)) * ways_of(shape, level);
+	return array->entries + (level < 2 ? line & array->mask : fm_array_index(array, line)) * ways_of(shape, level);
 }
 
 /* Is the line of this key the latest of its set? Most lines of a stream are, whoever looks for them. */
@@ -355,14 +356,13 @@ HOT bool is_remote_from(struct fm_hierarchy *hierarchy, const struct fm_simulate
 	return shape == FM_SHAPE_ANY || !origin->stream ? is_remote(hierarchy, core, line) : origin->stream->remote;
 }
 
-/* On another page than the access: another core may have touched it, or ours has not yet. Streams that leave their 4 KiB
-   do not come here, so pages are smaller than that. */
+/* On another page than the access: another core may have touched it, or ours has not yet. Streams that leave their 4
+   KiB do not come here, so pages are smaller than that. */
 HOT bool is_elsewhere(const struct fm_hierarchy *hierarchy, uint64_t line, const struct origin *origin,
                       const enum fm_shape shape)
 {
-	return shape == FM_SHAPE_ANY && __builtin_expect(page_of(hierarchy, line, shape) !=
-	                                                     page_of(hierarchy, origin->line, shape),
-	                                                 0);
+	return shape == FM_SHAPE_ANY &&
+	       __builtin_expect(page_of(hierarchy, line, shape) != page_of(hierarchy, origin->line, shape), 0);
 }
 
 HOT void prefetch_second(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, bool store,
@@ -594,27 +594,21 @@ HOT unsigned fetch(struct fm_hierarchy *hierarchy, struct fm_simulated_core *cor
 /* The line is not in the first cache, and other cores have nothing of its page. Returns who served it, or -1 when this
    is not a case for us. */
 HOT int miss(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, uint64_t *first_set,
-             bool store, const enum fm_shape shape)
+             const uint64_t *place, bool store, const enum fm_shape shape)
 {
 	struct fm_array *second = core->arrays[1];
 	uint64_t *second_set = set_of(second, line, shape, 1);
-	unsigned state = FM_LINE_EXCLUSIVE, served = 1;
-	int way;
+	unsigned state, served = 1;
 
-	/* a stream's: prefetched, and its set has had no other line since */
-	if (second_set[0] == (FM_LINE_KEY(line) | FM_LINE_EXCLUSIVE | FM_LINE_PREFETCHED)) {
-		second_set[0] = FM_LINE_KEY(line) | FM_LINE_EXCLUSIVE;
-		core->counts.caches[1].prefetch_hits++;
-		count(&core->counts.caches[1], store, true);
-		core->goes_far = false;
-	} else if (way = locate(second, second_set, FM_LINE_KEY(line), shape, 1), way >= 0) {
-		uint64_t entry = second_set[way];
+	if (place) {
+		uint64_t entry = *place;
 
 		state = entry & FM_LINE_STATE;
 		if (store && state == FM_LINE_SHARED)
 			return -1;
 		core->counts.caches[1].prefetch_hits += (entry & FM_LINE_PREFETCHED) != 0;
-		to_front(second, second_set, (unsigned)way, entry & ~(uint64_t)FM_LINE_PREFETCHED, shape, 1);
+		to_front(second, second_set, (unsigned)(place - second_set), entry & ~(uint64_t)FM_LINE_PREFETCHED,
+		         shape, 1);
 		count(&core->counts.caches[1], store, true);
 		core->goes_far = false;
 	} else {
@@ -645,9 +639,9 @@ HOT void count_access(struct fm_simulated_core *core, unsigned bytes, bool store
 	(&core->counts.load_bytes)[store] += bytes;
 }
 
-/* An access that the first cache does not have: see hierarchy.h. */
+/* An access that the first cache does not have: see hierarchy.h. The second one has it at that place, or NULL. */
 HOT int miss_first(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address, unsigned bytes,
-                   bool store, const enum fm_shape shape)
+                   bool store, const uint64_t *place, const enum fm_shape shape)
 {
 	uint64_t line = address >> line_shift_of(hierarchy, shape), page = address >> page_shift_of(hierarchy, shape);
 	struct fm_page_leaf *untouched;
@@ -659,7 +653,7 @@ HOT int miss_first(struct fm_hierarchy *hierarchy, struct fm_simulated_core *cor
 	if (core->goes_far)
 		expect(core->arrays[2], set_of(core->arrays[2], line, shape, 2));
 	untouched = translate(hierarchy, core, page);
-	served = miss(hierarchy, core, line, set_of(core->arrays[0], line, shape, 0), store, shape);
+	served = miss(hierarchy, core, line, set_of(core->arrays[0], line, shape, 0), place, store, shape);
 	/* Whether we touched the page ourselves did not matter so far: what nobody touched is not remote, as if we had.
 	   By now it has arrived. */
 	if (untouched)
@@ -669,43 +663,116 @@ HOT int miss_first(struct fm_hierarchy *hierarchy, struct fm_simulated_core *cor
 	return served;
 }
 
+/* The same for a line that the second cache has as streams have it there, prefetched and exclusive. If it is the next
+   one of its stream, there is nothing to find out. */
+HOT int miss_streamed(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address, unsigned bytes,
+                      bool store, const uint64_t *place, const enum fm_shape shape)
+{
+	uint64_t line = address >> line_shift_of(hierarchy, shape), page = address >> page_shift_of(hierarchy, shape);
+	const struct fm_fast_view *view = &core->view;
+	struct fm_stream_table *table = core->streams;
+	unsigned shift = page_lines_shift(hierarchy, shape);
+	uint64_t *second_set, next, beyond;
+	struct origin origin = {line, NULL};
+	struct stream *stream;
+	bool far;
+
+	if (hierarchy->active_cores > 1 || !hierarchy->prefetch || core->on_prefetch || core->is_coming || !table->mask)
+		return parts[shape].miss(hierarchy, core, address, bytes, store, place);
+	stream = fm_streams_find_of(fm_streams_group(table, line >> shift), FM_STREAM_PLACES, line >> shift);
+	if (!stream || stream->expected != line ||
+	    (view->page_lines[(page & view->page_mask) * view->page_ways] != (FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE) &&
+	     !FM_QUICK_PAGE(view, page)))
+		return parts[shape].miss(hierarchy, core, address, bytes, store, place);
+	second_set = set_of(core->arrays[1], line, shape, 1);
+	if (place == second_set)
+		second_set[0] = FM_LINE_KEY(line) | FM_LINE_EXCLUSIVE;
+	else
+		to_front(core->arrays[1], second_set, (unsigned)(place - second_set),
+		         FM_LINE_KEY(line) | FM_LINE_EXCLUSIVE, shape, 1);
+	core->goes_far = false;
+	core->counts.caches[1].prefetch_hits++;
+	count(&core->counts.caches[1], store, true);
+	count(&core->counts.caches[0], store, false);
+	count_line(&core->counts.caches[0], store);
+	count_access(core, bytes, store);
+	fill_first(hierarchy, core, set_of(core->arrays[0], line, shape, 0), line,
+	           store ? FM_LINE_MODIFIED : FM_LINE_EXCLUSIVE, shape);
+	fm_streams_go_on(table, stream, line);
+	if (!stream->steady) {
+		parts[shape].run_ahead(hierarchy, core, stream, line, store, line);
+		return 1;
+	}
+	next = stream->ahead + (uint64_t)(int64_t)stream->direction;
+	if ((next ^ line) >> shift)
+		return 1;
+	stream->ahead = next;
+	beyond = stream->beyond + (uint64_t)(int64_t)stream->direction;
+	far = stream->steady == FM_STEADY_FAR && !((beyond ^ line) >> shift);
+	if (far)
+		stream->beyond = beyond;
+	origin.stream = stream;
+	prefetch_second(hierarchy, core, next, store, &origin, shape);
+	if (far)
+		prefetch_last(hierarchy, core, beyond, store, &origin, shape);
+	return 1;
+}
+
 #define SHAPED static __attribute__((noinline)) void
-#define PARTS(shape)                                                                                                   \
-	SHAPED adjacent_##shape(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line,         \
-	                        bool store, uint64_t from)                                                             \
-	{                                                                                                              \
-		const struct origin origin = {from, NULL};                                                             \
-                                                                                                                       \
-		prefetch_second(hierarchy, core, line, store, &origin, shape);                                         \
-	}                                                                                                              \
-	SHAPED run_ahead_##shape(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core,                       \
-	                         struct stream *stream, uint64_t line, bool store, uint64_t from)                      \
-	{                                                                                                              \
-		run_ahead(hierarchy, core, stream, line, store, from, shape);                                          \
-	}                                                                                                              \
-	SHAPED ask_next_##shape(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line)         \
-	{                                                                                                              \
-		ask_next(hierarchy, core, line, shape);                                                                \
-	}                                                                                                              \
-	static __attribute__((noinline)) unsigned fetch_##shape(struct fm_hierarchy *hierarchy,                        \
-	                                                        struct fm_simulated_core *core, uint64_t line,         \
-	                                                        uint64_t *second_set, bool store)                      \
-	{                                                                                                              \
-		return fetch(hierarchy, core, line, second_set, store, shape);                                         \
-	}                                                                                                              \
-	static __attribute__((noinline)) int miss_##shape(struct fm_hierarchy *hierarchy,                              \
-	                                                  struct fm_simulated_core *core, uint64_t address,            \
-	                                                  unsigned bytes, bool store)                                  \
-	{                                                                                                              \
-		return miss_first(hierarchy, core, address, bytes, store, shape);                                      \
+#define PARTS(shape)                                                                                                \
+	SHAPED adjacent_##shape(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line,      \
+	                        bool store, uint64_t from)                                                          \
+	{                                                                                                           \
+		const struct origin origin = {from, NULL};                                                          \
+                                                                                                                    \
+		prefetch_second(hierarchy, core, line, store, &origin, shape);                                      \
+	}                                                                                                           \
+	SHAPED run_ahead_##shape(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core,                    \
+	                         struct stream *stream, uint64_t line, bool store, uint64_t from)                   \
+	{                                                                                                           \
+		run_ahead(hierarchy, core, stream, line, store, from, shape);                                       \
+	}                                                                                                           \
+	SHAPED ask_next_##shape(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line)      \
+	{                                                                                                           \
+		ask_next(hierarchy, core, line, shape);                                                             \
+	}                                                                                                           \
+	static __attribute__((noinline)) unsigned fetch_##shape(struct fm_hierarchy *hierarchy,                     \
+	                                                        struct fm_simulated_core *core, uint64_t line,      \
+	                                                        uint64_t *second_set, bool store)                   \
+	{                                                                                                           \
+		return fetch(hierarchy, core, line, second_set, store, shape);                                      \
+	}                                                                                                           \
+	static __attribute__((noinline)) int miss_##shape(struct fm_hierarchy *hierarchy,                           \
+	                                                  struct fm_simulated_core *core, uint64_t address,         \
+	                                                  unsigned bytes, bool store, const uint64_t *place)        \
+	{                                                                                                           \
+		return miss_first(hierarchy, core, address, bytes, store, place, shape);                            \
+	}                                                                                                           \
+	static __attribute__((noinline)) int streamed_##shape(struct fm_hierarchy *hierarchy,                       \
+	                                                      struct fm_simulated_core *core, uint64_t address,     \
+	                                                      unsigned bytes, bool store, const uint64_t *place)    \
+	{                                                                                                           \
+		return miss_streamed(hierarchy, core, address, bytes, store, place, shape);                         \
+	}                                                                                                           \
+	static int choose_##shape(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address, \
+	                          unsigned bytes, bool store)                                                       \
+	{                                                                                                           \
+		uint64_t line = address >> line_shift_of(hierarchy, shape);                                         \
+		const uint64_t *set = set_of(core->arrays[1], line, shape, 1);                                      \
+		int way = locate(core->arrays[1], set, FM_LINE_KEY(line), shape, 1);                                \
+                                                                                                                    \
+		if (way < 0)                                                                                        \
+			return miss_##shape(hierarchy, core, address, bytes, store, NULL);                          \
+		if (set[way] == (FM_LINE_KEY(line) | FM_LINE_EXCLUSIVE | FM_LINE_PREFETCHED))                       \
+			return streamed_##shape(hierarchy, core, address, bytes, store, set + way);                 \
+		return miss_##shape(hierarchy, core, address, bytes, store, set + way);                             \
 	}
 PARTS(FM_SHAPE_ANY)
 PARTS(FM_SHAPE_8_8_20)
 PARTS(FM_SHAPE_8_8_16)
 PARTS(FM_SHAPE_12_20_12)
 
-#define PARTS_OF(shape) \
-	[shape] = {adjacent_##shape, run_ahead_##shape, ask_next_##shape, fetch_##shape}
+#define PARTS_OF(shape) [shape] = {miss_##shape, adjacent_##shape, run_ahead_##shape, ask_next_##shape, fetch_##shape}
 static const struct parts parts[FM_SHAPES] = {PARTS_OF(FM_SHAPE_ANY), PARTS_OF(FM_SHAPE_8_8_20),
                                               PARTS_OF(FM_SHAPE_8_8_16), PARTS_OF(FM_SHAPE_12_20_12)};
 
@@ -713,10 +780,10 @@ int FM_QUICK_MISS(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core
                   bool store)
 {
 	static fm_hierarchy_miss_function *const misses[FM_SHAPES] = {
-	    [FM_SHAPE_ANY] = miss_FM_SHAPE_ANY,
-	    [FM_SHAPE_8_8_20] = miss_FM_SHAPE_8_8_20,
-	    [FM_SHAPE_8_8_16] = miss_FM_SHAPE_8_8_16,
-	    [FM_SHAPE_12_20_12] = miss_FM_SHAPE_12_20_12,
+	    [FM_SHAPE_ANY] = choose_FM_SHAPE_ANY,
+	    [FM_SHAPE_8_8_20] = choose_FM_SHAPE_8_8_20,
+	    [FM_SHAPE_8_8_16] = choose_FM_SHAPE_8_8_16,
+	    [FM_SHAPE_12_20_12] = choose_FM_SHAPE_12_20_12,
 	};
 
 	return misses[core->shape](hierarchy, core, address, bytes, store);

@@ -12,23 +12,29 @@ struct stream {
 	uint64_t page; /* plus one */
 	uint64_t last;
 	uint64_t expected; /* the line that continues it, if it is one to run ahead of; else none */
-	int16_t direction;
+	int8_t direction;
 	uint8_t confidence; /* up to FM_STREAM_SURE */
 	uint8_t remote;     /* if so: its page is another socket's */
-	uint64_t ahead;  /* the last line prefetched */
-	uint64_t beyond; /* … into the last cache only */
-	uint64_t used;   /* for replacement */
-};
+	uint8_t steady;     /* if so: what each line brings, see enum fm_steady */
+	uint64_t ahead;     /* the last line prefetched */
+	uint64_t beyond;    /* … into the last cache only */
+	uint64_t used;      /* for replacement */
+} __attribute__((aligned(64)));
 
 enum { FM_STREAM_PLACES = 4, FM_STREAM_SURE = 3 };
 #define FM_STREAM_NO_LINE UINT64_MAX
+
+/* A stream that is as far ahead as it may be goes on line by line to the end of its page: each access brings one line,
+   or one and another one into the last cache. */
+enum fm_steady { FM_STEADY_NOT, FM_STEADY_NEAR, FM_STEADY_FAR };
 
 struct fm_stream_table {
 	uint64_t clock;
 	unsigned count;
 	unsigned places; /* where the stream of a page may be, of so many groups */
 	unsigned groups;
-	unsigned mask; /* groups less one if that is a power of two of them, else 0 */
+	unsigned mask; /* groups less one if there are two of them or any higher power of two, each of FM_STREAM_PLACES,
+	                  else 0 */
 	struct stream streams[];
 };
 
@@ -57,10 +63,16 @@ static inline unsigned fm_streams_shift(const struct fm_hierarchy *hierarchy)
 
 FM_STREAMS_HOT struct stream *fm_streams_group(struct fm_stream_table *table, uint64_t page)
 {
-	uint64_t group = __builtin_expect(table->mask != 0, 1) ? page & table->mask : page % table->groups;
+	return __builtin_expect(table->mask != 0, 1) ? &table->streams[(page & table->mask) * FM_STREAM_PLACES]
+	                                             : &table->streams[page % table->groups * table->places];
+}
 
-	return &table->streams[group * (__builtin_expect(table->places == FM_STREAM_PLACES, 1) ? FM_STREAM_PLACES
-	                                                                                       : table->places)];
+FM_STREAMS_HOT struct stream *fm_streams_find_of(struct stream *place, unsigned places, uint64_t page)
+{
+	for (unsigned i = 0; i < places; i++)
+		if (place[i].page == page + 1)
+			return &place[i];
+	return NULL;
 }
 
 /* Four places for a page, chosen by its number. NULL: none is its own. */
@@ -68,16 +80,8 @@ FM_STREAMS_HOT struct stream *fm_streams_find(struct fm_stream_table *table, uin
 {
 	struct stream *place = fm_streams_group(table, page);
 
-	if (__builtin_expect(table->places == FM_STREAM_PLACES, 1)) {
-		for (unsigned i = 0; i < FM_STREAM_PLACES; i++)
-			if (place[i].page == page + 1)
-				return &place[i];
-	} else {
-		for (unsigned i = 0; i < table->places; i++)
-			if (place[i].page == page + 1)
-				return &place[i];
-	}
-	return NULL;
+	return __builtin_expect(table->mask != 0, 1) ? fm_streams_find_of(place, FM_STREAM_PLACES, page)
+	                                             : fm_streams_find_of(place, table->places, page);
 }
 
 /* A stream that comes from the page before is known already. */
@@ -94,7 +98,7 @@ static inline bool fm_streams_continue(struct fm_stream_table *table, struct str
 			if (&place[i] != stream && place[i].page == page + 1 && place[i].direction == step &&
 			    place[i].confidence >= FM_STREAM_SURE && place[i].last == line - (uint64_t)(int64_t)step) {
 				stream->last = place[i].last;
-				stream->direction = (int16_t)step;
+				stream->direction = (int8_t)step;
 				stream->confidence = FM_STREAM_SURE;
 				stream->ahead =
 				    (step > 0 ? place[i].ahead > line : place[i].ahead < line) ? place[i].ahead : line;
@@ -109,9 +113,10 @@ static __attribute__((noinline, unused)) struct stream *fm_streams_step(const st
                                                                         const struct fm_simulated_core *core,
                                                                         struct stream *stream, uint64_t line)
 {
-	int16_t step = line > stream->last ? 1 : -1;
+	int8_t step = line > stream->last ? 1 : -1;
 
 	stream->expected = FM_STREAM_NO_LINE;
+	stream->steady = FM_STEADY_NOT;
 	if (stream->confidence && line == stream->last) {
 		stream->direction = 0;
 		return NULL;
@@ -148,8 +153,17 @@ static __attribute__((noinline, unused)) struct stream *fm_streams_begin(const s
 	                          .confidence = 1,
 	                          .ahead = line,
 	                          .used = ++table->clock};
-	return crosses && fm_streams_continue(table, oldest, line, shift) ? fm_streams_step(hierarchy, core, oldest, line)
-	                                                                  : NULL;
+	return crosses && fm_streams_continue(table, oldest, line, shift)
+	           ? fm_streams_step(hierarchy, core, oldest, line)
+	           : NULL;
+}
+
+/* The line is the one that continues its stream. */
+FM_STREAMS_HOT void fm_streams_go_on(struct fm_stream_table *table, struct stream *stream, uint64_t line)
+{
+	stream->used = ++table->clock;
+	stream->last = line;
+	stream->expected = line + (uint64_t)(int64_t)stream->direction;
 }
 
 /* An access to a line: returns its stream if that is one to run ahead of, else NULL. */
@@ -162,17 +176,17 @@ FM_STREAMS_HOT struct stream *fm_streams_learn(const struct fm_hierarchy *hierar
 
 	if (__builtin_expect(!stream, 0))
 		return fm_streams_begin(hierarchy, core, line, shift, crosses);
-	stream->used = ++table->clock;
 	if (line == stream->expected) {
-		stream->last = line;
-		stream->expected = line + (uint64_t)(int64_t)stream->direction;
+		fm_streams_go_on(table, stream, line);
 		return stream;
 	}
+	stream->used = ++table->clock;
 	if (line - stream->last + 2 <= 4)
 		return fm_streams_step(hierarchy, core, stream, line);
 	/* a jump: start over from here */
 	stream->confidence = 1;
 	stream->direction = 0;
+	stream->steady = FM_STEADY_NOT;
 	stream->last = line;
 	stream->expected = FM_STREAM_NO_LINE;
 	return NULL;
@@ -208,11 +222,14 @@ FM_STREAMS_HOT void fm_streams_plan_beyond(const struct fm_cache_description *ca
 		lead = fm_streams_lead(next, line, step);
 	}
 	plan->beyond = next + step;
-	for (unsigned i = 0; i < 2 && ++lead <= most && !(((next + step) ^ line) >> shift); i++) {
+	for (unsigned i = 0; i < 2 && lead + 1 <= most && !(((next + step) ^ line) >> shift); i++) {
 		next += step;
+		lead++;
 		plan->far++;
 	}
 	stream->beyond = next;
+	if (lead == most && !cache->crosses)
+		stream->steady = FM_STEADY_FAR;
 }
 
 /* Two lines a time, until far enough ahead or at the end of the page; then into the last cache only, if that may be. */
@@ -233,6 +250,8 @@ FM_STREAMS_HOT struct fm_stream_plan fm_streams_plan(const struct fm_cache_descr
 			stream->ahead = next;
 			if (far && cache->beyond)
 				fm_streams_plan_beyond(cache, stream, line, shift, &plan);
+			else if (lead == cache->distance + 1ull && !cache->crosses)
+				stream->steady = FM_STEADY_NEAR;
 			return plan;
 		}
 		next += plan.step;
