@@ -228,7 +228,7 @@ FM_STREAMS_HOT void fm_streams_plan_beyond(const struct fm_cache_description *ca
 		plan->far++;
 	}
 	stream->beyond = next;
-	if (lead == most && !cache->crosses)
+	if (lead == most && !cache->crosses && stream->ahead == line + step * cache->distance)
 		stream->steady = FM_STEADY_FAR;
 }
 
