@@ -86,7 +86,19 @@ static inline unsigned fm_array_match(const uint64_t *ways, uint64_t key)
 #endif
 }
 
-/* The same of eight. */
+/* Which of four ways have this very entry. */
+static inline unsigned fm_array_match_entry(const uint64_t *ways, uint64_t entry)
+{
+#if defined(__AVX2__)
+	return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(
+	    _mm256_loadu_si256((const __m256i *)ways), _mm256_set1_epi64x((long long)entry))));
+#else
+	return (unsigned)(ways[0] == entry) | (unsigned)(ways[1] == entry) << 1 | (unsigned)(ways[2] == entry) << 2 |
+	       (unsigned)(ways[3] == entry) << 3;
+#endif
+}
+
+/* Which of eight hold the line. */
 static inline unsigned fm_array_match_eight(const uint64_t *ways, uint64_t key)
 {
 	return fm_array_match(ways, key) | fm_array_match(ways + FM_ARRAY_STEP, key) << FM_ARRAY_STEP;
@@ -144,6 +156,24 @@ static inline void fm_array_copy_up(uint64_t *set, unsigned way)
 	_mm256_storeu_si256((__m256i *)(set + way), _mm256_loadu_si256((const __m256i *)(set + way - 1)));
 }
 #endif
+
+/* Make one of the first four ways the first, with a new entry: those behind them stay where they are. */
+static inline void fm_array_to_front_four(uint64_t *set, unsigned way, uint64_t entry)
+{
+#if defined(__AVX2__)
+	/* halves of ways, in their new order */
+	static const _Alignas(32) uint32_t orders[FM_ARRAY_STEP][2 * FM_ARRAY_STEP] = {
+	    {0, 1, 2, 3, 4, 5, 6, 7}, {2, 3, 0, 1, 4, 5, 6, 7}, {4, 5, 0, 1, 2, 3, 6, 7}, {6, 7, 0, 1, 2, 3, 4, 5}};
+	__m256i four = _mm256_permutevar8x32_epi32(fm_array_four(set), *(const __m256i *)orders[way]);
+
+	_mm256_storeu_si256((__m256i *)set,
+	                    _mm256_blend_epi32(four, _mm256_castsi128_si256(_mm_cvtsi64_si128((long long)entry)), 3));
+#else
+	for (; way; way--)
+		set[way] = set[way - 1];
+	set[0] = entry;
+#endif
+}
 
 /* Make a way the first, with a new entry; the ones before it move up. */
 static inline void fm_array_to_front_as(uint64_t *set, unsigned way, uint64_t entry)

@@ -543,7 +543,7 @@ HOT struct fm_page_leaf *translate(struct fm_hierarchy *hierarchy, struct fm_sim
 	match = view->page_ways == FM_ARRAY_STEP ? fm_array_match(set, FM_LINE_KEY(page)) : 0;
 	if (!match)
 		return translate_any(hierarchy, core, page);
-	fm_array_to_front_of(set, FM_ARRAY_STEP, (unsigned)__builtin_ctz(match), FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE);
+	fm_array_to_front_four(set, (unsigned)__builtin_ctz(match), FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE);
 	return NULL;
 }
 
@@ -795,12 +795,11 @@ bool FM_QUICK_PAGE(const struct fm_fast_view *view, uint64_t page)
 	int way;
 
 	if (view->page_ways == FM_ARRAY_STEP) {
-		unsigned match = fm_array_match(set, FM_LINE_KEY(page));
+		unsigned match = fm_array_match_entry(set, FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE);
 
 		if (!match)
 			return false;
-		fm_array_to_front_of(set, FM_ARRAY_STEP, (unsigned)__builtin_ctz(match),
-		                     FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE);
+		fm_array_to_front_four(set, (unsigned)__builtin_ctz(match), FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE);
 		return true;
 	}
 	if (view->wide)
@@ -836,17 +835,22 @@ HOT enum fm_hit hit(const struct fm_fast_view *view, uint64_t address, bool stor
 {
 	unsigned first_ways = ways ? ways : view->first_ways;
 	uint64_t line = address >> (ways ? 6 : view->line_shift), key = FM_LINE_KEY(line);
-	uint64_t page = address >> (pages == PAGES_OF_FOUR ? 12 : view->page_shift), entry, state;
+	uint64_t page = address >> (pages == PAGES_OF_FOUR ? 12 : view->page_shift), entry;
 	uint64_t translation = FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE;
 	uint64_t *set = view->first_lines + (line & view->first_mask) * first_ways;
+	const unsigned usable = 1u << FM_LINE_SHARED | 1u << FM_LINE_EXCLUSIVE | 1u << FM_LINE_MODIFIED;
 	int way;
 
 	if (ways == EIGHT || ways == TWELVE) {
-		unsigned match =
-		    fm_array_match_eight(set, key) | (ways == TWELVE ? fm_array_match(set + EIGHT, key) << EIGHT : 0);
+		unsigned match = fm_array_match(set, key);
 
-		if (!match)
-			return FM_HIT_ABSENT;
+		/* arrays walked together may have their lines in one set: those are among the latest */
+		if (!match) {
+			match = fm_array_match(set + FM_ARRAY_STEP, key) << FM_ARRAY_STEP |
+			        (ways == TWELVE ? fm_array_match(set + EIGHT, key) << EIGHT : 0);
+			if (!match)
+				return FM_HIT_ABSENT;
+		}
 		way = __builtin_ctz(match);
 	} else {
 		way = fm_array_locate(set, first_ways, key);
@@ -855,8 +859,7 @@ HOT enum fm_hit hit(const struct fm_fast_view *view, uint64_t address, bool stor
 	}
 	entry = set[way];
 	/* shared, exclusive or modified and nothing else, or without the first of these */
-	state = (entry & FM_LINE_FLAGS) - 1 - store;
-	if (__builtin_expect(state > 2u - store, 0))
+	if (__builtin_expect(!((usable & ~((unsigned)store << FM_LINE_SHARED)) >> (entry & FM_LINE_FLAGS) & 1), 0))
 		return FM_HIT_OTHER;
 	if (pages == PAGES_WIDE) {
 		struct fm_wide *wide = view->wide->wide;
@@ -869,17 +872,19 @@ HOT enum fm_hit hit(const struct fm_fast_view *view, uint64_t address, bool stor
 		uint64_t *places = view->page_lines + (page & view->page_mask) * FM_ARRAY_STEP;
 
 		if (places[0] != translation) {
-			unsigned match = fm_array_match(places, FM_LINE_KEY(page));
+			unsigned match = fm_array_match_entry(places, translation);
 
 			if (!match)
 				return FM_HIT_OTHER;
-			fm_array_to_front_of(places, FM_ARRAY_STEP, (unsigned)__builtin_ctz(match), translation);
+			fm_array_to_front_four(places, (unsigned)__builtin_ctz(match), translation);
 		}
 	} else if (view->page_lines[(page & view->page_mask) * view->page_ways] != translation) {
 		return hit_other_page(view, address, store);
 	}
 	entry |= (uint64_t)store * FM_LINE_MODIFIED;
-	if (ways) {
+	if (ways && way < FM_ARRAY_STEP) {
+		fm_array_to_front_four(set, (unsigned)way, entry);
+	} else if (ways) {
 		fm_array_to_front_of(set, ways, (unsigned)way, entry);
 	} else {
 		set[way] = entry;

@@ -18,20 +18,30 @@ static inline uint64_t lines_of(const struct fm_cache_counts *counts)
 	return counts->lines_demand + counts->lines_ownership + counts->lines_prefetch;
 }
 
-/* Levels that the machine does not have count nothing: loops over all of them are unrolled, those over some are not.
-   One number after the other: a vector that is loaded from where its numbers were just stored waits for them. */
+/* The lines that came into one cache. */
+static inline void note_level(const struct fm_simulated_core *core, uint64_t *before, struct fm_result_place *place,
+                              struct fm_result_object *object, const unsigned level)
+{
+	uint64_t lines = lines_of(&core->counts.caches[level]), moved = lines - before[level];
+
+	if (!moved)
+		return;
+	before[level] = lines;
+	place->moved[level] += moved;
+	object->moved[level] += moved;
+}
+
+/* Levels that the machine does not have count nothing; few machines have the last. One number after the other: a vector
+   that is loaded from where its numbers were just stored waits for them. */
 static inline void note_lines(const struct fm_simulated_core *core, uint64_t *before, struct fm_result_place *place,
                               struct fm_result_object *object)
 {
-	for (unsigned i = 0; i < FM_SIMULATED_CACHES_MAX; i++) {
-		uint64_t lines = lines_of(&core->counts.caches[i]), moved = lines - before[i];
-
-		if (!moved)
-			continue;
-		before[i] = lines;
-		place->moved[i] += moved;
-		object->moved[i] += moved;
-	}
+	_Static_assert(FM_SIMULATED_CACHES_MAX == 4, "all of them");
+	note_level(core, before, place, object, 0);
+	note_level(core, before, place, object, 1);
+	note_level(core, before, place, object, 2);
+	if (fm_account.cache_count > 3)
+		note_level(core, before, place, object, 3);
 }
 
 static inline uint64_t requests_of(const struct fm_simulated_core *core)
@@ -98,9 +108,9 @@ static const uint64_t missed[FM_SIMULATED_CACHES_MAX + 1][FM_SIMULATED_CACHES_MA
     {0}, {1}, {1, 1}, {1, 1, 1}, {1, 1, 1, 1}};
 _Static_assert(FM_SIMULATED_CACHES_MAX == 4, "one row for each number of levels");
 
-/* More than one line from the second cache into the first. */
-static __attribute__((noinline)) void note_all(const struct fm_simulated_core *core, struct fm_result_place *place,
-                                               struct fm_result_object *object, unsigned served)
+/* Beyond the second cache. */
+static __attribute__((noinline)) void note_far(struct fm_result_place *place, struct fm_result_object *object,
+                                               unsigned served)
 {
 	/* a line from another core's private cache missed ours; the last cache was asked, but not missed */
 	unsigned levels = served == FM_SERVED_CORE ? fm_account.hierarchy->private_caches : fm_account.cache_count;
@@ -112,7 +122,6 @@ static __attribute__((noinline)) void note_all(const struct fm_simulated_core *c
 		place->misses[i] += missed[levels][i];
 	for (unsigned i = 0; i < FM_SIMULATED_CACHES_MAX; i++)
 		object->misses[i] += missed[levels][i];
-	note_lines(core, counted[core->index].lines, place, object);
 }
 
 void fm_misses_note(struct fm_engine_side *side, const struct fm_result_site *site, const struct fm_result_slot *slot,
@@ -124,18 +133,18 @@ void fm_misses_note(struct fm_engine_side *side, const struct fm_result_site *si
 	struct counted *before = &counted[core->index];
 	uint64_t requests = requests_of(core);
 
-	/* nearly always: the second cache had the line, and nobody prefetched anything */
-	if (served == 1 && requests == before->requests) {
-		uint64_t lines = lines_of(&core->counts.caches[0]), moved = lines - before->lines[0];
-
-		before->lines[0] = lines;
+	if (__builtin_expect(served == 1, 1)) {
 		place->misses[0]++;
-		place->moved[0] += moved;
 		object->misses[0]++;
-		object->moved[0] += moved;
+	} else {
+		note_far(place, object, served);
+	}
+	if (served == 1 && requests == before->requests) {
+		/* the second cache had the line, and nobody prefetched anything */
+		note_level(core, before->lines, place, object, 0);
 	} else {
 		before->requests = requests;
-		note_all(core, place, object, served);
+		note_lines(core, before->lines, place, object);
 	}
 	note_walk(side->walks, site, place, address);
 }
