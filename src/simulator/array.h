@@ -90,8 +90,8 @@ static inline unsigned fm_array_match(const uint64_t *ways, uint64_t key)
 static inline unsigned fm_array_match_entry(const uint64_t *ways, uint64_t entry)
 {
 #if defined(__AVX2__)
-	return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpeq_epi64(
-	    _mm256_loadu_si256((const __m256i *)ways), _mm256_set1_epi64x((long long)entry))));
+	return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(
+	    _mm256_cmpeq_epi64(_mm256_loadu_si256((const __m256i *)ways), _mm256_set1_epi64x((long long)entry))));
 #else
 	return (unsigned)(ways[0] == entry) | (unsigned)(ways[1] == entry) << 1 | (unsigned)(ways[2] == entry) << 2 |
 	       (unsigned)(ways[3] == entry) << 3;
@@ -134,7 +134,9 @@ static inline __m256i fm_array_up(__m256i before, __m256i four)
 /* Four ways from `set` up by one, with the entry as the first. */
 static inline __m256i fm_array_shift_in(const uint64_t *set, uint64_t entry)
 {
-	return fm_array_up(_mm256_set1_epi64x((long long)entry), fm_array_four(set));
+	__m256i up = _mm256_permute4x64_epi64(fm_array_four(set), 0x90);
+
+	return _mm256_blend_epi32(up, _mm256_castsi128_si256(_mm_cvtsi64_si128((long long)entry)), 3);
 }
 
 /* Of the four ways from `at` on, those before a way: none, some or all. */
@@ -312,9 +314,10 @@ static inline __attribute__((always_inline)) uint64_t fm_array_push_of(uint64_t 
 {
 	uint64_t gone = set[ways - 1];
 #if defined(__AVX2__)
-	__m256i before = _mm256_set1_epi64x((long long)entry);
+	__m256i before = fm_array_four(set);
 
-	for (unsigned at = 0; at < ways; at += FM_ARRAY_STEP) {
+	_mm256_storeu_si256((__m256i *)set, fm_array_shift_in(set, entry));
+	for (unsigned at = FM_ARRAY_STEP; at < ways; at += FM_ARRAY_STEP) {
 		__m256i four = fm_array_four(set + at);
 
 		_mm256_storeu_si256((__m256i *)(set + at), fm_array_up(before, four));

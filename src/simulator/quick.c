@@ -329,19 +329,24 @@ HOT void expect(const struct fm_array *last, const uint64_t *set)
 
 /* Prefetchers. They sit at the second cache, and nobody is asked whether a line may come. */
 
+/* Neighbours are not counted together, here and below: the compiler would load both at once where one was just stored,
+   and wait for it. */
 HOT void count_request(struct fm_simulated_core *core, bool store)
 {
 	core->counts.caches[1].prefetch_requests++;
-	core->counts.caches[1].prefetch_requests_ownership += store;
+	if (store)
+		core->counts.caches[1].prefetch_requests_ownership++;
 }
 
 /* Of a line from memory into the last cache. */
 HOT void count_read(struct fm_simulated_core *core, bool store, bool remote)
 {
 	core->counts.caches[2].lines_prefetch++;
-	core->counts.caches[2].lines_prefetch_ownership += store;
 	core->counts.memory_reads++;
-	core->counts.memory_reads_remote += remote;
+	if (store)
+		core->counts.caches[2].lines_prefetch_ownership++;
+	if (__builtin_expect(remote, 0))
+		core->counts.memory_reads_remote++;
 }
 
 /* What a prefetch comes from. */
@@ -398,7 +403,8 @@ HOT void prefetch_second(struct fm_hierarchy *hierarchy, struct fm_simulated_cor
 		}
 	}
 	core->counts.caches[1].lines_prefetch++;
-	core->counts.caches[1].lines_prefetch_ownership += store;
+	if (store)
+		core->counts.caches[1].lines_prefetch_ownership++;
 	fill_second(hierarchy, core, second_set, line, state | FM_LINE_PREFETCHED, shape);
 }
 
@@ -547,6 +553,25 @@ HOT struct fm_page_leaf *translate(struct fm_hierarchy *hierarchy, struct fm_sim
 	return NULL;
 }
 
+/* Is the page in the first buffer? Then it is its latest. As FM_QUICK_PAGE, which see. */
+HOT bool is_translated(const struct fm_fast_view *view, uint64_t page)
+{
+	uint64_t *set = view->page_lines + (page & view->page_mask) * view->page_ways;
+	uint64_t entry = FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE;
+
+	if (*set == entry)
+		return true;
+	if (view->wide) {
+		const struct fm_wide_place *place = &view->wide->wide->places[fm_wide_index(page)];
+
+		if (__builtin_expect(place->entry == entry, 1)) {
+			fm_wide_use(view->wide->wide, place->used, entry);
+			return true;
+		}
+	}
+	return FM_QUICK_PAGE(view, page);
+}
+
 /* The line is neither in the first cache nor in the second: into the latter. Returns who has it, with the line's state
    above FETCH_STATE. */
 enum { FETCH_STATE = 8 };
@@ -680,9 +705,7 @@ HOT int miss_streamed(struct fm_hierarchy *hierarchy, struct fm_simulated_core *
 	if (hierarchy->active_cores > 1 || !hierarchy->prefetch || core->on_prefetch || core->is_coming || !table->mask)
 		return parts[shape].miss(hierarchy, core, address, bytes, store, place);
 	stream = fm_streams_find_of(fm_streams_group(table, line >> shift), FM_STREAM_PLACES, line >> shift);
-	if (!stream || stream->expected != line ||
-	    (view->page_lines[(page & view->page_mask) * view->page_ways] != (FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE) &&
-	     !FM_QUICK_PAGE(view, page)))
+	if (!stream || stream->expected != line || !is_translated(view, page))
 		return parts[shape].miss(hierarchy, core, address, bytes, store, place);
 	second_set = set_of(core->arrays[1], line, shape, 1);
 	if (place == second_set)
@@ -759,11 +782,16 @@ HOT int miss_streamed(struct fm_hierarchy *hierarchy, struct fm_simulated_core *
 	{                                                                                                           \
 		uint64_t line = address >> line_shift_of(hierarchy, shape);                                         \
 		const uint64_t *set = set_of(core->arrays[1], line, shape, 1);                                      \
-		int way = locate(core->arrays[1], set, FM_LINE_KEY(line), shape, 1);                                \
+		uint64_t streamed = FM_LINE_KEY(line) | FM_LINE_EXCLUSIVE | FM_LINE_PREFETCHED;                     \
+		int way;                                                                                            \
                                                                                                                     \
+		/* most lines of a stream are still the latest of their set */                                      \
+		if (set[0] == streamed)                                                                             \
+			return streamed_##shape(hierarchy, core, address, bytes, store, set);                       \
+		way = locate(core->arrays[1], set, FM_LINE_KEY(line), shape, 1);                                    \
 		if (way < 0)                                                                                        \
 			return miss_##shape(hierarchy, core, address, bytes, store, NULL);                          \
-		if (set[way] == (FM_LINE_KEY(line) | FM_LINE_EXCLUSIVE | FM_LINE_PREFETCHED))                       \
+		if (set[way] == streamed)                                                                           \
 			return streamed_##shape(hierarchy, core, address, bytes, store, set + way);                 \
 		return miss_##shape(hierarchy, core, address, bytes, store, set + way);                             \
 	}
