@@ -159,18 +159,19 @@ static inline void fm_array_copy_up(uint64_t *set, unsigned way)
 }
 #endif
 
-/* Make one of the first four ways the first, with a new entry: those behind them stay where they are. */
-static inline void fm_array_to_front_four(uint64_t *set, unsigned way, uint64_t entry)
+/* Make a way the first in a set of four. */
+static inline void fm_array_to_front_four(uint64_t *set, unsigned way)
 {
 #if defined(__AVX2__)
 	/* halves of ways, in their new order */
 	static const _Alignas(32) uint32_t orders[FM_ARRAY_STEP][2 * FM_ARRAY_STEP] = {
 	    {0, 1, 2, 3, 4, 5, 6, 7}, {2, 3, 0, 1, 4, 5, 6, 7}, {4, 5, 0, 1, 2, 3, 6, 7}, {6, 7, 0, 1, 2, 3, 4, 5}};
-	__m256i four = _mm256_permutevar8x32_epi32(fm_array_four(set), *(const __m256i *)orders[way]);
 
 	_mm256_storeu_si256((__m256i *)set,
-	                    _mm256_blend_epi32(four, _mm256_castsi128_si256(_mm_cvtsi64_si128((long long)entry)), 3));
+	                    _mm256_permutevar8x32_epi32(fm_array_four(set), *(const __m256i *)orders[way]));
 #else
+	uint64_t entry = set[way];
+
 	for (; way; way--)
 		set[way] = set[way - 1];
 	set[0] = entry;
@@ -209,14 +210,19 @@ static inline __attribute__((always_inline)) void fm_array_to_front_of(uint64_t 
                                                                        uint64_t entry)
 {
 #if defined(__AVX2__)
-	__m256i before = _mm256_set1_epi64x((long long)entry);
+	/* as many as move are before the way; where to look tells which of four do */
+	static const int64_t moves[2 * FM_ARRAY_WAYS_OF] = {[0 ... FM_ARRAY_WAYS_OF - 1] = -1};
+	const uint64_t *mask = (const uint64_t *)moves + FM_ARRAY_WAYS_OF - 1 - way;
+	__m256i before = fm_array_four(set);
 
 	/* none depends on a branch: which way it is cannot be foreseen */
-	for (unsigned at = 0; at < ways; at += FM_ARRAY_STEP) {
+	_mm256_storeu_si256((__m256i *)set,
+	                    fm_array_choose(before, fm_array_shift_in(set, entry), fm_array_four(mask)));
+	for (unsigned at = FM_ARRAY_STEP; at < ways; at += FM_ARRAY_STEP) {
 		__m256i four = fm_array_four(set + at);
 
 		_mm256_storeu_si256((__m256i *)(set + at),
-		                    fm_array_choose(four, fm_array_up(before, four), fm_array_before(way + 1, at)));
+		                    fm_array_choose(four, fm_array_up(before, four), fm_array_four(mask + at)));
 		before = four;
 	}
 #else

@@ -549,7 +549,7 @@ HOT struct fm_page_leaf *translate(struct fm_hierarchy *hierarchy, struct fm_sim
 	match = view->page_ways == FM_ARRAY_STEP ? fm_array_match(set, FM_LINE_KEY(page)) : 0;
 	if (!match)
 		return translate_any(hierarchy, core, page);
-	fm_array_to_front_four(set, (unsigned)__builtin_ctz(match), FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE);
+	fm_array_to_front_four(set, (unsigned)__builtin_ctz(match));
 	return NULL;
 }
 
@@ -827,7 +827,7 @@ bool FM_QUICK_PAGE(const struct fm_fast_view *view, uint64_t page)
 
 		if (!match)
 			return false;
-		fm_array_to_front_four(set, (unsigned)__builtin_ctz(match), FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE);
+		fm_array_to_front_four(set, (unsigned)__builtin_ctz(match));
 		return true;
 	}
 	if (view->wide)
@@ -870,15 +870,11 @@ HOT enum fm_hit hit(const struct fm_fast_view *view, uint64_t address, bool stor
 	int way;
 
 	if (ways == EIGHT || ways == TWELVE) {
-		unsigned match = fm_array_match(set, key);
+		unsigned match =
+		    fm_array_match_eight(set, key) | (ways == TWELVE ? fm_array_match(set + EIGHT, key) << EIGHT : 0);
 
-		/* arrays walked together may have their lines in one set: those are among the latest */
-		if (!match) {
-			match = fm_array_match(set + FM_ARRAY_STEP, key) << FM_ARRAY_STEP |
-			        (ways == TWELVE ? fm_array_match(set + EIGHT, key) << EIGHT : 0);
-			if (!match)
-				return FM_HIT_ABSENT;
-		}
+		if (!match)
+			return FM_HIT_ABSENT;
 		way = __builtin_ctz(match);
 	} else {
 		way = fm_array_locate(set, first_ways, key);
@@ -904,15 +900,13 @@ HOT enum fm_hit hit(const struct fm_fast_view *view, uint64_t address, bool stor
 
 			if (!match)
 				return FM_HIT_OTHER;
-			fm_array_to_front_four(places, (unsigned)__builtin_ctz(match), translation);
+			fm_array_to_front_four(places, (unsigned)__builtin_ctz(match));
 		}
 	} else if (view->page_lines[(page & view->page_mask) * view->page_ways] != translation) {
 		return hit_other_page(view, address, store);
 	}
 	entry |= (uint64_t)store * FM_LINE_MODIFIED;
-	if (ways && way < FM_ARRAY_STEP) {
-		fm_array_to_front_four(set, (unsigned)way, entry);
-	} else if (ways) {
+	if (ways) {
 		fm_array_to_front_of(set, ways, (unsigned)way, entry);
 	} else {
 		set[way] = entry;
