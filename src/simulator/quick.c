@@ -542,11 +542,12 @@ HOT struct fm_page_leaf *translate(struct fm_hierarchy *hierarchy, struct fm_sim
 {
 	const struct fm_fast_view *view = &core->view;
 	uint64_t *set = view->page_lines + (page & view->page_mask) * view->page_ways;
+	uint64_t entry = FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE;
 	unsigned match;
 
-	if (*set == (FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE))
+	if (*set == entry)
 		return NULL;
-	match = view->page_ways == FM_ARRAY_STEP ? fm_array_match(set, FM_LINE_KEY(page)) : 0;
+	match = view->page_ways == FM_ARRAY_STEP ? fm_array_match_entry(set, entry) : 0;
 	if (!match)
 		return translate_any(hierarchy, core, page);
 	fm_array_to_front_four(set, (unsigned)__builtin_ctz(match));

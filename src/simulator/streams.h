@@ -137,6 +137,16 @@ static __attribute__((noinline, unused)) struct stream *fm_streams_step(const st
 	return stream;
 }
 
+/* A stream comes onto a page of its own. */
+static __attribute__((noinline, unused)) struct stream *fm_streams_enter(const struct fm_hierarchy *hierarchy,
+                                                                         const struct fm_simulated_core *core,
+                                                                         struct stream *stream, uint64_t line,
+                                                                         unsigned shift)
+{
+	return fm_streams_continue(core->streams, stream, line, shift) ? fm_streams_step(hierarchy, core, stream, line)
+	                                                               : NULL;
+}
+
 /* The one used longest ago makes room for the stream of the line. */
 static __attribute__((noinline, unused)) struct stream *fm_streams_begin(const struct fm_hierarchy *hierarchy,
                                                                          const struct fm_simulated_core *core,
@@ -145,17 +155,21 @@ static __attribute__((noinline, unused)) struct stream *fm_streams_begin(const s
 	struct fm_stream_table *table = core->streams;
 	struct stream *place = fm_streams_group(table, line >> shift), *oldest = place;
 
-	for (unsigned i = 1; i < table->places; i++)
-		oldest = place[i].used < oldest->used ? &place[i] : oldest;
+	/* mostly the compiler knows how many there are */
+	if (__builtin_expect(table->mask != 0, 1)) {
+		for (unsigned i = 1; i < FM_STREAM_PLACES; i++)
+			oldest = place[i].used < oldest->used ? &place[i] : oldest;
+	} else {
+		for (unsigned i = 1; i < table->places; i++)
+			oldest = place[i].used < oldest->used ? &place[i] : oldest;
+	}
 	*oldest = (struct stream){.page = (line >> shift) + 1,
 	                          .last = line,
 	                          .expected = FM_STREAM_NO_LINE,
 	                          .confidence = 1,
 	                          .ahead = line,
 	                          .used = ++table->clock};
-	return crosses && fm_streams_continue(table, oldest, line, shift)
-	           ? fm_streams_step(hierarchy, core, oldest, line)
-	           : NULL;
+	return crosses ? fm_streams_enter(hierarchy, core, oldest, line, shift) : NULL;
 }
 
 /* The line is the one that continues its stream. */
