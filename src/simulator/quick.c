@@ -654,15 +654,15 @@ HOT int miss(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uin
 	return (int)served;
 }
 
-HOT void count_access(struct fm_simulated_core *core, unsigned bytes, bool store)
+HOT void count_access(struct fm_core_counts *counts, unsigned bytes, bool store)
 {
 	_Static_assert(offsetof(struct fm_core_counts, stores) ==
 	                       offsetof(struct fm_core_counts, loads) + sizeof(uint64_t) &&
 	                   offsetof(struct fm_core_counts, store_bytes) ==
 	                       offsetof(struct fm_core_counts, load_bytes) + sizeof(uint64_t),
 	               "first those of loads");
-	(&core->counts.loads)[store]++;
-	(&core->counts.load_bytes)[store] += bytes;
+	(&counts->loads)[store]++;
+	(&counts->load_bytes)[store] += bytes;
 }
 
 /* An access that the first cache does not have: see hierarchy.h. The second one has it at that place, or NULL. */
@@ -685,7 +685,7 @@ HOT int miss_first(struct fm_hierarchy *hierarchy, struct fm_simulated_core *cor
 	if (untouched)
 		fm_page_touch(untouched, page, core);
 	if (served >= 0)
-		count_access(core, bytes, store);
+		count_access(&core->counts, bytes, store);
 	return served;
 }
 
@@ -719,7 +719,7 @@ HOT int miss_streamed(struct fm_hierarchy *hierarchy, struct fm_simulated_core *
 	count(&core->counts.caches[1], store, true);
 	count(&core->counts.caches[0], store, false);
 	count_line(&core->counts.caches[0], store);
-	count_access(core, bytes, store);
+	count_access(&core->counts, bytes, store);
 	fill_first(hierarchy, core, set_of(core->arrays[0], line, shape, 0), line,
 	           store ? FM_LINE_MODIFIED : FM_LINE_EXCLUSIVE, shape);
 	fm_streams_go_on(table, stream, line);
@@ -974,6 +974,6 @@ unsigned FM_QUICK_ACCESS(struct fm_hierarchy *hierarchy, struct fm_simulated_cor
 	entry = (entry & ~(uint64_t)FM_LINE_PREFETCHED) | (store ? FM_LINE_MODIFIED : 0);
 	to_front(first, set, (unsigned)way, entry, FM_SHAPE_ANY, 0);
 	count(&core->counts.caches[0], store, true);
-	count_access(core, bytes, store);
+	count_access(&core->counts, bytes, store);
 	return 0;
 }

@@ -13,7 +13,7 @@ struct stream {
 	uint64_t last;
 	uint64_t expected; /* the line that continues it, if it is one to run ahead of; else none */
 	int8_t direction;
-	uint8_t confidence; /* up to FM_STREAM_SURE */
+	uint8_t confidence; /* from 1 to FM_STREAM_SURE */
 	uint8_t remote;     /* if so: its page is another socket's */
 	uint8_t steady;     /* if so: what each line brings, see enum fm_steady */
 	uint64_t ahead;     /* the last line prefetched */
@@ -108,7 +108,7 @@ static inline bool fm_streams_continue(struct fm_stream_table *table, struct str
 	return false;
 }
 
-/* A step of one or two lines in either direction, or none, that is not the one expected; or the first of all. */
+/* A step of one or two lines in either direction, or none, that is not the one expected. */
 static __attribute__((noinline, unused)) struct stream *fm_streams_step(const struct fm_hierarchy *hierarchy,
                                                                         const struct fm_simulated_core *core,
                                                                         struct stream *stream, uint64_t line)
@@ -117,11 +117,11 @@ static __attribute__((noinline, unused)) struct stream *fm_streams_step(const st
 
 	stream->expected = FM_STREAM_NO_LINE;
 	stream->steady = FM_STEADY_NOT;
-	if (stream->confidence && line == stream->last) {
+	if (line == stream->last) {
 		stream->direction = 0;
 		return NULL;
 	}
-	if (stream->confidence && (stream->direction == 0 || stream->direction == step))
+	if (stream->direction == 0 || stream->direction == step)
 		stream->confidence += stream->confidence < FM_STREAM_SURE;
 	else
 		stream->confidence = 1;
