@@ -41,9 +41,9 @@ struct fm_array {
 	struct fm_wide *wide; /* of a translation buffer: see wide.h; else NULL */
 };
 
-static inline uint64_t *fm_array_set(const struct fm_array *array, uint64_t line)
+/* The number of the set that a line belongs to. */
+static inline uint64_t fm_array_index(const struct fm_array *array, uint64_t line)
 {
-	uint64_t set;
 
 	if (__builtin_expect(array->seed != 0, 0)) {
 		uint64_t granule = ((line >> array->granule_shift) ^ array->seed) * 0x9e3779b97f4a7c15u;
@@ -51,10 +51,15 @@ static inline uint64_t *fm_array_set(const struct fm_array *array, uint64_t line
 		granule = (granule ^ granule >> 29) * 0xbf58476d1ce4e5b9u;
 		line = (line & array->within) + ((granule ^ granule >> 32) & array->frames);
 	}
-	set = line & array->mask;
 	if (array->inverse)
-		set = line - (uint64_t)((unsigned __int128)line * array->inverse >> 64 >> array->shift) * array->sets;
-	return array->entries + set * array->stride;
+		return line -
+		       ((uint64_t)((unsigned __int128)line * array->inverse >> 64) >> array->shift) * array->sets;
+	return line & array->mask;
+}
+
+static inline uint64_t *fm_array_set(const struct fm_array *array, uint64_t line)
+{
+	return array->entries + fm_array_index(array, line) * array->stride;
 }
 
 /* How many ways of a set are used. Those with one less are spread evenly, by the golden ratio. */
@@ -81,7 +86,19 @@ static inline unsigned fm_array_match(const uint64_t *ways, uint64_t key)
 #endif
 }
 
-/* The same of eight. */
+/* Which of four ways have this very entry. */
+static inline unsigned fm_array_match_entry(const uint64_t *ways, uint64_t entry)
+{
+#if defined(__AVX2__)
+	return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(
+	    _mm256_cmpeq_epi64(_mm256_loadu_si256((const __m256i *)ways), _mm256_set1_epi64x((long long)entry))));
+#else
+	return (unsigned)(ways[0] == entry) | (unsigned)(ways[1] == entry) << 1 | (unsigned)(ways[2] == entry) << 2 |
+	       (unsigned)(ways[3] == entry) << 3;
+#endif
+}
+
+/* Which of eight hold the line. */
 static inline unsigned fm_array_match_eight(const uint64_t *ways, uint64_t key)
 {
 	return fm_array_match(ways, key) | fm_array_match(ways + FM_ARRAY_STEP, key) << FM_ARRAY_STEP;
@@ -117,7 +134,9 @@ static inline __m256i fm_array_up(__m256i before, __m256i four)
 /* Four ways from `set` up by one, with the entry as the first. */
 static inline __m256i fm_array_shift_in(const uint64_t *set, uint64_t entry)
 {
-	return fm_array_up(_mm256_set1_epi64x((long long)entry), fm_array_four(set));
+	__m256i up = _mm256_permute4x64_epi64(fm_array_four(set), 0x90);
+
+	return _mm256_blend_epi32(up, _mm256_castsi128_si256(_mm_cvtsi64_si128((long long)entry)), 3);
 }
 
 /* Of the four ways from `at` on, those before a way: none, some or all. */
@@ -139,6 +158,25 @@ static inline void fm_array_copy_up(uint64_t *set, unsigned way)
 	_mm256_storeu_si256((__m256i *)(set + way), _mm256_loadu_si256((const __m256i *)(set + way - 1)));
 }
 #endif
+
+/* Make a way the first in a set of four. */
+static inline void fm_array_to_front_four(uint64_t *set, unsigned way)
+{
+#if defined(__AVX2__)
+	/* halves of ways, in their new order */
+	static const _Alignas(32) uint32_t orders[FM_ARRAY_STEP][2 * FM_ARRAY_STEP] = {
+	    {0, 1, 2, 3, 4, 5, 6, 7}, {2, 3, 0, 1, 4, 5, 6, 7}, {4, 5, 0, 1, 2, 3, 6, 7}, {6, 7, 0, 1, 2, 3, 4, 5}};
+
+	_mm256_storeu_si256((__m256i *)set,
+	                    _mm256_permutevar8x32_epi32(fm_array_four(set), *(const __m256i *)orders[way]));
+#else
+	uint64_t entry = set[way];
+
+	for (; way; way--)
+		set[way] = set[way - 1];
+	set[0] = entry;
+#endif
+}
 
 /* Make a way the first, with a new entry; the ones before it move up. */
 static inline void fm_array_to_front_as(uint64_t *set, unsigned way, uint64_t entry)
@@ -172,14 +210,19 @@ static inline __attribute__((always_inline)) void fm_array_to_front_of(uint64_t 
                                                                        uint64_t entry)
 {
 #if defined(__AVX2__)
-	__m256i before = _mm256_set1_epi64x((long long)entry);
+	/* as many as move are before the way; where to look tells which of four do */
+	static const int64_t moves[2 * FM_ARRAY_WAYS_OF] = {[0 ... FM_ARRAY_WAYS_OF - 1] = -1};
+	const uint64_t *mask = (const uint64_t *)moves + FM_ARRAY_WAYS_OF - 1 - way;
+	__m256i before = fm_array_four(set);
 
 	/* none depends on a branch: which way it is cannot be foreseen */
-	for (unsigned at = 0; at < ways; at += FM_ARRAY_STEP) {
+	_mm256_storeu_si256((__m256i *)set,
+	                    fm_array_choose(before, fm_array_shift_in(set, entry), fm_array_four(mask)));
+	for (unsigned at = FM_ARRAY_STEP; at < ways; at += FM_ARRAY_STEP) {
 		__m256i four = fm_array_four(set + at);
 
 		_mm256_storeu_si256((__m256i *)(set + at),
-		                    fm_array_choose(four, fm_array_up(before, four), fm_array_before(way + 1, at)));
+		                    fm_array_choose(four, fm_array_up(before, four), fm_array_four(mask + at)));
 		before = four;
 	}
 #else
@@ -224,6 +267,34 @@ static inline __attribute__((always_inline)) int fm_array_locate_of(const uint64
 #endif
 }
 
+/* Whether such a set holds the line, where nobody asks for the way. The ways of two sets can be looked at together: the
+   second may be NULL, with no ways. */
+static inline __attribute__((always_inline)) bool fm_array_has_of(const uint64_t *set, const unsigned ways,
+                                                                  const uint64_t *other, const unsigned other_ways,
+                                                                  uint64_t key)
+{
+#if defined(__AVX2__)
+	const __m256i keys = _mm256_set1_epi64x((long long)key);
+	const __m256i lines = _mm256_set1_epi64x((long long)~(uint64_t)FM_LINE_FLAGS);
+	__m256i any = _mm256_setzero_si256();
+
+	for (unsigned at = 0; at < ways; at += FM_ARRAY_STEP)
+		any = _mm256_or_si256(any, _mm256_cmpeq_epi64(_mm256_and_si256(fm_array_four(set + at), lines), keys));
+	for (unsigned at = 0; at < other_ways; at += FM_ARRAY_STEP)
+		any =
+		    _mm256_or_si256(any, _mm256_cmpeq_epi64(_mm256_and_si256(fm_array_four(other + at), lines), keys));
+	return !_mm256_testz_si256(any, any);
+#else
+	unsigned match = 0;
+
+	for (unsigned at = 0; at < ways; at += FM_ARRAY_STEP)
+		match |= fm_array_match(set + at, key);
+	for (unsigned at = 0; at < other_ways; at += FM_ARRAY_STEP)
+		match |= fm_array_match(other + at, key);
+	return match;
+#endif
+}
+
 /* Take a way out of such a set; those behind it move down. */
 static inline __attribute__((always_inline)) void fm_array_take_out_of(uint64_t *set, const unsigned ways, unsigned way)
 {
@@ -249,9 +320,10 @@ static inline __attribute__((always_inline)) uint64_t fm_array_push_of(uint64_t 
 {
 	uint64_t gone = set[ways - 1];
 #if defined(__AVX2__)
-	__m256i before = _mm256_set1_epi64x((long long)entry);
+	__m256i before = fm_array_four(set);
 
-	for (unsigned at = 0; at < ways; at += FM_ARRAY_STEP) {
+	_mm256_storeu_si256((__m256i *)set, fm_array_shift_in(set, entry));
+	for (unsigned at = FM_ARRAY_STEP; at < ways; at += FM_ARRAY_STEP) {
 		__m256i four = fm_array_four(set + at);
 
 		_mm256_storeu_si256((__m256i *)(set + at), fm_array_up(before, four));
@@ -263,6 +335,23 @@ static inline __attribute__((always_inline)) uint64_t fm_array_push_of(uint64_t 
 	set[0] = entry;
 #endif
 	return gone;
+}
+
+/* The same in a set that has not been written to for a while: what is loaded from between two stores that are long done
+   waits for nobody, and takes half the instructions. */
+static inline __attribute__((always_inline)) uint64_t fm_array_push_of_old(uint64_t *set, const unsigned ways,
+                                                                           uint64_t entry)
+{
+#if defined(__AVX2__)
+	uint64_t gone = set[ways - 1];
+
+	for (unsigned at = ways - FM_ARRAY_STEP; at; at -= FM_ARRAY_STEP)
+		fm_array_copy_up(set, at);
+	_mm256_storeu_si256((__m256i *)set, fm_array_shift_in(set, entry));
+	return gone;
+#else
+	return fm_array_push_of(set, ways, entry);
+#endif
 }
 
 /* Put an entry before all others; returns the one that falls out at the end. */

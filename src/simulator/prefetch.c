@@ -47,12 +47,11 @@ static void fill_private(struct fm_hierarchy *hierarchy, struct fm_simulated_cor
 /* Bring a line into a private cache ahead of its use. A copy elsewhere is left alone: prefetchers do not fight for
    lines. */
 void fm_hierarchy_prefetch_line(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
-                                uint64_t line, bool store, const void *context)
+                                uint64_t line, bool store)
 {
 	unsigned caches = hierarchy->description.cache_count, last = caches - 1, below = level + 1;
 	unsigned state = FM_LINE_EXCLUSIVE;
 
-	(void)context;
 	if (fm_array_peek(core->arrays[level], line) || held_by_others(hierarchy, core, line))
 		return;
 	while (below < caches && !fm_array_peek(core->arrays[below], line))
@@ -95,12 +94,11 @@ void fm_hierarchy_prefetch_line(struct fm_hierarchy *hierarchy, struct fm_simula
 
 /* Ask the last cache to have a line. */
 void fm_hierarchy_prefetch_beyond(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
-                                  uint64_t line, bool store, const void *context)
+                                  uint64_t line, bool store)
 {
 	unsigned last = fm_hierarchy_last_cache(hierarchy);
 	bool remote;
 
-	(void)context;
 	count_request(core, level, store);
 	if (fm_array_peek(core->arrays[last], line) || held_by_others(hierarchy, core, line))
 		return;
@@ -120,15 +118,20 @@ void fm_hierarchy_train(struct fm_hierarchy *hierarchy, struct fm_simulated_core
                         bool miss, bool store)
 {
 	const struct fm_cache_description *cache = &hierarchy->description.caches[level];
+	struct fm_stream_plan plan;
 	struct stream *stream;
 
 	if (miss && cache->adjacent)
-		fm_hierarchy_prefetch_line(hierarchy, core, level, line ^ 1, store, NULL);
-	stream =
-	    cache->streams ? fm_streams_learn(core->streams, line, fm_streams_shift(hierarchy), cache->crosses) : NULL;
-	if (stream)
-		fm_streams_run(hierarchy, core, level, stream, line, store, fm_streams_shift(hierarchy),
-		               fm_hierarchy_prefetch_line, fm_hierarchy_prefetch_beyond, NULL);
+		fm_hierarchy_prefetch_line(hierarchy, core, level, line ^ 1, store);
+	stream = cache->streams ? fm_streams_learn(hierarchy, core, line, fm_streams_shift(hierarchy), cache->crosses)
+	                        : NULL;
+	if (!stream)
+		return;
+	plan = fm_streams_plan(cache, stream, line, fm_streams_shift(hierarchy), fm_hierarchy_goes_beyond(hierarchy));
+	for (unsigned i = 0; i < plan.near + plan.across; i++)
+		fm_hierarchy_prefetch_line(hierarchy, core, level, plan.next + i * plan.step, store);
+	for (unsigned i = 0; i < plan.far; i++)
+		fm_hierarchy_prefetch_beyond(hierarchy, core, level, plan.beyond + i * plan.step, store);
 }
 
 void fm_hierarchy_ask_next(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line)

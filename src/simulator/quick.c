@@ -38,11 +38,13 @@ HOT unsigned page_lines_shift(const struct fm_hierarchy *hierarchy, const enum f
 
 /* What is not needed for every miss, compiled for each shape: so that registers are left for what is. */
 struct parts {
-	fm_prefetch_function *prefetch_second, *prefetch_last;
+	int (*miss)(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address, unsigned bytes,
+	            bool store, const uint64_t *place);
+	void (*adjacent)(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, bool store,
+	                 uint64_t from);
 	void (*run_ahead)(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, struct stream *stream,
-	                  uint64_t line, bool store, const uint64_t *page);
-	void (*ask_next)(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line,
-	                 const uint64_t *page);
+	                  uint64_t line, bool store, uint64_t from);
+	void (*ask_next)(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line);
 	unsigned (*fetch)(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line,
 	                  uint64_t *second_set, bool store);
 };
@@ -59,7 +61,7 @@ HOT void count(struct fm_cache_counts *counts, bool store, bool hit)
 	_Static_assert(offsetof(struct fm_cache_counts, store_misses) ==
 	                   offsetof(struct fm_cache_counts, load_hits) + 3 * sizeof(uint64_t),
 	               "hits and misses of loads, then of stores");
-	(&counts->load_hits)[2 * store + !hit]++;
+	(&counts->load_hits)[2 * (size_t)store + !hit]++;
 }
 
 HOT void count_line(struct fm_cache_counts *counts, bool store)
@@ -83,9 +85,24 @@ HOT unsigned ways_of(const enum fm_shape shape, const unsigned level)
 
 HOT uint64_t *set_of(const struct fm_array *array, uint64_t line, const enum fm_shape shape, const unsigned level)
 {
-	if (ways_of(shape, level) && level < 2)
-		return array->entries + (line & array->mask) * ways_of(shape, level);
-	return fm_array_set(array, line);
+	if (!ways_of(shape, level))
+		return fm_array_set(array, line);
+	return array->entries + (level < 2 ? line & array->mask : fm_array_index(array, line)) * ways_of(shape, level);
+}
+
+/* Is the line of this key the latest of its set? Most lines of a stream are, whoever looks for them. */
+HOT bool is_latest(const uint64_t *set, uint64_t key)
+{
+	return (set[0] ^ key) <= FM_LINE_FLAGS;
+}
+
+/* Is it there at all? */
+HOT bool has(const struct fm_array *array, const uint64_t *set, uint64_t key, const enum fm_shape shape,
+             const unsigned level)
+{
+	unsigned ways = ways_of(shape, level);
+
+	return ways ? fm_array_has_of(set, ways, NULL, 0, key) : fm_array_locate(set, array->stride, key) >= 0;
 }
 
 HOT int locate(const struct fm_array *array, const uint64_t *set, uint64_t key, const enum fm_shape shape,
@@ -121,7 +138,7 @@ HOT uint64_t push(const struct fm_array *array, uint64_t *set, uint64_t entry, c
 	unsigned ways = ways_of(shape, level);
 
 	if (ways)
-		return fm_array_push_of(set, ways, entry);
+		return level < 2 ? fm_array_push_of(set, ways, entry) : fm_array_push_of_old(set, ways, entry);
 	if (level < 2 && __builtin_expect(array->ways == EIGHT && !array->fewer, 1))
 		return fm_array_push_of(set, EIGHT, entry);
 	return fm_array_push(set, fm_array_ways(array, set), array->stride, entry);
@@ -196,6 +213,26 @@ HOT uint64_t remove_line(const struct fm_array *array, uint64_t line, const enum
 	return entry;
 }
 
+/* A line leaves the last cache, which includes what the only active core has. True when a copy of it was modified. */
+static __attribute__((noinline)) bool take_back(struct fm_simulated_core *core, uint64_t line)
+{
+	bool modified = is_modified(remove_line(core->arrays[0], line, FM_SHAPE_ANY, 0));
+
+	return modified | is_modified(remove_line(core->arrays[1], line, FM_SHAPE_ANY, 1));
+}
+
+/* Does the core have a copy? Nearly never, of what leaves the last cache. */
+HOT bool has_copy(const struct fm_simulated_core *core, uint64_t line, const enum fm_shape shape)
+{
+	const struct fm_array *first = core->arrays[0], *second = core->arrays[1];
+	const uint64_t *first_set = set_of(first, line, shape, 0), *second_set = set_of(second, line, shape, 1);
+	uint64_t key = FM_LINE_KEY(line);
+
+	if (ways_of(shape, 0))
+		return fm_array_has_of(first_set, ways_of(shape, 0), second_set, ways_of(shape, 1), key);
+	return has(first, first_set, key, shape, 0) || has(second, second_set, key, shape, 1);
+}
+
 static __attribute__((noinline)) void write_memory(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core,
                                                    uint64_t line)
 {
@@ -218,9 +255,8 @@ HOT void fill_shared(struct fm_hierarchy *hierarchy, struct fm_simulated_core *c
 	if (hierarchy->description.caches[2].inclusion == FM_INCLUSION_INCLUSIVE) {
 		if (__builtin_expect(hierarchy->active_cores > 1, 0)) {
 			dirty |= fm_hierarchy_back_invalidate(hierarchy, shared, out);
-		} else {
-			dirty |= is_modified(remove_line(core->arrays[0], out, shape, 0));
-			dirty |= is_modified(remove_line(core->arrays[1], out, shape, 1));
+		} else if (__builtin_expect(has_copy(core, out, shape), 0)) {
+			dirty |= take_back(core, out);
 		}
 	}
 	if (dirty)
@@ -239,7 +275,11 @@ HOT void leave_second(struct fm_hierarchy *hierarchy, struct fm_simulated_core *
 	if (!gone || (!dirty && !is_victim(hierarchy)))
 		return;
 	core->counts.caches[1].lines_written += dirty;
-	set = fm_array_set(last, line);
+	set = set_of(last, line, shape, 2);
+	if (dirty && is_latest(set, FM_LINE_KEY(line))) {
+		set[0] = FM_LINE_KEY(line) | FM_LINE_MODIFIED;
+		return;
+	}
 	way = locate(last, set, FM_LINE_KEY(line), shape, 2);
 	if (way < 0) {
 		fill_shared(hierarchy, core, set, line, dirty ? FM_LINE_MODIFIED : FM_LINE_EXCLUSIVE, shape);
@@ -267,6 +307,10 @@ HOT void fill_first(struct fm_hierarchy *hierarchy, struct fm_simulated_core *co
 		return;
 	core->counts.caches[0].lines_written++;
 	below = set_of(second, out, shape, 1);
+	if (is_latest(below, FM_LINE_KEY(out))) {
+		below[0] = FM_LINE_KEY(out) | FM_LINE_MODIFIED;
+		return;
+	}
 	way = locate(second, below, FM_LINE_KEY(out), shape, 1);
 	if (way >= 0)
 		to_front(second, below, (unsigned)way, FM_LINE_KEY(out) | FM_LINE_MODIFIED, shape, 1);
@@ -285,48 +329,68 @@ HOT void expect(const struct fm_array *last, const uint64_t *set)
 
 /* Prefetchers. They sit at the second cache, and nobody is asked whether a line may come. */
 
+/* Neighbours are not counted together, here and below: the compiler would load both at once where one was just stored,
+   and wait for it. */
 HOT void count_request(struct fm_simulated_core *core, bool store)
 {
 	core->counts.caches[1].prefetch_requests++;
-	core->counts.caches[1].prefetch_requests_ownership += store;
+	if (store)
+		core->counts.caches[1].prefetch_requests_ownership++;
 }
 
 /* Of a line from memory into the last cache. */
-HOT void count_read(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, bool store)
+HOT void count_read(struct fm_simulated_core *core, bool store, bool remote)
 {
 	core->counts.caches[2].lines_prefetch++;
-	core->counts.caches[2].lines_prefetch_ownership += store;
 	core->counts.memory_reads++;
-	core->counts.memory_reads_remote += is_remote(hierarchy, core, line);
+	if (store)
+		core->counts.caches[2].lines_prefetch_ownership++;
+	if (__builtin_expect(remote, 0))
+		core->counts.memory_reads_remote++;
 }
 
-/* On another page than the access: another core may have touched it, or ours has not yet. Seldom, since streams mostly
-   stay on theirs. */
-HOT bool is_elsewhere(const struct fm_hierarchy *hierarchy, uint64_t line, const void *page, const enum fm_shape shape)
+/* What a prefetch comes from. */
+struct origin {
+	uint64_t line;               /* of the access */
+	const struct stream *stream; /* NULL: none */
+};
+
+HOT bool is_remote_from(struct fm_hierarchy *hierarchy, const struct fm_simulated_core *core, uint64_t line,
+                        const struct origin *origin, const enum fm_shape shape)
 {
-	return __builtin_expect(page_of(hierarchy, line, shape) != *(const uint64_t *)page, 0);
+	return shape == FM_SHAPE_ANY || !origin->stream ? is_remote(hierarchy, core, line) : origin->stream->remote;
+}
+
+/* On another page than the access: another core may have touched it, or ours has not yet. Streams that leave their 4
+   KiB do not come here, so pages are smaller than that. */
+HOT bool is_elsewhere(const struct fm_hierarchy *hierarchy, uint64_t line, const struct origin *origin,
+                      const enum fm_shape shape)
+{
+	return shape == FM_SHAPE_ANY &&
+	       __builtin_expect(page_of(hierarchy, line, shape) != page_of(hierarchy, origin->line, shape), 0);
 }
 
 HOT void prefetch_second(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, bool store,
-                         const void *page, const enum fm_shape shape)
+                         const struct origin *origin, const enum fm_shape shape)
 {
 	struct fm_array *second = core->arrays[1], *last = core->arrays[2];
-	uint64_t *second_set, *last_set;
+	uint64_t *second_set, *last_set, key = FM_LINE_KEY(line);
 	unsigned state = FM_LINE_EXCLUSIVE;
 	int way;
 
-	if (is_elsewhere(hierarchy, line, page, shape)) {
-		fm_hierarchy_prefetch_line(hierarchy, core, 1, line, store, NULL);
+	if (is_elsewhere(hierarchy, line, origin, shape)) {
+		fm_hierarchy_prefetch_line(hierarchy, core, 1, line, store);
 		return;
 	}
 	second_set = set_of(second, line, shape, 1);
-	if (locate(second, second_set, FM_LINE_KEY(line), shape, 1) >= 0)
+	if (has(second, second_set, key, shape, 1))
 		return;
-	last_set = fm_array_set(last, line);
-	way = locate(last, last_set, FM_LINE_KEY(line), shape, 2);
+	last_set = set_of(last, line, shape, 2);
 	count_request(core, store);
-	if (way < 0) {
-		count_read(hierarchy, core, line, store);
+	if (!is_victim(hierarchy) && is_latest(last_set, key)) {
+		core->counts.caches[2].prefetches_answered++;
+	} else if (way = locate(last, last_set, key, shape, 2), way < 0) {
+		count_read(core, store, is_remote_from(hierarchy, core, line, origin, shape));
 		if (!is_victim(hierarchy))
 			fill_shared(hierarchy, core, last_set, line, FM_LINE_EXCLUSIVE, shape);
 	} else {
@@ -339,46 +403,63 @@ HOT void prefetch_second(struct fm_hierarchy *hierarchy, struct fm_simulated_cor
 		}
 	}
 	core->counts.caches[1].lines_prefetch++;
-	core->counts.caches[1].lines_prefetch_ownership += store;
+	if (store)
+		core->counts.caches[1].lines_prefetch_ownership++;
 	fill_second(hierarchy, core, second_set, line, state | FM_LINE_PREFETCHED, shape);
 }
 
 HOT void prefetch_last(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, bool store,
-                       const void *page, const enum fm_shape shape)
+                       const struct origin *origin, const enum fm_shape shape)
 {
 	struct fm_array *last = core->arrays[2];
 	uint64_t *set;
 
-	if (is_elsewhere(hierarchy, line, page, shape)) {
-		fm_hierarchy_prefetch_beyond(hierarchy, core, 1, line, store, NULL);
+	if (is_elsewhere(hierarchy, line, origin, shape)) {
+		fm_hierarchy_prefetch_beyond(hierarchy, core, 1, line, store);
 		return;
 	}
 	count_request(core, store);
-	set = fm_array_set(last, line);
-	if (locate(last, set, FM_LINE_KEY(line), shape, 2) >= 0)
+	set = set_of(last, line, shape, 2);
+	if (has(last, set, FM_LINE_KEY(line), shape, 2))
 		return;
-	count_read(hierarchy, core, line, store);
+	count_read(core, store, is_remote_from(hierarchy, core, line, origin, shape));
 	fill_shared(hierarchy, core, set, line, FM_LINE_EXCLUSIVE, shape);
 }
 
-/* A demand access, or one of the first cache's prefetcher, reached the second cache. */
+HOT void run_ahead(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, struct stream *stream, uint64_t line,
+                   bool store, uint64_t from, const enum fm_shape shape)
+{
+	struct fm_stream_plan plan = fm_streams_plan(&hierarchy->description.caches[1], stream, line,
+	                                             page_lines_shift(hierarchy, shape), !is_victim(hierarchy));
+	const struct origin origin = {from, stream};
+
+	for (; plan.near; plan.near--, plan.next += plan.step)
+		prefetch_second(hierarchy, core, plan.next, store, &origin, shape);
+	for (; __builtin_expect(plan.across, 0); plan.across--, plan.next += plan.step)
+		fm_hierarchy_prefetch_line(hierarchy, core, 1, plan.next, store);
+	for (; plan.far; plan.far--, plan.beyond += plan.step)
+		prefetch_last(hierarchy, core, plan.beyond, store, &origin, shape);
+}
+
+/* A demand access, or one of the first cache's prefetcher, reached the second cache. It comes from an access to the
+   line `from`. */
 HOT void train(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, bool miss, bool store,
-               const uint64_t *page, const enum fm_shape shape)
+               uint64_t from, const enum fm_shape shape)
 {
 	const struct fm_cache_description *cache = &hierarchy->description.caches[1];
 	struct stream *stream;
 
 	if (miss && cache->adjacent)
-		parts[shape].prefetch_second(hierarchy, core, 1, line ^ 1, store, page);
+		parts[shape].adjacent(hierarchy, core, line ^ 1, store, from);
 	if (!cache->streams)
 		return;
-	stream = fm_streams_learn(core->streams, line, page_lines_shift(hierarchy, shape), cache->crosses);
+	stream = fm_streams_learn(hierarchy, core, line, page_lines_shift(hierarchy, shape), cache->crosses);
 	if (stream)
-		parts[shape].run_ahead(hierarchy, core, stream, line, store, page);
+		parts[shape].run_ahead(hierarchy, core, stream, line, store, from);
 }
 
 /* As fm_hierarchy_ask_next(). */
-HOT void ask_next(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, const uint64_t *page,
+HOT void ask_next(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line,
                   const enum fm_shape shape)
 {
 	struct fm_array *first = core->arrays[0], *second = core->arrays[1];
@@ -394,7 +475,7 @@ HOT void ask_next(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core
 	below = set_of(second, next, shape, 1);
 	way = locate(second, below, key, shape, 1);
 	if (fm_hierarchy_prefetches(hierarchy, 1)) {
-		train(hierarchy, core, next, way < 0, false, page, shape);
+		train(hierarchy, core, next, way < 0, false, line, shape);
 		way = locate(second, below, key, shape, 1);
 	}
 	if (way < 0)
@@ -409,7 +490,6 @@ HOT void ask_next(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core
 HOT void run_prefetchers(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, unsigned served,
                          bool store, const enum fm_shape shape)
 {
-	const uint64_t page = page_of(hierarchy, line, shape);
 	bool trains = fm_hierarchy_prefetches(hierarchy, 1),
 	     asks = !store && served > 1 && hierarchy->description.caches[0].next;
 
@@ -421,9 +501,9 @@ HOT void run_prefetchers(struct fm_hierarchy *hierarchy, struct fm_simulated_cor
 		return;
 	}
 	if (trains)
-		train(hierarchy, core, line, served != 1, store, &page, shape);
+		train(hierarchy, core, line, served != 1, store, line, shape);
 	if (asks)
-		parts[shape].ask_next(hierarchy, core, line, &page);
+		parts[shape].ask_next(hierarchy, core, line);
 }
 
 /* Returns the leaf of a page that no translation buffer knew and that has yet to be touched, else NULL. */
@@ -462,15 +542,35 @@ HOT struct fm_page_leaf *translate(struct fm_hierarchy *hierarchy, struct fm_sim
 {
 	const struct fm_fast_view *view = &core->view;
 	uint64_t *set = view->page_lines + (page & view->page_mask) * view->page_ways;
+	uint64_t entry = FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE;
 	unsigned match;
 
-	if (*set == (FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE))
+	if (*set == entry)
 		return NULL;
-	match = view->page_ways == FM_ARRAY_STEP ? fm_array_match(set, FM_LINE_KEY(page)) : 0;
+	match = view->page_ways == FM_ARRAY_STEP ? fm_array_match_entry(set, entry) : 0;
 	if (!match)
 		return translate_any(hierarchy, core, page);
-	fm_array_to_front_of(set, FM_ARRAY_STEP, (unsigned)__builtin_ctz(match), FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE);
+	fm_array_to_front_four(set, (unsigned)__builtin_ctz(match));
 	return NULL;
+}
+
+/* Is the page in the first buffer? Then it is its latest. As FM_QUICK_PAGE, which see. */
+HOT bool is_translated(const struct fm_fast_view *view, uint64_t page)
+{
+	uint64_t *set = view->page_lines + (page & view->page_mask) * view->page_ways;
+	uint64_t entry = FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE;
+
+	if (*set == entry)
+		return true;
+	if (view->wide) {
+		const struct fm_wide_place *place = &view->wide->wide->places[fm_wide_index(page)];
+
+		if (__builtin_expect(place->entry == entry, 1)) {
+			fm_wide_use(view->wide->wide, place->used, entry);
+			return true;
+		}
+	}
+	return FM_QUICK_PAGE(view, page);
 }
 
 /* The line is neither in the first cache nor in the second: into the latter. Returns who has it, with the line's state
@@ -517,65 +617,24 @@ HOT unsigned fetch(struct fm_hierarchy *hierarchy, struct fm_simulated_core *cor
 	return served | state << FETCH_STATE;
 }
 
-#define SHAPED static __attribute__((noinline)) void
-#define PARTS(shape)                                                                                                   \
-	SHAPED prefetch_second_##shape(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level, \
-	                               uint64_t line, bool store, const void *page)                                    \
-	{                                                                                                              \
-		(void)level;                                                                                           \
-		prefetch_second(hierarchy, core, line, store, page, shape);                                            \
-	}                                                                                                              \
-	SHAPED prefetch_last_##shape(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,   \
-	                             uint64_t line, bool store, const void *page)                                      \
-	{                                                                                                              \
-		(void)level;                                                                                           \
-		prefetch_last(hierarchy, core, line, store, page, shape);                                              \
-	}                                                                                                              \
-	SHAPED run_ahead_##shape(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core,                       \
-	                         struct stream *stream, uint64_t line, bool store, const uint64_t *page)               \
-	{                                                                                                              \
-		fm_streams_run(hierarchy, core, 1, stream, line, store, page_lines_shift(hierarchy, shape),            \
-		               prefetch_second_##shape, prefetch_last_##shape, page);                                  \
-	}                                                                                                              \
-	SHAPED ask_next_##shape(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line,         \
-	                        const uint64_t *page)                                                                  \
-	{                                                                                                              \
-		ask_next(hierarchy, core, line, page, shape);                                                          \
-	}                                                                                                              \
-	static __attribute__((noinline)) unsigned fetch_##shape(struct fm_hierarchy *hierarchy,                        \
-	                                                        struct fm_simulated_core *core, uint64_t line,         \
-	                                                        uint64_t *second_set, bool store)                      \
-	{                                                                                                              \
-		return fetch(hierarchy, core, line, second_set, store, shape);                                         \
-	}
-PARTS(FM_SHAPE_ANY)
-PARTS(FM_SHAPE_8_8_20)
-PARTS(FM_SHAPE_8_8_16)
-PARTS(FM_SHAPE_12_20_12)
-
-#define PARTS_OF(shape) \
-	[shape] = {prefetch_second_##shape, prefetch_last_##shape, run_ahead_##shape, ask_next_##shape, fetch_##shape}
-static const struct parts parts[FM_SHAPES] = {PARTS_OF(FM_SHAPE_ANY), PARTS_OF(FM_SHAPE_8_8_20),
-                                              PARTS_OF(FM_SHAPE_8_8_16), PARTS_OF(FM_SHAPE_12_20_12)};
-
 /* The line is not in the first cache, and other cores have nothing of its page. Returns who served it, or -1 when this
    is not a case for us. */
 HOT int miss(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, uint64_t *first_set,
-             bool store, const enum fm_shape shape)
+             const uint64_t *place, bool store, const enum fm_shape shape)
 {
 	struct fm_array *second = core->arrays[1];
 	uint64_t *second_set = set_of(second, line, shape, 1);
-	int way = locate(second, second_set, FM_LINE_KEY(line), shape, 1);
 	unsigned state, served = 1;
 
-	if (way >= 0) {
-		uint64_t entry = second_set[way];
+	if (place) {
+		uint64_t entry = *place;
 
 		state = entry & FM_LINE_STATE;
 		if (store && state == FM_LINE_SHARED)
 			return -1;
 		core->counts.caches[1].prefetch_hits += (entry & FM_LINE_PREFETCHED) != 0;
-		to_front(second, second_set, (unsigned)way, entry & ~(uint64_t)FM_LINE_PREFETCHED, shape, 1);
+		to_front(second, second_set, (unsigned)(place - second_set), entry & ~(uint64_t)FM_LINE_PREFETCHED,
+		         shape, 1);
 		count(&core->counts.caches[1], store, true);
 		core->goes_far = false;
 	} else {
@@ -595,15 +654,20 @@ HOT int miss(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uin
 	return (int)served;
 }
 
-HOT void count_access(struct fm_simulated_core *core, unsigned bytes, bool store)
+HOT void count_access(struct fm_core_counts *counts, unsigned bytes, bool store)
 {
-	*(store ? &core->counts.stores : &core->counts.loads) += 1;
-	*(store ? &core->counts.store_bytes : &core->counts.load_bytes) += bytes;
+	_Static_assert(offsetof(struct fm_core_counts, stores) ==
+	                       offsetof(struct fm_core_counts, loads) + sizeof(uint64_t) &&
+	                   offsetof(struct fm_core_counts, store_bytes) ==
+	                       offsetof(struct fm_core_counts, load_bytes) + sizeof(uint64_t),
+	               "first those of loads");
+	(&counts->loads)[store]++;
+	(&counts->load_bytes)[store] += bytes;
 }
 
-/* An access that the first cache does not have: see hierarchy.h. */
+/* An access that the first cache does not have: see hierarchy.h. The second one has it at that place, or NULL. */
 HOT int miss_first(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address, unsigned bytes,
-                   bool store, const enum fm_shape shape)
+                   bool store, const uint64_t *place, const enum fm_shape shape)
 {
 	uint64_t line = address >> line_shift_of(hierarchy, shape), page = address >> page_shift_of(hierarchy, shape);
 	struct fm_page_leaf *untouched;
@@ -615,31 +679,143 @@ HOT int miss_first(struct fm_hierarchy *hierarchy, struct fm_simulated_core *cor
 	if (core->goes_far)
 		expect(core->arrays[2], set_of(core->arrays[2], line, shape, 2));
 	untouched = translate(hierarchy, core, page);
-	served = miss(hierarchy, core, line, set_of(core->arrays[0], line, shape, 0), store, shape);
+	served = miss(hierarchy, core, line, set_of(core->arrays[0], line, shape, 0), place, store, shape);
 	/* Whether we touched the page ourselves did not matter so far: what nobody touched is not remote, as if we had.
 	   By now it has arrived. */
 	if (untouched)
 		fm_page_touch(untouched, page, core);
 	if (served >= 0)
-		count_access(core, bytes, store);
+		count_access(&core->counts, bytes, store);
 	return served;
 }
+
+/* The same for a line that the second cache has as streams have it there, prefetched and exclusive. If it is the next
+   one of its stream, there is nothing to find out. */
+HOT int miss_streamed(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address, unsigned bytes,
+                      bool store, const uint64_t *place, const enum fm_shape shape)
+{
+	uint64_t line = address >> line_shift_of(hierarchy, shape), page = address >> page_shift_of(hierarchy, shape);
+	const struct fm_fast_view *view = &core->view;
+	struct fm_stream_table *table = core->streams;
+	unsigned shift = page_lines_shift(hierarchy, shape);
+	uint64_t *second_set, next, beyond;
+	struct origin origin = {line, NULL};
+	struct stream *stream;
+	bool far;
+
+	if (hierarchy->active_cores > 1 || !hierarchy->prefetch || core->on_prefetch || core->is_coming || !table->mask)
+		return parts[shape].miss(hierarchy, core, address, bytes, store, place);
+	stream = fm_streams_find_of(fm_streams_group(table, line >> shift), FM_STREAM_PLACES, line >> shift);
+	if (!stream || stream->expected != line || !is_translated(view, page))
+		return parts[shape].miss(hierarchy, core, address, bytes, store, place);
+	second_set = set_of(core->arrays[1], line, shape, 1);
+	if (place == second_set)
+		second_set[0] = FM_LINE_KEY(line) | FM_LINE_EXCLUSIVE;
+	else
+		to_front(core->arrays[1], second_set, (unsigned)(place - second_set),
+		         FM_LINE_KEY(line) | FM_LINE_EXCLUSIVE, shape, 1);
+	core->goes_far = false;
+	core->counts.caches[1].prefetch_hits++;
+	count(&core->counts.caches[1], store, true);
+	count(&core->counts.caches[0], store, false);
+	count_line(&core->counts.caches[0], store);
+	count_access(&core->counts, bytes, store);
+	fill_first(hierarchy, core, set_of(core->arrays[0], line, shape, 0), line,
+	           store ? FM_LINE_MODIFIED : FM_LINE_EXCLUSIVE, shape);
+	fm_streams_go_on(table, stream, line);
+	if (!stream->steady) {
+		parts[shape].run_ahead(hierarchy, core, stream, line, store, line);
+		return 1;
+	}
+	next = stream->ahead + (uint64_t)(int64_t)stream->direction;
+	if ((next ^ line) >> shift)
+		return 1;
+	stream->ahead = next;
+	beyond = stream->beyond + (uint64_t)(int64_t)stream->direction;
+	far = stream->steady == FM_STEADY_FAR && !((beyond ^ line) >> shift);
+	if (far)
+		stream->beyond = beyond;
+	origin.stream = stream;
+	prefetch_second(hierarchy, core, next, store, &origin, shape);
+	if (far)
+		prefetch_last(hierarchy, core, beyond, store, &origin, shape);
+	return 1;
+}
+
+#define SHAPED static __attribute__((noinline)) void
+#define PARTS(shape)                                                                                                \
+	SHAPED adjacent_##shape(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line,      \
+	                        bool store, uint64_t from)                                                          \
+	{                                                                                                           \
+		const struct origin origin = {from, NULL};                                                          \
+                                                                                                                    \
+		prefetch_second(hierarchy, core, line, store, &origin, shape);                                      \
+	}                                                                                                           \
+	SHAPED run_ahead_##shape(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core,                    \
+	                         struct stream *stream, uint64_t line, bool store, uint64_t from)                   \
+	{                                                                                                           \
+		run_ahead(hierarchy, core, stream, line, store, from, shape);                                       \
+	}                                                                                                           \
+	SHAPED ask_next_##shape(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line)      \
+	{                                                                                                           \
+		ask_next(hierarchy, core, line, shape);                                                             \
+	}                                                                                                           \
+	static __attribute__((noinline)) unsigned fetch_##shape(struct fm_hierarchy *hierarchy,                     \
+	                                                        struct fm_simulated_core *core, uint64_t line,      \
+	                                                        uint64_t *second_set, bool store)                   \
+	{                                                                                                           \
+		return fetch(hierarchy, core, line, second_set, store, shape);                                      \
+	}                                                                                                           \
+	static __attribute__((noinline)) int miss_##shape(struct fm_hierarchy *hierarchy,                           \
+	                                                  struct fm_simulated_core *core, uint64_t address,         \
+	                                                  unsigned bytes, bool store, const uint64_t *place)        \
+	{                                                                                                           \
+		return miss_first(hierarchy, core, address, bytes, store, place, shape);                            \
+	}                                                                                                           \
+	static __attribute__((noinline)) int streamed_##shape(struct fm_hierarchy *hierarchy,                       \
+	                                                      struct fm_simulated_core *core, uint64_t address,     \
+	                                                      unsigned bytes, bool store, const uint64_t *place)    \
+	{                                                                                                           \
+		return miss_streamed(hierarchy, core, address, bytes, store, place, shape);                         \
+	}                                                                                                           \
+	static int choose_##shape(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address, \
+	                          unsigned bytes, bool store)                                                       \
+	{                                                                                                           \
+		uint64_t line = address >> line_shift_of(hierarchy, shape);                                         \
+		const uint64_t *set = set_of(core->arrays[1], line, shape, 1);                                      \
+		uint64_t streamed = FM_LINE_KEY(line) | FM_LINE_EXCLUSIVE | FM_LINE_PREFETCHED;                     \
+		int way;                                                                                            \
+                                                                                                                    \
+		/* most lines of a stream are still the latest of their set */                                      \
+		if (set[0] == streamed)                                                                             \
+			return streamed_##shape(hierarchy, core, address, bytes, store, set);                       \
+		way = locate(core->arrays[1], set, FM_LINE_KEY(line), shape, 1);                                    \
+		if (way < 0)                                                                                        \
+			return miss_##shape(hierarchy, core, address, bytes, store, NULL);                          \
+		if (set[way] == streamed)                                                                           \
+			return streamed_##shape(hierarchy, core, address, bytes, store, set + way);                 \
+		return miss_##shape(hierarchy, core, address, bytes, store, set + way);                             \
+	}
+PARTS(FM_SHAPE_ANY)
+PARTS(FM_SHAPE_8_8_20)
+PARTS(FM_SHAPE_8_8_16)
+PARTS(FM_SHAPE_12_20_12)
+
+#define PARTS_OF(shape) [shape] = {miss_##shape, adjacent_##shape, run_ahead_##shape, ask_next_##shape, fetch_##shape}
+static const struct parts parts[FM_SHAPES] = {PARTS_OF(FM_SHAPE_ANY), PARTS_OF(FM_SHAPE_8_8_20),
+                                              PARTS_OF(FM_SHAPE_8_8_16), PARTS_OF(FM_SHAPE_12_20_12)};
 
 int FM_QUICK_MISS(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address, unsigned bytes,
                   bool store)
 {
-	switch (core->shape) {
-	case FM_SHAPE_8_8_20:
-		return miss_first(hierarchy, core, address, bytes, store, FM_SHAPE_8_8_20);
-	case FM_SHAPE_8_8_16:
-		return miss_first(hierarchy, core, address, bytes, store, FM_SHAPE_8_8_16);
-	case FM_SHAPE_12_20_12:
-		return miss_first(hierarchy, core, address, bytes, store, FM_SHAPE_12_20_12);
-	case FM_SHAPE_ANY:
-	case FM_SHAPES:
-		break;
-	}
-	return miss_first(hierarchy, core, address, bytes, store, FM_SHAPE_ANY);
+	static fm_hierarchy_miss_function *const misses[FM_SHAPES] = {
+	    [FM_SHAPE_ANY] = choose_FM_SHAPE_ANY,
+	    [FM_SHAPE_8_8_20] = choose_FM_SHAPE_8_8_20,
+	    [FM_SHAPE_8_8_16] = choose_FM_SHAPE_8_8_16,
+	    [FM_SHAPE_12_20_12] = choose_FM_SHAPE_12_20_12,
+	};
+
+	return misses[core->shape](hierarchy, core, address, bytes, store);
 }
 
 bool FM_QUICK_PAGE(const struct fm_fast_view *view, uint64_t page)
@@ -648,12 +824,11 @@ bool FM_QUICK_PAGE(const struct fm_fast_view *view, uint64_t page)
 	int way;
 
 	if (view->page_ways == FM_ARRAY_STEP) {
-		unsigned match = fm_array_match(set, FM_LINE_KEY(page));
+		unsigned match = fm_array_match_entry(set, FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE);
 
 		if (!match)
 			return false;
-		fm_array_to_front_of(set, FM_ARRAY_STEP, (unsigned)__builtin_ctz(match),
-		                     FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE);
+		fm_array_to_front_four(set, (unsigned)__builtin_ctz(match));
 		return true;
 	}
 	if (view->wide)
@@ -689,9 +864,10 @@ HOT enum fm_hit hit(const struct fm_fast_view *view, uint64_t address, bool stor
 {
 	unsigned first_ways = ways ? ways : view->first_ways;
 	uint64_t line = address >> (ways ? 6 : view->line_shift), key = FM_LINE_KEY(line);
-	uint64_t page = address >> (pages == PAGES_OF_FOUR ? 12 : view->page_shift), entry, state;
+	uint64_t page = address >> (pages == PAGES_OF_FOUR ? 12 : view->page_shift), entry;
 	uint64_t translation = FM_LINE_KEY(page) | FM_LINE_EXCLUSIVE;
 	uint64_t *set = view->first_lines + (line & view->first_mask) * first_ways;
+	const unsigned usable = 1u << FM_LINE_SHARED | 1u << FM_LINE_EXCLUSIVE | 1u << FM_LINE_MODIFIED;
 	int way;
 
 	if (ways == EIGHT || ways == TWELVE) {
@@ -708,8 +884,7 @@ HOT enum fm_hit hit(const struct fm_fast_view *view, uint64_t address, bool stor
 	}
 	entry = set[way];
 	/* shared, exclusive or modified and nothing else, or without the first of these */
-	state = (entry & FM_LINE_FLAGS) - 1 - store;
-	if (__builtin_expect(state > 2u - store, 0))
+	if (__builtin_expect(!((usable & ~((unsigned)store << FM_LINE_SHARED)) >> (entry & FM_LINE_FLAGS) & 1), 0))
 		return FM_HIT_OTHER;
 	if (pages == PAGES_WIDE) {
 		struct fm_wide *wide = view->wide->wide;
@@ -722,11 +897,11 @@ HOT enum fm_hit hit(const struct fm_fast_view *view, uint64_t address, bool stor
 		uint64_t *places = view->page_lines + (page & view->page_mask) * FM_ARRAY_STEP;
 
 		if (places[0] != translation) {
-			unsigned match = fm_array_match(places, FM_LINE_KEY(page));
+			unsigned match = fm_array_match_entry(places, translation);
 
 			if (!match)
 				return FM_HIT_OTHER;
-			fm_array_to_front_of(places, FM_ARRAY_STEP, (unsigned)__builtin_ctz(match), translation);
+			fm_array_to_front_four(places, (unsigned)__builtin_ctz(match));
 		}
 	} else if (view->page_lines[(page & view->page_mask) * view->page_ways] != translation) {
 		return hit_other_page(view, address, store);
@@ -799,6 +974,6 @@ unsigned FM_QUICK_ACCESS(struct fm_hierarchy *hierarchy, struct fm_simulated_cor
 	entry = (entry & ~(uint64_t)FM_LINE_PREFETCHED) | (store ? FM_LINE_MODIFIED : 0);
 	to_front(first, set, (unsigned)way, entry, FM_SHAPE_ANY, 0);
 	count(&core->counts.caches[0], store, true);
-	count_access(core, bytes, store);
+	count_access(&core->counts, bytes, store);
 	return 0;
 }

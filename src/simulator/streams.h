@@ -2,6 +2,7 @@
 #ifndef FATHOM_SIMULATOR_STREAMS_H
 #define FATHOM_SIMULATOR_STREAMS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "simulator/parts.h"
@@ -10,32 +11,47 @@
 struct stream {
 	uint64_t page; /* plus one */
 	uint64_t last;
-	int direction;
-	unsigned confidence;
-	uint64_t ahead;  /* the last line prefetched */
-	uint64_t beyond; /* … into the last cache only */
-	uint64_t used;   /* for replacement */
-};
+	uint64_t expected; /* the line that continues it, if it is one to run ahead of; else none */
+	int8_t direction;
+	uint8_t confidence; /* from 1 to FM_STREAM_SURE */
+	uint8_t remote;     /* if so: its page is another socket's */
+	uint8_t steady;     /* if so: what each line brings, see enum fm_steady */
+	uint64_t ahead;     /* the last line prefetched */
+	uint64_t beyond;    /* … into the last cache only */
+	uint64_t used;      /* for replacement */
+} __attribute__((aligned(64)));
 
-enum { FM_STREAM_PLACES = 4 };
+enum { FM_STREAM_PLACES = 4, FM_STREAM_SURE = 3 };
+#define FM_STREAM_NO_LINE UINT64_MAX
+
+/* A stream that is as far ahead as it may be goes on line by line to the end of its page: each access brings one line,
+   or one and another one into the last cache. */
+enum fm_steady { FM_STEADY_NOT, FM_STEADY_NEAR, FM_STEADY_FAR };
 
 struct fm_stream_table {
 	uint64_t clock;
 	unsigned count;
 	unsigned places; /* where the stream of a page may be, of so many groups */
 	unsigned groups;
-	unsigned mask; /* groups less one if that is a power of two of them, else 0 */
+	unsigned mask; /* groups less one if there are two of them or any higher power of two, each of FM_STREAM_PLACES,
+	                  else 0 */
 	struct stream streams[];
 };
 
-/* Bring a line into a level. */
-typedef void fm_prefetch_function(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
-                                  uint64_t line, bool store, const void *context);
+/* Bring a line ahead of its use into a private cache, unless it is there or with another core; into the last cache. */
+void fm_hierarchy_prefetch_line(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
+                                uint64_t line, bool store);
+void fm_hierarchy_prefetch_beyond(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
+                                  uint64_t line, bool store);
 
-/* Ahead of its use into a private cache, unless it is there or with another core; into the last cache. */
-fm_prefetch_function fm_hierarchy_prefetch_line, fm_hierarchy_prefetch_beyond;
+/* Do streams run into the last cache alone? Not if that holds only what others have left to it. */
+static inline bool fm_hierarchy_goes_beyond(const struct fm_hierarchy *hierarchy)
+{
+	return fm_hierarchy_has_shared(hierarchy) &&
+	       hierarchy->description.caches[fm_hierarchy_last_cache(hierarchy)].inclusion != FM_INCLUSION_VICTIM;
+}
 
-/* What follows is compiled into each of the two paths, with functions of its own to bring lines. */
+/* What follows is compiled into each of the two paths. */
 #define FM_STREAMS_HOT static inline __attribute__((always_inline))
 
 /* The shift from a line to its 4 KiB: hardware follows physical addresses within these, whatever the size of the pages.
@@ -47,70 +63,29 @@ static inline unsigned fm_streams_shift(const struct fm_hierarchy *hierarchy)
 
 FM_STREAMS_HOT struct stream *fm_streams_group(struct fm_stream_table *table, uint64_t page)
 {
-	uint64_t group = __builtin_expect(table->mask != 0, 1) ? page & table->mask : page % table->groups;
-
-	return &table->streams[group * (__builtin_expect(table->places == FM_STREAM_PLACES, 1) ? FM_STREAM_PLACES
-	                                                                                       : table->places)];
+	return __builtin_expect(table->mask != 0, 1) ? &table->streams[(page & table->mask) * FM_STREAM_PLACES]
+	                                             : &table->streams[page % table->groups * table->places];
 }
 
-/* The one used longest ago makes room. */
-static __attribute__((noinline, unused)) struct stream *fm_streams_replace(struct stream *place, unsigned places,
-                                                                           uint64_t page)
+FM_STREAMS_HOT struct stream *fm_streams_find_of(struct stream *place, unsigned places, uint64_t page)
 {
-	struct stream *oldest = place;
-
 	for (unsigned i = 0; i < places; i++)
-		if (place[i].used < oldest->used)
-			oldest = &place[i];
-	*oldest = (struct stream){.page = page + 1};
-	return oldest;
+		if (place[i].page == page + 1)
+			return &place[i];
+	return NULL;
 }
 
-/* Four places for a page, chosen by its number. */
+/* Four places for a page, chosen by its number. NULL: none is its own. */
 FM_STREAMS_HOT struct stream *fm_streams_find(struct fm_stream_table *table, uint64_t page)
 {
 	struct stream *place = fm_streams_group(table, page);
 
-	if (__builtin_expect(table->places == FM_STREAM_PLACES, 1)) {
-		for (unsigned i = 0; i < FM_STREAM_PLACES; i++)
-			if (place[i].page == page + 1)
-				return &place[i];
-	} else {
-		for (unsigned i = 0; i < table->places; i++)
-			if (place[i].page == page + 1)
-				return &place[i];
-	}
-	return fm_streams_replace(place, table->places, page);
-}
-
-/* The stream is as far ahead as its own cache allows: two lines further on into the last one. */
-FM_STREAMS_HOT void fm_streams_run_beyond(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core,
-                                          unsigned level, struct stream *stream, uint64_t line, bool store,
-                                          unsigned shift, fm_prefetch_function *beyond, const void *context)
-{
-	const struct fm_cache_description *cache = &hierarchy->description.caches[level];
-	bool up = stream->direction > 0;
-
-	if (!cache->beyond || !fm_hierarchy_has_shared(hierarchy) ||
-	    hierarchy->description.caches[fm_hierarchy_last_cache(hierarchy)].inclusion == FM_INCLUSION_VICTIM)
-		return;
-	/* nothing beyond yet, or overtaken since */
-	if (stream->beyond >> shift != line >> shift ||
-	    (up ? stream->beyond < stream->ahead : stream->beyond > stream->ahead))
-		stream->beyond = stream->ahead;
-	for (int i = 0; i < 2; i++) {
-		uint64_t next = up ? stream->beyond + 1 : stream->beyond - 1;
-
-		if ((up ? next - line : line - next) > cache->distance + cache->beyond ||
-		    next >> shift != line >> shift)
-			return;
-		stream->beyond = next;
-		beyond(hierarchy, core, level, next, store, context);
-	}
+	return __builtin_expect(table->mask != 0, 1) ? fm_streams_find_of(place, FM_STREAM_PLACES, page)
+	                                             : fm_streams_find_of(place, table->places, page);
 }
 
 /* A stream that comes from the page before is known already. */
-static inline void fm_streams_continue(struct fm_stream_table *table, struct stream *stream, uint64_t line,
+static inline bool fm_streams_continue(struct fm_stream_table *table, struct stream *stream, uint64_t line,
                                        unsigned shift)
 {
 	unsigned places = table->places;
@@ -121,67 +96,184 @@ static inline void fm_streams_continue(struct fm_stream_table *table, struct str
 
 		for (unsigned i = 0; i < places; i++)
 			if (&place[i] != stream && place[i].page == page + 1 && place[i].direction == step &&
-			    place[i].confidence >= 3 && place[i].last == line - (uint64_t)(int64_t)step) {
+			    place[i].confidence >= FM_STREAM_SURE && place[i].last == line - (uint64_t)(int64_t)step) {
 				stream->last = place[i].last;
-				stream->direction = step;
-				stream->confidence = 3;
+				stream->direction = (int8_t)step;
+				stream->confidence = FM_STREAM_SURE;
 				stream->ahead =
 				    (step > 0 ? place[i].ahead > line : place[i].ahead < line) ? place[i].ahead : line;
-				return;
+				return true;
 			}
 	}
+	return false;
 }
 
-/* An access to a line: returns its stream if that is one to run ahead of, else NULL. */
-FM_STREAMS_HOT struct stream *fm_streams_learn(struct fm_stream_table *table, uint64_t line, unsigned shift,
-                                               bool crosses)
+/* A step of one or two lines in either direction, or none, that is not the one expected. */
+static __attribute__((noinline, unused)) struct stream *fm_streams_step(const struct fm_hierarchy *hierarchy,
+                                                                        const struct fm_simulated_core *core,
+                                                                        struct stream *stream, uint64_t line)
 {
-	struct stream *stream = fm_streams_find(table, line >> shift);
-	int step;
+	int8_t step = line > stream->last ? 1 : -1;
 
-	if (!stream->confidence && crosses)
-		fm_streams_continue(table, stream, line, shift);
-	stream->used = ++table->clock;
-	if (stream->confidence && (line == stream->last || line - stream->last + 2 > 4)) {
-		/* the same line again, or a jump: start over from here */
-		stream->confidence = line == stream->last ? stream->confidence : 1;
+	stream->expected = FM_STREAM_NO_LINE;
+	stream->steady = FM_STEADY_NOT;
+	if (line == stream->last) {
 		stream->direction = 0;
-		stream->last = line;
 		return NULL;
 	}
-	step = line > stream->last ? 1 : -1;
-	if (stream->confidence && (stream->direction == 0 || stream->direction == step))
-		stream->confidence++;
+	if (stream->direction == 0 || stream->direction == step)
+		stream->confidence += stream->confidence < FM_STREAM_SURE;
 	else
 		stream->confidence = 1;
 	if (stream->confidence <= 2)
 		stream->ahead = line;
 	stream->direction = stream->confidence > 1 ? step : 0;
 	stream->last = line;
-	return stream->confidence < 3 ? NULL : stream;
+	if (stream->confidence < FM_STREAM_SURE)
+		return NULL;
+	stream->expected = line + (uint64_t)(int64_t)step;
+	/* if nobody has touched the page, this access does; afterwards its home stays */
+	stream->remote = fm_hierarchy_is_remote(hierarchy, core, line);
+	return stream;
 }
 
-/* Two lines a time, until far enough ahead or at the end of the page; then into the last cache only. */
-FM_STREAMS_HOT void fm_streams_run(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
-                                   struct stream *stream, uint64_t line, bool store, unsigned shift,
-                                   fm_prefetch_function *prefetch, fm_prefetch_function *beyond, const void *context)
+/* A stream comes onto a page of its own. */
+static __attribute__((noinline, unused)) struct stream *fm_streams_enter(const struct fm_hierarchy *hierarchy,
+                                                                         const struct fm_simulated_core *core,
+                                                                         struct stream *stream, uint64_t line,
+                                                                         unsigned shift)
 {
-	const struct fm_cache_description *cache = &hierarchy->description.caches[level];
-	int step = stream->direction;
+	return fm_streams_continue(core->streams, stream, line, shift) ? fm_streams_step(hierarchy, core, stream, line)
+	                                                               : NULL;
+}
 
-	for (int i = 0; i < 2; i++) {
-		uint64_t next = stream->ahead + (uint64_t)(int64_t)step;
-		uint64_t lead = step > 0 ? next - line : line - next;
+/* The one used longest ago makes room for the stream of the line. */
+static __attribute__((noinline, unused)) struct stream *fm_streams_begin(const struct fm_hierarchy *hierarchy,
+                                                                         const struct fm_simulated_core *core,
+                                                                         uint64_t line, unsigned shift, bool crosses)
+{
+	struct fm_stream_table *table = core->streams;
+	struct stream *place = fm_streams_group(table, line >> shift), *oldest = place;
 
-		if (next >> shift != line >> shift && !cache->crosses)
-			return;
-		if (lead > cache->distance) {
-			fm_streams_run_beyond(hierarchy, core, level, stream, line, store, shift, beyond, context);
-			return;
-		}
-		stream->ahead = next;
-		prefetch(hierarchy, core, level, next, store, context);
+	/* mostly the compiler knows how many there are */
+	if (__builtin_expect(table->mask != 0, 1)) {
+		for (unsigned i = 1; i < FM_STREAM_PLACES; i++)
+			oldest = place[i].used < oldest->used ? &place[i] : oldest;
+	} else {
+		for (unsigned i = 1; i < table->places; i++)
+			oldest = place[i].used < oldest->used ? &place[i] : oldest;
 	}
+	*oldest = (struct stream){.page = (line >> shift) + 1,
+	                          .last = line,
+	                          .expected = FM_STREAM_NO_LINE,
+	                          .confidence = 1,
+	                          .ahead = line,
+	                          .used = ++table->clock};
+	return crosses ? fm_streams_enter(hierarchy, core, oldest, line, shift) : NULL;
+}
+
+/* The line is the one that continues its stream. */
+FM_STREAMS_HOT void fm_streams_go_on(struct fm_stream_table *table, struct stream *stream, uint64_t line)
+{
+	stream->used = ++table->clock;
+	stream->last = line;
+	stream->expected = line + (uint64_t)(int64_t)stream->direction;
+}
+
+/* An access to a line: returns its stream if that is one to run ahead of, else NULL. */
+FM_STREAMS_HOT struct stream *fm_streams_learn(const struct fm_hierarchy *hierarchy,
+                                               const struct fm_simulated_core *core, uint64_t line, unsigned shift,
+                                               bool crosses)
+{
+	struct fm_stream_table *table = core->streams;
+	struct stream *stream = fm_streams_find(table, line >> shift);
+
+	if (__builtin_expect(!stream, 0))
+		return fm_streams_begin(hierarchy, core, line, shift, crosses);
+	if (line == stream->expected) {
+		fm_streams_go_on(table, stream, line);
+		return stream;
+	}
+	stream->used = ++table->clock;
+	if (line - stream->last + 2 <= 4)
+		return fm_streams_step(hierarchy, core, stream, line);
+	/* a jump: start over from here */
+	stream->confidence = 1;
+	stream->direction = 0;
+	stream->steady = FM_STEADY_NOT;
+	stream->last = line;
+	stream->expected = FM_STREAM_NO_LINE;
+	return NULL;
+}
+
+/* How far a line is ahead of another one in the stream's direction; step is 1 or -1. */
+FM_STREAMS_HOT uint64_t fm_streams_lead(uint64_t next, uint64_t line, uint64_t step)
+{
+	uint64_t down = -(step >> 63);
+
+	return ((next - line) ^ down) - down;
+}
+
+/* Lines to be brought, each as many as it says, one after the other in the stream's direction: into the stream's cache,
+   on the page of the access and after it on the next one, then into the last cache. */
+struct fm_stream_plan {
+	uint64_t step;
+	uint64_t next;
+	uint64_t beyond;
+	unsigned near, across, far;
+};
+
+/* The stream is as far ahead as its own cache allows: two lines further on into the last one. */
+FM_STREAMS_HOT void fm_streams_plan_beyond(const struct fm_cache_description *cache, struct stream *stream,
+                                           uint64_t line, unsigned shift, struct fm_stream_plan *plan)
+{
+	uint64_t step = plan->step, next = stream->beyond;
+	uint64_t lead = fm_streams_lead(next, line, step), most = cache->distance + cache->beyond;
+
+	/* nothing beyond yet, or overtaken since */
+	if ((next ^ line) >> shift || (int64_t)lead < (int64_t)fm_streams_lead(stream->ahead, line, step)) {
+		next = stream->ahead;
+		lead = fm_streams_lead(next, line, step);
+	}
+	plan->beyond = next + step;
+	for (unsigned i = 0; i < 2 && lead + 1 <= most && !(((next + step) ^ line) >> shift); i++) {
+		next += step;
+		lead++;
+		plan->far++;
+	}
+	stream->beyond = next;
+	if (lead == most && !cache->crosses && stream->ahead == line + step * cache->distance)
+		stream->steady = FM_STEADY_FAR;
+}
+
+/* Two lines a time, until far enough ahead or at the end of the page; then into the last cache only, if that may be. */
+FM_STREAMS_HOT struct fm_stream_plan fm_streams_plan(const struct fm_cache_description *cache, struct stream *stream,
+                                                     uint64_t line, unsigned shift, bool far)
+{
+	uint64_t next = stream->ahead;
+	struct fm_stream_plan plan = {.step = (uint64_t)(int64_t)stream->direction};
+	uint64_t lead = fm_streams_lead(next, line, plan.step);
+
+	plan.next = next + plan.step;
+	for (unsigned i = 0; i < 2; i++) {
+		bool across = ((next + plan.step) ^ line) >> shift;
+
+		if (__builtin_expect(across, 0) && !cache->crosses)
+			break;
+		if (++lead > cache->distance) {
+			stream->ahead = next;
+			if (far && cache->beyond)
+				fm_streams_plan_beyond(cache, stream, line, shift, &plan);
+			else if (lead == cache->distance + 1ull && !cache->crosses)
+				stream->steady = FM_STEADY_NEAR;
+			return plan;
+		}
+		next += plan.step;
+		plan.near += !across;
+		plan.across += across;
+	}
+	stream->ahead = next;
+	return plan;
 }
 
 #endif

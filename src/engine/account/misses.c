@@ -18,20 +18,30 @@ static inline uint64_t lines_of(const struct fm_cache_counts *counts)
 	return counts->lines_demand + counts->lines_ownership + counts->lines_prefetch;
 }
 
-/* Levels that the machine does not have count nothing: loops over all of them are unrolled, those over some are not.
-   One number after the other: a vector that is loaded from where its numbers were just stored waits for them. */
+/* The lines that came into one cache. */
+static inline void note_level(const struct fm_simulated_core *core, uint64_t *before, struct fm_result_place *place,
+                              struct fm_result_object *object, const unsigned level)
+{
+	uint64_t lines = lines_of(&core->counts.caches[level]), moved = lines - before[level];
+
+	if (!moved)
+		return;
+	before[level] = lines;
+	place->moved[level] += moved;
+	object->moved[level] += moved;
+}
+
+/* Levels that the machine does not have count nothing; few machines have the last. One number after the other: a vector
+   that is loaded from where its numbers were just stored waits for them. */
 static inline void note_lines(const struct fm_simulated_core *core, uint64_t *before, struct fm_result_place *place,
                               struct fm_result_object *object)
 {
-	for (unsigned i = 0; i < FM_SIMULATED_CACHES_MAX; i++) {
-		uint64_t lines = lines_of(&core->counts.caches[i]), moved = lines - before[i];
-
-		if (!moved)
-			continue;
-		before[i] = lines;
-		place->moved[i] += moved;
-		object->moved[i] += moved;
-	}
+	_Static_assert(FM_SIMULATED_CACHES_MAX == 4, "all of them");
+	note_level(core, before, place, object, 0);
+	note_level(core, before, place, object, 1);
+	note_level(core, before, place, object, 2);
+	if (fm_account.cache_count > 3)
+		note_level(core, before, place, object, 3);
 }
 
 static inline uint64_t requests_of(const struct fm_simulated_core *core)
@@ -45,9 +55,9 @@ static inline uint64_t requests_of(const struct fm_simulated_core *core)
 
 static inline bool is_alike(uint64_t difference, uint64_t other)
 {
-	uint64_t line = 1ull << fm_account.hierarchy->line_shift;
+	uint64_t most = (1ull << fm_account.hierarchy->line_shift) - 1;
 
-	return difference - other + line - 1 < 2 * line - 1;
+	return difference - other + most <= 2 * most;
 }
 
 /* Not as far from the miss before as that one from its own predecessor. */
@@ -98,10 +108,13 @@ static const uint64_t missed[FM_SIMULATED_CACHES_MAX + 1][FM_SIMULATED_CACHES_MA
     {0}, {1}, {1, 1}, {1, 1, 1}, {1, 1, 1, 1}};
 _Static_assert(FM_SIMULATED_CACHES_MAX == 4, "one row for each number of levels");
 
-/* More than one line from the second cache into the first. */
-static __attribute__((noinline)) void note_all(const struct fm_simulated_core *core, struct fm_result_place *place,
-                                               struct fm_result_object *object, unsigned served)
+/* A line from beyond the second cache. */
+static __attribute__((noinline)) void note_far(struct fm_engine_side *side, const struct fm_result_site *site,
+                                               const struct fm_result_slot *slot, uint64_t address, unsigned served)
 {
+	struct fm_result_place *place = fm_places_of(site);
+	struct fm_result_object *object = fm_objects_of(place, (unsigned)(slot - site->slots));
+	struct counted *before = &counted[side->core->index];
 	/* a line from another core's private cache missed ours; the last cache was asked, but not missed */
 	unsigned levels = served == FM_SERVED_CORE ? fm_account.hierarchy->private_caches : fm_account.cache_count;
 
@@ -112,30 +125,36 @@ static __attribute__((noinline)) void note_all(const struct fm_simulated_core *c
 		place->misses[i] += missed[levels][i];
 	for (unsigned i = 0; i < FM_SIMULATED_CACHES_MAX; i++)
 		object->misses[i] += missed[levels][i];
-	note_lines(core, counted[core->index].lines, place, object);
+	before->requests = requests_of(side->core);
+	note_lines(side->core, before->lines, place, object);
+	note_walk(side->walks, site, place, address);
 }
 
 void fm_misses_note(struct fm_engine_side *side, const struct fm_result_site *site, const struct fm_result_slot *slot,
                     uint64_t address, unsigned served)
 {
-	struct fm_result_place *place = fm_places_of(site);
-	struct fm_result_object *object = fm_objects_of(place, (unsigned)(slot - site->slots));
-	const struct fm_simulated_core *core = side->core;
-	struct counted *before = &counted[core->index];
-	uint64_t requests = requests_of(core);
+	struct fm_result_place *place;
+	struct fm_result_object *object;
+	struct counted *before;
+	uint64_t requests;
 
-	/* nearly always: the second cache had the line, and nobody prefetched anything */
-	if (served == 1 && requests == before->requests) {
-		uint64_t lines = lines_of(&core->counts.caches[0]), moved = lines - before->lines[0];
-
-		before->lines[0] = lines;
-		place->misses[0]++;
-		place->moved[0] += moved;
-		object->misses[0]++;
-		object->moved[0] += moved;
+	/* mostly the second cache had the line; this is shorter without the other case in it */
+	if (__builtin_expect(served != 1, 0)) {
+		note_far(side, site, slot, address, served);
+		return;
+	}
+	place = fm_places_of(site);
+	object = fm_objects_of(place, (unsigned)(slot - site->slots));
+	before = &counted[side->core->index];
+	requests = requests_of(side->core);
+	place->misses[0]++;
+	object->misses[0]++;
+	if (requests == before->requests) {
+		/* nobody prefetched anything */
+		note_level(side->core, before->lines, place, object, 0);
 	} else {
 		before->requests = requests;
-		note_all(core, place, object, served);
+		note_lines(side->core, before->lines, place, object);
 	}
 	note_walk(side->walks, site, place, address);
 }
