@@ -9,7 +9,9 @@
 #include "cli/command.h"
 #include "machine/machine.h"
 #include "report/machine_text.h"
+#include "report/simulated_core.h"
 #include "report/progress.h"
+#include "trust/simulated_core.h"
 
 enum {
 	KEY_QUICK = FM_KEY_OWN,
@@ -21,6 +23,7 @@ enum {
 	KEY_TOLERATE,
 	KEY_CHECK,
 	KEY_CORE,
+	KEY_MACHINE,
 };
 
 static const struct argp_option options[] = {
@@ -29,6 +32,9 @@ static const struct argp_option options[] = {
     {"budget", KEY_BUDGET, "TIME", 0, "Stop measuring after TIME (30s, 5min) and keep the results so far", 0},
     {"core", KEY_CORE, NULL, 0,
      "Print what the core can do: width, ports, latencies, what it keeps in flight; with --show: of the saved profile",
+     0},
+    {"machine", KEY_MACHINE, "NAME", 0,
+     "Measure the core of a simulated machine instead, with the same kernels, and compare with what its file says",
      0},
     {"cpus", 'C', "LIST", 0, "Measure on these CPUs (0-3,8); single-core figures come from the first one", 0},
     {"check", KEY_CHECK, NULL, 0,
@@ -52,7 +58,7 @@ struct input {
 	struct fm_common common;
 	struct fm_characterise_options characterise;
 	bool quick, full, show, cpus, check, core;
-	const char *profile;
+	const char *profile, *machine;
 };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -70,6 +76,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case KEY_CORE:
 		input->core = true;
+		return 0;
+	case KEY_MACHINE:
+		input->machine = argument;
 		return 0;
 	case KEY_FULL:
 		input->full = true;
@@ -99,6 +108,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case ARGP_KEY_END:
 		if (input->quick && input->full) {
 			fm_error_set(&error, EINVAL, "--quick and --full exclude each other");
+			return fm_usage_error(&error);
+		}
+		if (input->machine && (input->show || input->quick || input->full || input->cpus || input->check ||
+		                       input->characterise.budget_seconds > 0 || input->profile)) {
+			fm_error_set(&error, EINVAL, "--machine takes a simulated machine as it is: leave the other "
+			                             "options out");
 			return fm_usage_error(&error);
 		}
 		if (input->show &&
@@ -228,6 +243,32 @@ static int measure(struct input *input, const char *path)
 	return code;
 }
 
+/* The simulator, by the same kernels. Nothing is saved. */
+static int simulate(const struct input *input)
+{
+	struct fm_machine_description description;
+	struct fm_figure figures[FM_CORE_PARAMETERS];
+	struct fm_error error;
+	FILE *output;
+
+	if (fm_description_find(input->machine, &description, &error) ||
+	    fm_core_simulate(&description, figures, &error))
+		return fm_report_error(&error);
+	output = fm_common_open(&input->common);
+	if (!output)
+		return FM_EXIT_FAILED;
+	if (input->common.json) {
+		json_t *root = fm_simulated_core_to_json(&description, figures);
+
+		if (root && !json_dumpf(root, output, JSON_INDENT(1)))
+			fputc('\n', output);
+		json_decref(root);
+	} else {
+		fm_simulated_core_print(&description, figures, output);
+	}
+	return fm_common_close(&input->common, output);
+}
+
 static int run(const struct fm_command *command, int argc, char **argv)
 {
 	struct input input = {.characterise = {.seed = 1, .tolerate = 0.5}};
@@ -237,6 +278,8 @@ static int run(const struct fm_command *command, int argc, char **argv)
 
 	if (code >= 0)
 		return code;
+	if (input.machine)
+		return simulate(&input);
 	if (!input.cpus && fm_cpu_list_allowed(&input.characterise.cpus, &error))
 		return fm_report_error(&error);
 	if (input.profile)
@@ -264,6 +307,7 @@ const struct fm_command fm_verb_machine = {
                 "  fathom machine --quick            a first look, 10 seconds\n"
                 "  fathom machine -C 0-7             one socket of several\n"
                 "  fathom machine --show             print the saved profile\n"
+                "  fathom machine --machine zen3     what the kernels find of a simulated core\n"
                 "  fathom machine --json | jq '.levels[] | {name, latency_ns}'\n\n"
                 "Exit status: 0 done, 1 failed or too many disturbed trials, 2 wrong usage.",
     .options = options,

@@ -18,7 +18,9 @@
 #define FM_MULTIPLICATIONS_MAX 64
 
 /* Steps that a loop of a core kernel takes at a time. */
-#define FM_CORE_STEPS 64
+#define FM_CORE_STEPS 256
+/* Chains side by side in those that do not wait for each other. */
+#define FM_CORE_CHAINS 10
 
 /* The families of window.S: functions, and what each has more than the one before. */
 #define FM_WINDOW_FUNCTIONS 40

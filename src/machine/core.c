@@ -22,10 +22,8 @@ static const struct {
 };
 
 enum {
-	STEPS = 64 * FM_CORE_STEPS,
+	STEPS = 16 * FM_CORE_STEPS,
 	WINDOW_STEPS = 200,
-	RANDOM_BIT = 33,
-	FAMILIES = 3,
 	/* measurements: the addition, one for each kernel, and random branches */
 	ADDITION = FM_CORE_KERNELS,
 	RANDOM_BRANCHES,
@@ -68,6 +66,13 @@ static int trial(void *context, double *ret_cost, struct fm_error *error)
 	return 0;
 }
 
+static struct fm_figure *cost_of(struct fm_core_costs *costs, unsigned index)
+{
+	return index == ADDITION          ? &costs->addition
+	       : index == RANDOM_BRANCHES ? &costs->random_branches
+	                                  : &costs->kernels[index];
+}
+
 static bool is_there(unsigned index)
 {
 	return index >= FM_CORE_KERNELS || fm_isa_available(fm_core_kernels[index].isa);
@@ -86,7 +91,7 @@ static struct fm_figure difference(const struct fm_figure *one, const struct fm_
 }
 
 /* One kernel after the other; all but windows. */
-static int measure_simple(struct fm_machine_session *session, double seconds, struct fm_figure *ret_cycles,
+static int measure_simple(struct fm_machine_session *session, double seconds, struct fm_core_costs *ret_costs,
                           struct fm_error *error)
 {
 	static _Alignas(4096) char memory[4096];
@@ -94,104 +99,101 @@ static int measure_simple(struct fm_machine_session *session, double seconds, st
 	struct fm_measurement measurements[SIMPLE];
 	struct work work[SIMPLE];
 	unsigned used[SIMPLE], count = 0;
-	struct fm_figure beat, costs[SIMPLE];
 	int status;
 
 	memset(measurements, 0, sizeof(measurements));
 	for (unsigned i = 0; i < SIMPLE; i++) {
+		*cost_of(ret_costs, i) = fm_figure_unavailable("this processor does not have the instructions");
 		if (!is_there(i))
 			continue;
-		work[count] = (struct work){.function = i == ADDITION          ? fm_kernel_adds
+		work[count] = (struct work){.function = i == ADDITION          ? fm_kernel_adds_chain
 		                                        : i == RANDOM_BRANCHES ? fm_kernel_branches
 		                                                               : fm_core_kernels[i].function,
 		                            .arguments = &arguments,
 		                            .steps = STEPS,
-		                            .passes = i == RANDOM_BRANCHES ? 1ull << RANDOM_BIT : 0};
+		                            .passes = i == RANDOM_BRANCHES ? 1ull << FM_CORE_RANDOM_BIT : 0};
 		measurements[count] = (struct fm_measurement){
 		    .trial = trial, .context = &work[count], .wanted_width = i == ADDITION ? 0.001 : 0.005};
 		used[count++] = i;
 	}
 	status = fm_machine_session_measure(session, measurements, count, 20, 300, seconds, error);
-	for (unsigned i = 0; i < SIMPLE; i++)
-		costs[i] = fm_figure_unavailable("this processor does not have the instructions");
 	for (unsigned i = 0; i < count; i++) {
 		if (!status)
-			costs[used[i]] = fm_measurement_figure(&measurements[i], "ns");
+			*cost_of(ret_costs, used[i]) = fm_measurement_figure(&measurements[i], "ns");
 		fm_measurement_free(&measurements[i]);
 	}
-	if (status)
-		return status;
-	beat = fm_figure_inverted(&costs[ADDITION], 1, "GHz");
-	for (unsigned i = 0; i < SIMPLE; i++)
-		ret_cycles[i] = costs[i].available ? fm_figure_product(&costs[i], &beat, "cycles") : costs[i];
-	return 0;
+	return status;
 }
 
-bool fm_core_find_step(const double *costs, unsigned count, double *ret_at, double *ret_low, double *ret_high)
+/* Costs climb slowly with what lies between, and at one place at once. */
+bool fm_core_find_step(const double *costs, unsigned count, unsigned *ret_low, unsigned *ret_high)
 {
-	enum { EDGE = 3 };
-	double low = INFINITY, high, before, after;
-	unsigned first = 0, last = 0;
+	const double least = 0.25, part = 0.25;
+	unsigned low = 0, high = 0;
+	double largest = 0;
 
-	if (count < 4 * EDGE)
+	for (unsigned i = 0; i + 1 < count; i++)
+		if (costs[i + 1] - costs[i] > largest) {
+			largest = costs[i + 1] - costs[i];
+			low = i;
+			high = i + 1;
+		}
+	if (!(largest > 0))
 		return false;
-	/* the lower level is that of the beginning; the upper one follows, since two waits come one after the other */
-	for (unsigned i = 0; i < EDGE; i++)
-		low = fmin(low, costs[i]);
-	high = 2 * low;
-	before = low + (high - low) * 0.3;
-	after = low + (high - low) * 0.6;
-	while (first < count && costs[first] < after)
-		first++;
-	if (first < EDGE || first == count)
+	/* a step may take some points, of which one may be off */
+	while (low && costs[low] - costs[low - 1] > part * largest)
+		low--;
+	while (high + 1 < count && costs[high + 1] - costs[high] > part * largest)
+		high++;
+	if (costs[high] < (1 + least) * costs[low] || high - low > count / 4)
 		return false;
-	/* the last point from which on it is as it was at the beginning, going back from there */
-	last = first - 1;
-	while (last && costs[last] > before)
-		last--;
-	for (unsigned i = first; i < count; i++)
-		if (costs[i] < before)
+	/* what was lower stays lower, and what was higher higher */
+	for (unsigned i = 0; i < count; i++)
+		if (i < low ? costs[i] > (costs[low] + costs[high]) / 2 : i > high && costs[i] < (costs[low] + costs[high]) / 2)
 			return false;
-	*ret_low = last;
-	*ret_high = first;
-	*ret_at = (last + first) / 2.0;
+	*ret_low = low;
+	*ret_high = high;
 	return true;
 }
 
+const fm_kernel_function *const fm_core_windows[FM_CORE_WINDOWS] = {
+    fm_kernel_window_instructions, fm_kernel_window_loads, fm_kernel_window_stores};
+
 static const struct {
 	enum fm_core_parameter parameter;
-	const fm_kernel_function *functions;
 	unsigned each;
-} families[FAMILIES] = {
-    {FM_CORE_window, fm_kernel_window_instructions, FM_WINDOW_INSTRUCTIONS},
-    {FM_CORE_load_buffers, fm_kernel_window_loads, FM_WINDOW_LOADS},
-    {FM_CORE_store_buffers, fm_kernel_window_stores, FM_WINDOW_STORES},
+	unsigned itself; /* the load at the end takes a place, too */
+} families[FM_CORE_WINDOWS] = {
+    {FM_CORE_window, FM_WINDOW_INSTRUCTIONS, 1},
+    {FM_CORE_load_buffers, FM_WINDOW_LOADS, 1},
+    {FM_CORE_store_buffers, FM_WINDOW_STORES, 0},
 };
 
-/* A function's number is its index and one; with `each` at either side, the load itself is one more. */
-static struct fm_figure find_window(const struct fm_measurement *measurements, unsigned family)
+/* As many fit as the last function has whose loads were on their way together, and not as many as the first whose were
+   not. */
+static struct fm_figure find_window(const struct fm_figure *figures, unsigned family)
 {
-	double costs[FM_WINDOW_FUNCTIONS], at, low, high, each = families[family].each;
-	unsigned trials = 0;
+	double costs[FM_WINDOW_FUNCTIONS], fits, does_not;
+	unsigned trials = 0, low, high;
 
 	for (unsigned i = 0; i < FM_WINDOW_FUNCTIONS; i++) {
-		struct fm_figure figure = fm_measurement_figure(&measurements[i], "ns");
-
-		if (!figure.available)
-			return fm_figure_unavailable("the times were too unsteady");
-		costs[i] = figure.value;
-		trials += figure.trials;
+		if (!figures[i].available)
+			return figures[i];
+		costs[i] = figures[i].value;
+		trials += figures[i].trials;
 	}
-	if (!fm_core_find_step(costs, FM_WINDOW_FUNCTIONS, &at, &low, &high))
+	if (!fm_core_find_step(costs, FM_WINDOW_FUNCTIONS, &low, &high))
 		return fm_figure_unavailable("two misses were not seen to part: not conclusive");
-	return fm_figure_make((at + 1) * each, (low + 1) * each, (high + 1) * each,
-	                      parameters[families[family].parameter].unit, FM_ORIGIN_measured, "kernels", trials);
+	fits = (low + 1) * families[family].each + families[family].itself;
+	does_not = (high + 1) * families[family].each + families[family].itself;
+	return fm_figure_make((fits + does_not) / 2, fits, does_not, parameters[families[family].parameter].unit,
+	                      figures[0].origin, figures[0].backend, trials);
 }
 
 static int measure_windows(struct fm_machine_session *session, size_t bytes, double seconds,
-                           struct fm_figure *ret_figures, struct fm_error *error)
+                           struct fm_core_costs *ret_costs, struct fm_error *error)
 {
-	enum { COUNT = FAMILIES * FM_WINDOW_FUNCTIONS };
+	enum { COUNT = FM_CORE_WINDOWS * FM_WINDOW_FUNCTIONS };
 	static _Alignas(64) char memory[64];
 	struct fm_kernel_arguments arguments = {.stream = {memory}};
 	struct fm_measurement *measurements = calloc(COUNT, sizeof(*measurements));
@@ -207,47 +209,72 @@ static int measure_windows(struct fm_machine_session *session, size_t bytes, dou
 	if (!status)
 		status = fm_chain_build(&buffer, &session->random, arguments.chain, 2, error);
 	for (unsigned i = 0; i < COUNT && !status; i++) {
-		work[i] = (struct work){
-		    .function = families[i / FM_WINDOW_FUNCTIONS].functions[i % FM_WINDOW_FUNCTIONS],
-		    .arguments = &arguments,
-		    .steps = WINDOW_STEPS};
-		measurements[i] =
-		    (struct fm_measurement){.trial = trial, .context = &work[i], .wanted_width = 0.05};
+		work[i] =
+		    (struct work){.function = fm_core_windows[i / FM_WINDOW_FUNCTIONS][i % FM_WINDOW_FUNCTIONS],
+		                  .arguments = &arguments,
+		                  .steps = WINDOW_STEPS};
+		measurements[i] = (struct fm_measurement){.trial = trial, .context = &work[i], .wanted_width = 0.05};
 	}
 	if (!status)
 		status = fm_machine_session_measure(session, measurements, COUNT, 8, 60, seconds, error);
-	for (unsigned i = 0; i < FAMILIES && !status; i++)
-		ret_figures[families[i].parameter] = find_window(&measurements[i * FM_WINDOW_FUNCTIONS], i);
-	for (unsigned i = 0; measurements && i < COUNT; i++)
+	for (unsigned i = 0; measurements && i < COUNT; i++) {
+		if (!status)
+			ret_costs->windows[i / FM_WINDOW_FUNCTIONS][i % FM_WINDOW_FUNCTIONS] =
+			    fm_measurement_figure(&measurements[i], "ns");
 		fm_measurement_free(&measurements[i]);
+	}
 	fm_buffer_free(&buffer);
 	free(measurements);
 	free(work);
 	return status;
 }
 
+/* In cycles: a dependent addition takes one. The loop around the steps takes its time, too. */
+static struct fm_figure in_cycles(const struct fm_core_costs *costs, const struct fm_figure *cost)
+{
+	const double loop = 0.025;
+	struct fm_figure beat = fm_figure_inverted(&costs->addition, 1, ""), cycles;
+
+	if (!cost->available || !costs->addition.available)
+		return *cost;
+	cycles = fm_figure_product(cost, &beat, "cycles");
+	cycles.low *= 1 - loop;
+	cycles.high *= 1 + loop;
+	return cycles;
+}
+
+void fm_core_find(const struct fm_core_costs *costs, struct fm_figure *ret_figures)
+{
+	struct fm_figure random = in_cycles(costs, &costs->random_branches),
+	                 steady = in_cycles(costs, &costs->kernels[FM_CORE_KERNEL_branches]),
+	                 root = in_cycles(costs, &costs->kernels[FM_CORE_KERNEL_float_root_chain]);
+
+	for (unsigned i = 0; i < FM_CORE_PARAMETERS; i++) {
+		struct fm_figure cost = in_cycles(costs, &costs->kernels[parameters[i].kernel]);
+
+		ret_figures[i] = parameters[i].way == RATE && cost.available
+		                     ? fm_figure_inverted(&cost, 1, parameters[i].unit)
+		                     : cost;
+	}
+	for (unsigned i = 0; i < FM_CORE_WINDOWS; i++)
+		ret_figures[families[i].parameter] = find_window(costs->windows[i], i);
+	ret_figures[FM_CORE_float_root_latency] =
+	    difference(&root, &ret_figures[FM_CORE_float_add_latency], 1, "cycles");
+	/* every other random branch goes the other way */
+	ret_figures[FM_CORE_misprediction] = difference(&random, &steady, 2, "cycles");
+}
+
 int fm_core_measure(struct fm_machine_session *session, size_t memory_bytes, double seconds,
                     struct fm_figure *ret_figures, struct fm_error *error)
 {
-	struct fm_figure cycles[SIMPLE], figures[FM_CORE_PARAMETERS];
-	int status = measure_simple(session, 0.4 * seconds, cycles, error);
+	struct fm_core_costs *costs = calloc(1, sizeof(*costs));
+	int status = costs ? measure_simple(session, 0.4 * seconds, costs, error)
+	                   : fm_error_set(error, ENOMEM, "out of memory");
 
-	for (unsigned i = 0; i < FM_CORE_PARAMETERS && !status; i++) {
-		const struct fm_figure *cost = &cycles[parameters[i].kernel];
-
-		figures[i] = parameters[i].way == RATE && cost->available
-		                 ? fm_figure_inverted(cost, 1, parameters[i].unit)
-		                 : *cost;
-	}
 	if (!status)
-		status = measure_windows(session, memory_bytes, 0.6 * seconds, figures, error);
-	if (status)
-		return status;
-	figures[FM_CORE_float_root_latency] = difference(&cycles[FM_CORE_KERNEL_float_root_chain],
-	                                                 &figures[FM_CORE_float_add_latency], 1, "cycles");
-	/* every other random branch goes the other way */
-	figures[FM_CORE_misprediction] =
-	    difference(&cycles[RANDOM_BRANCHES], &cycles[FM_CORE_KERNEL_branches], 2, "cycles");
-	memcpy(ret_figures, figures, sizeof(figures));
-	return 0;
+		status = measure_windows(session, memory_bytes, 0.6 * seconds, costs, error);
+	if (!status)
+		fm_core_find(costs, ret_figures);
+	free(costs);
+	return status;
 }

@@ -4,6 +4,7 @@
 #define FATHOM_MACHINE_CORE_H
 
 #include "base/figure.h"
+#include "kernels/kernel.h"
 #include "machine/session.h"
 
 enum fm_core_parameter {
@@ -17,13 +18,31 @@ const char *fm_core_parameter_name(enum fm_core_parameter parameter);
 const char *fm_core_parameter_words(enum fm_core_parameter parameter);
 const char *fm_core_parameter_unit(enum fm_core_parameter parameter);
 
+enum {
+	FM_CORE_WINDOWS = 3,     /* families of kernels/x86_64/window.S */
+	FM_CORE_RANDOM_BIT = 33, /* of a random number, by which branches go */
+};
+
+/* Costs of a step of each kernel, in any unit. */
+struct fm_core_costs {
+	struct fm_figure addition, random_branches;
+	struct fm_figure kernels[FM_CORE_KERNELS];
+	struct fm_figure windows[FM_CORE_WINDOWS][FM_WINDOW_FUNCTIONS];
+};
+
+/* What they say. ret_figures has FM_CORE_PARAMETERS; those that could not be found say why. */
+void fm_core_find(const struct fm_core_costs *costs, struct fm_figure *ret_figures);
+
+/* The families. */
+extern const fm_kernel_function *const fm_core_windows[FM_CORE_WINDOWS];
+
 /* ret_figures has FM_CORE_PARAMETERS; those that could not be found say why. `memory_bytes` is a data set of which every
    line comes from memory. */
 int fm_core_measure(struct fm_machine_session *session, size_t memory_bytes, double seconds,
                     struct fm_figure *ret_figures, struct fm_error *error);
 
-/* Where a curve of costs climbs from one level to about twice as much: between which of its points. Pure arithmetic.
-   False: it does not, or not at one place. */
-bool fm_core_find_step(const double *costs, unsigned count, double *ret_at, double *ret_low, double *ret_high);
+/* Where a curve of costs climbs from one level to a higher one: between which of its points. Pure arithmetic. False: it
+   does not, or not at one place. */
+bool fm_core_find_step(const double *costs, unsigned count, unsigned *ret_low, unsigned *ret_high);
 
 #endif

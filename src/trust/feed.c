@@ -34,22 +34,22 @@ static const char *body_of(const struct fm_stream_kernel *kernel, enum fm_isa is
 
 static const struct {
 	char letter;
-	uint8_t unit, latency;
+	uint8_t operation;
 	bool accesses;
 	enum fm_access access;
 } operations[] = {
-    {'l', FM_UNIT_NONE, 0, true, FM_ACCESS_LOAD},
-    {'s', FM_UNIT_NONE, 0, true, FM_ACCESS_STORE},
-    {'n', FM_UNIT_NONE, 0, true, FM_ACCESS_STORE_NONTEMPORAL},
-    {'m', FM_UNIT_ANY, 5, false, FM_ACCESS_LOAD},
-    {'M', FM_UNIT_ANY, 5, true, FM_ACCESS_LOAD},
-    {'A', FM_UNIT_ANY, 3, true, FM_ACCESS_LOAD},
-    {'F', FM_UNIT_ANY, 5, true, FM_ACCESS_LOAD},
+    {'l', FM_OPERATION_none, true, FM_ACCESS_LOAD},
+    {'s', FM_OPERATION_none, true, FM_ACCESS_STORE},
+    {'n', FM_OPERATION_none, true, FM_ACCESS_STORE_NONTEMPORAL},
+    {'m', FM_OPERATION_float_multiply, false, FM_ACCESS_LOAD},
+    {'M', FM_OPERATION_float_multiply, true, FM_ACCESS_LOAD},
+    {'A', FM_OPERATION_float_add, true, FM_ACCESS_LOAD},
+    {'F', FM_OPERATION_float_fused, true, FM_ACCESS_LOAD},
 };
 
 static const struct fm_instruction subtract = {
-    .reads = REGISTER(COUNTER), .writes = REGISTER(COUNTER) | REGISTER(FLAGS), .unit = FM_UNIT_ANY, .latency = 1};
-static const struct fm_instruction jump = {.reads = REGISTER(FLAGS), .unit = FM_UNIT_ANY, .latency = 1};
+    .reads = REGISTER(COUNTER), .writes = REGISTER(COUNTER) | REGISTER(FLAGS), .operation = FM_OPERATION_simple};
+static const struct fm_instruction jump = {.reads = REGISTER(FLAGS), .operation = FM_OPERATION_simple};
 
 static void end_of_loop(struct fm_core_timing *timing)
 {
@@ -67,7 +67,7 @@ static size_t feed_letter(struct fm_core_timing *timing, const char *letter, uns
 
 	while (operations[which].letter != *letter)
 		which++;
-	instruction = (struct fm_instruction){.unit = operations[which].unit, .latency = operations[which].latency};
+	instruction = (struct fm_instruction){.operation = operations[which].operation};
 	if (operations[which].accesses) {
 		unsigned stream = (unsigned)(letter[1] - 'A');
 
@@ -96,8 +96,7 @@ void fm_feed_block(struct fm_core_timing *timing, const struct fm_stream_kernel 
 	for (unsigned stream = 0; stream < kernel->streams; stream++) {
 		const struct fm_instruction advance = {.reads = REGISTER(BASE + stream),
 		                                       .writes = REGISTER(BASE + stream) | REGISTER(FLAGS),
-		                                       .unit = FM_UNIT_ANY,
-		                                       .latency = 1};
+		                                       .operation = FM_OPERATION_simple};
 
 		fm_core_execute(timing, &advance, NULL, 0);
 	}
@@ -141,8 +140,7 @@ unsigned fm_feed_chase(struct fm_core_timing *timing, uint64_t address, unsigned
 		unsigned target = in_chain ? POINTER : 8 + i % 8;
 		const struct fm_instruction multiply = {.reads = REGISTER(target) | (in_chain ? REGISTER(BASE) : 0),
 		                                        .writes = REGISTER(target),
-		                                        .unit = FM_UNIT_MULTIPLY,
-		                                        .latency = 3};
+		                                        .operation = FM_OPERATION_multiply};
 
 		fm_core_execute(timing, &multiply, NULL, 0);
 	}
@@ -169,8 +167,7 @@ unsigned fm_feed_adds(struct fm_core_timing *timing)
 	enum { ADDITIONS = 16 };
 	static const struct fm_instruction add = {.reads = REGISTER(POINTER),
 	                                          .writes = REGISTER(POINTER) | REGISTER(FLAGS),
-	                                          .unit = FM_UNIT_ANY,
-	                                          .latency = 1};
+	                                          .operation = FM_OPERATION_simple};
 
 	for (unsigned i = 0; i < ADDITIONS; i++)
 		fm_core_execute(timing, &add, NULL, 0);
@@ -186,8 +183,7 @@ void fm_feed_product(struct fm_core_timing *timing, uint64_t matrix, uint64_t ve
 	const struct fm_instruction fused = {.reads = REGISTER(BASE + 1) | REGISTER(OTHER) | sum,
 	                                     .writes = sum,
 	                                     .address_reads = REGISTER(BASE + 1),
-	                                     .unit = FM_UNIT_ANY,
-	                                     .latency = 5};
+	                                     .operation = FM_OPERATION_float_fused};
 	struct fm_memory_access first = {vector, 32, FM_ACCESS_LOAD, 0}, second = {matrix, 32, FM_ACCESS_LOAD, 0};
 
 	fm_core_execute(timing, &load, &first, 1);

@@ -72,6 +72,30 @@ static void string_stores_are_kept(void **state)
 	}
 }
 
+/* Operations that are given are kept, others are as usual; an interval may be a part of a cycle. */
+static void operations_are_kept(void **state)
+{
+	static const char text[] = HEAD CACHE MEMORY CORE "operation float_add latency=6 interval=0.75\n"
+	                                                  "operation divide latency=31\n";
+	struct fm_machine_description description, again;
+	struct fm_error error;
+	char *written;
+
+	(void)state;
+	assert_int_equal(fm_description_parse(text, "test", &description, &error), 0);
+	assert_int_equal(description.core.operations[FM_OPERATION_float_add].latency, 6);
+	assert_int_equal(description.core.operations[FM_OPERATION_float_add].interval, 75);
+	assert_true(description.core.operations[FM_OPERATION_divide].given);
+	assert_false(description.core.operations[FM_OPERATION_multiply].given);
+	assert_int_equal(fm_description_check(&description, &error), 0);
+	assert_int_equal(fm_description_text(&description, &written, &error), 0);
+	assert_int_equal(fm_description_parse(written, "test", &again, &error), 0);
+	assert_memory_equal(again.core.operations, description.core.operations, sizeof(again.core.operations));
+	free(written);
+	assert_int_equal(fm_operation_find("float_root"), FM_OPERATION_float_root);
+	assert_int_equal(fm_operation_find("nonsense"), FM_OPERATION_COUNT);
+}
+
 static void mistakes_are_named(void **state)
 {
 	static const struct {
@@ -188,6 +212,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(ours_are_right),     cmocka_unit_test(string_stores_are_kept),
+	    cmocka_unit_test(operations_are_kept),
 	    cmocka_unit_test(mistakes_are_named), cmocka_unit_test(titles_are_text),
 	    cmocka_unit_test(hostile_files),
 	};

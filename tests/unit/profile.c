@@ -93,6 +93,10 @@ static struct fm_machine *invent(void)
 	                .bytes = 1 << 14,
 	                .gbs = figure(90, "GB/s")}},
 	    .point_count = 3};
+	machine->core_measured = true;
+	for (unsigned i = 0; i < FM_CORE_PARAMETERS; i++)
+		machine->core[i] = figure(i + 1.5, "cycles");
+	machine->core[FM_CORE_loads_64] = fm_figure_unavailable("no such instructions");
 	return machine;
 }
 
@@ -133,6 +137,8 @@ static void round_trip(void **state)
 	assert_string_equal(read->levels[0].latency_small_pages_ns.why, "not asked for");
 	assert_int_equal(read->bandwidths[1].threads, 3); /* sorted by level in the file */
 	assert_int_equal(read->string_stores.point_count, 3);
+	assert_true(read->core_measured && read->core[FM_CORE_window].value == FM_CORE_window + 1.5);
+	assert_string_equal(read->core[FM_CORE_loads_64].why, "no such instructions");
 	assert_string_equal(read->string_stores.points[1].string->name, "rep_stos");
 	assert_int_equal(read->string_stores.points[1].piece, 65536);
 	assert_true(read->string_stores.clear_allocates.available && read->string_stores.clear_allocates.value > 0.5);
@@ -374,9 +380,29 @@ static void path_follows_the_standard(void **state)
 	assert_int_equal(fm_profile_default_path(&found, &error), -ENOENT);
 }
 
+/* Costs of two chases with more and more between them, as a Zen 3 showed them, quiet and disturbed. */
+static void steps_are_found(void **state)
+{
+	static const double quiet[] = {153, 143, 139, 151, 142, 146, 144, 153, 154, 151, 153, 157, 163, 168, 164, 282,
+	                               275, 276, 296, 296, 283, 280, 283, 293, 287, 285, 290, 278, 298, 306},
+	                    flat[] = {153, 143, 139, 151, 142, 146, 144, 153, 154, 151, 153, 157, 163, 168, 164},
+	                    spike[] = {153, 143, 139, 151, 142, 296, 144, 153, 154, 151, 153, 157, 163, 168, 164},
+	                    slow[] = {100, 112, 125, 137, 150, 162, 175, 187, 200, 212, 225, 237, 250, 262, 275};
+	unsigned low, high;
+
+	(void)state;
+	assert_true(fm_core_find_step(quiet, 30, &low, &high));
+	assert_int_equal(low, 14);
+	assert_int_equal(high, 15);
+	assert_false(fm_core_find_step(flat, 15, &low, &high));
+	assert_false(fm_core_find_step(spike, 15, &low, &high));
+	assert_false(fm_core_find_step(slow, 15, &low, &high));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(steps_are_found),
 	    cmocka_unit_test(round_trip),
 	    cmocka_unit_test(levels_without_plateau),
 	    cmocka_unit_test(without_string_stores),

@@ -42,7 +42,7 @@ summand:
 
 function nothing
 	loop_begin
-	.rept 64
+	.rept FM_CORE_STEPS
 	nop
 	.endr
 	loop_end
@@ -64,14 +64,14 @@ end_function nothing
 	popq %rbx
 .endm
 
-/* Ten registers take turns; 60 and four. */
+/* Ten registers take turns: 25 times, and six of them once more. */
 .macro in_turns operation source
-	.rept 6
+	.rept 25
 	.irp register, rax, rbx, rbp, r8, r9, r10, r11, r12, r13, r14
 	\operation \source, %\register
 	.endr
 	.endr
-	.irp register, rax, rbx, rbp, r8
+	.irp register, rax, rbx, rbp, r8, r9, r10
 	\operation \source, %\register
 	.endr
 .endm
@@ -92,11 +92,21 @@ function adds_free
 	restore_registers
 end_function adds_free
 
+function adds_chain
+	movl $1, %edx
+	xorl %eax, %eax
+	loop_begin
+	.rept FM_CORE_STEPS
+	addq %rdx, %rax
+	.endr
+	loop_end
+end_function adds_chain
+
 function multiply_chain
 	movl $1, %edx
 	movq %rdx, %rax
 	loop_begin
-	.rept 64
+	.rept FM_CORE_STEPS
 	imulq %rdx, %rax
 	.endr
 	loop_end
@@ -118,7 +128,7 @@ function divide_chain
 	movl $0x31415926, %eax
 	xorl %edx, %edx
 	loop_begin
-	.rept 64
+	.rept FM_CORE_STEPS
 	divq %r8
 	.endr
 	loop_end
@@ -129,7 +139,7 @@ function divide_free
 	movl $1, %r8d
 	movl $0x31415926, %r9d
 	loop_begin
-	.rept 64
+	.rept FM_CORE_STEPS
 	movq %r9, %rax
 	xorl %edx, %edx
 	divq %r8
@@ -144,12 +154,12 @@ end_function divide_free
 .endm
 
 .macro float_in_turns operation source
-	.rept 6
+	.rept 25
 	.irp register, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 	\operation \source, %xmm\register
 	.endr
 	.endr
-	.irp register, 0, 1, 2, 3
+	.irp register, 0, 1, 2, 3, 4, 5
 	\operation \source, %xmm\register
 	.endr
 .endm
@@ -159,7 +169,7 @@ function \name\()_chain
 	movsd value(%rip), %xmm0
 	movsd \operand(%rip), %xmm12
 	loop_begin
-	.rept 64
+	.rept FM_CORE_STEPS
 	\operation %xmm12, %xmm0
 	.endr
 	loop_end
@@ -182,7 +192,7 @@ function float_divide_chain
 	movsd value(%rip), %xmm0
 	movsd dividend(%rip), %xmm12
 	loop_begin
-	.rept 32
+	.rept FM_CORE_STEPS / 2
 	movapd %xmm12, %xmm1
 	divsd %xmm0, %xmm1
 	movapd %xmm12, %xmm0
@@ -204,7 +214,7 @@ function float_root_chain
 	movsd value(%rip), %xmm0
 	movsd summand(%rip), %xmm12
 	loop_begin
-	.rept 64
+	.rept FM_CORE_STEPS
 	sqrtsd %xmm0, %xmm0
 	addsd %xmm12, %xmm0
 	.endr
@@ -215,13 +225,13 @@ function float_root_free
 	movsd dividend(%rip), %xmm12
 	xorpd %xmm0, %xmm0
 	loop_begin
-	.rept 6
+	.rept 25
 	.irp register, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 	movapd %xmm12, %xmm\register
 	sqrtsd %xmm12, %xmm\register
 	.endr
 	.endr
-	.irp register, 0, 1, 2, 3
+	.irp register, 0, 1, 2, 3, 4, 5
 	movapd %xmm12, %xmm\register
 	sqrtsd %xmm12, %xmm\register
 	.endr
@@ -233,7 +243,7 @@ function float_fused_chain
 	vmovsd step(%rip), %xmm12
 	vxorpd %xmm13, %xmm13, %xmm13
 	loop_begin
-	.rept 64
+	.rept FM_CORE_STEPS
 	vfmadd132sd %xmm12, %xmm13, %xmm0
 	.endr
 	loop_end
@@ -246,23 +256,23 @@ function float_fused_free
 	vmovsd step(%rip), %xmm12
 	vxorpd %xmm13, %xmm13, %xmm13
 	loop_begin
-	.rept 6
+	.rept 25
 	.irp register, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
 	vfmadd132sd %xmm12, %xmm13, %xmm\register
 	.endr
 	.endr
-	.irp register, 0, 1, 2, 3
+	.irp register, 0, 1, 2, 3, 4, 5
 	vfmadd132sd %xmm12, %xmm13, %xmm\register
 	.endr
 	loop_end
 end_function float_fused_free
 
-/* Ports: 64 loads or stores of the line at stream[0]. */
+/* Ports: loads or stores of the line at stream[0]. */
 .macro port_kernels width move_load move_store register0 register1 offset leave
 function loads_\width
 	movq FM_ARGUMENT_STREAM(%rdi), %rsi
 	loop_begin
-	.rept 32
+	.rept FM_CORE_STEPS / 2
 	\move_load (%rsi), %\register0
 	\move_load \offset(%rsi), %\register1
 	.endr
@@ -274,7 +284,7 @@ function loads_\width
 function stores_\width
 	movq FM_ARGUMENT_STREAM(%rdi), %rsi
 	loop_begin
-	.rept 32
+	.rept FM_CORE_STEPS / 2
 	\move_store %\register0, (%rsi)
 	\move_store %\register1, \offset(%rsi)
 	.endr
@@ -294,7 +304,7 @@ function forward
 	movq FM_ARGUMENT_STREAM(%rdi), %rsi
 	xorl %eax, %eax
 	loop_begin
-	.rept 64
+	.rept FM_CORE_STEPS
 	movq %rax, (%rsi, %rax)
 	movq (%rsi, %rax), %rax
 	.endr
@@ -308,7 +318,7 @@ function branches
 	movabsq $6364136223846793005, %r9
 	movabsq $1442695040888963407, %r10
 	loop_begin
-	.rept 64
+	.rept FM_CORE_STEPS
 	imulq %r9, %rax
 	addq %r10, %rax
 	testq %r8, %rax

@@ -1,0 +1,69 @@
+/* The kernels that show what a core can do, one after the other, each a region of its name: fathom-core BYTES STEPS
+   WINDOW-STEPS. `fathom machine --machine NAME` runs it in the exact engine. BYTES is a power of two, more than the
+   caches hold. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "../include/fathom.h"
+#include "kernels/kernel.h"
+
+static const struct {
+	const char *name;
+	const fm_kernel_function *functions;
+} windows[] = {
+    {"window", fm_kernel_window_instructions},
+    {"load_buffers", fm_kernel_window_loads},
+    {"store_buffers", fm_kernel_window_stores},
+};
+
+/* Once for the code and the data to be there. */
+static void run(const char *name, fm_kernel_function function, struct fm_kernel_arguments *arguments, uint64_t steps,
+                uint64_t before)
+{
+	arguments->count = before;
+	function(arguments);
+	arguments->count = steps;
+	fathom_region_begin(name);
+	function(arguments);
+	fathom_region_end(name);
+}
+
+int main(int argc, char **argv)
+{
+	static _Alignas(4096) char line[4096];
+	struct fm_kernel_arguments arguments = {.stream = {line}};
+	size_t bytes, lines;
+	uint64_t steps, few;
+	char *memory;
+
+	if (argc < 4)
+		return 2;
+	bytes = strtoul(argv[1], NULL, 10);
+	steps = strtoul(argv[2], NULL, 10) / FM_CORE_STEPS * FM_CORE_STEPS;
+	few = strtoul(argv[3], NULL, 10);
+	lines = bytes / 64;
+	if (!steps || !few || !lines || (lines & (lines - 1)))
+		return 2;
+	for (unsigned i = 0; i < FM_CORE_KERNELS; i++)
+		if (fm_isa_supported(fm_core_kernels[i].isa))
+			run(fm_core_kernels[i].name, fm_core_kernels[i].function, &arguments, steps, FM_CORE_STEPS);
+	arguments.passes = 1ull << 33;
+	run("branches_random", fm_core_kernels[FM_CORE_KERNEL_branches].function, &arguments, steps, FM_CORE_STEPS);
+	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
+		return 1;
+	/* a linear congruential generator of full period */
+	for (size_t i = 0; i < lines; i++)
+		*(void **)(memory + 64 * i) = memory + 64 * ((i * 2862933555777941757ul + 3037000493ul) % lines);
+	arguments.chain[0] = memory;
+	arguments.chain[1] = memory + bytes / 2;
+	for (unsigned i = 0; i < sizeof(windows) / sizeof(windows[0]); i++)
+		for (unsigned k = 0; k < FM_WINDOW_FUNCTIONS; k++) {
+			char name[48];
+
+			snprintf(name, sizeof(name), "%s_%u", windows[i].name, k + 1);
+			run(name, windows[i].functions[k], &arguments, few, 1);
+		}
+	return 0;
+}

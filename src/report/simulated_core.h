@@ -1,0 +1,17 @@
+/* What kernels find of a simulated core, beside what its file says. */
+#ifndef FATHOM_REPORT_SIMULATED_CORE_H
+#define FATHOM_REPORT_SIMULATED_CORE_H
+
+#include <jansson.h>
+#include <stdio.h>
+
+#include "machine/core.h"
+#include "simulator/description.h"
+
+void fm_simulated_core_print(const struct fm_machine_description *machine, const struct fm_figure *figures,
+                             FILE *output);
+
+/* A new reference. */
+json_t *fm_simulated_core_to_json(const struct fm_machine_description *machine, const struct fm_figure *figures);
+
+#endif

@@ -1,0 +1,149 @@
+#include "trust/simulated_core.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/installed.h"
+#include "observe/parts.h"
+
+enum { PATH_LENGTH = 4096, STEPS = 32 * FM_CORE_STEPS, WINDOW_STEPS = 24, LARGE_PAGE = 2 << 20 };
+
+static const char *const window_names[FM_CORE_WINDOWS] = {"window", "load_buffers", "store_buffers"};
+
+/* Cycles of a step of a region. */
+static struct fm_figure cost_of(const struct fm_recording *recording, const char *name, double steps)
+{
+	for (size_t i = 0; i < recording->regions_count; i++) {
+		const struct fm_recorded_region *region = &recording->regions[i];
+		double cycles = (double)region->timing.cycles / steps;
+
+		if (!strcmp(region->name, name) && region->timing.cycles)
+			return fm_figure_make(cycles, cycles, cycles, "cycles", FM_ORIGIN_simulated, "exact", 1);
+	}
+	return fm_figure_unavailable("the engine did not see %s", name);
+}
+
+static void read_costs(const struct fm_recording *recording, struct fm_core_costs *ret_costs)
+{
+	char name[48];
+
+	for (unsigned i = 0; i < FM_CORE_KERNELS; i++)
+		ret_costs->kernels[i] = cost_of(recording, fm_core_kernels[i].name, STEPS);
+	ret_costs->addition = ret_costs->kernels[FM_CORE_KERNEL_adds_chain];
+	ret_costs->random_branches = cost_of(recording, "branches_random", STEPS);
+	for (unsigned i = 0; i < FM_CORE_WINDOWS; i++)
+		for (unsigned k = 0; k < FM_WINDOW_FUNCTIONS; k++) {
+			snprintf(name, sizeof(name), "%s_%u", window_names[i], k + 1);
+			ret_costs->windows[i][k] = cost_of(recording, name, WINDOW_STEPS);
+		}
+}
+
+static uint64_t beyond_caches(const struct fm_machine_description *machine)
+{
+	uint64_t bytes = 1 << 20;
+
+	while (bytes < 2 * machine->caches[machine->cache_count - 1].bytes && bytes < 1ull << 32)
+		bytes *= 2;
+	return bytes;
+}
+
+int fm_core_simulate(const struct fm_machine_description *machine, struct fm_figure *ret_figures,
+                     struct fm_error *error)
+{
+	char program[PATH_LENGTH], bytes[32], steps[32], few[32],
+	    *arguments[] = {program, bytes, steps, few, NULL};
+	const struct fm_observation wanted = {
+	    .program = arguments, .cores = "0", .timing = true, .page_bytes = LARGE_PAGE};
+	struct fm_recording *recording = fm_recording_create();
+	struct fm_core_costs *costs = calloc(1, sizeof(*costs));
+	int r = recording && costs ? 0 : fm_error_set(error, ENOMEM, "out of memory"), saved;
+
+	if (!r && fm_installed_find(FM_INSTALLED_program, "fathom-core", program, sizeof(program)))
+		r = fm_error_set(error, ENOTSUP, "fathom-core is not installed beside fathom");
+	snprintf(bytes, sizeof(bytes), "%llu", (unsigned long long)beyond_caches(machine));
+	snprintf(steps, sizeof(steps), "%u", STEPS);
+	snprintf(few, sizeof(few), "%u", WINDOW_STEPS);
+	if (!r) {
+		saved = fm_output_divert();
+		r = fm_engine_observe(&wanted, machine, recording, error);
+		fm_output_restore(saved);
+	}
+	if (!r) {
+		read_costs(recording, costs);
+		fm_core_find(costs, ret_figures);
+	}
+	fm_recording_free(recording);
+	free(costs);
+	return r;
+}
+
+static struct fm_operation_description operation_of(const struct fm_machine_description *machine,
+                                                    enum fm_operation operation)
+{
+	const struct fm_operation_description *given = &machine->core.operations[operation];
+
+	return given->given ? *given : fm_operation_usual(operation);
+}
+
+static const struct {
+	enum fm_core_parameter latency, interval;
+	enum fm_operation operation;
+} operations[] = {
+    {FM_CORE_multiply_latency, FM_CORE_multiply_interval, FM_OPERATION_multiply},
+    {FM_CORE_divide_latency, FM_CORE_divide_interval, FM_OPERATION_divide},
+    {FM_CORE_float_add_latency, FM_CORE_float_add_interval, FM_OPERATION_float_add},
+    {FM_CORE_float_multiply_latency, FM_CORE_float_multiply_interval, FM_OPERATION_float_multiply},
+    {FM_CORE_float_fused_latency, FM_CORE_float_fused_interval, FM_OPERATION_float_fused},
+    {FM_CORE_float_divide_latency, FM_CORE_float_divide_interval, FM_OPERATION_float_divide},
+    {FM_CORE_float_root_latency, FM_CORE_float_root_interval, FM_OPERATION_float_root},
+};
+
+/* As often as its own interval, the ports, the issue and the chains of the kernel allow. */
+static double interval_of(const struct fm_machine_description *machine, enum fm_operation operation)
+{
+	const struct fm_core_description *core = &machine->core;
+	double ports = fm_operation_unit(operation) == FM_UNIT_MULTIPLY ? core->multiply_ports : core->ports;
+
+	return fmax(fmax(operation_of(machine, operation).interval / 100.0,
+	                 (double)operation_of(machine, operation).latency / FM_CORE_CHAINS),
+	            fmax(1.0 / ports, 1.0 / core->width));
+}
+
+static double fewer(unsigned one, unsigned other)
+{
+	return one < other ? one : other;
+}
+
+double fm_core_described(const struct fm_machine_description *machine, enum fm_core_parameter parameter)
+{
+	const struct fm_core_description *core = &machine->core;
+
+	for (unsigned i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
+		if (operations[i].latency == parameter)
+			return operation_of(machine, operations[i].operation).latency;
+		if (operations[i].interval == parameter)
+			return interval_of(machine, operations[i].operation);
+	}
+	switch ((int)parameter) {
+	case FM_CORE_width:
+		return core->width;
+	case FM_CORE_additions:
+		return fewer(core->ports, core->width);
+	case FM_CORE_loads_8:
+		return fewer(core->load_ports, core->width);
+	case FM_CORE_stores_8:
+		/* stores leave their buffers one at a time */
+		return 1;
+	case FM_CORE_window:
+		return core->window;
+	case FM_CORE_load_buffers:
+		return fewer(core->load_buffers, core->window);
+	case FM_CORE_store_buffers:
+		return fewer(core->store_buffers, core->window);
+	default:
+		return NAN;
+	}
+}

@@ -1,0 +1,16 @@
+/* What `fathom machine` measures of a core, in the simulator: the same kernels, in cycles that are exact. What is found
+   must be what the machine's file says. */
+#ifndef FATHOM_TRUST_SIMULATED_CORE_H
+#define FATHOM_TRUST_SIMULATED_CORE_H
+
+#include "machine/core.h"
+#include "simulator/description.h"
+
+/* ret_figures has FM_CORE_PARAMETERS. -ENOTSUP when there is no engine. */
+int fm_core_simulate(const struct fm_machine_description *machine, struct fm_figure *ret_figures,
+                     struct fm_error *error);
+
+/* What the description says of a parameter, as the kernels would find it; NAN: it says nothing. */
+double fm_core_described(const struct fm_machine_description *machine, enum fm_core_parameter parameter);
+
+#endif

@@ -1,0 +1,43 @@
+#!/bin/sh
+# What the kernels of `fathom machine` find of simulated cores is what the machines' files say: of ours, and of an odd one.
+. "$(dirname "$0")/../cli/common.sh"
+cd "$scratch" || exit 1
+
+cat > odd.machine <<'MACHINE'
+title      A core that nobody has built
+machine    sockets=1 cores=3 frequency=1.7GHz
+cache L1   size=24KiB ways=6 latency=3
+cache L2   size=320KiB ways=5 latency=19 interval=3
+tlb        entries=48 ways=6 penalty=11
+memory     latency=433 gbs=9
+core       width=3 window=97 load_buffers=41 store_buffers=23 fill_buffers=7 super_queue=9 load_ports=1 store_ports=1 multiply_ports=2 ports=5 forward=7
+operation  multiply latency=7 interval=1.5
+operation  divide latency=31 interval=27
+operation  float_add latency=6 interval=0.75
+operation  float_multiply latency=9 interval=2
+operation  float_fused latency=11 interval=1.25
+operation  float_divide latency=44 interval=33
+operation  float_root latency=50 interval=47
+MACHINE
+
+"$tool" machine --machine ./odd.machine --json > odd.json 2> odd.err || skip "the engine does not run here: $(cat odd.err)"
+for name in ./odd.machine haswell-ep icelake-sp xeon-e5-2670 zen3; do
+	checks=$((checks + 1))
+	"$tool" machine --machine "$name" --json > found.json || fail "$name was not measured"
+	jq -r '. as $all | .described | to_entries[] | $all.core[.key] as $found |
+		select(($found == null) or $found.value == null or .value < $found.low or .value > $found.high) |
+		"\(.key): \($found.low) … \($found.high), not \(.value)"' found.json > wrong.txt
+	[ "$(jq '.described | length' found.json)" -ge 19 ] || fail "$name: few values are known of it"
+	[ -s wrong.txt ] && fail "$name: $(cat wrong.txt)"
+done
+checks=$((checks + 1))
+"$tool" machine --machine ./odd.machine > odd.txt
+grep -q '^  float_fused_latency  *1[01]\.[0-9]* .* 11.00  cycles$' odd.txt || fail "the table: $(cat odd.txt)"
+checks=$((checks + 1))
+"$tool" machine --machine haswell-ep --quick > /dev/null 2> both.err
+[ $? -eq 2 ] || fail '--machine and --quick were taken together'
+checks=$((checks + 1))
+sed -i 's/^operation  divide /operation  division /' odd.machine
+"$tool" machine --machine ./odd.machine > /dev/null 2> wrong.err && fail 'an operation that does not exist was taken'
+grep -q 'odd.machine:9: there is no operation "division"' wrong.err || fail "the message: $(cat wrong.err)"
+finish
