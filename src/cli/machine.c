@@ -34,8 +34,7 @@ static const struct argp_option options[] = {
      "Print what the core can do: width, ports, latencies, what it keeps in flight; with --show: of the saved profile",
      0},
     {"machine", KEY_MACHINE, "NAME", 0,
-     "Measure the core of a simulated machine instead, with the same kernels, and compare with what its file says",
-     0},
+     "Measure the core of a simulated machine instead, with the same kernels, and compare with what its file says", 0},
     {"cpus", 'C', "LIST", 0, "Measure on these CPUs (0-3,8); single-core figures come from the first one", 0},
     {"check", KEY_CHECK, NULL, 0,
      "Also check the exact engine: run test kernels natively and in the engine and compare, about 10 seconds. This is "
@@ -112,8 +111,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		}
 		if (input->machine && (input->show || input->quick || input->full || input->cpus || input->check ||
 		                       input->characterise.budget_seconds > 0 || input->profile)) {
-			fm_error_set(&error, EINVAL, "--machine takes a simulated machine as it is: leave the other "
-			                             "options out");
+			fm_error_set(&error, EINVAL,
+			             "--machine takes a simulated machine as it is: leave the other "
+			             "options out");
 			return fm_usage_error(&error);
 		}
 		if (input->show &&
@@ -247,24 +247,23 @@ static int measure(struct input *input, const char *path)
 static int simulate(const struct input *input)
 {
 	struct fm_machine_description description;
-	struct fm_figure figures[FM_CORE_PARAMETERS];
+	struct fm_found_core found;
 	struct fm_error error;
 	FILE *output;
 
-	if (fm_description_find(input->machine, &description, &error) ||
-	    fm_core_simulate(&description, figures, &error))
+	if (fm_description_find(input->machine, &description, &error) || fm_core_simulate(&description, &found, &error))
 		return fm_report_error(&error);
 	output = fm_common_open(&input->common);
 	if (!output)
 		return FM_EXIT_FAILED;
 	if (input->common.json) {
-		json_t *root = fm_simulated_core_to_json(&description, figures);
+		json_t *root = fm_simulated_core_to_json(&description, &found);
 
 		if (root && !json_dumpf(root, output, JSON_INDENT(1)))
 			fputc('\n', output);
 		json_decref(root);
 	} else {
-		fm_simulated_core_print(&description, figures, output);
+		fm_simulated_core_print(&description, &found, output);
 	}
 	return fm_common_close(&input->common, output);
 }

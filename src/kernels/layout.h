@@ -17,6 +17,9 @@
 #define FM_CHAINS_MAX 32
 #define FM_MULTIPLICATIONS_MAX 64
 
+/* Lines so far apart are none that prefetchers bring along. */
+#define FM_APART_BYTES 256
+
 /* Steps that a loop of a core kernel takes at a time. */
 #define FM_CORE_STEPS 256
 /* Chains side by side in those that do not wait for each other. */

@@ -149,15 +149,16 @@ bool fm_core_find_step(const double *costs, unsigned count, unsigned *ret_low, u
 		return false;
 	/* what was lower stays lower, and what was higher higher */
 	for (unsigned i = 0; i < count; i++)
-		if (i < low ? costs[i] > (costs[low] + costs[high]) / 2 : i > high && costs[i] < (costs[low] + costs[high]) / 2)
+		if (i < low ? costs[i] > (costs[low] + costs[high]) / 2
+		            : i > high && costs[i] < (costs[low] + costs[high]) / 2)
 			return false;
 	*ret_low = low;
 	*ret_high = high;
 	return true;
 }
 
-const fm_kernel_function *const fm_core_windows[FM_CORE_WINDOWS] = {
-    fm_kernel_window_instructions, fm_kernel_window_loads, fm_kernel_window_stores};
+const fm_kernel_function *const fm_core_windows[FM_CORE_WINDOWS] = {fm_kernel_window_instructions,
+                                                                    fm_kernel_window_loads, fm_kernel_window_stores};
 
 static const struct {
 	enum fm_core_parameter parameter;
@@ -204,15 +205,14 @@ static int measure_windows(struct fm_machine_session *session, size_t bytes, dou
 	if (!measurements || !work)
 		status = fm_error_set(error, ENOMEM, "out of memory");
 	if (!status)
-		status = fm_buffer_allocate(bytes, session->huge_pages ? FM_PAGES_HUGE : FM_PAGES_SMALL, -1, &buffer,
-		                            error);
+		status =
+		    fm_buffer_allocate(bytes, session->huge_pages ? FM_PAGES_HUGE : FM_PAGES_SMALL, -1, &buffer, error);
 	if (!status)
 		status = fm_chain_build(&buffer, &session->random, arguments.chain, 2, error);
 	for (unsigned i = 0; i < COUNT && !status; i++) {
-		work[i] =
-		    (struct work){.function = fm_core_windows[i / FM_WINDOW_FUNCTIONS][i % FM_WINDOW_FUNCTIONS],
-		                  .arguments = &arguments,
-		                  .steps = WINDOW_STEPS};
+		work[i] = (struct work){.function = fm_core_windows[i / FM_WINDOW_FUNCTIONS][i % FM_WINDOW_FUNCTIONS],
+		                        .arguments = &arguments,
+		                        .steps = WINDOW_STEPS};
 		measurements[i] = (struct fm_measurement){.trial = trial, .context = &work[i], .wanted_width = 0.05};
 	}
 	if (!status)
@@ -268,8 +268,8 @@ int fm_core_measure(struct fm_machine_session *session, size_t memory_bytes, dou
                     struct fm_figure *ret_figures, struct fm_error *error)
 {
 	struct fm_core_costs *costs = calloc(1, sizeof(*costs));
-	int status = costs ? measure_simple(session, 0.4 * seconds, costs, error)
-	                   : fm_error_set(error, ENOMEM, "out of memory");
+	int status =
+	    costs ? measure_simple(session, 0.4 * seconds, costs, error) : fm_error_set(error, ENOMEM, "out of memory");
 
 	if (!status)
 		status = measure_windows(session, memory_bytes, 0.6 * seconds, costs, error);

@@ -1,5 +1,5 @@
-/* What the core of this machine can do, by a kernel of its own for each (core.def). Everything is in cycles: the cost of
-   a dependent addition, which takes one on every processor, is measured among the others. */
+/* What the core of this machine can do, by a kernel of its own for each (core.def). Everything is in cycles: the cost
+   of a dependent addition, which takes one on every processor, is measured among the others. */
 #ifndef FATHOM_MACHINE_CORE_H
 #define FATHOM_MACHINE_CORE_H
 
@@ -36,8 +36,8 @@ void fm_core_find(const struct fm_core_costs *costs, struct fm_figure *ret_figur
 /* The families. */
 extern const fm_kernel_function *const fm_core_windows[FM_CORE_WINDOWS];
 
-/* ret_figures has FM_CORE_PARAMETERS; those that could not be found say why. `memory_bytes` is a data set of which every
-   line comes from memory. */
+/* ret_figures has FM_CORE_PARAMETERS; those that could not be found say why. `memory_bytes` is a data set of which
+   every line comes from memory. */
 int fm_core_measure(struct fm_machine_session *session, size_t memory_bytes, double seconds,
                     struct fm_figure *ret_figures, struct fm_error *error);
 

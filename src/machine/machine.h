@@ -16,6 +16,7 @@
 #include "machine/session.h"
 #include "machine/string_stores.h"
 #include "machine/topology.h"
+#include "machine/translation.h"
 
 struct fm_level {
 	char name[12];             /* L1, L2, L3, memory */
@@ -67,6 +68,7 @@ struct fm_machine {
 	struct fm_string_stores string_stores;
 	bool core_measured;
 	struct fm_figure core[FM_CORE_PARAMETERS];
+	struct fm_figure translation[FM_TRANSLATION_PARAMETERS]; /* pages of 4 KiB */
 };
 
 struct fm_characterise_options {

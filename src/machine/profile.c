@@ -114,6 +114,9 @@ static json_t *core_to_json(const struct fm_machine *machine)
 
 	for (unsigned i = 0; i < FM_CORE_PARAMETERS; i++)
 		fm_json_set_figure(object, fm_core_parameter_name((enum fm_core_parameter)i), &machine->core[i]);
+	for (unsigned i = 0; i < FM_TRANSLATION_PARAMETERS; i++)
+		fm_json_set_figure(object, fm_translation_parameter_name((enum fm_translation_parameter)i),
+		                   &machine->translation[i]);
 	return object;
 }
 
@@ -319,18 +322,25 @@ static int bandwidth_from_json(const json_t *entry, unsigned level, struct fm_ba
 }
 
 /* Absent in profiles of earlier versions. */
+static struct fm_figure core_figure(const json_t *object, const char *name)
+{
+	struct fm_figure figure = fm_figure_unavailable("the profile does not say: run 'fathom machine' again");
+
+	if (object)
+		figure = fm_json_get_figure(object, name);
+	if (figure.available && !(figure.value >= 0 && figure.value < 1e6))
+		return fm_figure_unavailable("no core has that");
+	return figure;
+}
+
 static void core_from_json(const json_t *object, struct fm_machine *machine)
 {
 	machine->core_measured = json_is_object(object);
-	for (unsigned i = 0; i < FM_CORE_PARAMETERS; i++) {
-		struct fm_figure *figure = &machine->core[i];
-
-		*figure = fm_figure_unavailable("the profile does not say: run 'fathom machine' again");
-		if (object)
-			*figure = fm_json_get_figure(object, fm_core_parameter_name((enum fm_core_parameter)i));
-		if (figure->available && !(figure->value >= 0 && figure->value < 1e6))
-			*figure = fm_figure_unavailable("no core has that");
-	}
+	for (unsigned i = 0; i < FM_CORE_PARAMETERS; i++)
+		machine->core[i] = core_figure(object, fm_core_parameter_name((enum fm_core_parameter)i));
+	for (unsigned i = 0; i < FM_TRANSLATION_PARAMETERS; i++)
+		machine->translation[i] =
+		    core_figure(object, fm_translation_parameter_name((enum fm_translation_parameter)i));
 }
 
 /* Absent in profiles of earlier versions: then there are no points, and the shares say why. */

@@ -327,6 +327,26 @@ static void set_core(const struct fm_machine *profile, struct fm_core_descriptio
 		    between(1, (unsigned)round(fmin(8, 1 / found[FM_CORE_multiply_interval].value)), 8);
 }
 
+/* As many pages as were seen to fit: a number that its ways divide. */
+static void set_translation(const struct fm_machine *profile, struct fm_tlb_description *tlbs)
+{
+	static const struct {
+		enum fm_translation_parameter entries, penalty;
+	} measured[] = {{FM_TRANSLATION_tlb1_entries, FM_TRANSLATION_tlb1_penalty},
+	                {FM_TRANSLATION_tlb2_entries, FM_TRANSLATION_walk}};
+
+	for (unsigned i = 0; i < 2; i++) {
+		const struct fm_figure *entries = &profile->translation[measured[i].entries],
+		                       *penalty = &profile->translation[measured[i].penalty];
+
+		if (!entries->available || !penalty->available)
+			continue;
+		tlbs[i].entries = between(tlbs[i].ways, (unsigned)fmin(65536, fmax(0, entries->low)), 65536) /
+		                  tlbs[i].ways * tlbs[i].ways;
+		tlbs[i].penalty = (unsigned)fmin(10000, fmax(0, round(penalty->value)));
+	}
+}
+
 int fm_description_from_profile(const struct fm_machine *profile, struct fm_machine_description *ret_description,
                                 struct fm_error *error)
 {
@@ -372,8 +392,10 @@ int fm_description_from_profile(const struct fm_machine *profile, struct fm_mach
 	                                                .multiply_ports = 1,
 	                                                .ports = 8,
 	                                                .walkers = 2};
-	if (profile->core_measured)
+	if (profile->core_measured) {
 		set_core(profile, &description.core);
+		set_translation(profile, description.tlbs);
+	}
 	/* as many lines on their way as one core's bandwidth shows there are, and some to spare */
 	description.core.super_queue = (unsigned)fmin(
 	    256, fmax(description.core.super_queue,

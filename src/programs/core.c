@@ -1,11 +1,13 @@
 /* The kernels that show what a core can do, one after the other, each a region of its name: fathom-core BYTES STEPS
    WINDOW-STEPS. `fathom machine --machine NAME` runs it in the exact engine. BYTES is a power of two, more than the
-   caches hold. */
+   caches hold. Then chases through one line of each of many pages, "pages_N", and through as many lines that lie
+   closer, "lines_N", for each number of pages that follows. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 
 #include "../include/fathom.h"
+#include "kernels/chain.h"
 #include "kernels/kernel.h"
 
 static const struct {
@@ -27,6 +29,30 @@ static void run(const char *name, fm_kernel_function function, struct fm_kernel_
 	fathom_region_begin(name);
 	function(arguments);
 	fathom_region_end(name);
+}
+
+static int run_pages(unsigned long pages, struct fm_kernel_arguments *arguments)
+{
+	enum { PAGE = 4096, STEPS = 2048 };
+	static const struct {
+		const char *name;
+		size_t distance;
+	} kinds[] = {{"pages", PAGE}, {"lines", FM_APART_BYTES}};
+
+	for (unsigned i = 0; i < 2; i++) {
+		size_t bytes = fm_chain_bytes(pages, kinds[i].distance);
+		uint64_t steps = pages > STEPS ? (pages + 15) / 16 * 16 : STEPS;
+		char name[32], *memory;
+
+		memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (memory == MAP_FAILED)
+			return 1;
+		arguments->chain[0] = fm_chain_link(memory, pages, kinds[i].distance, pages);
+		snprintf(name, sizeof(name), "%s_%lu", kinds[i].name, pages);
+		run(name, fm_kernel_chase, arguments, steps, steps);
+		munmap(memory, bytes);
+	}
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -65,5 +91,8 @@ int main(int argc, char **argv)
 			snprintf(name, sizeof(name), "%s_%u", windows[i].name, k + 1);
 			run(name, windows[i].functions[k], &arguments, few, 1);
 		}
+	for (int i = 4; i < argc; i++)
+		if (run_pages(strtoul(argv[i], NULL, 10), &arguments))
+			return 1;
 	return 0;
 }

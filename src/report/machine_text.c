@@ -443,6 +443,23 @@ static void print_numa(const struct fm_machine *machine, FILE *output, unsigned 
 	fm_table_free(table);
 }
 
+static void print_parameter(struct fm_table *table, const char *name, const char *words, const char *unit,
+                            const struct fm_figure *figure)
+{
+	fm_table_cell(table, "%s", name);
+	if (figure->available) {
+		fm_table_cell(table, "%.2f", figure->value);
+		fm_table_cell(table, "%.2f … %.2f", figure->low, figure->high);
+		fm_table_cell(table, "%s", unit);
+		fm_table_cell(table, "%s", words);
+	} else {
+		fm_table_cell(table, "-");
+		fm_table_cell(table, "%s", "");
+		fm_table_cell(table, "%s", "");
+		fm_table_cell(table, "%s: %s", words, figure->why);
+	}
+}
+
 void fm_machine_print_core(const struct fm_machine *machine, FILE *output, unsigned width)
 {
 	struct fm_table *table = machine->core_measured ? fm_table_create("lrrlw") : NULL;
@@ -453,21 +470,17 @@ void fm_machine_print_core(const struct fm_machine *machine, FILE *output, unsig
 	}
 	fputs("Core (each by a kernel of its own; cycles are dependent additions)\n", output);
 	for (unsigned i = 0; i < FM_CORE_PARAMETERS; i++) {
-		const struct fm_figure *figure = &machine->core[i];
 		enum fm_core_parameter parameter = (enum fm_core_parameter)i;
 
-		fm_table_cell(table, "%s", fm_core_parameter_name(parameter));
-		if (figure->available) {
-			fm_table_cell(table, "%.2f", figure->value);
-			fm_table_cell(table, "%.2f … %.2f", figure->low, figure->high);
-			fm_table_cell(table, "%s", fm_core_parameter_unit(parameter));
-			fm_table_cell(table, "%s", fm_core_parameter_words(parameter));
-		} else {
-			fm_table_cell(table, "-");
-			fm_table_cell(table, "%s", "");
-			fm_table_cell(table, "%s", "");
-			fm_table_cell(table, "%s: %s", fm_core_parameter_words(parameter), figure->why);
-		}
+		print_parameter(table, fm_core_parameter_name(parameter), fm_core_parameter_words(parameter),
+		                fm_core_parameter_unit(parameter), &machine->core[i]);
+	}
+	for (unsigned i = 0; i < FM_TRANSLATION_PARAMETERS; i++) {
+		enum fm_translation_parameter parameter = (enum fm_translation_parameter)i;
+
+		print_parameter(table, fm_translation_parameter_name(parameter),
+		                fm_translation_parameter_words(parameter), fm_translation_parameter_unit(parameter),
+		                &machine->translation[i]);
 	}
 	fm_table_print(table, output, 2, width);
 	fm_table_free(table);
@@ -581,6 +594,9 @@ void fm_machine_print_separated(const struct fm_machine *machine, FILE *output, 
 	for (unsigned i = 0; machine->core_measured && i < FM_CORE_PARAMETERS; i++)
 		print_line(output, separator, fm_core_parameter_name((enum fm_core_parameter)i), "core", "",
 		           &machine->core[i]);
+	for (unsigned i = 0; machine->core_measured && i < FM_TRANSLATION_PARAMETERS; i++)
+		print_line(output, separator, fm_translation_parameter_name((enum fm_translation_parameter)i), "core",
+		           "4 KiB pages", &machine->translation[i]);
 	print_line(output, separator, "outstanding_misses", "core", "", &machine->outstanding_misses);
 	for (unsigned i = 0; i < machine->loaded_count; i++) {
 		snprintf(detail, sizeof(detail), "%.1f GB/s", machine->loaded[i].traffic_gbs.value);

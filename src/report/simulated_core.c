@@ -4,9 +4,29 @@
 
 #include "json/figure.h"
 #include "report/table.h"
-#include "trust/simulated_core.h"
 
-void fm_simulated_core_print(const struct fm_machine_description *machine, const struct fm_figure *figures,
+enum { ALL = FM_CORE_PARAMETERS + FM_TRANSLATION_PARAMETERS };
+
+struct row {
+	const char *name, *unit;
+	const struct fm_figure *figure;
+	double described;
+};
+
+static struct row row_of(const struct fm_machine_description *machine, const struct fm_found_core *found,
+                         unsigned index)
+{
+	enum fm_core_parameter core = (enum fm_core_parameter)index;
+	enum fm_translation_parameter translation = (enum fm_translation_parameter)(index - FM_CORE_PARAMETERS);
+
+	if (index < FM_CORE_PARAMETERS)
+		return (struct row){fm_core_parameter_name(core), fm_core_parameter_unit(core), &found->core[core],
+		                    fm_core_described(machine, core)};
+	return (struct row){fm_translation_parameter_name(translation), fm_translation_parameter_unit(translation),
+	                    &found->translation[translation], fm_translation_described(machine, translation)};
+}
+
+void fm_simulated_core_print(const struct fm_machine_description *machine, const struct fm_found_core *found,
                              FILE *output)
 {
 	struct fm_table *table = fm_table_create("lrrrl");
@@ -19,44 +39,39 @@ void fm_simulated_core_print(const struct fm_machine_description *machine, const
 	fm_table_cell(table, "interval");
 	fm_table_cell(table, "in the file");
 	fm_table_cell(table, "%s", "");
-	for (unsigned i = 0; i < FM_CORE_PARAMETERS; i++) {
-		enum fm_core_parameter parameter = (enum fm_core_parameter)i;
-		double described = fm_core_described(machine, parameter);
+	for (unsigned i = 0; i < ALL; i++) {
+		struct row row = row_of(machine, found, i);
 
-		fm_table_cell(table, "%s", fm_core_parameter_name(parameter));
-		if (figures[i].available) {
-			fm_table_cell(table, "%.2f", figures[i].value);
-			if (figures[i].high > figures[i].low)
-				fm_table_cell(table, "%.2f … %.2f", figures[i].low, figures[i].high);
-			else
-				fm_table_cell(table, "%s", "");
+		fm_table_cell(table, "%s", row.name);
+		if (row.figure->available) {
+			fm_table_cell(table, "%.2f", row.figure->value);
+			fm_table_cell(table, "%.2f … %.2f", row.figure->low, row.figure->high);
 		} else {
 			fm_table_cell(table, "-");
 			fm_table_cell(table, "%s", "");
 		}
-		if (isnan(described))
+		if (isnan(row.described))
 			fm_table_cell(table, "-");
 		else
-			fm_table_cell(table, "%.2f", described);
-		fm_table_cell(table, "%s", figures[i].available ? fm_core_parameter_unit(parameter) : figures[i].why);
+			fm_table_cell(table, "%.2f", row.described);
+		fm_table_cell(table, "%s", row.figure->available ? row.unit : row.figure->why);
 	}
 	fm_table_print(table, output, 2, 100);
 	fm_table_free(table);
 }
 
-json_t *fm_simulated_core_to_json(const struct fm_machine_description *machine, const struct fm_figure *figures)
+json_t *fm_simulated_core_to_json(const struct fm_machine_description *machine, const struct fm_found_core *found)
 {
 	json_t *root = json_pack("{s:s, s:s, s:s, s:b}", "verb", "machine", "machine", machine->name, "title",
 	                         machine->title, "simulated", 1),
 	       *core = json_object(), *described = json_object();
 
-	for (unsigned i = 0; i < FM_CORE_PARAMETERS; i++) {
-		const char *name = fm_core_parameter_name((enum fm_core_parameter)i);
-		double value = fm_core_described(machine, (enum fm_core_parameter)i);
+	for (unsigned i = 0; i < ALL; i++) {
+		struct row row = row_of(machine, found, i);
 
-		fm_json_set_figure(core, name, &figures[i]);
-		if (!isnan(value))
-			json_object_set_new(described, name, json_real(value));
+		fm_json_set_figure(core, row.name, row.figure);
+		if (!isnan(row.described))
+			json_object_set_new(described, row.name, json_real(row.described));
 	}
 	json_object_set_new(root, "core", core);
 	json_object_set_new(root, "described", described);

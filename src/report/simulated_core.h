@@ -5,13 +5,12 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "machine/core.h"
-#include "simulator/description.h"
+#include "trust/simulated_core.h"
 
-void fm_simulated_core_print(const struct fm_machine_description *machine, const struct fm_figure *figures,
+void fm_simulated_core_print(const struct fm_machine_description *machine, const struct fm_found_core *found,
                              FILE *output);
 
 /* A new reference. */
-json_t *fm_simulated_core_to_json(const struct fm_machine_description *machine, const struct fm_figure *figures);
+json_t *fm_simulated_core_to_json(const struct fm_machine_description *machine, const struct fm_found_core *found);
 
 #endif

@@ -65,8 +65,8 @@ enum { SHARED_ISSUE, SHARED_LOADS, SHARED_STORES, SHARED_MULTIPLICATIONS, SHARED
 
 /* What belongs to a core rather than to one of its hardware threads. */
 struct fm_shared_timing {
-	struct fm_lane lanes[FM_SERVED_MEMORY + 1]; /* the ways to the levels: caches by index, memory */
-	struct fm_lane units[SHARED_COUNT];         /* used only while several threads run */
+	struct fm_lane lanes[FM_SERVED_MEMORY + 1];     /* the ways to the levels: caches by index, memory */
+	struct fm_lane units[SHARED_COUNT];             /* used only while several threads run */
 	struct fm_lane *operations[FM_OPERATION_COUNT]; /* that cannot begin in every cycle; else NULL */
 	struct fm_lane walks;
 	struct fm_core_timing *timings[FM_SIMULATED_THREADS_MAX];

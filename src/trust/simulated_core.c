@@ -9,7 +9,7 @@
 #include "base/installed.h"
 #include "observe/parts.h"
 
-enum { PATH_LENGTH = 4096, STEPS = 32 * FM_CORE_STEPS, WINDOW_STEPS = 24, LARGE_PAGE = 2 << 20 };
+enum { PATH_LENGTH = 4096, STEPS = 32 * FM_CORE_STEPS, WINDOW_STEPS = 24, PAGE_STEPS = 2048, ARGUMENTS = 4 };
 
 static const char *const window_names[FM_CORE_WINDOWS] = {"window", "load_buffers", "store_buffers"};
 
@@ -50,13 +50,35 @@ static uint64_t beyond_caches(const struct fm_machine_description *machine)
 	return bytes;
 }
 
-int fm_core_simulate(const struct fm_machine_description *machine, struct fm_figure *ret_figures,
+static double steps_of(unsigned pages)
+{
+	return pages > PAGE_STEPS ? (pages + 15) / 16 * 16 : PAGE_STEPS;
+}
+
+static void find_pages(const struct fm_recording *recording, struct fm_figure *ret_figures)
+{
+	struct fm_figure model = fm_figure_make(0, 0, 0, "", FM_ORIGIN_simulated, "exact", 1);
+	double cycles[FM_TRANSLATION_POINTS];
+	char name[48];
+
+	for (unsigned i = 0; i < FM_TRANSLATION_POINTS; i++) {
+		struct fm_figure apart, together;
+
+		snprintf(name, sizeof(name), "pages_%u", fm_translation_points[i]);
+		apart = cost_of(recording, name, steps_of(fm_translation_points[i]));
+		snprintf(name, sizeof(name), "lines_%u", fm_translation_points[i]);
+		together = cost_of(recording, name, steps_of(fm_translation_points[i]));
+		cycles[i] = apart.available && together.available ? apart.value - together.value : 0;
+	}
+	fm_translation_find(cycles, &model, ret_figures);
+}
+
+int fm_core_simulate(const struct fm_machine_description *machine, struct fm_found_core *ret_found,
                      struct fm_error *error)
 {
-	char program[PATH_LENGTH], bytes[32], steps[32], few[32],
-	    *arguments[] = {program, bytes, steps, few, NULL};
-	const struct fm_observation wanted = {
-	    .program = arguments, .cores = "0", .timing = true, .page_bytes = LARGE_PAGE};
+	char program[PATH_LENGTH], bytes[32], steps[32], few[32], pages[FM_TRANSLATION_POINTS][12],
+	    *arguments[ARGUMENTS + FM_TRANSLATION_POINTS + 1] = {program, bytes, steps, few};
+	const struct fm_observation wanted = {.program = arguments, .cores = "0", .timing = true};
 	struct fm_recording *recording = fm_recording_create();
 	struct fm_core_costs *costs = calloc(1, sizeof(*costs));
 	int r = recording && costs ? 0 : fm_error_set(error, ENOMEM, "out of memory"), saved;
@@ -66,6 +88,10 @@ int fm_core_simulate(const struct fm_machine_description *machine, struct fm_fig
 	snprintf(bytes, sizeof(bytes), "%llu", (unsigned long long)beyond_caches(machine));
 	snprintf(steps, sizeof(steps), "%u", STEPS);
 	snprintf(few, sizeof(few), "%u", WINDOW_STEPS);
+	for (unsigned i = 0; i < FM_TRANSLATION_POINTS; i++) {
+		snprintf(pages[i], sizeof(pages[i]), "%u", fm_translation_points[i]);
+		arguments[ARGUMENTS + i] = pages[i];
+	}
 	if (!r) {
 		saved = fm_output_divert();
 		r = fm_engine_observe(&wanted, machine, recording, error);
@@ -73,7 +99,8 @@ int fm_core_simulate(const struct fm_machine_description *machine, struct fm_fig
 	}
 	if (!r) {
 		read_costs(recording, costs);
-		fm_core_find(costs, ret_figures);
+		fm_core_find(costs, ret_found->core);
+		find_pages(recording, ret_found->translation);
 	}
 	fm_recording_free(recording);
 	free(costs);
@@ -143,6 +170,27 @@ double fm_core_described(const struct fm_machine_description *machine, enum fm_c
 		return fewer(core->load_buffers, core->window);
 	case FM_CORE_store_buffers:
 		return fewer(core->store_buffers, core->window);
+	default:
+		return NAN;
+	}
+}
+
+/* Of machines with pages of 4 KiB, which the kernels have. */
+double fm_translation_described(const struct fm_machine_description *machine, enum fm_translation_parameter parameter)
+{
+	const struct fm_tlb_description *tlbs = machine->tlbs;
+
+	if (!machine->tlb_count || machine->page_bytes != 4096 || tlbs[0].entries >= FM_TRANSLATION_LARGEST / 4)
+		return NAN;
+	switch ((int)parameter) {
+	case FM_TRANSLATION_tlb1_entries:
+		return tlbs[0].entries;
+	case FM_TRANSLATION_tlb1_penalty:
+		return machine->tlb_count > 1 ? tlbs[0].penalty : NAN;
+	case FM_TRANSLATION_tlb2_entries:
+		return machine->tlb_count > 1 && tlbs[1].entries < FM_TRANSLATION_LARGEST / 2 ? tlbs[1].entries : NAN;
+	case FM_TRANSLATION_walk:
+		return machine->tlb_count > 1 && tlbs[1].entries < FM_TRANSLATION_LARGEST / 2 ? tlbs[1].penalty : NAN;
 	default:
 		return NAN;
 	}

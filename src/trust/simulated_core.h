@@ -4,13 +4,20 @@
 #define FATHOM_TRUST_SIMULATED_CORE_H
 
 #include "machine/core.h"
+#include "machine/translation.h"
 #include "simulator/description.h"
 
-/* ret_figures has FM_CORE_PARAMETERS. -ENOTSUP when there is no engine. */
-int fm_core_simulate(const struct fm_machine_description *machine, struct fm_figure *ret_figures,
+struct fm_found_core {
+	struct fm_figure core[FM_CORE_PARAMETERS];
+	struct fm_figure translation[FM_TRANSLATION_PARAMETERS];
+};
+
+/* -ENOTSUP when there is no engine. */
+int fm_core_simulate(const struct fm_machine_description *machine, struct fm_found_core *ret_found,
                      struct fm_error *error);
 
 /* What the description says of a parameter, as the kernels would find it; NAN: it says nothing. */
 double fm_core_described(const struct fm_machine_description *machine, enum fm_core_parameter parameter);
+double fm_translation_described(const struct fm_machine_description *machine, enum fm_translation_parameter parameter);
 
 #endif

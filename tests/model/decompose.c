@@ -177,8 +177,7 @@ static void block_product(struct fm_core_timing *timing, unsigned index)
 
 static void division(struct fm_core_timing *timing, unsigned index)
 {
-	static const struct fm_instruction divide = {
-	    .reads = 1, .writes = 1, .operation = FM_OPERATION_divide};
+	static const struct fm_instruction divide = {.reads = 1, .writes = 1, .operation = FM_OPERATION_divide};
 
 	(void)index;
 	fm_core_execute(timing, &divide, NULL, 0);

@@ -211,10 +211,9 @@ static void hostile_files(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(ours_are_right),     cmocka_unit_test(string_stores_are_kept),
-	    cmocka_unit_test(operations_are_kept),
-	    cmocka_unit_test(mistakes_are_named), cmocka_unit_test(titles_are_text),
-	    cmocka_unit_test(hostile_files),
+	    cmocka_unit_test(ours_are_right),      cmocka_unit_test(string_stores_are_kept),
+	    cmocka_unit_test(operations_are_kept), cmocka_unit_test(mistakes_are_named),
+	    cmocka_unit_test(titles_are_text),     cmocka_unit_test(hostile_files),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,16 @@
+/* Chains of pointers for chases, where the distance between lines matters. */
+#ifndef FATHOM_KERNELS_CHAIN_H
+#define FATHOM_KERNELS_CHAIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* How many bytes a chain of `count` lines takes that lie `distance` bytes apart, a multiple of FM_LINE_BYTES. */
+size_t fm_chain_bytes(size_t count, size_t distance);
+
+/* Links lines of `memory`, one in each `distance` bytes, to a single cycle in random order. From each 4 KiB to the next
+   they lie at another place, so that they use all sets of a cache evenly, also one whose sets reach over several pages.
+   Returns where to begin. */
+void *fm_chain_link(void *memory, size_t count, size_t distance, uint64_t seed);
+
+#endif
