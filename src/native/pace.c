@@ -109,8 +109,7 @@ static void choose_marks(struct fm_place *place, uint64_t all)
 
 	pace->mark_count = 0;
 	for (uint32_t i = 0; place->translators[FM_COUNTING] && i < fm_head()->piece_count; i++) {
-		uint64_t count = fm_counters_since(&place->counters[FM_COUNTING], i),
-		         end = end_of(&fm_file->pieces[i]);
+		uint64_t count = fm_counters_since(&place->counters[FM_COUNTING], i), end = end_of(&fm_file->pieces[i]);
 		unsigned at = pace->mark_count;
 
 		if (count < FM_PACE_PASSES || !end || is_mark(pace, end))

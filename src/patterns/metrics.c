@@ -29,7 +29,8 @@ static struct fm_figure part(struct fm_figure figure)
    time, the share of its cycles that waited for that bandwidth. */
 static struct fm_figure saturation(const struct fm_picture *picture, unsigned level)
 {
-	struct fm_figure used = picture->levels[level].utilisation, waited = part(picture->levels[level].bandwidth_share);
+	struct fm_figure used = picture->levels[level].utilisation,
+	                 waited = part(picture->levels[level].bandwidth_share);
 
 	if (!waited.available)
 		return used;

@@ -700,7 +700,8 @@ static void windows_stand_for_what_is_around_them(void **state)
 	assert_int_equal(results->unseen_instructions, 0);
 }
 
-/* The second thread sleeps in the first window and comes back when the third is over: the first is still where it was. */
+/* The second thread sleeps in the first window and comes back when the third is over: the first is still where it was.
+ */
 static void windows_in_which_a_thread_sleeps(void **state)
 {
 	(void)state;
