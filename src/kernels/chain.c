@@ -7,7 +7,9 @@ size_t fm_chain_bytes(size_t count, size_t distance)
 	return (count + 1) * distance;
 }
 
-static void **line_at(char *memory, size_t index, size_t distance)
+typedef void **place_function(char *memory, size_t index, size_t distance);
+
+static void **spread(char *memory, size_t index, size_t distance)
 {
 	size_t page = index * distance / 4096, places = distance / FM_LINE_BYTES,
 	       place = (page + page / places + page / places / places) % places;
@@ -15,18 +17,33 @@ static void **line_at(char *memory, size_t index, size_t distance)
 	return (void **)(memory + index * distance + place * FM_LINE_BYTES);
 }
 
+static void **same(char *memory, size_t index, size_t distance)
+{
+	return (void **)(memory + index * distance);
+}
+
 /* Every line points to itself at first; each exchange of two targets joins two cycles (Sattolo). */
-void *fm_chain_link(void *memory, size_t count, size_t distance, uint64_t seed)
+static void *link_lines(place_function *place, char *memory, size_t count, size_t distance, uint64_t seed)
 {
 	for (size_t i = 0; i < count; i++)
-		*line_at(memory, i, distance) = line_at(memory, i, distance);
+		*place(memory, i, distance) = place(memory, i, distance);
 	for (size_t i = count; i-- > 1;) {
-		void **one = line_at(memory, i, distance), **other, *target = *one;
+		void **one = place(memory, i, distance), **other, *target = *one;
 
 		seed = seed * 6364136223846793005u + 1442695040888963407u;
-		other = line_at(memory, (seed >> 33) % i, distance);
+		other = place(memory, (seed >> 33) % i, distance);
 		*one = *other;
 		*other = target;
 	}
-	return line_at(memory, 0, distance);
+	return place(memory, 0, distance);
+}
+
+void *fm_chain_link(void *memory, size_t count, size_t distance, uint64_t seed)
+{
+	return link_lines(spread, memory, count, distance, seed);
+}
+
+void *fm_chain_link_same(void *memory, size_t count, size_t distance, uint64_t seed)
+{
+	return link_lines(same, memory, count, distance, seed);
 }

@@ -13,4 +13,7 @@ size_t fm_chain_bytes(size_t count, size_t distance);
    Returns where to begin. */
 void *fm_chain_link(void *memory, size_t count, size_t distance, uint64_t seed);
 
+/* The same with every line at the same place of its distance: lines of one set, of a cache with so many sets. */
+void *fm_chain_link_same(void *memory, size_t count, size_t distance, uint64_t seed);
+
 #endif

@@ -20,6 +20,12 @@
 /* Lines so far apart are none that prefetchers bring along. */
 #define FM_APART_BYTES 256
 
+/* Lines this far apart are in one set of a first cache, whose sets are found by the place in a page of 4 KiB; and of a
+   second one with up to 2,048 sets. Chains have up to so many of them. */
+#define FM_FIRST_SETS_BYTES 4096
+#define FM_SECOND_SETS_BYTES (128 << 10)
+#define FM_WAYS_MAX 32
+
 /* Steps that a loop of a core kernel takes at a time. */
 #define FM_CORE_STEPS 256
 /* Chains side by side in those that do not wait for each other. */

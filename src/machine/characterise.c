@@ -416,11 +416,13 @@ static size_t memory_bytes(const struct fm_machine *machine)
 static int measure_core(struct fm_machine_session *session, struct fm_machine *machine, double seconds,
                         struct fm_error *error)
 {
-	int status = fm_core_measure(session, memory_bytes(machine), 0.6 * seconds, machine->core, error);
+	int status = fm_core_measure(session, memory_bytes(machine), 0.5 * seconds, machine->core, error);
 
 	if (!status)
-		status = fm_translation_measure(session, &machine->frequency_ghz, 0.4 * seconds, machine->translation,
+		status = fm_translation_measure(session, &machine->frequency_ghz, 0.35 * seconds, machine->translation,
 		                                error);
+	if (!status)
+		status = fm_ways_measure(session, 0.15 * seconds, machine->ways, error);
 	machine->core_measured = !status;
 	return status;
 }

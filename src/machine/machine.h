@@ -17,6 +17,7 @@
 #include "machine/string_stores.h"
 #include "machine/topology.h"
 #include "machine/translation.h"
+#include "machine/ways.h"
 
 struct fm_level {
 	char name[12];             /* L1, L2, L3, memory */
@@ -69,6 +70,7 @@ struct fm_machine {
 	bool core_measured;
 	struct fm_figure core[FM_CORE_PARAMETERS];
 	struct fm_figure translation[FM_TRANSLATION_PARAMETERS]; /* pages of 4 KiB */
+	struct fm_figure ways[FM_WAYS_COUNT];
 };
 
 struct fm_characterise_options {

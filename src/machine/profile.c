@@ -117,6 +117,8 @@ static json_t *core_to_json(const struct fm_machine *machine)
 	for (unsigned i = 0; i < FM_TRANSLATION_PARAMETERS; i++)
 		fm_json_set_figure(object, fm_translation_parameter_name((enum fm_translation_parameter)i),
 		                   &machine->translation[i]);
+	for (unsigned i = 0; i < FM_WAYS_COUNT; i++)
+		fm_json_set_figure(object, fm_ways_name((enum fm_ways)i), &machine->ways[i]);
 	return object;
 }
 
@@ -341,6 +343,8 @@ static void core_from_json(const json_t *object, struct fm_machine *machine)
 	for (unsigned i = 0; i < FM_TRANSLATION_PARAMETERS; i++)
 		machine->translation[i] =
 		    core_figure(object, fm_translation_parameter_name((enum fm_translation_parameter)i));
+	for (unsigned i = 0; i < FM_WAYS_COUNT; i++)
+		machine->ways[i] = core_figure(object, fm_ways_name((enum fm_ways)i));
 }
 
 /* Absent in profiles of earlier versions: then there are no points, and the shares say why. */

@@ -1,7 +1,8 @@
 /* The kernels that show what a core can do, one after the other, each a region of its name: fathom-core BYTES STEPS
    WINDOW-STEPS. `fathom machine --machine NAME` runs it in the exact engine. BYTES is a power of two, more than the
    caches hold. Then chases through one line of each of many pages, "pages_N", and through as many lines that lie
-   closer, "lines_N", for each number of pages that follows. */
+   closer, "lines_N", for each number of pages that follows; and through lines of one set of the first cache,
+   "l1_ways_N", and of the second, "l2_ways_N". */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -55,6 +56,30 @@ static int run_pages(unsigned long pages, struct fm_kernel_arguments *arguments)
 	return 0;
 }
 
+static int run_ways(struct fm_kernel_arguments *arguments)
+{
+	enum { STEPS = 512 };
+	static const struct {
+		const char *name;
+		size_t distance;
+	} caches[] = {{"l1_ways", FM_FIRST_SETS_BYTES}, {"l2_ways", FM_SECOND_SETS_BYTES}};
+
+	for (unsigned i = 0; i < 2; i++) {
+		size_t bytes = fm_chain_bytes(FM_WAYS_MAX, caches[i].distance);
+		char name[32], *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (memory == MAP_FAILED)
+			return 1;
+		for (unsigned lines = 1; lines <= FM_WAYS_MAX; lines++) {
+			arguments->chain[0] = fm_chain_link_same(memory, lines, caches[i].distance, lines);
+			snprintf(name, sizeof(name), "%s_%u", caches[i].name, lines);
+			run(name, fm_kernel_chase, arguments, STEPS, STEPS);
+		}
+		munmap(memory, bytes);
+	}
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static _Alignas(4096) char line[4096];
@@ -94,5 +119,5 @@ int main(int argc, char **argv)
 	for (int i = 4; i < argc; i++)
 		if (run_pages(strtoul(argv[i], NULL, 10), &arguments))
 			return 1;
-	return 0;
+	return run_ways(&arguments);
 }

@@ -482,6 +482,9 @@ void fm_machine_print_core(const struct fm_machine *machine, FILE *output, unsig
 		                fm_translation_parameter_words(parameter), fm_translation_parameter_unit(parameter),
 		                &machine->translation[i]);
 	}
+	for (unsigned i = 0; i < FM_WAYS_COUNT; i++)
+		print_parameter(table, fm_ways_name((enum fm_ways)i), "lines that a set of the cache holds", "ways",
+		                &machine->ways[i]);
 	fm_table_print(table, output, 2, width);
 	fm_table_free(table);
 }
@@ -597,6 +600,8 @@ void fm_machine_print_separated(const struct fm_machine *machine, FILE *output, 
 	for (unsigned i = 0; machine->core_measured && i < FM_TRANSLATION_PARAMETERS; i++)
 		print_line(output, separator, fm_translation_parameter_name((enum fm_translation_parameter)i), "core",
 		           "4 KiB pages", &machine->translation[i]);
+	for (unsigned i = 0; machine->core_measured && i < FM_WAYS_COUNT; i++)
+		print_line(output, separator, fm_ways_name((enum fm_ways)i), "core", "", &machine->ways[i]);
 	print_line(output, separator, "outstanding_misses", "core", "", &machine->outstanding_misses);
 	for (unsigned i = 0; i < machine->loaded_count; i++) {
 		snprintf(detail, sizeof(detail), "%.1f GB/s", machine->loaded[i].traffic_gbs.value);

@@ -5,7 +5,7 @@
 #include "json/figure.h"
 #include "report/table.h"
 
-enum { ALL = FM_CORE_PARAMETERS + FM_TRANSLATION_PARAMETERS };
+enum { FIRST_WAYS = FM_CORE_PARAMETERS + FM_TRANSLATION_PARAMETERS, ALL = FIRST_WAYS + FM_WAYS_COUNT };
 
 struct row {
 	const char *name, *unit;
@@ -22,6 +22,11 @@ static struct row row_of(const struct fm_machine_description *machine, const str
 	if (index < FM_CORE_PARAMETERS)
 		return (struct row){fm_core_parameter_name(core), fm_core_parameter_unit(core), &found->core[core],
 		                    fm_core_described(machine, core)};
+	if (index >= FIRST_WAYS) {
+		enum fm_ways ways = (enum fm_ways)(index - FIRST_WAYS);
+
+		return (struct row){fm_ways_name(ways), "ways", &found->ways[ways], fm_ways_described(machine, ways)};
+	}
 	return (struct row){fm_translation_parameter_name(translation), fm_translation_parameter_unit(translation),
 	                    &found->translation[translation], fm_translation_described(machine, translation)};
 }

@@ -9,7 +9,14 @@
 #include "base/installed.h"
 #include "observe/parts.h"
 
-enum { PATH_LENGTH = 4096, STEPS = 32 * FM_CORE_STEPS, WINDOW_STEPS = 24, PAGE_STEPS = 2048, ARGUMENTS = 4 };
+enum {
+	PATH_LENGTH = 4096,
+	STEPS = 32 * FM_CORE_STEPS,
+	WINDOW_STEPS = 24,
+	PAGE_STEPS = 2048,
+	WAY_STEPS = 512,
+	ARGUMENTS = 4
+};
 
 static const char *const window_names[FM_CORE_WINDOWS] = {"window", "load_buffers", "store_buffers"};
 
@@ -73,6 +80,24 @@ static void find_pages(const struct fm_recording *recording, struct fm_figure *r
 	fm_translation_find(cycles, &model, ret_figures);
 }
 
+static struct fm_figure find_ways(const struct fm_recording *recording, enum fm_ways ways)
+{
+	struct fm_figure model = fm_figure_make(0, 0, 0, "", FM_ORIGIN_simulated, "exact", 1);
+	double costs[FM_WAYS_MAX];
+	char name[48];
+
+	for (unsigned i = 0; i < FM_WAYS_MAX; i++) {
+		struct fm_figure cost;
+
+		snprintf(name, sizeof(name), "%s_%u", fm_ways_name(ways), i + 1);
+		cost = cost_of(recording, name, WAY_STEPS);
+		if (!cost.available)
+			return cost;
+		costs[i] = cost.value;
+	}
+	return fm_ways_find(costs, &model);
+}
+
 int fm_core_simulate(const struct fm_machine_description *machine, struct fm_found_core *ret_found,
                      struct fm_error *error)
 {
@@ -101,6 +126,8 @@ int fm_core_simulate(const struct fm_machine_description *machine, struct fm_fou
 		read_costs(recording, costs);
 		fm_core_find(costs, ret_found->core);
 		find_pages(recording, ret_found->translation);
+		for (unsigned i = 0; i < FM_WAYS_COUNT; i++)
+			ret_found->ways[i] = find_ways(recording, (enum fm_ways)i);
 	}
 	fm_recording_free(recording);
 	free(costs);
@@ -194,4 +221,17 @@ double fm_translation_described(const struct fm_machine_description *machine, en
 	default:
 		return NAN;
 	}
+}
+
+/* Where the chain's lines are in one set; pages at random in physical memory leave it to chance, and what fits into the
+   first cache never asks the second. */
+double fm_ways_described(const struct fm_machine_description *machine, enum fm_ways ways)
+{
+	const struct fm_cache_description *cache = &machine->caches[ways];
+	uint64_t reach = ways < machine->cache_count && cache->ways ? cache->bytes / cache->ways : 0;
+
+	if (!reach || fm_ways_distance(ways) % reach || cache->ways >= FM_WAYS_MAX - 1 || cache->available ||
+	    (ways == FM_WAYS_second && (machine->physical || cache->ways < machine->caches[0].ways)))
+		return NAN;
+	return cache->ways;
 }

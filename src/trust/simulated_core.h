@@ -5,11 +5,13 @@
 
 #include "machine/core.h"
 #include "machine/translation.h"
+#include "machine/ways.h"
 #include "simulator/description.h"
 
 struct fm_found_core {
 	struct fm_figure core[FM_CORE_PARAMETERS];
 	struct fm_figure translation[FM_TRANSLATION_PARAMETERS];
+	struct fm_figure ways[FM_WAYS_COUNT];
 };
 
 /* -ENOTSUP when there is no engine. */
@@ -19,5 +21,6 @@ int fm_core_simulate(const struct fm_machine_description *machine, struct fm_fou
 /* What the description says of a parameter, as the kernels would find it; NAN: it says nothing. */
 double fm_core_described(const struct fm_machine_description *machine, enum fm_core_parameter parameter);
 double fm_translation_described(const struct fm_machine_description *machine, enum fm_translation_parameter parameter);
+double fm_ways_described(const struct fm_machine_description *machine, enum fm_ways ways);
 
 #endif
