@@ -111,8 +111,8 @@ int fm_core_simulate(const struct fm_machine_description *machine, struct fm_fou
 	if (!r && fm_installed_find(FM_INSTALLED_program, "fathom-core", program, sizeof(program)))
 		r = fm_error_set(error, ENOTSUP, "fathom-core is not installed beside fathom");
 	snprintf(bytes, sizeof(bytes), "%llu", (unsigned long long)beyond_caches(machine));
-	snprintf(steps, sizeof(steps), "%u", STEPS);
-	snprintf(few, sizeof(few), "%u", WINDOW_STEPS);
+	snprintf(steps, sizeof(steps), "%d", STEPS);
+	snprintf(few, sizeof(few), "%d", WINDOW_STEPS);
 	for (unsigned i = 0; i < FM_TRANSLATION_POINTS; i++) {
 		snprintf(pages[i], sizeof(pages[i]), "%u", fm_translation_points[i]);
 		arguments[ARGUMENTS + i] = pages[i];
