@@ -15,11 +15,20 @@ bool fm_gap_changes(const struct fm_gap *gap)
 	       fmax(gap->before, gap->after) > another_pace * fmin(gap->before, gap->after);
 }
 
+/* Slower or faster than both paces it is not made of the two: another phase lies in it. */
+static bool is_between(const struct fm_gap *gap)
+{
+	const double about = 1.25;
+	double pace = fm_gap_pace(gap);
+
+	return pace * about > fmin(gap->before, gap->after) && pace < about * fmax(gap->before, gap->after);
+}
+
 double fm_gap_share(const struct fm_gap *gap)
 {
 	double time, first, second;
 
-	if (!fm_gap_changes(gap))
+	if (!fm_gap_changes(gap) || !is_between(gap))
 		return 0.5;
 	time = fmin(1, fmax(0, (gap->after - fm_gap_pace(gap)) / (gap->after - gap->before)));
 	first = time * gap->before;

@@ -11,11 +11,15 @@
 
 enum { LEAST_EVENTS = 50 }; /* of followed lines in windows, to go by them */
 
+/* What followed lines do, and other lines too: come into a cache, for loads, for stores; are written back. */
+enum basis { BROUGHT, FOR_LOADS, FOR_STORES, WRITTEN };
+
 /* What chance does not explain: what followed lines find in caches is not exactly what they would in the others'
    company; of the lines that prefetchers waste nobody knows much; and no two runs are the same. */
-static const double by_lines_error = 0.03, direct_error = 0.08, direct_written_error = 0.15, wasted_error = 0.3,
-                    share_error = 0.7, counted_error = 0.01, uncounted_error = 0.25, hits_error = 0.01, RARE = 0.01,
-                    UNUSUAL = 20;
+static const double by_lines_errors[] = {[BROUGHT] = 0.03, [FOR_LOADS] = 0.03, [FOR_STORES] = 0.08, [WRITTEN] = 0.07},
+                    prefetched_error = 0.15, direct_error = 0.12, direct_written_error = 0.15, wasted_error = 0.3,
+                    share_error = 0.7, split_error = 0.9, counted_error = 0.01, uncounted_error = 0.25,
+                    hits_error = 0.01, RARE = 0.01, UNUSUAL = 20;
 
 #define INDEX(member) (offsetof(struct fm_core_counts, member) / sizeof(uint64_t))
 #define WITHIN(member) (offsetof(struct fm_cache_counts, member) / sizeof(uint64_t))
@@ -25,9 +29,6 @@ static unsigned index_of(unsigned cache, unsigned within)
 {
 	return (unsigned)INDEX(caches) + cache * CACHE_NUMBERS + within;
 }
-
-/* What followed lines do, and other lines too: come into a cache, for loads, for stores; are written back. */
-enum basis { BROUGHT, FOR_LOADS, FOR_STORES, WRITTEN };
 
 struct part {
 	double value, below, above;
@@ -151,9 +152,25 @@ static struct part combine(struct part one, struct part other)
 	return one;
 }
 
+/* What windows stand for cannot be right if followed lines did several times as much, or a part of it: a phase was
+   missed, or its only window was taken for another's. How much windows saw for each followed line still holds. */
+static struct part by_ratio_alone(const struct course *course, enum basis basis, unsigned cache, double all)
+{
+	const double doubt = 0.2;
+	double seen = 0, lines = 0, value;
+
+	for (size_t i = 0; i < course->count; i++) {
+		seen += course->values[i];
+		lines += in_window(&course->windows[i], basis, cache);
+	}
+	value = seen / lines * all;
+	return (struct part){value, doubt * value, doubt * value};
+}
+
 /* By lines if windows have seen enough of them, else by instructions. */
 static struct part by_lines(const struct course *course, enum basis basis, unsigned cache)
 {
+	const double much = 3;
 	double seen = weighted(course), lines = 0, events = 0, all = in_run(course, basis, cache), ratio, variance = 0,
 	       half;
 	struct part other = by_instructions(course);
@@ -169,6 +186,8 @@ static struct part by_lines(const struct course *course, enum basis basis, unsig
 		other.above += course->share * (fmax(0, all - lines) + 2 * sqrt(all + 1));
 		return other;
 	}
+	if (!(lines * much > all) || lines > much * all)
+		return by_ratio_alone(course, basis, cache, all);
 	ratio = seen / lines;
 	for (size_t i = 0; i < course->count; i++) {
 		double rest =
@@ -178,7 +197,7 @@ static struct part by_lines(const struct course *course, enum basis basis, unsig
 	}
 	variance *= (double)course->count / (double)(course->count - 1);
 	half = 1.5 * all / lines * fm_statistics_student((unsigned)course->count - 1) * sqrt(variance) +
-	       by_lines_error * ratio * all;
+	       by_lines_errors[basis] * ratio * all;
 	return half < other.above ? combine((struct part){ratio * all, half, half}, other) : other;
 }
 
@@ -314,9 +333,17 @@ static struct part share_memory(const struct course *course, unsigned index, enu
 	share = own / all;
 	doubt =
 	    asks > 0 ? share_error * fmin(1, all_unknown_of(course, course->last) / asks) * share * memory.value : 0;
+	/* which of the lines a prefetcher asked for first is not known well, least of all of the smaller part */
+	doubt = fmax(doubt, split_error * fmin(share, 1 - fmin(1, share)) * memory.value);
 	/* what is rare in windows may be less so elsewhere */
 	return (struct part){memory.value * share, memory.below * share + doubt,
-	                     memory.above * share + doubt + 2 * RARE * memory.value};
+	                     memory.above * share + doubt + 5 * RARE * memory.value};
+}
+
+static bool contradict(const struct part *one, const struct part *other)
+{
+	return one->value + one->above < other->value - other->below ||
+	       other->value + other->above < one->value - one->below;
 }
 
 static struct part narrower(struct part one, struct part other)
@@ -382,6 +409,10 @@ static void estimate_cache(const struct course *course, unsigned cache)
 			continue;
 		}
 		part = by_lines(course, basis_of(i), cache);
+		if (is_of_prefetchers(i)) {
+			part.below += prefetched_error * part.value;
+			part.above += prefetched_error * part.value;
+		}
 		part.below += unknown;
 		part.above += unknown + unseen_of(course, cache, part.value);
 		set(course, index_of(cache, i), part);
@@ -459,7 +490,8 @@ static void estimate_memory(const struct course *course, bool written, struct pa
 		followed.value += extra;
 		followed.below += wasted_error * extra;
 		followed.above += wasted_error * extra;
-		part = narrower(part, followed);
+		/* followed lines were there all the time */
+		part = contradict(&part, &followed) ? followed : narrower(part, followed);
 	}
 	set(course, index, part);
 	*ret_part = part;
