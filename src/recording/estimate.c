@@ -152,8 +152,8 @@ static struct part combine(struct part one, struct part other)
 	return one;
 }
 
-/* What windows stand for cannot be right if followed lines did several times as much, or a part of it: a phase was
-   missed, or its only window was taken for another's. How much windows saw for each followed line still holds. */
+/* What windows stand for cannot be right if followed lines did many times as much: the only window of a phase was taken
+   for another's. How much windows saw for each followed line still holds. */
 static struct part by_ratio_alone(const struct course *course, enum basis basis, unsigned cache, double all)
 {
 	const double doubt = 0.2;
@@ -170,7 +170,7 @@ static struct part by_ratio_alone(const struct course *course, enum basis basis,
 /* By lines if windows have seen enough of them, else by instructions. */
 static struct part by_lines(const struct course *course, enum basis basis, unsigned cache)
 {
-	const double much = 3;
+	const double much = 20;
 	double seen = weighted(course), lines = 0, events = 0, all = in_run(course, basis, cache), ratio, variance = 0,
 	       half;
 	struct part other = by_instructions(course);
@@ -186,7 +186,7 @@ static struct part by_lines(const struct course *course, enum basis basis, unsig
 		other.above += course->share * (fmax(0, all - lines) + 2 * sqrt(all + 1));
 		return other;
 	}
-	if (!(lines * much > all) || lines > much * all)
+	if (!(lines * much > all))
 		return by_ratio_alone(course, basis, cache, all);
 	ratio = seen / lines;
 	for (size_t i = 0; i < course->count; i++) {
