@@ -291,6 +291,18 @@ static void fill_signs(const struct fm_machine_description *machine, const struc
 	    simulated(flops < 0.05 * (double)sums->work.instructions ? 0 : fmax(0, 1 - wide / flops), "");
 }
 
+/* Windows see parts of streams, and not every place in the code: two runs of one program differ by up to `most`, and by
+   less where it is nearly all or nothing. */
+static void doubt_share(const struct fm_recording *recording, double most, struct fm_figure *figure)
+{
+	double error = most * (0.2 + 4 * figure->value * (1 - figure->value));
+
+	if (!fm_windows_used(recording) || !figure->available)
+		return;
+	figure->low = fmax(0, figure->low - error);
+	figure->high = fmin(1, figure->high + error);
+}
+
 /* What was not used of the lines that each function brought, by its own accesses: those of others, which find their
    data in the first cache, say nothing about it. A function's accesses are taken to be as wide as the program's. */
 static void fill_unused(const struct fm_recording *recording, const struct fm_core_counts *counts,
@@ -309,6 +321,7 @@ static void fill_unused(const struct fm_recording *recording, const struct fm_co
 	}
 	if (count)
 		picture->signs.unused = simulated(brought > 0 ? unused / brought : 0, "");
+	doubt_share(recording, 0.1, &picture->signs.unused);
 	free(functions);
 }
 
@@ -332,11 +345,12 @@ static void fill_regularity(const struct fm_recording *recording, const struct f
 		misses += first_misses(&recording->threads[i].counts);
 	whole = all > 0 ? regular / all : 1;
 	picture->signs.regular = simulated(whole, "");
+	doubt_share(recording, 0.25, &picture->signs.regular);
 	if (!picture->part.region && picture->part.thread < 0)
 		return;
 	share = misses > 0 ? fmin(1, first_misses(counts) / misses) : 0;
-	picture->signs.regular.low = share > 0 ? fmax(0, (whole - (1 - share)) / share) : 0;
-	picture->signs.regular.high = share > 0 ? fmin(1, whole / share) : 1;
+	picture->signs.regular.low = share > 0 ? fmax(0, (picture->signs.regular.low - (1 - share)) / share) : 0;
+	picture->signs.regular.high = share > 0 ? fmin(1, picture->signs.regular.high / share) : 1;
 }
 
 /* In the engine threads take turns: a line that is fought for moves at each of them. */
