@@ -30,6 +30,19 @@ enum {
 	SIMPLE,
 };
 
+const struct fm_core_operation fm_core_operations[FM_CORE_OPERATIONS] = {
+    {FM_OPERATION_multiply, FM_CORE_multiply_latency, FM_CORE_multiply_interval},
+    {FM_OPERATION_divide, FM_CORE_divide_latency, FM_CORE_divide_interval},
+    {FM_OPERATION_float_add, FM_CORE_float_add_latency, FM_CORE_float_add_interval},
+    {FM_OPERATION_float_multiply, FM_CORE_float_multiply_latency, FM_CORE_float_multiply_interval},
+    {FM_OPERATION_float_fused, FM_CORE_float_fused_latency, FM_CORE_float_fused_interval},
+    {FM_OPERATION_float_divide, FM_CORE_float_divide_latency, FM_CORE_float_divide_interval},
+    {FM_OPERATION_float_root, FM_CORE_float_root_latency, FM_CORE_float_root_interval},
+    /* like others */
+    {FM_OPERATION_multiply_wide, FM_CORE_multiply_latency, FM_CORE_multiply_interval},
+    {FM_OPERATION_divide_signed, FM_CORE_divide_latency, FM_CORE_divide_interval},
+};
+
 const char *fm_core_parameter_name(enum fm_core_parameter parameter)
 {
 	return parameters[parameter].name;

@@ -6,6 +6,7 @@
 #include "base/figure.h"
 #include "kernels/kernel.h"
 #include "machine/session.h"
+#include "simulator/operations.h"
 
 enum fm_core_parameter {
 #define PARAMETER(identifier, ...) FM_CORE_##identifier,
@@ -17,6 +18,15 @@ enum fm_core_parameter {
 const char *fm_core_parameter_name(enum fm_core_parameter parameter);
 const char *fm_core_parameter_words(enum fm_core_parameter parameter);
 const char *fm_core_parameter_unit(enum fm_core_parameter parameter);
+
+/* Where what is measured of an operation is. Operations that are not measured are taken to be like others. */
+struct fm_core_operation {
+	enum fm_operation operation;
+	enum fm_core_parameter latency, interval;
+};
+
+enum { FM_CORE_OPERATIONS = 9 };
+extern const struct fm_core_operation fm_core_operations[FM_CORE_OPERATIONS];
 
 enum {
 	FM_CORE_WINDOWS = 3,     /* families of kernels/x86_64/window.S */

@@ -280,44 +280,34 @@ static void set_memory(const struct fm_machine *profile, const struct fm_level *
 	description->remote_core_gbs = fmax(0.1, fmin(description->remote_gbs, description->memory_core_gbs / ratio));
 }
 
+/* So many per cycle: whatever disturbs a measurement makes it fewer, never more. */
+static unsigned rate_or(const struct fm_figure *figure, unsigned usual, unsigned most)
+{
+	return figure->available ? between(1, (unsigned)fmin(1e6, fmax(0, round(figure->high))), most) : usual;
+}
+
 /* A figure as a whole number; `usual` where it was not measured. */
 static unsigned whole_or(const struct fm_figure *figure, unsigned usual, unsigned most)
 {
 	return figure->available ? between(1, (unsigned)fmin(1e6, fmax(0, round(figure->value))), most) : usual;
 }
 
-/* What was measured of operations: those that are not keep what is usual. */
-static const struct {
-	enum fm_operation operation;
-	enum fm_core_parameter latency, interval;
-} measured_operations[] = {
-    {FM_OPERATION_multiply, FM_CORE_multiply_latency, FM_CORE_multiply_interval},
-    {FM_OPERATION_multiply_wide, FM_CORE_multiply_latency, FM_CORE_multiply_interval},
-    {FM_OPERATION_divide, FM_CORE_divide_latency, FM_CORE_divide_interval},
-    {FM_OPERATION_divide_signed, FM_CORE_divide_latency, FM_CORE_divide_interval},
-    {FM_OPERATION_float_add, FM_CORE_float_add_latency, FM_CORE_float_add_interval},
-    {FM_OPERATION_float_multiply, FM_CORE_float_multiply_latency, FM_CORE_float_multiply_interval},
-    {FM_OPERATION_float_fused, FM_CORE_float_fused_latency, FM_CORE_float_fused_interval},
-    {FM_OPERATION_float_divide, FM_CORE_float_divide_latency, FM_CORE_float_divide_interval},
-    {FM_OPERATION_float_root, FM_CORE_float_root_latency, FM_CORE_float_root_interval},
-};
-
 static void set_core(const struct fm_machine *profile, struct fm_core_description *core)
 {
 	const struct fm_figure *found = profile->core;
 
-	core->width = whole_or(&found[FM_CORE_width], core->width, 16);
+	core->width = rate_or(&found[FM_CORE_width], core->width, 16);
 	core->window = whole_or(&found[FM_CORE_window], core->window, 1024);
 	core->load_buffers = whole_or(&found[FM_CORE_load_buffers], core->load_buffers, 512);
 	core->store_buffers = whole_or(&found[FM_CORE_store_buffers], core->store_buffers, 512);
-	core->load_ports = whole_or(&found[FM_CORE_loads_8], core->load_ports, 8);
-	core->store_ports = whole_or(&found[FM_CORE_stores_8], core->store_ports, 8);
-	for (unsigned i = 0; i < sizeof(measured_operations) / sizeof(measured_operations[0]); i++) {
-		const struct fm_figure *latency = &found[measured_operations[i].latency],
-		                       *interval = &found[measured_operations[i].interval];
+	core->load_ports = rate_or(&found[FM_CORE_loads_8], core->load_ports, 8);
+	core->store_ports = rate_or(&found[FM_CORE_stores_8], core->store_ports, 8);
+	for (unsigned i = 0; i < FM_CORE_OPERATIONS; i++) {
+		const struct fm_figure *latency = &found[fm_core_operations[i].latency],
+		                       *interval = &found[fm_core_operations[i].interval];
 
 		if (latency->available && interval->available)
-			core->operations[measured_operations[i].operation] = (struct fm_operation_description){
+			core->operations[fm_core_operations[i].operation] = (struct fm_operation_description){
 			    .latency = between(1, (unsigned)round(fmin(255, fmax(0, latency->value))), 255),
 			    .interval = between(0, (unsigned)round(100 * fmin(255, fmax(0, interval->value))), 25500),
 			    .given = true};

@@ -16,9 +16,8 @@ enum {
 	PENDING_MAX = 16,
 	FORWARDS = 256,
 	COMING = 1024,
-	FORWARD_LATENCY = 5, /* unless the machine says otherwise */
-	STORE_BYTES = 32,    /* that one store can write in a cycle */
-	STORE_AGE = 1,       /* a store leaves its buffer at the earliest this long after it retired */
+	STORE_BYTES = 32, /* that one store can write in a cycle */
+	STORE_AGE = 1,    /* a store leaves its buffer at the earliest this long after it retired */
 };
 
 enum {
@@ -911,7 +910,7 @@ static bool set_operations(struct fm_core_timing *timing)
 		if (!*lane)
 			return false;
 	}
-	timing->forward_latency = timing->shape->forward ? timing->shape->forward : FORWARD_LATENCY;
+	timing->forward_latency = timing->shape->forward ? timing->shape->forward : FM_FORWARD_LATENCY;
 	return true;
 }
 

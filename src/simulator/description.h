@@ -16,6 +16,7 @@ enum {
 	FM_SIMULATED_CORES_MAX = 256, /* hardware threads, in all */
 	FM_SIMULATED_THREADS_MAX = 8, /* of a core */
 	FM_SIMULATED_SOCKETS_MAX = 8,
+	FM_FORWARD_LATENCY = 5,
 };
 
 /* What names of caches are made of: they are parts of names of quantities, and stand in tables with commas. */
@@ -61,7 +62,8 @@ struct fm_core_description {
 	unsigned multiply_ports;
 	unsigned ports;   /* all together */
 	unsigned walkers; /* page walks at a time; 0: as many as there are */
-	unsigned forward; /* cycles from a store's data to a load of the same address, through the store buffer; 0: 5 */
+	unsigned forward; /* cycles from a store's data to a load of the same address, through the store buffer; 0:
+	                     FM_FORWARD_LATENCY */
 	struct fm_operation_description operations[FM_OPERATION_COUNT];
 };
 

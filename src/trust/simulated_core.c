@@ -142,19 +142,6 @@ static struct fm_operation_description operation_of(const struct fm_machine_desc
 	return given->given ? *given : fm_operation_usual(operation);
 }
 
-static const struct {
-	enum fm_core_parameter latency, interval;
-	enum fm_operation operation;
-} operations[] = {
-    {FM_CORE_multiply_latency, FM_CORE_multiply_interval, FM_OPERATION_multiply},
-    {FM_CORE_divide_latency, FM_CORE_divide_interval, FM_OPERATION_divide},
-    {FM_CORE_float_add_latency, FM_CORE_float_add_interval, FM_OPERATION_float_add},
-    {FM_CORE_float_multiply_latency, FM_CORE_float_multiply_interval, FM_OPERATION_float_multiply},
-    {FM_CORE_float_fused_latency, FM_CORE_float_fused_interval, FM_OPERATION_float_fused},
-    {FM_CORE_float_divide_latency, FM_CORE_float_divide_interval, FM_OPERATION_float_divide},
-    {FM_CORE_float_root_latency, FM_CORE_float_root_interval, FM_OPERATION_float_root},
-};
-
 /* As often as its own interval, the ports, the issue and the chains of the kernel allow. */
 static double interval_of(const struct fm_machine_description *machine, enum fm_operation operation)
 {
@@ -175,11 +162,11 @@ double fm_core_described(const struct fm_machine_description *machine, enum fm_c
 {
 	const struct fm_core_description *core = &machine->core;
 
-	for (unsigned i = 0; i < sizeof(operations) / sizeof(operations[0]); i++) {
-		if (operations[i].latency == parameter)
-			return operation_of(machine, operations[i].operation).latency;
-		if (operations[i].interval == parameter)
-			return interval_of(machine, operations[i].operation);
+	for (unsigned i = 0; i < FM_CORE_OPERATIONS; i++) {
+		if (fm_core_operations[i].latency == parameter)
+			return operation_of(machine, fm_core_operations[i].operation).latency;
+		if (fm_core_operations[i].interval == parameter)
+			return interval_of(machine, fm_core_operations[i].operation);
 	}
 	switch ((int)parameter) {
 	case FM_CORE_width:
@@ -191,6 +178,8 @@ double fm_core_described(const struct fm_machine_description *machine, enum fm_c
 	case FM_CORE_stores_8:
 		/* stores leave their buffers one at a time */
 		return 1;
+	case FM_CORE_forward:
+		return core->forward ? core->forward : FM_FORWARD_LATENCY;
 	case FM_CORE_window:
 		return core->window;
 	case FM_CORE_load_buffers:

@@ -234,6 +234,45 @@ static void caches_as_they_are(void **state)
 	use(&description);
 }
 
+/* What was measured of the core and of translation is in the description, what was not stays usual. */
+static void measured_cores_are_used(void **state)
+{
+	struct fm_machine profile = invent(4, 4, 1, 1, (struct sharing){1, 1, 4});
+	struct fm_machine_description before = describe(&profile), description;
+
+	(void)state;
+	profile.core_measured = true;
+	for (unsigned i = 0; i < FM_CORE_PARAMETERS; i++)
+		profile.core[i] = fm_figure_unavailable("not seen");
+	for (unsigned i = 0; i < FM_TRANSLATION_PARAMETERS; i++)
+		profile.translation[i] = fm_figure_unavailable("not seen");
+	description = describe(&profile);
+	assert_memory_equal(&description.core, &before.core, sizeof(before.core));
+	assert_memory_equal(description.tlbs, before.tlbs, sizeof(before.tlbs));
+	/* 6 per cycle, beside others */
+	profile.core[FM_CORE_width] = fm_figure_make(4.5, 4.3, 5.6, "", FM_ORIGIN_measured, "kernels", 9);
+	profile.core[FM_CORE_window] = figure(249);
+	profile.core[FM_CORE_float_add_latency] = figure(2.95);
+	profile.core[FM_CORE_float_add_interval] = figure(0.52);
+	profile.core[FM_CORE_divide_latency] = figure(13.7);
+	profile.translation[FM_TRANSLATION_tlb1_entries] =
+	    fm_figure_make(68, 64, 72, "pages", FM_ORIGIN_measured, "kernels", 9);
+	profile.translation[FM_TRANSLATION_tlb1_penalty] = figure(6.9);
+	description = describe(&profile);
+	assert_int_equal(description.core.width, 6);
+	assert_int_equal(description.core.window, 249);
+	assert_int_equal(description.core.load_buffers, before.core.load_buffers);
+	assert_true(description.core.operations[FM_OPERATION_float_add].given);
+	assert_int_equal(description.core.operations[FM_OPERATION_float_add].latency, 3);
+	assert_int_equal(description.core.operations[FM_OPERATION_float_add].interval, 52);
+	/* of which only the latency is known */
+	assert_false(description.core.operations[FM_OPERATION_divide].given);
+	assert_int_equal(description.tlbs[0].entries, 64);
+	assert_int_equal(description.tlbs[0].penalty, 7);
+	assert_int_equal(description.tlbs[1].entries, before.tlbs[1].entries);
+	round_trip(&description);
+}
+
 /* Columns of a matrix whose rows are a power of two apart meet few sets of the first two caches: nothing stays in them
    until the next column, which is on the same lines. Rows of one line more are no such case. */
 static void columns_conflict(void **state)
@@ -336,9 +375,9 @@ static void memory_of_other_nodes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(machines_of_all_shapes),    cmocka_unit_test(caches_as_they_are),
-	    cmocka_unit_test(memory_of_other_nodes),     cmocka_unit_test(columns_conflict),
-	    cmocka_unit_test(bandwidth_that_is_missing),
+	    cmocka_unit_test(machines_of_all_shapes), cmocka_unit_test(caches_as_they_are),
+	    cmocka_unit_test(memory_of_other_nodes),  cmocka_unit_test(measured_cores_are_used),
+	    cmocka_unit_test(columns_conflict),       cmocka_unit_test(bandwidth_that_is_missing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -349,7 +349,7 @@ static inline bool can_be_quick(fm_hierarchy_hit_function *hit_quickly, const bo
 }
 
 /* A miss of all private caches waits for the sets of the last one, which the processor's own caches do not hold all of:
-   those of a later entry, which will likely be such a miss too, are asked for now. */
+   those of a later entry, most often such a miss too, are asked for now. */
 static inline void look_ahead(const struct fm_simulated_core *core, const struct fm_trace_entry *entry,
                               const struct fm_trace_entry *end)
 {
