@@ -302,6 +302,14 @@ static void set_core(const struct fm_machine *profile, struct fm_core_descriptio
 	core->store_buffers = whole_or(&found[FM_CORE_store_buffers], core->store_buffers, 512);
 	core->load_ports = rate_or(&found[FM_CORE_loads_8], core->load_ports, 8);
 	core->store_ports = rate_or(&found[FM_CORE_stores_8], core->store_ports, 8);
+	if (found[FM_CORE_misprediction].available && found[FM_CORE_misprediction].value >= 1)
+		core->misprediction = whole_or(&found[FM_CORE_misprediction], 0, 255);
+	if (found[FM_CORE_forward].available)
+		core->forward = whole_or(&found[FM_CORE_forward], FM_FORWARD_LATENCY, 255);
+	/* whatever takes a cycle has as many units as additions have */
+	if (found[FM_CORE_additions].available && found[FM_CORE_additions].high >= 1)
+		core->operations[FM_OPERATION_simple] = (struct fm_operation_description){
+		    .latency = 1, .interval = (unsigned)round(100 / fmin(16, found[FM_CORE_additions].high)), .given = true};
 	for (unsigned i = 0; i < FM_CORE_OPERATIONS; i++) {
 		const struct fm_figure *latency = &found[fm_core_operations[i].latency],
 		                       *interval = &found[fm_core_operations[i].interval];

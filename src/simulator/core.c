@@ -18,6 +18,9 @@ enum {
 	COMING = 1024,
 	STORE_BYTES = 32, /* that one store can write in a cycle */
 	STORE_AGE = 1,    /* a store leaves its buffer at the earliest this long after it retired */
+	/* from the beginning of what follows a branch to the execution of the next one that depends on it: part of what
+	   `misprediction` says that a branch costs */
+	REFILL = 2,
 };
 
 enum {
@@ -83,6 +86,7 @@ struct fm_core_timing {
 		unsigned latency, interval;
 	} operations[FM_OPERATION_COUNT];
 	unsigned forward_latency;
+	struct fm_branches *branches; /* NULL: all are foreseen */
 	struct fm_timing_counts counts;
 	struct cycle *ring;
 	uint64_t accounted; /* cycles before this one are in the counts */
@@ -95,12 +99,16 @@ struct fm_core_timing {
 	unsigned issued;       /* in that cycle */
 	uint64_t retire_cycle;
 	unsigned retired;
+	uint64_t executed_at;    /* when the latest instruction had been */
+	uint64_t issues_from;    /* nothing before: where to go on was not known */
+	uint64_t latest_written; /* registers of the instruction before, if a branch that reads them is one with it */
 	uint64_t ready[REGISTERS];
 	uint64_t divider_free;
 	/* rings of the times at which the last users of a resource let it go */
 	uint64_t *window, *load_buffers, *store_buffers;
 	uint64_t window_next, load_next, store_next;
-	uint64_t last_commit;
+	uint64_t last_commit, last_commit_line;
+	unsigned commits; /* in that cycle */
 	struct slot *fill_buffers, *super_queue;
 
 	struct forward {
@@ -657,6 +665,8 @@ static uint64_t issue(struct fm_core_timing *timing, unsigned loads, unsigned st
 
 	if (timing->issued == shape->width)
 		cycle++;
+	if (timing->issues_from > cycle)
+		cycle = timing->issues_from;
 	free_at = let_go(timing, timing->window, shape->window, timing->window_next, 0);
 	cycle = free_at > cycle ? free_at : cycle;
 	for (unsigned i = 0; i < loads; i++) {
@@ -701,6 +711,40 @@ static uint64_t retire(struct fm_core_timing *timing, uint64_t done, unsigned ca
 	return timing->retire_cycle;
 }
 
+/* A comparison and the branch that depends on it are one instruction to the core. */
+static bool is_fused(const struct fm_core_timing *timing, const struct fm_instruction *instruction, unsigned accesses)
+{
+	return instruction->branch == FM_BRANCH_CONDITIONAL && !accesses && timing->latest_written & instruction->reads;
+}
+
+void fm_core_branch(struct fm_core_timing *timing, enum fm_branch_kind kind, uint64_t address, unsigned bytes,
+                    uint64_t target)
+{
+	timing->counts.branches++;
+	if (!timing->branches ||
+	    fm_branches_foresee(timing->branches, kind, address, target != address + bytes, target))
+		return;
+	timing->counts.mispredictions++;
+	timing->issues_from = timing->executed_at + timing->shape->misprediction;
+	timing->issues_from -= timing->shape->misprediction > REFILL ? REFILL : timing->shape->misprediction;
+}
+
+/* When the line of a store goes into the first cache: in order, several in one cycle if they are of one line. */
+static uint64_t commit_store(struct fm_core_timing *timing, uint64_t ready, const struct fm_memory_access *access)
+{
+	uint64_t line = access->address >> timing->hierarchy->line_shift, commit = ready;
+
+	if (commit <= timing->last_commit)
+		commit = line == timing->last_commit_line && timing->commits < timing->shape->store_ports
+		             ? timing->last_commit
+		             : timing->last_commit + 1;
+	timing->commits = commit == timing->last_commit ? timing->commits + 1 : 1;
+	timing->last_commit_line = line;
+	/* a whole line goes in in two halves */
+	timing->last_commit = commit + (access->bytes > STORE_BYTES);
+	return commit;
+}
+
 /* A thread that has not executed for a while is not running. The engine lets threads drift apart by less. */
 static unsigned count_sharers(const struct fm_core_timing *timing)
 {
@@ -727,6 +771,13 @@ void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction 
 	unsigned cause = latency > 1 ? FM_STALL_compute : FM_STALL_none, queue_cause = FM_STALL_none;
 	uint64_t stores_from, store_wait = 0;
 
+	if (is_fused(timing, instruction, count)) {
+		timing->counts.instructions++;
+		timing->latest_written = 0;
+		return;
+	}
+	timing->latest_written =
+	    timing->operations[operation].latency <= 1 && !instruction->branch ? instruction->writes : 0;
 	for (unsigned i = 0; i < count; i++)
 		if (accesses[i].access == FM_ACCESS_LOAD)
 			loads++;
@@ -738,10 +789,12 @@ void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction 
 	if (stores && issued > stores_from &&
 	    let_go(timing, timing->store_buffers, shape->store_buffers, timing->store_next, 0) >= issued)
 		store_wait = issued - stores_from;
-	/* issue waits beyond the last retirement only for store buffers */
+	/* issue waits beyond the last retirement only for branches and store buffers */
 	for (uint64_t cycle = timing->retire_cycle; cycle < issued; cycle++)
 		if (cycle >= timing->accounted)
-			cycle_at(timing, cycle)->cause = store_wait ? FM_STALL_stores : FM_STALL_none;
+			cycle_at(timing, cycle)->cause = cycle < timing->issues_from ? FM_STALL_branches
+			                                 : store_wait                ? FM_STALL_stores
+			                                                             : FM_STALL_none;
 	/* what happens before the issue of this instruction is settled */
 	account(timing, issued);
 	operands = address_operands = issued + 1;
@@ -811,6 +864,7 @@ void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction 
 		if (at + 1 > done)
 			done = at + 1;
 	}
+	timing->executed_at = done;
 	if (store_wait) {
 		queue_cause = FM_STALL_stores;
 		queued = store_wait > queued ? store_wait : queued;
@@ -825,13 +879,9 @@ void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction 
 
 		if (accesses[i].access == FM_ACCESS_LOAD)
 			continue;
-		/* ownership is asked for as soon as the store has retired; stores leave in order, one per cycle */
+		/* ownership is asked for as soon as the store has retired; stores leave in order */
 		fetched = access_memory(timing, &accesses[i], done + STORE_AGE);
-		commit = fetched.served ? fetched.ready : done + STORE_AGE;
-		if (commit <= timing->last_commit)
-			commit = timing->last_commit + 1;
-		/* a whole line goes into the first cache in two halves */
-		timing->last_commit = commit + (accesses[i].bytes > STORE_BYTES);
+		commit = commit_store(timing, fetched.served ? fetched.ready : done + STORE_AGE, &accesses[i]);
 		timing->store_buffers[timing->store_next++ % shape->store_buffers] = commit;
 	}
 	timing->counts.instructions += !instruction->continues;
@@ -883,6 +933,7 @@ void fm_core_timing_destroy(struct fm_core_timing *timing)
 	for (unsigned i = 0; timing->shared && i < FM_SIMULATED_THREADS_MAX; i++)
 		if (timing->shared->timings[i] == timing)
 			timing->shared->timings[i] = NULL;
+	fm_branches_destroy(timing->branches);
 	free(timing->ring);
 	free(timing->window);
 	free(timing->load_buffers);
@@ -938,12 +989,14 @@ int fm_core_timing_create(struct fm_hierarchy *hierarchy, unsigned core, struct 
 	timing->store_buffers = calloc(shape->store_buffers, sizeof(*timing->store_buffers));
 	timing->fill_buffers = calloc(shape->fill_buffers, sizeof(*timing->fill_buffers));
 	timing->super_queue = calloc(shape->super_queue, sizeof(*timing->super_queue));
+	timing->branches = shape->misprediction ? fm_branches_create() : NULL;
 	if (timing->core && !timing->core->physical->timing)
 		timing->core->physical->timing = calloc(1, sizeof(*timing->shared));
 	timing->shared = timing->core ? timing->core->physical->timing : NULL;
 	timing->sharers = 1;
 	if (!timing->shared || !timing->ring || !timing->window || !timing->load_buffers || !timing->store_buffers ||
-	    !timing->fill_buffers || !timing->super_queue || !set_operations(timing)) {
+	    !timing->fill_buffers || !timing->super_queue || (shape->misprediction && !timing->branches) ||
+	    !set_operations(timing)) {
 		fm_core_timing_destroy(timing);
 		return fm_error_set(error, ENOMEM, "not enough memory for the timing of core %u", core);
 	}

@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+#include "simulator/branches.h"
 #include "simulator/hierarchy.h"
 
 enum { FM_INSTRUCTION_ACCESSES_MAX = 4 };
@@ -17,6 +18,7 @@ struct fm_instruction {
 	uint8_t operation;      /* enum fm_operation */
 	uint64_t address_reads; /* of reads, those an address is computed from */
 	uint8_t continues;      /* a further part of a repeated instruction, which was counted with its first */
+	uint8_t branch;         /* enum fm_branch_kind: fm_core_branch() is to be told where it went */
 };
 
 struct fm_memory_access {
@@ -44,6 +46,8 @@ struct fm_timing_counts {
 	uint64_t fill_buffers_full;    /* cycles in which a request waited for a fill buffer */
 	uint64_t super_queue_full;
 	uint64_t store_buffer_full; /* cycles in which issue waited for a store buffer */
+	uint64_t branches;          /* conditional and indirect ones */
+	uint64_t mispredictions;    /* of these */
 	/* The no_execute cycles by cause, each in one of these three: what has no level; waiting for an answer, or for
 	   a place and for bandwidth, by who serves (FM_SERVED_…, or the index of a cache). */
 	uint64_t stalls[FM_STALL_COUNT];
@@ -60,6 +64,11 @@ void fm_core_timing_destroy(struct fm_core_timing *timing);
 
 void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction *instruction,
                      struct fm_memory_access *accesses, unsigned count);
+
+/* The instruction just executed is a branch at `address`, `bytes` long, and this is where it went. What comes after one
+   that was not foreseen begins only when it has been executed. Machines that do not say what that costs foresee all. */
+void fm_core_branch(struct fm_core_timing *timing, enum fm_branch_kind kind, uint64_t address, unsigned bytes,
+                    uint64_t target);
 
 /* Account for all cycles up to the retirement of what was fed. The counts so far; they may be read at any time, but
    without this they lag behind. */

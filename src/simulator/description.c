@@ -85,6 +85,7 @@ static const struct key core_keys[] = {
     {"ports", KIND_WHOLE, CORE(ports), 1, 32, NULL, true},
     {"walkers", KIND_WHOLE, CORE(walkers), 1, 64, NULL, false},
     {"forward", KIND_WHOLE, CORE(forward), 1, 255, NULL, false},
+    {"misprediction", KIND_WHOLE, CORE(misprediction), 1, 255, NULL, false},
     {0},
 };
 

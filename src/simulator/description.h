@@ -64,6 +64,7 @@ struct fm_core_description {
 	unsigned walkers; /* page walks at a time; 0: as many as there are */
 	unsigned forward; /* cycles from a store's data to a load of the same address, through the store buffer; 0:
 	                     FM_FORWARD_LATENCY */
+	unsigned misprediction; /* cycles that a branch costs which was not foreseen; 0: all are */
 	struct fm_operation_description operations[FM_OPERATION_COUNT];
 };
 

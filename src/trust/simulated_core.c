@@ -11,7 +11,7 @@
 
 enum {
 	PATH_LENGTH = 4096,
-	STEPS = 32 * FM_CORE_STEPS,
+	STEPS = 160 * FM_CORE_STEPS, /* so many that the end of a loop, which no core foresees, does not count */
 	WINDOW_STEPS = 24,
 	PAGE_STEPS = 2048,
 	WAY_STEPS = 512,
@@ -176,10 +176,11 @@ double fm_core_described(const struct fm_machine_description *machine, enum fm_c
 	case FM_CORE_loads_8:
 		return fewer(core->load_ports, core->width);
 	case FM_CORE_stores_8:
-		/* stores leave their buffers one at a time */
-		return 1;
+		return fewer(core->store_ports, core->width);
 	case FM_CORE_forward:
 		return core->forward ? core->forward : FM_FORWARD_LATENCY;
+	case FM_CORE_misprediction:
+		return core->misprediction ? core->misprediction : NAN;
 	case FM_CORE_window:
 		return core->window;
 	case FM_CORE_load_buffers:

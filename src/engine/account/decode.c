@@ -124,6 +124,35 @@ static void count_work(const ZydisDecodedInstruction *instruction, const ZydisDe
 		}
 }
 
+static enum fm_branch_kind branch_kind(const ZydisDecodedInstruction *instruction, const ZydisDecodedOperand *operands)
+{
+	switch (instruction->meta.category) {
+	case ZYDIS_CATEGORY_COND_BR:
+		return FM_BRANCH_CONDITIONAL;
+	case ZYDIS_CATEGORY_UNCOND_BR:
+	case ZYDIS_CATEGORY_CALL:
+		return operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE ? FM_BRANCH_NONE : FM_BRANCH_INDIRECT;
+	default:
+		return FM_BRANCH_NONE;
+	}
+}
+
+/* From one register to another, all of it. */
+static bool is_move(const ZydisDecodedInstruction *instruction, const ZydisDecodedOperand *operands)
+{
+	static const ZydisMnemonic moves[] = {ZYDIS_MNEMONIC_MOV,     ZYDIS_MNEMONIC_MOVAPS,  ZYDIS_MNEMONIC_MOVAPD,
+	                                      ZYDIS_MNEMONIC_MOVDQA,  ZYDIS_MNEMONIC_MOVUPS,  ZYDIS_MNEMONIC_VMOVAPS,
+	                                      ZYDIS_MNEMONIC_VMOVAPD, ZYDIS_MNEMONIC_VMOVDQA, ZYDIS_MNEMONIC_VMOVUPS};
+
+	if (instruction->operand_count_visible != 2 || operands[0].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+	    operands[1].type != ZYDIS_OPERAND_TYPE_REGISTER || operands[0].size < 32)
+		return false;
+	for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++)
+		if (instruction->mnemonic == moves[i])
+			return true;
+	return false;
+}
+
 bool fm_decode(const void *bytes, unsigned length, struct fm_decoded *ret_decoded)
 {
 	static ZydisDecoder decoder;
@@ -133,6 +162,7 @@ bool fm_decode(const void *bytes, unsigned length, struct fm_decoded *ret_decode
 	struct fm_decoded decoded = {0};
 	unsigned reads = 0, writes = 0;
 	const char *name;
+	bool zeroed = false;
 
 	/* the same values whoever writes them first */
 	if (!ready) {
@@ -199,9 +229,13 @@ bool fm_decode(const void *bytes, unsigned length, struct fm_decoded *ret_decode
 	    operands[instruction.operand_count_visible - 2].type == ZYDIS_OPERAND_TYPE_REGISTER &&
 	    operands[instruction.operand_count_visible - 1].reg.value ==
 	        operands[instruction.operand_count_visible - 2].reg.value)
-		decoded.instruction.reads = 0;
+		decoded.instruction.reads = 0, zeroed = true;
 	decoded.nontemporal = strstr(name, "movnt") != NULL && writes;
 	classify(&instruction, reads + writes == 1, &decoded.instruction);
+	decoded.instruction.branch = (uint8_t)branch_kind(&instruction, operands);
+	/* neither needs more than another name for a register */
+	if (zeroed || is_move(&instruction, operands))
+		decoded.instruction.operation = FM_OPERATION_none;
 	count_work(&instruction, operands, &decoded.work);
 	*ret_decoded = decoded;
 	return true;

@@ -29,6 +29,7 @@ enum {
 struct timed_instruction {
 	struct fm_instruction instruction;
 	uint32_t at;   /* bytes from the beginning of its piece; UNKNOWN: it could not be decoded */
+	uint8_t bytes;
 	bool accesses; /* a reference of it has been seen */
 };
 
@@ -73,6 +74,7 @@ static struct fm_timed_piece *decode(struct fm_consumer *consumer, uint32_t numb
 			break;
 		next->instruction = decoded.instruction;
 		next->at = (uint32_t)at;
+		next->bytes = (uint8_t)decoded.length;
 		piece->calls = decoded.length == 2 && bytes[at] == 0x0f && bytes[at + 1] == 0x05;
 		at += decoded.length;
 	}
@@ -228,15 +230,30 @@ static void come_back(struct fm_consumer *consumer, struct fm_native_thread *thr
 		fm_core_skip(thread->timed.core, now);
 }
 
+static void note_branch(const struct fm_native_timed *timed, uint64_t target)
+{
+	const struct fm_timed_piece *piece = timed->piece;
+	const struct timed_instruction *last = piece->count ? &piece->instructions[piece->count - 1] : NULL;
+
+	if (last && last->at != UNKNOWN && last->instruction.branch)
+		fm_core_branch(timed->core, (enum fm_branch_kind)last->instruction.branch, piece->pc + last->at,
+		               last->bytes, target);
+}
+
 /* `following`: where the next piece begins; 0: not known. */
 static void finish_piece(struct fm_consumer *consumer, struct fm_native_thread *thread, uint64_t following)
 {
 	struct fm_native_timed *timed = &thread->timed;
 
-	if (timed->piece)
-		execute_until(consumer, thread, end_of(timed, following));
-	else
+	if (timed->piece) {
+		unsigned end = end_of(timed, following);
+
+		execute_until(consumer, thread, end);
+		if (following && end == timed->piece->count)
+			note_branch(timed, following);
+	} else {
 		execute_alone(consumer, thread);
+	}
 	if (is_calling(thread)) {
 		fm_core_drain(timed->core);
 		if (following && !consumer->stretches)

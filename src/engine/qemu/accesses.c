@@ -39,6 +39,8 @@ struct ending {
 
 /* A translated block, for timing. */
 struct block {
+	uint64_t address;
+	uint64_t last; /* of its last instruction */
 	unsigned count;
 	struct fm_work work;
 	struct ending ending;
@@ -735,6 +737,16 @@ static void on_block_window(unsigned vcpu, void *data)
 		on_window(fm_self);
 }
 
+/* Where the last instruction of a block went, if it was a branch. */
+static void note_branch(struct fm_engine_thread *thread, const struct block *block, uint64_t target)
+{
+	const struct fm_decoded *last = block->count ? &block->decoded[block->count - 1] : NULL;
+
+	if (last && last->instruction.branch)
+		fm_core_branch(thread->timing, (enum fm_branch_kind)last->instruction.branch, block->last, last->length,
+		               target);
+}
+
 static void on_block_timed(unsigned vcpu, void *data)
 {
 	struct fm_engine_thread *thread = fm_engine_self();
@@ -750,7 +762,14 @@ static void on_block_timed(unsigned vcpu, void *data)
 		}
 		return;
 	}
-	flush_block(thread);
+	if (thread->block && thread->timing) {
+		const struct block *left = thread->block;
+
+		flush_block(thread);
+		note_branch(thread, left, block->address);
+	} else {
+		flush_block(thread);
+	}
 	fm_work_add(&thread->record->work, &block->work);
 	on_window(thread);
 	thread->block = thread->tracing ? block : NULL;
@@ -921,6 +940,7 @@ void fm_engine_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *translated)
 		if (!block)
 			return;
 		block->count = (unsigned)count;
+		block->address = qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(translated, 0));
 	}
 	for (size_t i = 0; i < count; i++) {
 		struct qemu_plugin_insn *instruction = qemu_plugin_tb_get_insn(translated, i);
@@ -934,8 +954,10 @@ void fm_engine_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *translated)
 		}
 		decoded.work.instructions = 1;
 		fm_work_add(&work, &decoded.work);
-		if (block)
+		if (block) {
 			block->decoded[i] = decoded;
+			block->last = qemu_plugin_insn_vaddr(instruction);
+		}
 		/* of the last one */
 		ending.site = decoded.repeated ? fm_places_find(qemu_plugin_insn_vaddr(instruction)) : NULL;
 		ending.alone = i == 0;

@@ -1,0 +1,23 @@
+/* Which branches a core of today foresees. Directions are predicted from the branches before: a table by address alone,
+   and tables by address and ever longer histories, of which the longest that knows the branch decides (the principle
+   that the processors of AMD, Arm and Intel are known to follow). Targets of indirect branches are looked up by address
+   and history, then by address. Direct jumps, calls and returns are always foreseen. */
+#ifndef FATHOM_SIMULATOR_BRANCHES_H
+#define FATHOM_SIMULATOR_BRANCHES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum fm_branch_kind { FM_BRANCH_NONE, FM_BRANCH_CONDITIONAL, FM_BRANCH_INDIRECT };
+
+struct fm_branches;
+
+struct fm_branches *fm_branches_create(void);
+void fm_branches_destroy(struct fm_branches *branches);
+
+/* A branch at `address` went to `target`; a conditional one that is not `taken` goes on behind itself. Was that
+   foreseen? What is learnt from it is learnt at once. */
+bool fm_branches_foresee(struct fm_branches *branches, enum fm_branch_kind kind, uint64_t address, bool taken,
+                         uint64_t target);
+
+#endif
