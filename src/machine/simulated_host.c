@@ -309,7 +309,9 @@ static void set_core(const struct fm_machine *profile, struct fm_core_descriptio
 	/* whatever takes a cycle has as many units as additions have */
 	if (found[FM_CORE_additions].available && found[FM_CORE_additions].high >= 1)
 		core->operations[FM_OPERATION_simple] = (struct fm_operation_description){
-		    .latency = 1, .interval = (unsigned)round(100 / fmin(16, found[FM_CORE_additions].high)), .given = true};
+		    .latency = 1,
+		    .interval = (unsigned)round(100 / fmin(16, found[FM_CORE_additions].high)),
+		    .given = true};
 	for (unsigned i = 0; i < FM_CORE_OPERATIONS; i++) {
 		const struct fm_figure *latency = &found[fm_core_operations[i].latency],
 		                       *interval = &found[fm_core_operations[i].interval];

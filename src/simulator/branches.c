@@ -192,7 +192,8 @@ static bool foresee_target(struct fm_branches *branches, uint64_t address, uint6
 	uint64_t hash = hash_of(branches, address, 24), plain = mix(address);
 	struct target *by_history = &branches->by_history[hash & ((1 << TARGET_BITS) - 1)],
 	              *by_address = &branches->by_address[plain & ((1 << TARGET_BITS) - 1)];
-	bool known = by_history->tag == (uint32_t)(hash >> 32), right = same_target(by_history, (uint32_t)(hash >> 32), target),
+	bool known = by_history->tag == (uint32_t)(hash >> 32),
+	     right = same_target(by_history, (uint32_t)(hash >> 32), target),
 	     usual = same_target(by_address, (uint32_t)(plain >> 32), target);
 
 	remember(branches, (unsigned)(mix(target) >> 7));

@@ -296,7 +296,7 @@ static void cycles_are_those_of_the_emulator(void **state)
 /* Stretches stand for the rest of a run: cycles within 5 %; counts are the same. */
 static void stretches_stand_for_the_rest(void **state)
 {
-	static const struct kernel_run runs[] = {{"stream_triad", "1", "200000", "600"},
+	static const struct kernel_run runs[] = {{"stream_triad", "1", "200000", "1500"},
 	                                         {"chase", "0", "262144", "2000000"}};
 	const struct fm_engine_options all = {.kind = FM_ENGINE_NATIVE, .timing = true},
 	                               sampled = {.kind = FM_ENGINE_NATIVE, .timing = true, .timing_sampled = true};
@@ -315,6 +315,7 @@ static void stretches_stand_for_the_rest(void **state)
 		share("instructions", parts.results->threads[0].work.instructions,
 		      whole.results->threads[0].work.instructions, 0.01);
 		share("cycles", estimated, cycles, 0.05);
+		printf("stretches differ by %.2f %%\n", 200 * sqrt(parts.results->timing_variance) / (double)cycles);
 		assert_true(2 * sqrt(parts.results->timing_variance) < 0.05 * (double)cycles);
 		fm_engine_run_free(&whole);
 		fm_engine_run_free(&parts);

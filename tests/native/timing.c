@@ -181,11 +181,11 @@ static void dependent_additions_wait_for_each_other(void **state)
 	assert_near(cycles_per_round(CHAIN, false), 8, 0.08);
 }
 
-/* Ten instructions, four at a time. */
+/* Ten instructions, four at a time; the last two are one to the core. */
 static void independent_additions_do_not(void **state)
 {
 	(void)state;
-	assert_near(cycles_per_round(APART, false), 2.5, 0.05);
+	assert_near(cycles_per_round(APART, false), 2.25, 0.05);
 }
 
 static void a_chase_takes_the_latency_of_the_first_cache(void **state)

@@ -28,7 +28,7 @@ enum {
 
 struct timed_instruction {
 	struct fm_instruction instruction;
-	uint32_t at;   /* bytes from the beginning of its piece; UNKNOWN: it could not be decoded */
+	uint32_t at; /* bytes from the beginning of its piece; UNKNOWN: it could not be decoded */
 	uint8_t bytes;
 	bool accesses; /* a reference of it has been seen */
 };
