@@ -133,6 +133,14 @@ struct fm_result_weighted {
 	struct fm_core_counts counts;
 };
 
+/* Core timing of the whole run, from what each piece of code took in the stretches that were timed and how often all of
+   them were executed. timing.instructions is 0 when that is not known. */
+struct fm_result_pieces {
+	struct fm_timing_counts timing;
+	double timed; /* share of the instructions that are in pieces which were timed */
+	double error; /* 95 %: of the cycles, as a part of them */
+};
+
 struct fm_result_followed {
 	uint32_t group_count; /* 0: no lines were followed */
 	uint32_t share;       /* one line of so many was */
@@ -249,6 +257,7 @@ struct fm_results {
 	struct fm_result_pace pace;
 	uint32_t timing_sampled; /* only stretches had core timing, and stand for the rest … */
 	double timing_variance;  /* … of all their cycles together */
+	struct fm_result_pieces pieces;
 	int32_t native_error;
 	uint32_t timing;
 	uint64_t turns;        /* from one thread to another */

@@ -223,6 +223,19 @@ void fm_uncertain_stretches(const struct fm_recording *recording, struct fm_pict
 	}
 }
 
+/* Of cycles that were added up by pieces of code; 0: those of some process were not. */
+static double pieces_error(const struct fm_recording *recording)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < recording->processes_count; i++) {
+		if (!(recording->processes[i].pieces_timed > 0))
+			return 0;
+		most = fmax(most, recording->processes[i].pieces_error);
+	}
+	return most;
+}
+
 void fm_uncertain_window_cycles(const struct fm_recording *recording, struct fm_picture *picture)
 {
 	enum { LATENCY, BANDWIDTH, MEMORY, ACTIVE, STALL, COUNT = sizeof(cycle_figures) / sizeof(cycle_figures[0]) };
@@ -245,7 +258,8 @@ void fm_uncertain_window_cycles(const struct fm_recording *recording, struct fm_
 		if (!make_course(recording, cycle_figures[i], &course))
 			return;
 		/* all but the cycles themselves are looked at as shares of them */
-		relative[i] = i == ACTIVE ? relative_half(&course.total, figure->value)
+		relative[i] = i == ACTIVE ? (pieces_error(recording) > 0 ? pieces_error(recording)
+		                                                         : relative_half(&course.total, figure->value))
 		                          : relative_share(&course, course.values) *
 		                                part_factor(course.total.value, figure->value);
 		if (i == ACTIVE)
@@ -275,7 +289,10 @@ void fm_uncertain_window_time(const struct fm_recording *recording, struct fm_fi
 	if (!fm_windows_used(recording) || !predicted->available ||
 	    !make_course(recording, offsetof(struct fm_picture, active), &course))
 		return;
-	widen_by(predicted, relative_half(&course.total, course.total.value), 0, 0, course.total.windows);
+	widen_by(predicted,
+	         pieces_error(recording) > 0 ? pieces_error(recording)
+	                                     : relative_half(&course.total, course.total.value),
+	         0, 0, course.total.windows);
 	free_course(&course);
 }
 

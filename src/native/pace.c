@@ -179,7 +179,10 @@ static void note_plain(const struct fm_pace *pace)
 	if (!pace->plain_ns || !fm_file_is_open())
 		return;
 	fm_add(&fm_head()->plain_ns, pace->plain_ns);
-	fm_add(&fm_head()->plain_instructions, fm_pace_plain_instructions(pace));
+	if (fm_pace_plain_instructions(pace))
+		fm_add(&fm_head()->plain_instructions, fm_pace_plain_instructions(pace));
+	else
+		fm_add(&fm_head()->plain_unknown_ns, pace->plain_ns);
 }
 
 /* False: the episode is worth nothing. */

@@ -11,21 +11,24 @@ enum {
 	FM_PACE_FASTER = 8,  /* than counted code plain code may be */
 };
 
-/* What the plain slices of an episode have executed: as much more than the counted ones as they came further. An
-   episode that was given up may have passed few of these branches, or the program does something else by then: as much
-   as they took longer, and no more than plain code can be faster. */
+/* … and seem to be, by chance. */
+#define FM_PACE_SLOWER 0.8
+
+/* What the plain slices of an episode have executed: as much more than the counted ones as they came further, and no
+   more than plain code can be faster. 0: nobody knows. An episode that was given up may have passed few of these
+   branches, and where plain code came less far than counted code in the same time the program did something else by
+   then. */
 static inline uint64_t fm_pace_plain_instructions(const struct fm_pace *pace)
 {
 	double slowest, further;
 
-	if (!pace->counted_ns || !pace->plain_ns)
+	if (!pace->counted_ns || !pace->plain_ns || pace->counted_passes < FM_PACE_PASSES ||
+	    pace->plain_passes < FM_PACE_PASSES)
 		return 0;
 	slowest = (double)pace->counted_instructions * (double)pace->plain_ns / (double)pace->counted_ns;
-	if (pace->counted_passes < FM_PACE_PASSES || pace->plain_passes < FM_PACE_PASSES)
-		return (uint64_t)slowest;
 	further = (double)pace->counted_instructions * (double)pace->plain_passes / (double)pace->counted_passes;
-	if (further < slowest)
-		return (uint64_t)slowest;
+	if (further < FM_PACE_SLOWER * slowest)
+		return 0;
 	return (uint64_t)(further < FM_PACE_FASTER * slowest ? further : FM_PACE_FASTER * slowest);
 }
 

@@ -16,7 +16,7 @@
 #define FM_TRACE_MAGIC 0x3165636172546d46ull
 
 enum {
-	FM_TRACE_VERSION = 5,
+	FM_TRACE_VERSION = 6,
 	FM_TRACE_THREADS = 64,    /* live ones that are traced at a time; others run natively and are counted */
 	FM_TRACE_RING = 1 << 15,  /* entries of a thread's ring */
 	FM_TRACE_LARGE = 1 << 20, /* … and of a large one, which holds a window, so that nobody waits in it */
@@ -153,7 +153,8 @@ struct fm_trace_head {
 	uint32_t processors;            /* that it may use at a time */
 	uint64_t read_ns, read_wall_ns; /* processor time that it has spent reading, and how long it took */
 	uint64_t plain_ns;              /* processor time in plain code … */
-	uint64_t plain_instructions;    /* … and how many it has executed, about */
+	uint64_t plain_instructions;    /* … and how many it has executed, about … */
+	uint64_t plain_unknown_ns;      /* … without those of this time */
 	uint64_t episode_count;
 	struct fm_trace_episode episodes[FM_TRACE_EPISODES];
 	int32_t error;     /* errno why nothing is traced, 0: it is */

@@ -84,6 +84,21 @@ static void find_timing_factors(const struct fm_recording *recording, uint32_t p
 	}
 }
 
+/* From what pieces of code took, and how often each was executed. */
+static void find_piece_factors(const struct fm_results *results, const struct fm_recorded_window *windows, size_t count,
+                               double executed, double *factors)
+{
+	const struct fm_timing_counts *pieces = &results->pieces.timing;
+
+	for (unsigned k = 0; k < TIMINGS; k++) {
+		double counted = 0;
+
+		for (size_t i = 0; i < count; i++)
+			counted += number(&windows[i].timing, k);
+		factors[k] = counted > 0 ? number(pieces, k) * executed / (double)pieces->instructions / counted : 1;
+	}
+}
+
 void fm_region_scale_timing(struct fm_recorded_region *region)
 {
 	double factors[TIMINGS];
@@ -137,6 +152,8 @@ static int find_factors(const struct fm_recording *recording, const struct fm_re
 	}
 	ret_factors->executed = executed;
 	find_timing_factors(recording, process, windows, count, values, ret_factors->timing);
+	if (recording->processes[process].pieces_timed > 0)
+		find_piece_factors(results, windows, count, executed, ret_factors->timing);
 	free(values);
 	return 0;
 }
@@ -275,6 +292,10 @@ void fm_native_record(const struct fm_results *results, struct fm_recorded_proce
 		return;
 	process->instructions = scaled(results->all_work.instructions, all);
 	process->uncounted = all - 1;
+	if (results->pieces.timing.instructions) {
+		process->pieces_timed = results->pieces.timed;
+		process->pieces_error = results->pieces.error;
+	}
 	if (results->timing_sampled)
 		process->timing_error = timing_error(results);
 	process->unseen = scaled(results->unseen_instructions, all);

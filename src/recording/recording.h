@@ -108,8 +108,10 @@ struct fm_recorded_process {
 	uint64_t native_threads;              /* that were not followed */
 	char left[200];                       /* why the code cache was left, the most frequent reasons */
 	uint64_t loads, stores, load_bytes, store_bytes; /* by windows: counted, all of them; 0: not known */
-	uint64_t unseen; /* of the instructions, those of code that no window has seen */
-	double
+	uint64_t unseen;     /* of the instructions, those of code that no window has seen */
+	double pieces_timed, /* by windows: share of the instructions in pieces of code that were timed; 0: cycles are
+	                        not by pieces */
+	    pieces_error,    /* … 95 % of cases are within this part of the cycles */
 	    timing_error; /* where only stretches had core timing: 95 % of cases are within this part of the cycles */
 	double uncounted; /* executed without being counted, compared with what was: added, and not known as well */
 	double window_share; /* of the processor time, spent in windows */

@@ -23,7 +23,7 @@ struct fm_column {
 	size_t offset, bytes;
 };
 
-enum { FM_SCHEMA_COLUMNS = 32, FM_SCHEMA_TABLES = 48, FM_SCHEMA_NUMBERS = 160 };
+enum { FM_SCHEMA_COLUMNS = 64, FM_SCHEMA_TABLES = 64, FM_SCHEMA_NUMBERS = 256 };
 
 struct fm_table_schema {
 	const char *name, *words;

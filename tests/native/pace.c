@@ -130,13 +130,13 @@ static void plain_code_executes_what_it_can(void **state)
 	(void)state;
 	assert_int_equal(fm_pace_plain_instructions(&pace), 10500000);
 	pace.counted_passes = 1;
-	assert_int_equal(fm_pace_plain_instructions(&pace), 6000000);
+	assert_int_equal(fm_pace_plain_instructions(&pace), 0);
 	pace.counted_passes = 32;
 	pace.plain_passes = 80000;
 	assert_int_equal(fm_pace_plain_instructions(&pace), 48000000);
 	pace.counted_passes = 80000;
 	pace.plain_passes = 32;
-	assert_int_equal(fm_pace_plain_instructions(&pace), 6000000);
+	assert_int_equal(fm_pace_plain_instructions(&pace), 0);
 	pace.counted_ns = 0;
 	assert_int_equal(fm_pace_plain_instructions(&pace), 0);
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <linux/futex.h>
+#include <math.h>
 #include <poll.h>
 #include <sched.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@
 #include "engine/native/curve.h"
 #include "engine/native/large.h"
 #include "engine/native/pace.h"
+#include "engine/native/piece_times.h"
 #include "engine/native/seen.h"
 #include "engine/native/state.h"
 #include "engine/threads.h"
@@ -636,6 +638,7 @@ static void sum_up_pieces(struct fm_consumer *consumer, struct fm_work *sum)
 {
 	uint32_t given = consumer->trace->head.piece_count, count = given < FM_TRACE_PIECES ? given : FM_TRACE_PIECES;
 	struct fm_references *references = &fm_account.results->all_references;
+	struct fm_piece_total *totals = calloc(count + 1ul, sizeof(*totals));
 
 	fm_seen_complete(consumer->trace->pieces, count, consumer->piece_seen);
 	*references = consumer->repeated;
@@ -645,6 +648,11 @@ static void sum_up_pieces(struct fm_consumer *consumer, struct fm_work *sum)
 		uint64_t times = piece->executed;
 		const struct fm_work *work;
 
+		if (totals)
+			totals[i] = (struct fm_piece_total){.pc = piece->pc,
+			                                    .bytes = piece->bytes,
+			                                    .instructions = piece->instructions,
+			                                    .executed = times};
 		if (!times)
 			continue;
 		work = fm_native_piece(consumer, i);
@@ -662,6 +670,19 @@ static void sum_up_pieces(struct fm_consumer *consumer, struct fm_work *sum)
 		if (!consumer->piece_seen[i])
 			fm_account.results->unseen_instructions += times * work->instructions;
 	}
+	/* where only a region counts, pieces do not tell what was in it */
+	if (totals && !consumer->region_only[0])
+		fm_timing_sum_up(consumer, totals, count);
+	free(totals);
+}
+
+/* What was executed in plain code at a pace that is not known: as in the rest of the time, all of it. */
+static uint64_t plain_unknown(const struct fm_trace_head *head, const struct fm_work *counted)
+{
+	double rest = (double)head->cpu_ns - (double)head->plain_ns;
+
+	return rest > 0 ? (uint64_t)((double)counted->instructions * fmin(1, (double)head->plain_unknown_ns / rest))
+	                : 0;
 }
 
 void fm_consumer_finish(struct fm_consumer *consumer)
@@ -688,8 +709,8 @@ void fm_consumer_finish(struct fm_consumer *consumer)
 	                 head->episode_count < FM_TRACE_EPISODES ? (unsigned)head->episode_count : FM_TRACE_EPISODES,
 	                 &results->pace);
 	results->pace.plain_ns = head->plain_ns;
-	results->pace.plain_instructions = head->plain_instructions;
 	sum_up_pieces(consumer, &results->all_work);
+	results->pace.plain_instructions = head->plain_instructions + plain_unknown(head, &results->all_work);
 	if (consumer->windows)
 		fm_windows_finish(consumer, results->all_work.instructions);
 	fm_native_curve_finish(consumer);

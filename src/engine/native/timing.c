@@ -10,6 +10,7 @@
 #include "engine/account/misses.h"
 #include "engine/account/places.h"
 #include "engine/native/curve.h"
+#include "engine/native/piece_times.h"
 #include "engine/native/state.h"
 
 enum {
@@ -46,9 +47,10 @@ struct fm_native_timing {
 	/* of the hierarchy, while it is timed: otherwise nobody would send what it asks for */
 	bool (*on_prefetch)(void *context, uint64_t line, unsigned level, unsigned served);
 	bool (*is_coming)(void *context, uint64_t line);
-	uint64_t fed_clock;    /* of the thread that was fed last */
-	uint64_t called_clock; /* of the last one that made a system call */
-	uint64_t left_clock;   /* of the last one that ended */
+	uint64_t fed_clock;                 /* of the thread that was fed last */
+	uint64_t called_clock;              /* of the last one that made a system call */
+	uint64_t left_clock;                /* of the last one that ended */
+	struct fm_piece_times *piece_times; /* with windows */
 };
 
 /* Code */
@@ -240,6 +242,18 @@ static void note_branch(const struct fm_native_timed *timed, uint64_t target)
 		               last->bytes, target);
 }
 
+static void note_piece(struct fm_consumer *consumer, struct fm_native_timed *timed)
+{
+	struct fm_timing_counts took;
+
+	if (timed->noted && timed->counting) {
+		took = *fm_core_timing_counts(timed->core);
+		fm_numbers_subtract(&took, &timed->piece_from, sizeof(took));
+		fm_piece_times_note(consumer->timing->piece_times, timed->number, &took);
+	}
+	timed->noted = false;
+}
+
 /* `following`: where the next piece begins; 0: not known. */
 static void finish_piece(struct fm_consumer *consumer, struct fm_native_thread *thread, uint64_t following)
 {
@@ -260,6 +274,7 @@ static void finish_piece(struct fm_consumer *consumer, struct fm_native_thread *
 			come_back(consumer, thread);
 		consumer->timing->called_clock = fm_core_now(timed->core);
 	}
+	note_piece(consumer, timed);
 	timed->piece = NULL;
 	timed->next = timed->count = 0;
 	timed->in_part = false;
@@ -273,6 +288,11 @@ static void begin_piece(struct fm_consumer *consumer, struct fm_native_thread *t
 		thread->touched[thread->touched_count++] = number;
 	finish_piece(consumer, thread, piece ? piece->pc : 0);
 	thread->timed.piece = piece;
+	thread->timed.number = number;
+	if (thread->timed.counting && consumer->timing->piece_times) {
+		thread->timed.piece_from = *fm_core_timing_counts(thread->timed.core);
+		thread->timed.noted = piece != NULL;
+	}
 }
 
 /* References */
@@ -470,6 +490,8 @@ static void end_stretch(struct fm_consumer *consumer, struct fm_native_thread *t
 	fm_numbers_subtract(&counted, &timed->counted, sizeof(counted));
 	fm_numbers_add(&timed->counted, &counted, sizeof(counted));
 	timed->counting = false;
+	if (consumer->timing->piece_times)
+		fm_piece_times_end_stretch(consumer->timing->piece_times);
 	timed->pause = some_pause(timed);
 	attach(consumer, thread, false);
 	if (!counted.instructions)
@@ -569,6 +591,8 @@ void fm_timing_window_end(struct fm_consumer *consumer, struct fm_native_thread 
 		return;
 	if (timed->on)
 		end_stretch(consumer, thread);
+	if (consumer->timing->piece_times)
+		fm_piece_times_end_window(consumer->timing->piece_times, part->executed);
 	part->timed = timed->in_stretches;
 	if (!timed->latest.instructions)
 		return;
@@ -583,7 +607,9 @@ void fm_timing_window_end(struct fm_consumer *consumer, struct fm_native_thread 
 int fm_timing_create(struct fm_consumer *consumer)
 {
 	consumer->timing = calloc(1, sizeof(*consumer->timing));
-	return consumer->timing ? 0 : -ENOMEM;
+	if (consumer->timing && consumer->windows)
+		consumer->timing->piece_times = fm_piece_times_create();
+	return consumer->timing && (!consumer->windows || consumer->timing->piece_times) ? 0 : -ENOMEM;
 }
 
 void fm_timing_destroy(struct fm_consumer *consumer)
@@ -594,8 +620,15 @@ void fm_timing_destroy(struct fm_consumer *consumer)
 		fm_core_timing_destroy(consumer->timing->cores[i]);
 	for (unsigned i = 0; i < consumer->trace->head.piece_count && i < FM_TRACE_PIECES; i++)
 		free(consumer->timing->pieces[i]);
+	fm_piece_times_destroy(consumer->timing->piece_times);
 	free(consumer->timing);
 	consumer->timing = NULL;
+}
+
+void fm_timing_sum_up(struct fm_consumer *consumer, const struct fm_piece_total *pieces, uint32_t count)
+{
+	if (consumer->timing && consumer->timing->piece_times)
+		fm_piece_times_total(consumer->timing->piece_times, pieces, count, &fm_account.results->pieces);
 }
 
 void fm_timing_thread_begin(struct fm_consumer *consumer, struct fm_native_thread *thread)

@@ -27,6 +27,9 @@ struct fm_native_timed {
 	struct fm_core_timing *core;  /* NULL: no timing */
 	bool on;                      /* its accesses are the core's now */
 	struct fm_timed_piece *piece; /* under way; NULL: it is not known */
+	uint32_t number;              /* of that piece */
+	bool noted;                   /* the core's counts at its beginning are: */
+	struct fm_timing_counts piece_from;
 	unsigned next;                /* of its instructions; these are its accesses so far: */
 	unsigned count;
 	struct fm_memory_access accesses[FM_INSTRUCTION_ACCESSES_MAX];
@@ -86,5 +89,9 @@ uint64_t fm_timing_now(const struct fm_native_thread *thread);
 void fm_timing_window_warm(struct fm_consumer *consumer, struct fm_native_thread *thread);
 /* The part's timing. The thread's work is settled. */
 void fm_timing_window_end(struct fm_consumer *consumer, struct fm_native_thread *thread, struct fm_result_window *part);
+
+/* Of the whole run, by pieces; `pieces` are all there are. */
+struct fm_piece_total;
+void fm_timing_sum_up(struct fm_consumer *consumer, const struct fm_piece_total *pieces, uint32_t count);
 
 #endif

@@ -1,0 +1,298 @@
+#include "engine/native/piece_times.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	NUMBERS = sizeof(struct fm_timing_counts) / sizeof(uint64_t),
+	GROUPS = 8, /* of stretches, in turn: how they differ tells how far the sum may be off */
+	PIECES = 1 << 18,
+};
+
+/* Less of the instructions than this are in pieces that were timed: nothing is said. */
+#define LEAST_TIMED 0.2
+
+struct piece_time {
+	double executed, numbers[NUMBERS]; /* weighted */
+	double group_executed[GROUPS], group_cycles[GROUPS];
+	/* of the window under way */
+	uint64_t fresh_executed;
+	struct fm_timing_counts fresh;
+	double fresh_group_executed[GROUPS], fresh_group_cycles[GROUPS];
+};
+
+struct fm_piece_times {
+	struct piece_time *pieces[PIECES];
+	uint32_t *fresh; /* numbers of those that have something */
+	uint32_t fresh_count, fresh_room;
+	unsigned stretch;
+	uint64_t instructions;    /* of the window, in stretches */
+	uint64_t executed_before; /* of the process, at the end of the window before */
+};
+
+struct fm_piece_times *fm_piece_times_create(void)
+{
+	return calloc(1, sizeof(struct fm_piece_times));
+}
+
+void fm_piece_times_destroy(struct fm_piece_times *times)
+{
+	for (uint32_t i = 0; times && i < PIECES; i++)
+		free(times->pieces[i]);
+	if (times)
+		free(times->fresh);
+	free(times);
+}
+
+static struct piece_time *find(struct fm_piece_times *times, uint32_t number)
+{
+	if (number >= PIECES)
+		return NULL;
+	if (!times->pieces[number])
+		times->pieces[number] = calloc(1, sizeof(struct piece_time));
+	if (times->pieces[number] && !times->pieces[number]->fresh_executed) {
+		if (times->fresh_count == times->fresh_room) {
+			uint32_t room = times->fresh_room ? 2 * times->fresh_room : 256,
+			         *larger = reallocarray(times->fresh, room, sizeof(*larger));
+
+			if (!larger)
+				return NULL;
+			times->fresh = larger;
+			times->fresh_room = room;
+		}
+		times->fresh[times->fresh_count++] = number;
+	}
+	return times->pieces[number];
+}
+
+void fm_piece_times_note(struct fm_piece_times *times, uint32_t number, const struct fm_timing_counts *took)
+{
+	struct piece_time *piece = find(times, number);
+	unsigned group = times->stretch % GROUPS;
+	const uint64_t *numbers = (const uint64_t *)took;
+	uint64_t *sums;
+
+	/* without memory for it, it was not timed */
+	if (!piece)
+		return;
+	sums = (uint64_t *)&piece->fresh;
+	for (unsigned i = 0; i < NUMBERS; i++)
+		sums[i] += numbers[i];
+	piece->fresh_executed++;
+	piece->fresh_group_executed[group]++;
+	piece->fresh_group_cycles[group] += (double)took->cycles;
+	times->instructions += took->instructions;
+}
+
+void fm_piece_times_end_stretch(struct fm_piece_times *times)
+{
+	times->stretch++;
+}
+
+static void fold(struct piece_time *piece, double weight)
+{
+	const uint64_t *fresh = (const uint64_t *)&piece->fresh;
+
+	piece->executed += weight * (double)piece->fresh_executed;
+	for (unsigned i = 0; i < NUMBERS; i++)
+		piece->numbers[i] += weight * (double)fresh[i];
+	for (unsigned i = 0; i < GROUPS; i++) {
+		piece->group_executed[i] += weight * piece->fresh_group_executed[i];
+		piece->group_cycles[i] += weight * piece->fresh_group_cycles[i];
+		piece->fresh_group_executed[i] = piece->fresh_group_cycles[i] = 0;
+	}
+	piece->fresh_executed = 0;
+	memset(&piece->fresh, 0, sizeof(piece->fresh));
+}
+
+void fm_piece_times_end_window(struct fm_piece_times *times, uint64_t executed)
+{
+	uint64_t since = executed > times->executed_before ? executed - times->executed_before : 1;
+
+	for (uint32_t i = 0; i < times->fresh_count; i++)
+		fold(times->pieces[times->fresh[i]],
+		     times->instructions ? (double)since / (double)times->instructions : 1);
+	times->fresh_count = 0;
+	times->instructions = 0;
+	if (executed > times->executed_before)
+		times->executed_before = executed;
+}
+
+struct rate {
+	double cycles, instructions; /* per instruction; that were executed */
+};
+
+static int by_cycles(const void *left, const void *right)
+{
+	double a = ((const struct rate *)left)->cycles, b = ((const struct rate *)right)->cycles;
+
+	return (a > b) - (a < b);
+}
+
+/* Cycles per instruction of code that nobody timed: as of that which was, of which half is quicker, but one at most.
+   Windows open at random times, so what none of them saw took little time, however many instructions it has. */
+static double usual_rate(struct rate *rates, uint32_t count, double instructions)
+{
+	double sum = 0;
+
+	qsort(rates, count, sizeof(*rates), by_cycles);
+	for (uint32_t i = 0; i < count; i++) {
+		sum += rates[i].instructions;
+		if (2 * sum >= instructions)
+			return fmin(1, rates[i].cycles);
+	}
+	return 1;
+}
+
+/* A piece that was timed, where it lies. */
+struct placed {
+	uint64_t from, to;
+	const struct piece_time *time;
+	double instructions; /* executed while it was timed, weighted */
+};
+
+static int by_place(const void *left, const void *right)
+{
+	uint64_t a = ((const struct placed *)left)->from, b = ((const struct placed *)right)->from;
+
+	return (a > b) - (a < b);
+}
+
+struct placed_list {
+	struct placed *pieces;
+	uint32_t count;
+	uint64_t longest;
+};
+
+static void place_all(const struct fm_piece_times *times, const struct fm_piece_total *pieces, uint32_t count,
+                      struct placed_list *ret)
+{
+	for (uint32_t i = 0; i < count && i < PIECES; i++) {
+		const struct piece_time *time = times->pieces[i];
+
+		if (!time || !(time->executed > 0) || !pieces[i].instructions)
+			continue;
+		ret->pieces[ret->count++] = (struct placed){.from = pieces[i].pc,
+		                                            .to = pieces[i].pc + pieces[i].bytes,
+		                                            .time = time,
+		                                            .instructions = time->executed * pieces[i].instructions};
+		if (pieces[i].bytes > ret->longest)
+			ret->longest = pieces[i].bytes;
+	}
+	qsort(ret->pieces, ret->count, sizeof(ret->pieces[0]), by_place);
+}
+
+/* What was timed of a piece, per instruction. The same code may be cut into other pieces where it is counted than where
+   it is timed: whatever of it was timed tells of it. */
+struct told {
+	double instructions, numbers[NUMBERS];
+	double group_instructions[GROUPS], group_cycles[GROUPS];
+};
+
+static void ask(const struct placed_list *list, const struct fm_piece_total *piece, struct told *ret)
+{
+	uint64_t from = piece->pc, to = piece->pc + piece->bytes,
+	         least = from > list->longest ? from - list->longest : 0;
+	uint32_t low = 0, high = list->count;
+
+	memset(ret, 0, sizeof(*ret));
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (list->pieces[middle].from < least)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low < list->count && list->pieces[low].from < to; low++) {
+		const struct placed *placed = &list->pieces[low];
+		double each = placed->time->executed > 0 ? placed->instructions / placed->time->executed : 0;
+
+		if (placed->to <= from)
+			continue;
+		ret->instructions += placed->instructions;
+		for (unsigned i = 0; i < NUMBERS; i++)
+			ret->numbers[i] += placed->time->numbers[i];
+		for (unsigned i = 0; i < GROUPS; i++) {
+			ret->group_instructions[i] += each * placed->time->group_executed[i];
+			ret->group_cycles[i] += placed->time->group_cycles[i];
+		}
+	}
+}
+
+enum { CYCLES = offsetof(struct fm_timing_counts, cycles) / sizeof(uint64_t) };
+
+/* Cycles per instruction without the stretches of one group; those of all where it alone had the piece. */
+static double without(const struct told *told, unsigned group)
+{
+	double instructions = told->instructions - told->group_instructions[group];
+
+	return instructions > 1e-9 * told->instructions
+	           ? (told->numbers[CYCLES] - told->group_cycles[group]) / instructions
+	           : told->numbers[CYCLES] / told->instructions;
+}
+
+/* Sums over all pieces. */
+struct sums {
+	double numbers[NUMBERS], left_out[GROUPS], all, timed;
+};
+
+/* How far the cycles may be off, 95 %: as the sums without a group of stretches differ (jackknife; Student's t of so
+   few groups), and as what nobody timed may take nothing, or twice what is assumed. */
+static double error_of(const struct sums *sums, unsigned groups, double more)
+{
+	const double student = 2.4;
+	double mean = 0, variance = 0;
+
+	for (unsigned k = 0; k < groups; k++)
+		mean += sums->left_out[k] / groups;
+	for (unsigned k = 0; k < groups; k++)
+		variance += (sums->left_out[k] - mean) * (sums->left_out[k] - mean) * (groups - 1) / groups;
+	return (student * sqrt(variance) + more) / (sums->numbers[CYCLES] + more);
+}
+
+void fm_piece_times_total(struct fm_piece_times *times, const struct fm_piece_total *pieces, uint32_t count,
+                          struct fm_result_pieces *ret)
+{
+	struct placed_list list = {.pieces = calloc(count + 1ul, sizeof(*list.pieces))};
+	struct rate *rates = calloc(count + 1ul, sizeof(*rates));
+	struct sums sums = {0};
+	uint32_t rate_count = 0;
+	unsigned groups = times->stretch < GROUPS ? times->stretch : GROUPS;
+
+	memset(ret, 0, sizeof(*ret));
+	fm_piece_times_end_window(times, times->executed_before);
+	if (list.pieces && rates)
+		place_all(times, pieces, count, &list);
+	for (uint32_t i = 0; i < count && list.count; i++) {
+		double instructions = (double)pieces[i].executed * pieces[i].instructions, factor;
+		struct told told;
+
+		if (!(instructions > 0))
+			continue;
+		sums.all += instructions;
+		ask(&list, &pieces[i], &told);
+		if (!(told.instructions > 0))
+			continue;
+		sums.timed += instructions;
+		factor = instructions / told.instructions;
+		for (unsigned k = 0; k < NUMBERS; k++)
+			sums.numbers[k] += factor * told.numbers[k];
+		for (unsigned k = 0; k < groups; k++)
+			sums.left_out[k] += instructions * without(&told, k);
+		rates[rate_count++] = (struct rate){told.numbers[CYCLES] / told.instructions, instructions};
+	}
+	if (groups > 1 && sums.all > 0 && sums.timed > LEAST_TIMED * sums.all) {
+		double more = (sums.all - sums.timed) * usual_rate(rates, rate_count, sums.timed);
+
+		for (unsigned k = 0; k < NUMBERS; k++)
+			((uint64_t *)&ret->timing)[k] = (uint64_t)llround(sums.numbers[k]);
+		ret->error = error_of(&sums, groups, more);
+		ret->timing.cycles += (uint64_t)llround(more);
+		ret->timing.instructions = (uint64_t)llround(sums.all);
+		ret->timed = sums.timed / sums.all;
+	}
+	free(list.pieces);
+	free(rates);
+}
