@@ -292,6 +292,12 @@ static unsigned whole_or(const struct fm_figure *figure, unsigned usual, unsigne
 	return figure->available ? between(1, (unsigned)fmin(1e6, fmax(0, round(figure->value))), most) : usual;
 }
 
+/* … in hundredths; 0: not known. */
+static unsigned hundredths_of(const struct fm_figure *figure, unsigned least)
+{
+	return figure->available ? between(least, (unsigned)round(100 * fmin(8, fmax(0, figure->high))), 800) : 0;
+}
+
 static void set_core(const struct fm_machine *profile, struct fm_core_description *core)
 {
 	const struct fm_figure *found = profile->core;
@@ -302,6 +308,10 @@ static void set_core(const struct fm_machine *profile, struct fm_core_descriptio
 	core->store_buffers = whole_or(&found[FM_CORE_store_buffers], core->store_buffers, 512);
 	core->load_ports = rate_or(&found[FM_CORE_loads_8], core->load_ports, 8);
 	core->store_ports = rate_or(&found[FM_CORE_stores_8], core->store_ports, 8);
+	for (unsigned i = 0; i < FM_ACCESS_WIDTHS - 1; i++) {
+		core->wide_loads[i] = hundredths_of(&found[FM_CORE_loads_16 + i], 100);
+		core->wide_stores[i] = hundredths_of(&found[FM_CORE_stores_16 + i], 10);
+	}
 	if (found[FM_CORE_misprediction].available && found[FM_CORE_misprediction].value >= 1)
 		core->misprediction = whole_or(&found[FM_CORE_misprediction], 0, 255);
 	if (found[FM_CORE_forward].available)

@@ -16,8 +16,8 @@ enum {
 	PENDING_MAX = 16,
 	FORWARDS = 256,
 	COMING = 1024,
-	STORE_BYTES = 32, /* that one store can write in a cycle */
-	STORE_AGE = 1,    /* a store leaves its buffer at the earliest this long after it retired */
+	LOAD_SHARES = 240, /* of a cycle, that loads divide among them: one of one, two, three, four … per cycle */
+	STORE_AGE = 1,     /* a store leaves its buffer at the earliest this long after it retired */
 	/* from the beginning of what follows a branch to the execution of the next one that depends on it: part of what
 	   `misprediction` says that a branch costs */
 	REFILL = 2,
@@ -42,7 +42,7 @@ enum {
 /* What happens in one cycle. */
 struct cycle {
 	uint8_t executed;
-	uint8_t loads;
+	uint8_t loads; /* shares that are taken */
 	uint8_t stores;
 	uint8_t multiplications;
 	uint8_t flags;
@@ -86,7 +86,8 @@ struct fm_core_timing {
 		unsigned latency, interval;
 	} operations[FM_OPERATION_COUNT];
 	unsigned forward_latency;
-	struct fm_branches *branches; /* NULL: all are foreseen */
+	unsigned load_shares[FM_ACCESS_WIDTHS], store_intervals[FM_ACCESS_WIDTHS]; /* the latter in hundredths of cycles */
+	struct fm_branches *branches;                                /* NULL: all are foreseen */
 	struct fm_timing_counts counts;
 	struct cycle *ring;
 	uint64_t accounted; /* cycles before this one are in the counts */
@@ -108,7 +109,7 @@ struct fm_core_timing {
 	uint64_t *window, *load_buffers, *store_buffers;
 	uint64_t window_next, load_next, store_next;
 	uint64_t last_commit, last_commit_line;
-	unsigned commits; /* in that cycle */
+	uint64_t next_commit; /* hundredths of cycles */
 	struct slot *fill_buffers, *super_queue;
 
 	struct forward {
@@ -241,23 +242,23 @@ static uint64_t take_unit(struct fm_core_timing *timing, unsigned unit, uint64_t
 	return timing->sharers > 1 ? fm_lane_take(&timing->shared->units[unit], from, cost) : from;
 }
 
-/* The first cycle from `from` on with room on the ports; takes it. */
-static uint64_t take_port(struct fm_core_timing *timing, uint64_t from, size_t which, unsigned limit)
+/* The first cycle from `from` on with room on the ports: `cost` of the `limit` there is of these; takes it. */
+static uint64_t take_port(struct fm_core_timing *timing, uint64_t from, size_t which, unsigned cost, unsigned limit)
 {
 	static const unsigned units[] = {[offsetof(struct cycle, loads)] = SHARED_LOADS,
 	                                 [offsetof(struct cycle, stores)] = SHARED_STORES,
 	                                 [offsetof(struct cycle, multiplications)] = SHARED_MULTIPLICATIONS};
 
 	if (which != offsetof(struct cycle, executed))
-		from = take_unit(timing, units[which], from, 100 / limit);
+		from = take_unit(timing, units[which], from, 100 * cost / limit);
 	for (;; from++) {
 		struct cycle *cycle = cycle_at(timing, from);
 		uint8_t *used = (uint8_t *)cycle + which;
 
 		if (cycle->executed < timing->shape->ports &&
-		    (which == offsetof(struct cycle, executed) || *used < limit)) {
+		    (which == offsetof(struct cycle, executed) || *used + cost <= limit)) {
 			if (which != offsetof(struct cycle, executed))
-				++*used;
+				*used = (uint8_t)(*used + cost);
 			cycle->executed++;
 			return from;
 		}
@@ -732,17 +733,16 @@ void fm_core_branch(struct fm_core_timing *timing, enum fm_branch_kind kind, uin
 /* When the line of a store goes into the first cache: in order, several in one cycle if they are of one line. */
 static uint64_t commit_store(struct fm_core_timing *timing, uint64_t ready, const struct fm_memory_access *access)
 {
-	uint64_t line = access->address >> timing->hierarchy->line_shift, commit = ready;
+	uint64_t line = access->address >> timing->hierarchy->line_shift, begin = 100 * ready;
 
-	if (commit <= timing->last_commit)
-		commit = line == timing->last_commit_line && timing->commits < timing->shape->store_ports
-		             ? timing->last_commit
-		             : timing->last_commit + 1;
-	timing->commits = commit == timing->last_commit ? timing->commits + 1 : 1;
+	if (begin < timing->next_commit)
+		begin = timing->next_commit;
+	if (line != timing->last_commit_line && begin / 100 <= timing->last_commit)
+		begin = 100 * (timing->last_commit + 1);
+	timing->next_commit = begin + timing->store_intervals[fm_width_of(access->bytes)];
 	timing->last_commit_line = line;
-	/* a whole line goes in in two halves */
-	timing->last_commit = commit + (access->bytes > STORE_BYTES);
-	return commit;
+	timing->last_commit = (timing->next_commit - 1) / 100;
+	return begin / 100;
 }
 
 /* A thread that has not executed for a while is not running. The engine lets threads drift apart by less. */
@@ -814,7 +814,8 @@ void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction 
 
 		if (accesses[i].access != FM_ACCESS_LOAD)
 			continue;
-		at = take_port(timing, address_operands, offsetof(struct cycle, loads), shape->load_ports);
+		at = take_port(timing, address_operands, offsetof(struct cycle, loads),
+		               timing->load_shares[fm_width_of(accesses[i].bytes)], LOAD_SHARES);
 		fetched = access_memory(timing, &accesses[i], at);
 		mark(timing, at + 1, fetched.ready, FLAG_LOAD);
 		forward = &timing->forwards[accesses[i].address / 8 % FORWARDS];
@@ -836,18 +837,18 @@ void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction 
 		data = fm_lane_take(timing->shared->operations[operation], data, interval);
 	switch (timing->operations[operation].unit) {
 	case FM_UNIT_MULTIPLY:
-		done =
-		    take_port(timing, data, offsetof(struct cycle, multiplications), shape->multiply_ports) + latency;
+		done = take_port(timing, data, offsetof(struct cycle, multiplications), 1, shape->multiply_ports) +
+		       latency;
 		break;
 	case FM_UNIT_DIVIDE:
 		data = timing->divider_free > data ? timing->divider_free : data;
 		data = take_unit(timing, SHARED_DIVIDER, data, interval);
-		done = take_port(timing, data, offsetof(struct cycle, executed), shape->ports);
+		done = take_port(timing, data, offsetof(struct cycle, executed), 1, shape->ports);
 		timing->divider_free = done + interval / 100;
 		done += latency;
 		break;
 	case FM_UNIT_ANY:
-		done = take_port(timing, data, offsetof(struct cycle, executed), shape->ports) + latency;
+		done = take_port(timing, data, offsetof(struct cycle, executed), 1, shape->ports) + latency;
 		break;
 	default:
 		break;
@@ -855,7 +856,7 @@ void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction 
 	for (uint64_t writes = instruction->writes; writes; writes &= writes - 1)
 		timing->ready[__builtin_ctzll(writes)] = done;
 	if (stores) {
-		uint64_t at = take_port(timing, done, offsetof(struct cycle, stores), shape->store_ports);
+		uint64_t at = take_port(timing, done, offsetof(struct cycle, stores), 1, shape->store_ports);
 
 		for (unsigned i = 0; i < count; i++)
 			if (accesses[i].access != FM_ACCESS_LOAD)
@@ -960,6 +961,12 @@ static bool set_operations(struct fm_core_timing *timing)
 		*lane = calloc(1, sizeof(**lane));
 		if (!*lane)
 			return false;
+	}
+	for (unsigned i = 0; i < FM_ACCESS_WIDTHS; i++) {
+		unsigned shares = 100 * LOAD_SHARES / fm_core_loads(timing->shape, i);
+
+		timing->load_shares[i] = shares > LOAD_SHARES ? LOAD_SHARES : shares;
+		timing->store_intervals[i] = 10000 / fm_core_stores(timing->shape, i);
 	}
 	timing->forward_latency = timing->shape->forward ? timing->shape->forward : FM_FORWARD_LATENCY;
 	return true;

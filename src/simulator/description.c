@@ -84,6 +84,12 @@ static const struct key core_keys[] = {
     {"multiply_ports", KIND_WHOLE, CORE(multiply_ports), 1, 8, NULL, true},
     {"ports", KIND_WHOLE, CORE(ports), 1, 32, NULL, true},
     {"walkers", KIND_WHOLE, CORE(walkers), 1, 64, NULL, false},
+    {"loads_16", KIND_HUNDREDTHS, CORE(wide_loads[0]), 1, 8, NULL, false},
+    {"loads_32", KIND_HUNDREDTHS, CORE(wide_loads[1]), 1, 8, NULL, false},
+    {"loads_64", KIND_HUNDREDTHS, CORE(wide_loads[2]), 1, 8, NULL, false},
+    {"stores_16", KIND_HUNDREDTHS, CORE(wide_stores[0]), 0.1, 8, NULL, false},
+    {"stores_32", KIND_HUNDREDTHS, CORE(wide_stores[1]), 0.1, 8, NULL, false},
+    {"stores_64", KIND_HUNDREDTHS, CORE(wide_stores[2]), 0.1, 8, NULL, false},
     {"forward", KIND_WHOLE, CORE(forward), 1, 255, NULL, false},
     {"misprediction", KIND_WHOLE, CORE(misprediction), 1, 255, NULL, false},
     {0},
@@ -542,7 +548,8 @@ static void write_keys(FILE *file, const struct key *keys, const void *source)
 				words += strcspn(words, " ") + 1;
 			fprintf(file, " %s=%.*s", keys->name, (int)strcspn(words, " "), words);
 		} else if (keys->kind == KIND_HUNDREDTHS) {
-			fprintf(file, " %s=%.2f", keys->name, (double)whole / 100);
+			if ((double)whole / 100 >= keys->least)
+				fprintf(file, " %s=%.2f", keys->name, (double)whole / 100);
 		} else if ((double)whole >= keys->least) {
 			fprintf(file, " %s=%llu", keys->name, (unsigned long long)whole);
 		}

@@ -17,6 +17,7 @@ enum {
 	FM_SIMULATED_THREADS_MAX = 8, /* of a core */
 	FM_SIMULATED_SOCKETS_MAX = 8,
 	FM_FORWARD_LATENCY = 5,
+	FM_ACCESS_WIDTHS = 4, /* of accesses: up to 8 bytes, 16, 32, 64 */
 };
 
 /* What names of caches are made of: they are parts of names of quantities, and stand in tables with commas. */
@@ -57,8 +58,11 @@ struct fm_core_description {
 	unsigned store_buffers;
 	unsigned fill_buffers; /* lines on their way to the first cache */
 	unsigned super_queue;  /* lines on their way to the second */
-	unsigned load_ports;
-	unsigned store_ports;
+	unsigned load_ports;   /* loads of up to 8 bytes per cycle */
+	unsigned store_ports;  /* … stores */
+	/* of 16, 32 and 64 bytes, per cycle, in hundredths; 0: as many as of the next narrower, of stores of 64 half as
+	   many */
+	unsigned wide_loads[FM_ACCESS_WIDTHS - 1], wide_stores[FM_ACCESS_WIDTHS - 1];
 	unsigned multiply_ports;
 	unsigned ports;   /* all together */
 	unsigned walkers; /* page walks at a time; 0: as many as there are */
@@ -100,6 +104,29 @@ struct fm_machine_description {
 static inline uint64_t fm_cache_available(const struct fm_cache_description *cache)
 {
 	return cache->available ? cache->available : cache->bytes;
+}
+
+/* Which of the widths an access of so many bytes has. */
+static inline unsigned fm_width_of(unsigned bytes)
+{
+	return bytes <= 8 ? 0 : bytes <= 16 ? 1 : bytes <= 32 ? 2 : 3;
+}
+
+/* Accesses of a width per cycle, in hundredths. */
+static inline unsigned fm_core_loads(const struct fm_core_description *core, unsigned width)
+{
+	return !width                        ? 100 * core->load_ports
+	       : core->wide_loads[width - 1] ? core->wide_loads[width - 1]
+	                                     : fm_core_loads(core, width - 1);
+}
+
+static inline unsigned fm_core_stores(const struct fm_core_description *core, unsigned width)
+{
+	if (!width)
+		return 100 * core->store_ports;
+	if (core->wide_stores[width - 1])
+		return core->wide_stores[width - 1];
+	return fm_core_stores(core, width - 1) / (width == FM_ACCESS_WIDTHS - 1 ? 2 : 1);
 }
 
 static inline unsigned fm_description_threads(const struct fm_machine_description *description)

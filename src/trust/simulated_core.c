@@ -168,15 +168,18 @@ double fm_core_described(const struct fm_machine_description *machine, enum fm_c
 		if (fm_core_operations[i].interval == parameter)
 			return interval_of(machine, fm_core_operations[i].operation);
 	}
+	/* the engine has no registers of 64 bytes */
+	for (unsigned i = 0; i < FM_ACCESS_WIDTHS - 1; i++) {
+		if (parameter == (enum fm_core_parameter)(FM_CORE_loads_8 + i))
+			return fmin(fm_core_loads(core, i) / 100.0, core->width);
+		if (parameter == (enum fm_core_parameter)(FM_CORE_stores_8 + i))
+			return fmin(fm_core_stores(core, i) / 100.0, core->width);
+	}
 	switch ((int)parameter) {
 	case FM_CORE_width:
 		return core->width;
 	case FM_CORE_additions:
 		return fewer(core->ports, core->width);
-	case FM_CORE_loads_8:
-		return fewer(core->load_ports, core->width);
-	case FM_CORE_stores_8:
-		return fewer(core->store_ports, core->width);
 	case FM_CORE_forward:
 		return core->forward ? core->forward : FM_FORWARD_LATENCY;
 	case FM_CORE_misprediction:
