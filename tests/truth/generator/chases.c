@@ -127,8 +127,8 @@ const char text_gather[] = GROUPS "static uint64_t *data_@phase@[THREADS];\n"
 
 #define SAME_SET(line) "0"
 
-/* another line in each page, so that the pages' lines use every set */
-#define EVERY_SET(line) line " % 64 * 64"
+/* another line in each page, by a number that has nothing to do with the page's: every set is used */
+#define EVERY_SET(line) "((" line " * 2654435761u >> 20) % 64 * 64)"
 
 const char text_conflict[] = FAR_APART(SAME_SET);
 

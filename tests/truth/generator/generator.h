@@ -31,13 +31,18 @@ enum shape {
 	SHAPE_SET,
 	/* a line in each of many pages */
 	SHAPE_PAGES,
-	/* no data to speak of */
+	/* no data to speak of; a repetition is 1024 units */
 	SHAPE_NONE,
+	/* so many cycles of arithmetic, `arrays` times one after the other; a unit and a repetition have one such piece
+	 */
+	SHAPE_WORK,
 };
+
+enum { ONE = 1, TWO = 2, ANY = 3 };
 
 struct kind {
 	const char *name;
-	/* how many threads the program must have; 0: any */
+	/* ONE, TWO or ANY: how many threads the program may have */
 	unsigned threads;
 	enum shape shape;
 	/* arrays that the level's size is divided into */
@@ -68,6 +73,8 @@ struct phase {
 	/* repetitions of a round, units of work in one */
 	uint64_t repetitions, units;
 	unsigned chains, stride, spread;
+	/* iterations of spend() */
+	uint64_t work;
 	uint64_t seed;
 	/* of the program's time, as meant */
 	double share;

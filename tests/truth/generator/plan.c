@@ -13,6 +13,9 @@
 #define LITTLE 0.1
 #define MUCH 0.35
 
+/* cycles of an iteration of spend() */
+#define SPEND 2.5
+
 enum { LINE = 64, PAGE = 4096, GROUP = 2048 * LINE, TRIES = 256 };
 
 uint64_t random_next(uint64_t *state)
@@ -60,7 +63,7 @@ static bool possible(const struct options *options, const struct kind *kind, enu
 {
 	double low, high;
 
-	if (!(kind->at[level].cycles > 0) || (kind->threads && kind->threads != options->threads))
+	if (!(kind->at[level].cycles > 0) || !(kind->threads & (options->threads > 1 ? TWO : ONE)))
 		return false;
 	switch (kind->shape) {
 	case SHAPE_LINES:
@@ -100,7 +103,8 @@ static uint64_t draw_lines(const struct options *options, const struct phase *ph
 
 static void draw_sizes(const struct options *options, struct phase *phase, uint64_t *state)
 {
-	static const unsigned strides[] = {128, 192, 256, 320, 512};
+	/* an odd number of lines: others leave sets of the caches unused, so that less fits */
+	static const unsigned strides[] = {192, 320, 448, 576};
 
 	phase->seed = random_next(state) >> 16;
 	phase->chains = 2 + (unsigned)(random_next(state) % 3);
@@ -128,6 +132,11 @@ static void draw_sizes(const struct options *options, struct phase *phase, uint6
 		                                        0.6 * (double)options->bytes[LEVEL_L2] / LINE);
 		phase->stride = PAGE;
 		phase->bytes = phase->lines * PAGE;
+		break;
+	case SHAPE_WORK:
+		phase->units = 1;
+		if (phase->kind->arrays)
+			phase->work = (uint64_t)random_between(state, 400, 40000);
 		break;
 	default:
 		break;
@@ -179,7 +188,8 @@ static void set_repetitions(struct plan *plan)
 	for (unsigned i = 0; i < plan->phase_count; i++) {
 		struct phase *phase = &plan->phases[i];
 		double cycles = plan->options.seconds * plan->options.gigahertz * 1e9 * phase->share / plan->rounds,
-		       repetitions = cycles / (at(phase)->cycles * (double)phase->units);
+		       unit = at(phase)->cycles + SPEND * (double)(phase->work * phase->kind->arrays),
+		       repetitions = cycles / (unit * (double)phase->units);
 
 		phase->repetitions = repetitions < 1 ? 1 : (uint64_t)(repetitions + 0.5);
 	}
@@ -233,6 +243,22 @@ static void draw_phases(struct plan *plan, unsigned cells, uint64_t *state)
 	}
 }
 
+/* With threads, every second program has a kind that only threads can have: there are fewer of these. */
+static void main_cell(const struct options *options, unsigned cells, struct phase *phase)
+{
+	unsigned common = 0, index = (unsigned)(options->seed % cells);
+
+	if (options->threads > 1) {
+		/* these are last in the table */
+		while (plan_cell(options, common, &phase->kind, &phase->level) && phase->kind->threads == ANY)
+			common++;
+		index = (unsigned)(options->seed / 2 % (options->seed % 2 ? cells - common : common));
+		if (options->seed % 2)
+			index += common;
+	}
+	plan_cell(options, index, &phase->kind, &phase->level);
+}
+
 int plan_make(const struct options *options, struct plan *ret_plan)
 {
 	struct plan plan = {.options = *options};
@@ -248,7 +274,7 @@ int plan_make(const struct options *options, struct plan *ret_plan)
 		if (!find_only(options, &main_phase))
 			return -EINVAL;
 	} else {
-		plan_cell(options, (unsigned)(options->seed % cells), &main_phase.kind, &main_phase.level);
+		main_cell(options, cells, &main_phase);
 	}
 	plan.phase_count = options->only ? 1 : draw_phase_count(&state);
 	for (unsigned i = 0;; i++) {

@@ -1,5 +1,5 @@
 /* Writes a plan as a C program and as JSON. In the texts of kinds @name@ is replaced: phase (its number), bytes (of
-   each array), lines, chains, stride, spread, seed. */
+   each array), lines, chains, stride, spread, work, seed. */
 #include "generator.h"
 
 #include <inttypes.h>
@@ -9,6 +9,7 @@
 static const char head[] =
     "#define _GNU_SOURCE\n"
     "#include <pthread.h>\n"
+    "#include <sched.h>\n"
     "#include <stdint.h>\n"
     "#include <stdio.h>\n"
     "#include <stdlib.h>\n"
@@ -72,7 +73,7 @@ static void expand(const struct phase *phase, unsigned number, FILE *output)
 		uint64_t value;
 	} values[] = {
 	    {"phase", number},         {"bytes", phase->bytes}, {"lines", phase->lines},   {"chains", phase->chains},
-	    {"stride", phase->stride}, {"seed", phase->seed},   {"spread", phase->spread},
+	    {"stride", phase->stride}, {"seed", phase->seed},   {"spread", phase->spread}, {"work", phase->work},
 	};
 
 	for (const char *at = phase->kind->text; *at; at++) {
@@ -116,6 +117,28 @@ static const char one_thread[] = "int main(void)\n"
                                  "\treturn 0;\n"
                                  "}\n";
 
+static const char for_threads[] = "/* Looks until it is no longer so; gives the processor away if that takes long. */\n"
+                                  "#define SPIN(so) \\\n"
+                                  "\tfor (unsigned looks = 1; (so); looks++) { \\\n"
+                                  "\t\t__builtin_ia32_pause(); \\\n"
+                                  "\t\tif (looks % 1024 == 0) \\\n"
+                                  "\t\t\tsched_yield(); \\\n"
+                                  "\t}\n"
+                                  "\n"
+                                  "/* Arithmetic that waits for nothing. */\n"
+                                  "__attribute__((noipa, unused)) static uint64_t spend(uint64_t iterations)\n"
+                                  "{\n"
+                                  "\tuint64_t a = iterations, b = 1, c = 2, d = 3, e = 4, f = 5, g = 6, h = 7;\n"
+                                  "\n"
+                                  "\tfor (uint64_t i = 0; i < iterations; i++) {\n"
+                                  "\t\ta += 11; b ^= 12; c += 13; d -= 14; e += 15; f ^= 16; g += 17; h -= 18;\n"
+                                  "\t\tKEEP(a); KEEP(b); KEEP(c); KEEP(d); KEEP(e); KEEP(f); KEEP(g); KEEP(h);\n"
+                                  "\t}\n"
+                                  "\treturn a + b + c + d + e + f + g + h;\n"
+                                  "}\n"
+                                  "\n"
+                                  "static pthread_barrier_t together;\n";
+
 static const char threads[] = "static uint64_t sums[THREADS][8];\n"
                               "\n"
                               "static void *run(void *argument)\n"
@@ -154,7 +177,7 @@ void write_program(const struct plan *plan, FILE *output)
 	fputs(head, output);
 	fprintf(output, "enum { THREADS = %u };\n", plan->options.threads);
 	if (plan->options.threads > 1)
-		fprintf(output, "\nstatic pthread_barrier_t together;\n");
+		fprintf(output, "\n%s", for_threads);
 	for (unsigned i = 0; i < plan->phase_count; i++) {
 		const struct phase *phase = &plan->phases[i];
 
@@ -202,8 +225,10 @@ void write_truth(const struct plan *plan, FILE *output)
 		fprintf(output,
 		        "   \"bytes\": %" PRIu64 ",\n   \"lines\": %" PRIu64 ",\n   \"repetitions\": %" PRIu64 ",\n",
 		        phase->bytes * phase->kind->arrays, phase->lines, phase->repetitions);
-		fprintf(output, "   \"chains\": %u,\n   \"stride\": %u,\n   \"spread\": %u,\n   \"stalled\": %.2f,\n",
-		        phase->chains, phase->stride, phase->spread, at->stalled);
+		fprintf(output,
+		        "   \"chains\": %u,\n   \"stride\": %u,\n   \"spread\": %u,\n   \"work\": %" PRIu64
+		        ",\n   \"stalled\": %.2f,\n",
+		        phase->chains, phase->stride, phase->spread, phase->work, at->stalled);
 		write_causes(at->causes, "   ", output);
 		fputs("\n  }", output);
 	}
