@@ -9,8 +9,8 @@ Each program is measured natively --runs times, then looked at by `fathom stat -
 host); --exact: by `fathom stat --machine host --timing`, with every access seen. Sizes are relative to the caches of the
 machine profile: L1 and L2 as measured, the effective L3, and memory well beyond the advertised L3; --levels overrides.
 
-Measured is user time, the least and the median of the runs. Programs with several threads: time of the wall clock
-without the kernel's share of their processor time, since that is what `predicted` means.
+Measured is user time, the least and the median of the runs. If threads are simulated and the result has no threads_time,
+it is time of the wall clock without the kernel's share, since that is what `predicted` means then.
 
 FILE has a shell command per line, as for windows.py; --count of them are drawn by lot, those that fail or do not take
 --shortest to --longest seconds natively are passed over, and named. No cause is known of these.
@@ -27,55 +27,74 @@ SAME = {"none": "front_end", "latency_remote": "latency_memory", "bandwidth_remo
         "latency_core": "sharing", "bandwidth_core": "sharing"}
 
 
-def run(arguments, command, output=subprocess.DEVNULL):
-    """Status (None when the time was up), seconds of the wall clock, user and system seconds, output if it is a pipe."""
+def run(arguments, command):
+    """Status (None when the time was up), seconds of the wall clock, user and system seconds."""
     before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.DEVNULL,
-                                   cwd=folder, start_new_session=True)
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, cwd=folder, start_new_session=True)
         try:
-            text = process.communicate(timeout=arguments.timeout)[0]
-            status = process.returncode
+            status = process.wait(arguments.timeout)
         except BaseException as reason:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             if not isinstance(reason, subprocess.TimeoutExpired):
                 raise
-            status, text = None, None
+            status = None
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return {"status": status, "wall": time.monotonic() - begun, "user": after.ru_utime - before.ru_utime,
-            "system": after.ru_stime - before.ru_stime, "output": text}
+            "system": after.ru_stime - before.ru_stime}
 
 
-def comparable(one):
-    """The time of a run that a prediction is compared with."""
-    processor = one["user"] + one["system"]
-    if processor > 1.1 * one["wall"]:
-        return one["wall"] * one["user"] / processor
+def user_time(one):
     return one["user"]
 
 
-def of_threads(one):
+def outside_kernel(one):
+    """Of the time of the wall clock, what was not the kernel's: what `predicted` means for threads without threads_time."""
     processor = one["user"] + one["system"]
     return one["wall"] * one["user"] / processor if processor > 0 else 0
 
 
-def measure(arguments, row, command, threads):
-    runs = []
+def set_measured(row, of_run):
+    times = [of_run(one) for one in row["runs"]]
+    row["measured"] = {"least": min(times), "median": statistics.median(times),
+                       "system": statistics.median(one["system"] for one in row["runs"]),
+                       "wall": statistics.median(one["wall"] for one in row["runs"])}
+
+
+def measure(arguments, row, command):
+    row["runs"] = []
     for _ in range(arguments.runs):
         one = run(arguments, command)
         if one["status"] != 0:
             row["failed"] = "natively the time was up" if one["status"] is None else f"natively status {one['status']}"
             return
-        runs.append(one)
-    times = [of_threads(one) if threads > 1 else comparable(one) for one in runs]
-    row["measured"] = {"least": min(times), "median": statistics.median(times), "times": times,
-                       "system": statistics.median(one["system"] for one in runs),
-                       "wall": statistics.median(one["wall"] for one in runs)}
+        row["runs"].append(one)
+    set_measured(row, user_time)
 
 
 def value_of(figure):
     return figure.get("value") if isinstance(figure, dict) else figure
+
+
+def add_threads(root, shares):
+    """Of all threads' time: what they wait for each other, beside the stalls of their own work."""
+    times = (root.get("native") or {}).get("threads_time")
+    if times:
+        parts = {name: value_of(times.get(name)) or 0 for name in ("work", "sharing", "spinning", "waiting")}
+        whole = sum(parts.values())
+        if whole > 0:
+            # what the simulator takes for handing lines over is in `sharing`, measured contention included
+            shares = {name: share * parts["work"] / whole for name, share in shares.items() if name != "sharing"}
+            shares.update(sharing=parts["sharing"] / whole, waiting=(parts["spinning"] + parts["waiting"]) / whole)
+        return shares
+    waiting = [value_of(pattern.get("metric")) for pattern in root.get("patterns") or []
+               if pattern["name"] == "synchronisation"]
+    if waiting and waiting[0]:
+        shares = {name: share * (1 - waiting[0]) for name, share in shares.items()}
+        shares["waiting"] = waiting[0]
+    return shares
 
 
 def found_cause(root):
@@ -88,11 +107,7 @@ def found_cause(root):
     for name, figure in stalls.items():
         name = SAME.get(name, name)
         shares[name] = shares.get(name, 0) + (value_of(figure) or 0) / active
-    waiting = [value_of(pattern.get("metric")) for pattern in root.get("patterns") or []
-               if pattern["name"] == "synchronisation"]
-    if waiting and waiting[0]:
-        shares = {name: share * (1 - waiting[0]) for name, share in shares.items()}
-        shares["waiting"] = waiting[0]
+    shares = add_threads(root, shares)
     if sum(shares.values()) < LITTLE:
         return "none", shares
     return max(shares, key=shares.get), shares
@@ -114,14 +129,18 @@ def predict(arguments, row, command):
     predicted = root.get("predicted") or {}
     row["predicted"] = value_of(predicted)
     row["predicted_low"], row["predicted_high"] = predicted.get("low"), predicted.get("high")
-    row["predicted_kernel"] = next((value_of(root[key]) for key in root if "predicted" in key and "kernel" in key), None)
+    native = root.get("native") or {}
+    row["predicted_kernel"] = value_of(native.get("predicted_page_fault_seconds"))
+    row["threads_time"] = native.get("threads_time")
     row["doubtful"], row["engine"] = root.get("doubtful"), (root.get("coverage") or {}).get("engine")
     row["windows"] = (root.get("coverage") or {}).get("windows")
-    row["own_user_seconds"] = value_of((root.get("native") or {}).get("user_seconds"))
+    row["own_user_seconds"] = value_of(native.get("user_seconds"))
     row["found"], row["stall_shares"] = found_cause(root)
     if row["predicted"] is None:
         row["failed"] = "no predicted time: " + str(root.get("predicted_why") or root.get("cycles_why") or "no reason given")
         return
+    if len(root.get("threads") or []) > 1 and not row["threads_time"]:
+        set_measured(row, outside_kernel)
     for reference in ("least", "median"):
         row["error_" + reference] = row["predicted"] / row["measured"][reference] - 1 if row["measured"][reference] > 0 \
             else math.inf
@@ -153,9 +172,8 @@ def generate(arguments, seed):
 
 
 def judge(arguments, row):
-    threads = row["truth"]["threads"] if "truth" in row else 1
     if "failed" not in row and "measured" not in row:
-        measure(arguments, row, row["command"], threads)
+        measure(arguments, row, row["command"])
     if "failed" not in row:
         predict(arguments, row, row["command"])
     if "truth" in row:
@@ -238,6 +256,11 @@ def profile_levels():
              for level in caches]
     if len(sizes) != 3:
         sys.exit("predict.py: the profile has not three caches; give --levels")
+    last = caches[2].get("effective_bytes") or {}
+    if (last.get("high") or 0) > 2 * (last.get("low") or 0):
+        sizes[2] = max(sizes[1], int(last.get("low") or 0))
+        print(f"the profile is not sure of the last cache ({last.get('low'):.0f} … {last.get('high'):.0f} B): "
+              f"taken as {sizes[2]} B")
     memory = 3 * max(sizes[2], caches[2].get("advertised_bytes") or 0)
     return f"L1={sizes[0]},L2={sizes[1]},L3={sizes[2]},memory={memory}"
 
@@ -332,7 +355,7 @@ def judge_all(arguments):
         if drawn == arguments.count:
             break
         row = {"name": re.sub(r"\S*/", "", line.split(" >")[0])[:40], "command": ["sh", "-c", "exec " + line]}
-        measure(arguments, row, row["command"], 1)
+        measure(arguments, row, row["command"])
         wall = row.get("measured", {}).get("wall", 0)
         if "failed" in row or not arguments.shortest <= wall <= arguments.longest:
             why = row.get("failed") or f"natively {wall:.2f} s"

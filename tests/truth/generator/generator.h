@@ -25,6 +25,8 @@ struct at_level {
 enum shape {
 	/* the level's size in lines; a unit is a line, a repetition a pass */
 	SHAPE_LINES,
+	/* the same, of which few lines are touched */
+	SHAPE_SPARSE,
 	/* the same, a repetition is 1024 units */
 	SHAPE_STEPS,
 	/* a few lines in one set of the first cache */

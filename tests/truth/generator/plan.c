@@ -59,6 +59,17 @@ static bool level_range(const struct options *options, enum level level, double 
 	return *ret_low <= *ret_high;
 }
 
+/* Lines a page apart: more than the first cache has of them, fewer than L2 has, and than the first TLB has entries. */
+static double set_low(const struct options *options)
+{
+	return fmax(16, 1.5 * (double)options->bytes[LEVEL_L1] / PAGE);
+}
+
+static double set_high(const struct options *options)
+{
+	return fmin(48, 0.6 * (double)options->bytes[LEVEL_L2] / PAGE);
+}
+
 static bool possible(const struct options *options, const struct kind *kind, enum level level)
 {
 	double low, high;
@@ -67,8 +78,11 @@ static bool possible(const struct options *options, const struct kind *kind, enu
 		return false;
 	switch (kind->shape) {
 	case SHAPE_LINES:
+	case SHAPE_SPARSE:
 	case SHAPE_STEPS:
 		return level_range(options, level, &low, &high);
+	case SHAPE_SET:
+		return set_low(options) <= set_high(options);
 	case SHAPE_PAGES:
 		/* more than the last TLB knows, well inside L2 */
 		return 1.5 * options->translations * LINE <= 0.6 * (double)options->bytes[LEVEL_L2];
@@ -104,8 +118,10 @@ static uint64_t draw_lines(const struct options *options, const struct phase *ph
 static void draw_sizes(const struct options *options, struct phase *phase, uint64_t *state)
 {
 	/* an odd number of lines: others leave sets of the caches unused, so that less fits */
-	static const unsigned strides[] = {192, 320, 448, 576};
+	static const unsigned strides[] = {192, 320};
 
+	/* nothing is left of what was drawn before */
+	*phase = (struct phase){.kind = phase->kind, .level = phase->level, .share = phase->share};
 	phase->seed = random_next(state) >> 16;
 	phase->chains = 2 + (unsigned)(random_next(state) % 3);
 	phase->stride = LINE;
@@ -114,16 +130,21 @@ static void draw_sizes(const struct options *options, struct phase *phase, uint6
 	phase->units = 1024;
 	switch (phase->kind->shape) {
 	case SHAPE_LINES:
+	case SHAPE_SPARSE:
 	case SHAPE_STEPS:
 		phase->lines = draw_lines(options, phase, state);
+		if (phase->kind->shape == SHAPE_SPARSE) {
+			/* a sweep leaves nothing of itself in a cache that is a little too small, and untouched lines
+			 * take room */
+			phase->stride = strides[random_next(state) % (sizeof(strides) / sizeof(*strides))];
+			phase->lines /= phase->level == LEVEL_MEMORY ? 2 : 1;
+		}
 		phase->bytes = phase->lines * LINE;
-		phase->stride = strides[random_next(state) % (sizeof(strides) / sizeof(*strides))];
-		if (phase->kind->shape == SHAPE_LINES)
+		if (phase->kind->shape != SHAPE_STEPS)
 			phase->units = phase->lines * phase->kind->arrays;
 		break;
 	case SHAPE_SET:
-		/* more than the first cache has ways, fewer than its TLB has entries */
-		phase->lines = 24 + random_next(state) % 24;
+		phase->lines = (uint64_t)random_between(state, set_low(options), set_high(options));
 		phase->stride = PAGE;
 		phase->bytes = phase->lines * PAGE;
 		break;
