@@ -8,7 +8,7 @@ cd "$scratch" || exit 1
 command -v "$compiler" > compiler.txt || skip "there is no $compiler"
 levels=L1=16384,L2=131072,L3=1048576
 
-# make FOLDER OPTION...: prints the program's name
+# make_program FOLDER OPTION...: prints the program's name
 make_program() {
 	folder=$1
 	shift

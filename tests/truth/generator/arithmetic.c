@@ -2,7 +2,7 @@
    the compiler forget what it knows of a value. */
 #include "texts.h"
 
-#define CHAIN(type, first, before, step, keep)                                                                        \
+#define CHAIN(type, first, before, step)                                                                              \
 	"static void prepare_@phase@(unsigned thread)\n"                                                              \
 	"{\n"                                                                                                         \
 	"\t(void)thread;\n"                                                                                           \
@@ -17,28 +17,26 @@
 	"\treturn (uint64_t)value;\n"                                                                                 \
 	"}\n"
 
-const char text_integer_multiply[] =
-    CHAIN("uint64_t", "@seed@ | 1", "", "\t\tvalue *= @seed@ | 1; KEEP(value);\n", "r");
+const char text_integer_multiply[] = CHAIN("uint64_t", "@seed@ | 1", "", "\t\tvalue *= @seed@ | 1; KEEP(value);\n");
 
-const char text_float_add[] = CHAIN("double", "@seed@ % 7", "", "\t\tvalue += 0.125; KEEP_FLOAT(value);\n", "x");
+const char text_float_add[] = CHAIN("double", "@seed@ % 7", "", "\t\tvalue += 0.125; KEEP_FLOAT(value);\n");
 
 const char text_float_multiply[] =
-    CHAIN("double", "1.5 + @seed@ % 7", "", "\t\tvalue *= 1.0000000001; KEEP_FLOAT(value);\n", "x");
+    CHAIN("double", "1.5 + @seed@ % 7", "", "\t\tvalue *= 1.0000000001; KEEP_FLOAT(value);\n");
 
-const char text_fused_multiply_add[] =
-    CHAIN("double", "@seed@ % 7", "__attribute__((target(\"fma\"))) ",
-          "\t\tvalue = __builtin_fma(value, 0.999, 0.25); KEEP_FLOAT(value);\n", "x");
+const char text_fused_multiply_add[] = CHAIN("double", "@seed@ % 7", "__attribute__((target(\"fma\"))) ",
+                                             "\t\tvalue = __builtin_fma(value, 0.999, 0.25); KEEP_FLOAT(value);\n");
 
 /* The dividend stays large: dividers are faster with small numbers. */
 const char text_integer_divide[] =
     CHAIN("uint64_t", "@seed@ | 1ull << 62", "",
-          "\t\tvalue = (uint64_t)1 << 62 | ((value | 1) / (@seed@ % 1000 + 3 + r % 2)); KEEP(value);\n", "r");
+          "\t\tvalue = (uint64_t)1 << 62 | ((value | 1) / (@seed@ % 1000 + 3 + r % 2)); KEEP(value);\n");
 
 const char text_float_divide[] =
-    CHAIN("double", "1.5 + @seed@ % 7", "", "\t\tvalue = 3.7 / value; KEEP_FLOAT(value);\n", "x");
+    CHAIN("double", "1.5 + @seed@ % 7", "", "\t\tvalue = 3.7 / value; KEEP_FLOAT(value);\n");
 
-const char text_square_root[] = CHAIN("double", "1.5 + @seed@ % 7", "",
-                                      "\t\t__asm__ volatile(\"sqrtsd %0, %0\" : \"+x\"(value)); value += 0.7;\n", "x");
+const char text_square_root[] =
+    CHAIN("double", "1.5 + @seed@ % 7", "", "\t\t__asm__ volatile(\"sqrtsd %0, %0\" : \"+x\"(value)); value += 0.7;\n");
 
 const char text_independent[] = "static void prepare_@phase@(unsigned thread)\n"
                                 "{\n"

@@ -2,7 +2,7 @@
    accesses of 16 bytes apart, 4 is one in each line. */
 #include "texts.h"
 
-#define STREAM(arrays, sum, body)                                                          \
+#define STREAM(arrays, more, body)                                                         \
 	"static vector *data_@phase@[THREADS][" #arrays "];\n"                             \
 	"\n"                                                                               \
 	"static void prepare_@phase@(unsigned thread)\n"                                   \
@@ -16,7 +16,7 @@
 	"\tvector sum[4] = {{0}};\n"                                                       \
 	"\n"                                                                               \
 	"\tfor (uint64_t r = 0; r < repetitions; r++) {\n"                                 \
-	"\t\tvector *restrict a = data_@phase@[thread][0]" sum ";\n"                       \
+	"\t\tvector *restrict a = data_@phase@[thread][0]" more ";\n"                      \
 	"\n"                                                                               \
 	"\t\tfor (uint64_t i = 0; i < @bytes@ / 16; i += 4 * @spread@)\n"                  \
 	"#pragma GCC unroll 4\n"                                                           \
