@@ -232,7 +232,7 @@ def print_summary(rows):
     kinds = {}
     for row in generated:
         kinds.setdefault(main_kind(row) if "truth" in row else "-", []).append(row)
-    print(f"\n{'kind with most of the time':28} programs failed doubt  error (median, within {100 * WITHIN:.0f} %)"
+    print(f"\n{'kind with most of the time' if generated else '':28} programs failed doubt  error (median, within {100 * WITHIN:.0f} %)"
           "  the same against the median  causes right")
     for kind in sorted(kinds):
         print_part(kind, kinds[kind])
