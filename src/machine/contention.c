@@ -8,8 +8,9 @@
 #include "kernels/kernel.h"
 #include "machine/buffer.h"
 
-/* Operations between two looks at whether the first thread has ended. */
-enum { BATCH = 64, BATCHES = 64 };
+/* Operations between two looks at whether the first thread has ended, and of the first thread alone: a trial takes long
+   against the start of the threads, and not much longer when many of them wait. */
+enum { BATCH = 256, BATCHES = 128 };
 
 static const struct {
 	const char *name;
@@ -68,12 +69,13 @@ static void member(void *context, unsigned index)
 	enum fm_contention_kind kind = work->point->kind;
 	size_t offset = kinds[kind].apart * index % FM_LINE_BYTES;
 	struct fm_kernel_arguments arguments = {.stream = {work->line + offset}, .count = BATCH};
-	uint64_t batches = 0;
+	uint64_t batches = 0, wanted = BATCHES / work->point->threads;
 
+	/* at least one of each */
 	do {
 		kinds[kind].kernel(&arguments);
 		batches++;
-	} while (index ? !atomic_load_explicit(work->over, memory_order_relaxed) : batches < BATCHES);
+	} while (index ? !atomic_load_explicit(work->over, memory_order_relaxed) : batches < wanted);
 	if (!index)
 		atomic_store(work->over, true);
 	work->operations[index] = batches * BATCH;

@@ -17,6 +17,7 @@
 #include "machine/session.h"
 #include "machine/string_stores.h"
 #include "machine/topology.h"
+#include "machine/touch.h"
 #include "machine/translation.h"
 #include "machine/ways.h"
 
@@ -75,6 +76,10 @@ struct fm_machine {
 	struct fm_figure core[FM_CORE_PARAMETERS];
 	struct fm_figure translation[FM_TRANSLATION_PARAMETERS]; /* pages of 4 KiB */
 	struct fm_figure ways[FM_WAYS_COUNT];
+	bool translation_huge_measured;
+	struct fm_figure translation_huge[FM_TRANSLATION_PARAMETERS]; /* pages of 2 MiB */
+	bool touch_measured;
+	struct fm_figure touch[FM_TOUCH_PARAMETERS];
 };
 
 struct fm_characterise_options {
@@ -84,6 +89,8 @@ struct fm_characterise_options {
 	uint64_t seed;
 	double tolerate; /* largest share of disturbed trials that still makes a profile */
 	struct fm_watcher watcher;
+	/* of the same machine, or NULL: with quick effort its first touches and its 2 MiB pages are kept */
+	const struct fm_machine *earlier;
 };
 
 /* -EINTR when interrupted, -EBUSY when the machine was disturbed beyond use. */

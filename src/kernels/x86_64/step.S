@@ -92,6 +92,17 @@ function locked_add
 end_function locked_add
 
 /* stream[0] is the word, for several threads another one of the same line. */
+function word_add
+	movq FM_ARGUMENT_COUNT(%rdi), %rcx
+	movq FM_ARGUMENT_STREAM(%rdi), %rsi
+	.p2align 5
+1:
+	addq $1, (%rsi)
+	subq $1, %rcx
+	jnz 1b
+end_function word_add
+
+/* The same place without reading it. */
 function word_store
 	movq FM_ARGUMENT_COUNT(%rdi), %rcx
 	movq FM_ARGUMENT_STREAM(%rdi), %rsi
