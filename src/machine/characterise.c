@@ -536,7 +536,7 @@ static const struct {
     {"outstanding misses", 6, measure_parallel},
     {"latency under load", 6, measure_loaded},
     {"core to core", 2, measure_transfers},
-    {"2 MiB pages", 2, measure_huge_pages},
+    {"2 MiB pages", 6, measure_huge_pages},
     {"first touches", 2, measure_touch},
     {"contention for a line", 1, measure_contention},
     {"NUMA nodes", 2, measure_numa},

@@ -258,7 +258,7 @@ int fm_translation_measure_huge(struct fm_machine_session *session, const struct
 	}
 	/* the first page is for the lines that lie together */
 	if (!fm_buffer_reserve(bytes + HUGE_PAGE, FM_PAGES_HUGE, &buffer, error))
-		bytes = fill(&buffer, seconds / 2);
+		bytes = fill(&buffer, 0.7 * seconds);
 	else
 		bytes = 0;
 	count = fm_translation_huge_points(bytes > HUGE_PAGE ? bytes - HUGE_PAGE : 0);

@@ -67,7 +67,10 @@ struct fm_recorded_native {
 	double busiest;       /* processors in use on average, in the run that used the most: others take time away */
 	uint64_t switches;    /* how often its threads gave their processor away to wait, in that run */
 	uint64_t preemptions; /* how often their processor was taken from them */
-	uint32_t cpus;        /* that it could run on */
+	/* page faults of the run whose kernel time is above: without and with waiting for a disk; of the former, at
+	   most so many that made a huge page, as all processes together had no more; 0 faults: not counted */
+	uint64_t faults, major_faults, huge_faults;
+	uint32_t cpus; /* that it could run on */
 	int64_t exit_status;
 	int64_t output_bytes; /* of a run whose output was measured; -1: none was */
 	bool signalled;
