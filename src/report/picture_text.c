@@ -35,10 +35,10 @@ static void print_prediction(const struct fm_picture *picture, FILE *output)
 {
 	if (!picture->off.available) {
 		if (picture->predicted_seconds.available && picture->seconds.available)
-			fprintf(output,
-			        "Predicted from the simulated cycles: %.3g s; too short to compare with the measured "
-			        "time.\n",
-			        picture->predicted_seconds.value);
+			fprintf(
+			    output,
+			    "Predicted from the simulated cycles: %.3g s of user time, compared with nothing:\n%s.\n",
+			    picture->predicted_seconds.value, picture->off.why);
 		return;
 	}
 	if (picture->doubtful)
