@@ -327,7 +327,9 @@ int fm_touch_measure(struct fm_machine_session *session, double seconds, struct 
 		measurements[which[i]] = wanted[i];
 	if (!status) {
 		conclude(measurements, work, ret_figures);
-		ret_figures[FM_TOUCH_kernel_share] = kernel_share(session);
+		ret_figures[FM_TOUCH_kernel_share] = session->effort == FM_EFFORT_QUICK
+		                                         ? fm_figure_unavailable("not measured with --quick")
+		                                         : kernel_share(session);
 	}
 	for (unsigned i = 0; i < TOUCHED; i++) {
 		unmap(&work[i]);
