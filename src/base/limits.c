@@ -32,6 +32,14 @@ uint64_t fm_memory_huge_faults(void)
 	return number_in("/proc/vmstat", "thp_fault_alloc %llu");
 }
 
+bool fm_memory_huge_always(void)
+{
+	char setting[64];
+
+	return !fm_sysfs_read_line(setting, sizeof(setting), "kernel/mm/transparent_hugepage/enabled") &&
+	       strstr(setting, "[always]");
+}
+
 /* Calls back for the control group and those around it. Version 2 only: version 1 hosts report limits in the files of
    their containers' lxcfs or not at all. */
 static void each_group(void (*look)(const char *group, void *context), void *context)

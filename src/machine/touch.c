@@ -59,7 +59,7 @@ struct fm_figure fm_touch_share(double user, double kernel, double step)
 
 /* Prediction */
 
-struct fm_figure fm_touch_predict(const struct fm_figure *figures, uint64_t faults, uint64_t huge)
+struct fm_figure fm_touch_predict(const struct fm_figure *figures, uint64_t faults, uint64_t huge, bool always)
 {
 	static const enum fm_touch_parameter small[] = {FM_TOUCH_touch_write_4k, FM_TOUCH_touch_read_4k,
 	                                                FM_TOUCH_touch_rewrite_4k, FM_TOUCH_touch_file,
@@ -87,7 +87,7 @@ struct fm_figure fm_touch_predict(const struct fm_figure *figures, uint64_t faul
 	high += back->high;
 	value = usual->value + back->value;
 	if (huge) {
-		more = fmax(0, large->value + large_back->value - value);
+		more = !always ? 0 : fmax(0, large->value + large_back->value - value);
 		more_high = fmax(0, large->high + large_back->high - high);
 	}
 	return fm_figure_make(1e-9 * (count * value + (double)huge * more), 1e-9 * count * low,

@@ -24,8 +24,9 @@ struct fm_figure fm_touch_share(double user, double kernel, double step);
 
 /* Seconds in the kernel of so many page faults, of which up to `huge` made a page of 2 MiB: by the cost of a first
    write and of giving the page back. What kind the faults were is not known: the interval reaches from the cheapest
-   kind of fault to the dearest, from none to all of `huge`. `figures` has FM_TOUCH_PARAMETERS. Pure arithmetic. */
-struct fm_figure fm_touch_predict(const struct fm_figure *figures, uint64_t faults, uint64_t huge);
+   kind of fault to the dearest, and from none of `huge` to all. The value takes all of them where huge pages are
+   `always` given, and none where they have to be asked for. `figures` has FM_TOUCH_PARAMETERS. Pure arithmetic. */
+struct fm_figure fm_touch_predict(const struct fm_figure *figures, uint64_t faults, uint64_t huge, bool always);
 
 /* Unavailable figures say why. ret_figures has FM_TOUCH_PARAMETERS. */
 int fm_touch_measure(struct fm_machine_session *session, double seconds, struct fm_figure *ret_figures,

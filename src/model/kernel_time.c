@@ -33,6 +33,6 @@ void fm_kernel_time(const struct fm_recording *recording, struct fm_picture *pic
 		picture->fault_seconds = fm_figure_unavailable(
 		    "the profile does not say what a page fault costs: run 'fathom machine' again");
 	else
-		picture->fault_seconds =
-		    fm_touch_predict(recording->profile->touch, native->faults, native->huge_faults);
+		picture->fault_seconds = fm_touch_predict(recording->profile->touch, native->faults,
+		                                          native->huge_faults, native->huge_always);
 }

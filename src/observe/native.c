@@ -250,6 +250,7 @@ static void conclude(struct fm_recorded_native *native, const struct fm_launch_e
 	double sorted[RUNS_MAX], kernel = 0;
 
 	native->runs = runs;
+	native->huge_always = fm_memory_huge_always();
 	for (unsigned i = 0; i < runs; i++) {
 		sorted[i] = ends[i].seconds;
 		kernel += ends[i].kernel_seconds;

@@ -70,7 +70,8 @@ struct fm_recorded_native {
 	/* page faults of the run whose kernel time is above: without and with waiting for a disk; of the former, at
 	   most so many that made a huge page, as all processes together had no more; 0 faults: not counted */
 	uint64_t faults, major_faults, huge_faults;
-	uint32_t cpus; /* that it could run on */
+	bool huge_always; /* huge pages were for everybody, not only for those who ask for them */
+	uint32_t cpus;    /* that it could run on */
 	int64_t exit_status;
 	int64_t output_bytes; /* of a run whose output was measured; -1: none was */
 	bool signalled;

@@ -30,7 +30,7 @@ static void faults_cost_what_touches_cost(void **state)
 
 	(void)state;
 	costs(figures);
-	predicted = fm_touch_predict(figures, 1000000, 0);
+	predicted = fm_touch_predict(figures, 1000000, 0, true);
 	assert_true(predicted.available);
 	assert_int_equal(predicted.origin, FM_ORIGIN_modelled);
 	assert_near(predicted.value, 0.6, 1e-9); /* 500 ns, and 100 to give the page back */
@@ -38,18 +38,22 @@ static void faults_cost_what_touches_cost(void **state)
 	assert_near(predicted.low, 0.18, 1e-9);
 	assert_near(predicted.high, 0.99 + 0.11, 1e-9);
 	/* all of the thousand huge ones, or none: the lower end stays */
-	predicted = fm_touch_predict(figures, 1000000, 1000);
+	predicted = fm_touch_predict(figures, 1000000, 1000, true);
 	assert_near(predicted.value, 0.6 + 1000 * (105000 - 600) * 1e-9, 1e-9);
 	assert_near(predicted.low, 0.18, 1e-9);
 	assert_near(predicted.high, 1.1 + 1000 * (115500 - 1100) * 1e-9, 1e-9);
+	/* where they have to be asked for they only widen the interval */
+	predicted = fm_touch_predict(figures, 1000000, 1000, false);
+	assert_near(predicted.value, 0.6, 1e-9);
+	assert_near(predicted.high, 1.1 + 1000 * (115500 - 1100) * 1e-9, 1e-9);
 	/* no more huge ones than faults */
-	assert_near(fm_touch_predict(figures, 10, 5000).value, 10 * 105000e-9, 1e-9);
+	assert_near(fm_touch_predict(figures, 10, 5000, true).value, 10 * 105000e-9, 1e-9);
 	/* kinds that could not be measured are left out of the interval; what is needed is missed */
 	figures[FM_TOUCH_touch_file] = figures[FM_TOUCH_touch_write_2m] = fm_figure_unavailable("none here");
-	assert_near(fm_touch_predict(figures, 1000000, 0).high, 0.77 + 0.11, 1e-9);
-	assert_false(fm_touch_predict(figures, 1000000, 1).available);
+	assert_near(fm_touch_predict(figures, 1000000, 0, true).high, 0.77 + 0.11, 1e-9);
+	assert_false(fm_touch_predict(figures, 1000000, 1, true).available);
 	figures[FM_TOUCH_touch_write_4k] = fm_figure_unavailable("not here");
-	assert_string_equal(fm_touch_predict(figures, 1, 0).why, "not here");
+	assert_string_equal(fm_touch_predict(figures, 1, 0, true).why, "not here");
 }
 
 static void shares_need_ticks(void **state)
