@@ -63,18 +63,19 @@ struct fm_picture {
 	uint64_t instances;
 	struct fm_figure seconds;
 	struct fm_figure predicted_seconds; /* by the simulated core */
-	struct fm_figure user_seconds;   /* of `seconds`, those outside the kernel: what a prediction compares with */
-	struct fm_figure kernel_seconds; /* measured processor time of all threads in the kernel */
-	struct fm_figure fault_seconds;  /* the same, predicted from page faults; both apart from the times above */
-	struct fm_figure off;            /* the prediction's error: predicted over measured user time, less one */
-	bool doubtful;     /* it is off by more than 30 %: the simulated machine does not fit the program */
-	bool unchecked;    /* there was a prediction, and nothing to compare it with */
-	char differs[200]; /* why counts and time are not of the same thing; "": they are */
+	struct fm_figure user_seconds; /* of `seconds`, those outside the kernel: what a prediction compares with */
+	struct fm_figure off;          /* the prediction's error: predicted over measured user time, less one */
+	bool doubtful;                 /* it is off by more than 30 %: the simulated machine does not fit the program */
+	bool unchecked;                /* there was a prediction, and nothing to compare it with */
+	char differs[200];             /* why counts and time are not of the same thing; "": they are */
 	struct fm_picture_level levels[FM_PICTURE_LEVELS];
 	unsigned level_count;
 	/* cycles, summed over the threads */
 	struct fm_figure active, productive, stall, memory_bound, bandwidth_bound, latency_bound, other_stall;
 	double handed_cycles; /* of the simulated cycles, waited for a line from another core */
+	/* processor time of all threads in the kernel, measured, and predicted from page faults; apart from the times
+	 * above */
+	struct fm_figure kernel_seconds, fault_seconds;
 	struct fm_picture_signs signs;
 	struct fm_picture_thread *per_thread; /* its own */
 	unsigned thread_count;
