@@ -193,6 +193,8 @@ bool fm_launch_wait(struct fm_launched *launched, bool wait, const volatile bool
 	                                  .kernel_seconds = seconds_of(&usage.ru_stime),
 	                                  .switches = (uint64_t)usage.ru_nvcsw,
 	                                  .preemptions = (uint64_t)usage.ru_nivcsw,
+	                                  .faults = (uint64_t)usage.ru_minflt,
+	                                  .major_faults = (uint64_t)usage.ru_majflt,
 	                                  .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
 	                                  .status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status)};
 	return true;

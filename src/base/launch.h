@@ -31,6 +31,7 @@ struct fm_launch_end {
 	double cpu_seconds, kernel_seconds; /* of all its threads; of these in the kernel */
 	uint64_t switches;                  /* how often its threads gave their processor away to wait */
 	uint64_t preemptions;               /* how often it was taken from them */
+	uint64_t faults, major_faults;      /* page faults without and with waiting for a disk */
 	int status;                         /* 0 … 255, or 128 + the signal */
 	int signal;
 };

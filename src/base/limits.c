@@ -6,19 +6,38 @@
 
 #include "base/sysfs.h"
 
-uint64_t fm_memory_information(const char *format)
+/* The number in the first line of that format, 0 when there is none. */
+static unsigned long long number_in(const char *path, const char *format)
 {
 	char line[128];
-	unsigned long long kilobytes = 0;
-	FILE *file = fopen("/proc/meminfo", "re");
+	unsigned long long number = 0;
+	FILE *file = fopen(path, "re");
 
 	if (!file)
 		return 0;
 	while (fgets(line, sizeof(line), file))
-		if (sscanf(line, format, &kilobytes) == 1)
+		if (sscanf(line, format, &number) == 1)
 			break;
 	fclose(file);
-	return kilobytes * 1024;
+	return number;
+}
+
+uint64_t fm_memory_information(const char *format)
+{
+	return number_in("/proc/meminfo", format) * 1024;
+}
+
+uint64_t fm_memory_huge_faults(void)
+{
+	return number_in("/proc/vmstat", "thp_fault_alloc %llu");
+}
+
+bool fm_memory_huge_always(void)
+{
+	char setting[64];
+
+	return !fm_sysfs_read_line(setting, sizeof(setting), "kernel/mm/transparent_hugepage/enabled") &&
+	       strstr(setting, "[always]");
 }
 
 /* Calls back for the control group and those around it. Version 2 only: version 1 hosts report limits in the files of

@@ -209,8 +209,26 @@ static void check(const struct input *input, struct fm_machine *machine)
 	fm_progress_end(&progress);
 }
 
+/* The profile at `path`, if it is one of this machine. */
+static struct fm_machine *earlier_profile(const char *path)
+{
+	struct fm_machine *machine = NULL;
+	struct fm_topology here;
+	struct fm_error ignored;
+
+	if (access(path, F_OK) || fm_profile_load(path, &machine, &ignored))
+		return NULL;
+	if (fm_topology_read(&here, &ignored) || strcmp(here.processor, machine->topology.processor) != 0 ||
+	    strcmp(here.host, machine->topology.host) != 0) {
+		fm_machine_free(machine);
+		return NULL;
+	}
+	return machine;
+}
+
 static int measure(struct input *input, const char *path)
 {
+	struct fm_machine *earlier = input->quick ? earlier_profile(path) : NULL;
 	struct fm_progress progress;
 	struct fm_machine *machine = NULL;
 	struct fm_error error;
@@ -220,7 +238,9 @@ static int measure(struct input *input, const char *path)
 	fm_progress_begin(&progress, input->common.verbosity < 0);
 	input->characterise.effort = input->quick ? FM_EFFORT_QUICK : input->full ? FM_EFFORT_FULL : FM_EFFORT_DEFAULT;
 	input->characterise.watcher = (struct fm_watcher){&fm_interrupted, fm_progress_update, &progress};
+	input->characterise.earlier = earlier;
 	status = fm_machine_characterise(&input->characterise, &machine, &error);
+	fm_machine_free(earlier);
 	fm_progress_end(&progress);
 	if (status == -EINTR) {
 		fprintf(stderr, "fathom: interrupted, nothing was saved\n");

@@ -9,17 +9,29 @@ size_t fm_chain_bytes(size_t count, size_t distance)
 
 typedef void **place_function(char *memory, size_t index, size_t distance);
 
-static void **spread(char *memory, size_t index, size_t distance)
+static size_t spread_offset(size_t index, size_t distance)
 {
 	size_t page = index * distance / 4096, places = distance / FM_LINE_BYTES,
 	       place = (page + page / places + page / places / places) % places;
 
-	return (void **)(memory + index * distance + place * FM_LINE_BYTES);
+	return index * distance + place * FM_LINE_BYTES;
+}
+
+static void **spread(char *memory, size_t index, size_t distance)
+{
+	return (void **)(memory + spread_offset(index, distance));
 }
 
 static void **same(char *memory, size_t index, size_t distance)
 {
 	return (void **)(memory + index * distance);
+}
+
+static void **alike(char *memory, size_t index, size_t distance)
+{
+	size_t offset = spread_offset(index, FM_APART_BYTES);
+
+	return (void **)(memory + index * distance + offset % distance);
 }
 
 /* Every line points to itself at first; each exchange of two targets joins two cycles (Sattolo). */
@@ -46,4 +58,9 @@ void *fm_chain_link(void *memory, size_t count, size_t distance, uint64_t seed)
 void *fm_chain_link_same(void *memory, size_t count, size_t distance, uint64_t seed)
 {
 	return link_lines(same, memory, count, distance, seed);
+}
+
+void *fm_chain_link_alike(void *memory, size_t count, size_t distance, uint64_t seed)
+{
+	return link_lines(alike, memory, count, distance, seed);
 }

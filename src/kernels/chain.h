@@ -16,4 +16,8 @@ void *fm_chain_link(void *memory, size_t count, size_t distance, uint64_t seed);
 /* The same with every line at the same place of its distance: lines of one set, of a cache with so many sets. */
 void *fm_chain_link_same(void *memory, size_t count, size_t distance, uint64_t seed);
 
+/* The same with every line at the place of its distance where fm_chain_link has it that lie FM_APART_BYTES apart: on
+   large pages both then use the same sets of the caches. */
+void *fm_chain_link_alike(void *memory, size_t count, size_t distance, uint64_t seed);
+
 #endif

@@ -42,8 +42,7 @@ static int bind_to_node(void *memory, size_t bytes, int node, struct fm_error *e
 	return status;
 }
 
-int fm_buffer_allocate(size_t bytes, enum fm_pages pages, int node, struct fm_buffer *ret_buffer,
-                       struct fm_error *error)
+int fm_buffer_reserve(size_t bytes, enum fm_pages pages, struct fm_buffer *ret_buffer, struct fm_error *error)
 {
 	struct fm_buffer buffer = {.bytes = bytes};
 	char size[32];
@@ -58,14 +57,23 @@ int fm_buffer_allocate(size_t bytes, enum fm_pages pages, int node, struct fm_bu
 	buffer.memory = (char *)(((uintptr_t)buffer.mapping + HUGE_BYTES - 1) & ~(uintptr_t)(HUGE_BYTES - 1));
 	/* may fail on kernels without transparent huge pages; fm_huge_pages_probe() tells */
 	madvise(buffer.mapping, buffer.mapped, pages == FM_PAGES_HUGE ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
-	if (node >= 0) {
-		int status = bind_to_node(buffer.memory, bytes, node, error);
+	*ret_buffer = buffer;
+	return 0;
+}
 
-		if (status) {
-			munmap(buffer.mapping, buffer.mapped);
-			return status;
-		}
+int fm_buffer_allocate(size_t bytes, enum fm_pages pages, int node, struct fm_buffer *ret_buffer,
+                       struct fm_error *error)
+{
+	struct fm_buffer buffer;
+	int status = fm_buffer_reserve(bytes, pages, &buffer, error);
+
+	if (!status && node >= 0) {
+		status = bind_to_node(buffer.memory, bytes, node, error);
+		if (status)
+			fm_buffer_free(&buffer);
 	}
+	if (status)
+		return status;
 	/* writing makes every page present; reading would map them all to the zero page */
 	memset(buffer.memory, 1, bytes);
 	*ret_buffer = buffer;
@@ -100,6 +108,11 @@ static long long huge_bytes_at(const void *address)
 	}
 	fclose(file);
 	return huge;
+}
+
+long long fm_buffer_huge_bytes(const struct fm_buffer *buffer)
+{
+	return huge_bytes_at(buffer->memory);
 }
 
 int fm_huge_pages_probe(struct fm_error *error)

@@ -458,6 +458,45 @@ static int measure_transfers(struct fm_machine_session *session, struct fm_machi
 	                error, &machine->transfers_why);
 }
 
+static int measure_contention(struct fm_machine_session *session, struct fm_machine *machine, double seconds,
+                              struct fm_error *error)
+{
+	return optional(
+	    fm_contention_measure(session, seconds, machine->contentions, &machine->contention_count, error), error,
+	    &machine->contention_why);
+}
+
+/* What takes memory or time, and hardly changes: a quick look keeps what there is. */
+static int measure_touch(struct fm_machine_session *session, struct fm_machine *machine, double seconds,
+                         struct fm_error *error)
+{
+	int status = 0;
+
+	if (session->earlier && session->earlier->touch_measured)
+		memcpy(machine->touch, session->earlier->touch, sizeof(machine->touch));
+	else
+		status = fm_touch_measure(session, seconds, machine->touch, error);
+	machine->touch_measured = !status;
+	return status;
+}
+
+static int measure_huge_pages(struct fm_machine_session *session, struct fm_machine *machine, double seconds,
+                              struct fm_error *error)
+{
+	int status = 0;
+
+	if (session->earlier && session->earlier->translation_huge_measured)
+		memcpy(machine->translation_huge, session->earlier->translation_huge,
+		       sizeof(machine->translation_huge));
+	else if (session->effort == FM_EFFORT_QUICK)
+		return 0;
+	else
+		status = fm_translation_measure_huge(session, &machine->frequency_ghz, seconds,
+		                                     machine->translation_huge, error);
+	machine->translation_huge_measured = !status;
+	return status;
+}
+
 static int measure_numa(struct fm_machine_session *session, struct fm_machine *machine, double seconds,
                         struct fm_error *error)
 {
@@ -497,6 +536,9 @@ static const struct {
     {"outstanding misses", 6, measure_parallel},
     {"latency under load", 6, measure_loaded},
     {"core to core", 2, measure_transfers},
+    {"2 MiB pages", 6, measure_huge_pages},
+    {"first touches", 2, measure_touch},
+    {"contention for a line", 1, measure_contention},
     {"NUMA nodes", 2, measure_numa},
     {"latency of levels", 7, visit_levels},
 };
@@ -535,6 +577,7 @@ int fm_machine_characterise(const struct fm_characterise_options *options, struc
 	    .effort = options->effort,
 	    .cpus = options->cpus,
 	    .watcher = options->watcher,
+	    .earlier = options->effort == FM_EFFORT_QUICK ? options->earlier : NULL,
 	};
 	double weight_left = 0, weight_all = 0, budget;
 	struct fm_error why_no_huge_pages;
@@ -587,6 +630,7 @@ int fm_machine_characterise(const struct fm_characterise_options *options, struc
 	machine->cpus = session.cpus;
 	machine->loaded_why = machine->transfers_why = fm_figure_unavailable("not measured");
 	machine->outstanding_misses = fm_figure_unavailable("not measured");
+	machine->contention_why = machine->outstanding_misses;
 	for (unsigned i = 0; i < PHASES; i++)
 		weight_all += phases[i].weight;
 	weight_left = weight_all;

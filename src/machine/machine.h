@@ -11,11 +11,13 @@
 #include "base/figure.h"
 #include "machine/bandwidth.h"
 #include "machine/concurrency.h"
+#include "machine/contention.h"
 #include "machine/core.h"
 #include "machine/latency.h"
 #include "machine/session.h"
 #include "machine/string_stores.h"
 #include "machine/topology.h"
+#include "machine/touch.h"
 #include "machine/translation.h"
 #include "machine/ways.h"
 
@@ -63,6 +65,9 @@ struct fm_machine {
 	struct fm_transfer *transfers;
 	unsigned transfer_count;
 	struct fm_figure transfers_why;
+	struct fm_contention_point contentions[FM_CONTENTION_POINTS_MAX];
+	unsigned contention_count;
+	struct fm_figure contention_why; /* when there are none */
 	struct fm_numa_pair *numa;
 	unsigned numa_count;
 	struct fm_combination combination;
@@ -71,6 +76,10 @@ struct fm_machine {
 	struct fm_figure core[FM_CORE_PARAMETERS];
 	struct fm_figure translation[FM_TRANSLATION_PARAMETERS]; /* pages of 4 KiB */
 	struct fm_figure ways[FM_WAYS_COUNT];
+	bool translation_huge_measured;
+	struct fm_figure translation_huge[FM_TRANSLATION_PARAMETERS]; /* pages of 2 MiB */
+	bool touch_measured;
+	struct fm_figure touch[FM_TOUCH_PARAMETERS];
 };
 
 struct fm_characterise_options {
@@ -80,6 +89,8 @@ struct fm_characterise_options {
 	uint64_t seed;
 	double tolerate; /* largest share of disturbed trials that still makes a profile */
 	struct fm_watcher watcher;
+	/* of the same machine, or NULL: with quick effort its first touches and its 2 MiB pages are kept */
+	const struct fm_machine *earlier;
 };
 
 /* -EINTR when interrupted, -EBUSY when the machine was disturbed beyond use. */

@@ -108,6 +108,13 @@ static const struct {
 };
 enum { STRING_SHARES = sizeof(string_shares) / sizeof(string_shares[0]) };
 
+/* "tlb1_entries_2m" */
+static const char *huge_name(char *buffer, size_t size, unsigned parameter)
+{
+	snprintf(buffer, size, "%s_2m", fm_translation_parameter_name((enum fm_translation_parameter)parameter));
+	return buffer;
+}
+
 static json_t *core_to_json(const struct fm_machine *machine)
 {
 	json_t *object = json_object();
@@ -119,6 +126,20 @@ static json_t *core_to_json(const struct fm_machine *machine)
 		                   &machine->translation[i]);
 	for (unsigned i = 0; i < FM_WAYS_COUNT; i++)
 		fm_json_set_figure(object, fm_ways_name((enum fm_ways)i), &machine->ways[i]);
+	for (unsigned i = 0; machine->translation_huge_measured && i < FM_TRANSLATION_PARAMETERS; i++) {
+		char name[32];
+
+		fm_json_set_figure(object, huge_name(name, sizeof(name), i), &machine->translation_huge[i]);
+	}
+	return object;
+}
+
+static json_t *touch_to_json(const struct fm_machine *machine)
+{
+	json_t *object = json_object();
+
+	for (unsigned i = 0; i < FM_TOUCH_PARAMETERS; i++)
+		fm_json_set_figure(object, fm_touch_parameter_name((enum fm_touch_parameter)i), &machine->touch[i]);
 	return object;
 }
 
@@ -164,6 +185,25 @@ static void set_list(json_t *root, const char *name, json_t *array, const char *
 	json_object_set_new(root, key, json_string(why));
 }
 
+/* Profiles of earlier versions say nothing, not even why. */
+static void set_contention(json_t *root, const struct fm_machine *machine)
+{
+	json_t *array = json_array();
+
+	for (unsigned i = 0; i < machine->contention_count; i++) {
+		const struct fm_contention_point *point = &machine->contentions[i];
+		json_t *object = json_pack("{s:i, s:s}", "threads", (int)point->threads, "kind",
+		                           fm_contention_kind_name(point->kind));
+
+		fm_json_set_figure(object, "ns", &point->ns);
+		json_array_append_new(array, object);
+	}
+	if (machine->contention_count || *machine->contention_why.why)
+		set_list(root, "contention", array, machine->contention_why.why);
+	else
+		json_decref(array);
+}
+
 json_t *fm_machine_to_json(const struct fm_machine *machine)
 {
 	json_t *root = fm_json_document("machine");
@@ -184,6 +224,8 @@ json_t *fm_machine_to_json(const struct fm_machine *machine)
 		json_object_set_new(root, "string_stores", string_stores_to_json(machine));
 	if (machine->core_measured)
 		json_object_set_new(root, "core", core_to_json(machine));
+	if (machine->touch_measured)
+		json_object_set_new(root, "first_touch", touch_to_json(machine));
 	array = json_array();
 	for (unsigned i = 0; i < machine->parallel_count; i++) {
 		json_t *point = json_pack("{s:i}", "chains", (int)machine->parallel[i].chains);
@@ -210,6 +252,7 @@ json_t *fm_machine_to_json(const struct fm_machine *machine)
 		json_array_append_new(array, pair);
 	}
 	set_list(root, "core_to_core", array, machine->transfers_why.why);
+	set_contention(root, machine);
 	if (machine->combination.cases)
 		json_object_set_new(root, "combination",
 		                    json_pack("{s:i, s:f, s:f, s:f, s:f}", "cases", (int)machine->combination.cases,
@@ -345,6 +388,29 @@ static void core_from_json(const json_t *object, struct fm_machine *machine)
 		    core_figure(object, fm_translation_parameter_name((enum fm_translation_parameter)i));
 	for (unsigned i = 0; i < FM_WAYS_COUNT; i++)
 		machine->ways[i] = core_figure(object, fm_ways_name((enum fm_ways)i));
+	for (unsigned i = 0; i < FM_TRANSLATION_PARAMETERS; i++) {
+		char name[32];
+
+		huge_name(name, sizeof(name), i);
+		machine->translation_huge_measured |= json_object_get(object, name) != NULL;
+		machine->translation_huge[i] = core_figure(json_object_get(object, name) ? object : NULL, name);
+	}
+}
+
+/* Absent in profiles of earlier versions. */
+static void touch_from_json(const json_t *object, struct fm_machine *machine)
+{
+	machine->touch_measured = json_is_object(object);
+	for (unsigned i = 0; i < FM_TOUCH_PARAMETERS; i++) {
+		struct fm_figure *figure = &machine->touch[i];
+
+		*figure = fm_figure_unavailable("the profile does not say: run 'fathom machine' again");
+		if (machine->touch_measured)
+			*figure = fm_json_get_figure(object, fm_touch_parameter_name((enum fm_touch_parameter)i));
+		if (figure->available && !(figure->low >= 0 && figure->low <= figure->value &&
+		                           figure->value <= figure->high && figure->high < 1e10))
+			*figure = fm_figure_unavailable("no kernel takes that long");
+	}
 }
 
 /* Absent in profiles of earlier versions: then there are no points, and the shares say why. */
@@ -480,6 +546,24 @@ static int pairs_from_json(const json_t *root, struct fm_machine *machine)
 	return 0;
 }
 
+/* Absent in profiles of earlier versions. */
+static void contention_from_json(const json_t *root, struct fm_machine *machine)
+{
+	const json_t *array = json_object_get(root, "contention");
+
+	text(root, "contention_why", machine->contention_why.why, sizeof(machine->contention_why.why));
+	for (size_t i = 0; i < json_array_size(array) && machine->contention_count < FM_CONTENTION_POINTS_MAX; i++) {
+		const json_t *entry = json_array_get(array, i);
+		const char *name = json_string_value(json_object_get(entry, "kind"));
+		struct fm_contention_point point = {.threads = (unsigned)whole(entry, "threads", FM_CPUS_MAX),
+		                                    .kind = fm_contention_kind_find(name ? name : ""),
+		                                    .ns = fm_json_get_figure(entry, "ns")};
+
+		if (point.threads && point.kind < FM_CONTENTION_KINDS)
+			machine->contentions[machine->contention_count++] = point;
+	}
+}
+
 static void get_combination(const json_t *object, struct fm_combination *ret)
 {
 	static const char *const names[] = {"count_error_median", "count_error_nine_tenths", "time_error_median",
@@ -525,6 +609,7 @@ int fm_machine_from_json(const json_t *root, struct fm_machine **ret_machine, st
 	}
 	string_stores_from_json(json_object_get(root, "string_stores"), machine);
 	core_from_json(json_object_get(root, "core"), machine);
+	touch_from_json(json_object_get(root, "first_touch"), machine);
 	array = json_object_get(root, "parallel_chases");
 	for (size_t i = 0; i < json_array_size(array) && i < FM_PARALLEL_POINTS_MAX; i++)
 		machine->parallel[machine->parallel_count++] = (struct fm_parallel_point){
@@ -536,6 +621,7 @@ int fm_machine_from_json(const json_t *root, struct fm_machine **ret_machine, st
 		    (struct fm_loaded_point){.traffic_gbs = fm_json_get_figure(json_array_get(array, i), "traffic_gbs"),
 		                             .latency_ns = fm_json_get_figure(json_array_get(array, i), "latency_ns")};
 	text(root, "loaded_latency_why", machine->loaded_why.why, sizeof(machine->loaded_why.why));
+	contention_from_json(root, machine);
 	get_combination(json_object_get(root, "combination"), &machine->combination);
 	text(root, "core_to_core_why", machine->transfers_why.why, sizeof(machine->transfers_why.why));
 	*ret_machine = machine;

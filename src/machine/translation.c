@@ -11,7 +11,7 @@
 #include "kernels/kernel.h"
 #include "machine/buffer.h"
 
-enum { PAGE = 4096, STEPS = 4096 };
+enum { PAGE = 4096, HUGE_PAGE = 2 << 20, STEPS = 4096 };
 
 const unsigned fm_translation_points[FM_TRANSLATION_POINTS] = {
     8,   12,  16,  24,  32,  40,   48,   56,   64,   72,   80,   96,   112,  128,  160,
@@ -45,10 +45,10 @@ static struct fm_figure like(const struct fm_figure *model, double value, double
 	return fm_figure_make(value, low, high, unit, model->origin, model->backend, model->trials);
 }
 
-/* From which point on it is more than `above`, and stays so; FM_TRANSLATION_POINTS: never. */
-static unsigned rises_at(const double *cycles, unsigned from, double above)
+/* From which point on it is more than `above`, and stays so; count: never. */
+static unsigned rises_at(const double *cycles, unsigned count, unsigned from, double above)
 {
-	unsigned at = FM_TRANSLATION_POINTS;
+	unsigned at = count;
 
 	while (at > from && cycles[at - 1] > above)
 		at--;
@@ -66,24 +66,26 @@ static double median_between(const double *cycles, unsigned from, unsigned to)
 	return fm_statistics_quantile_sorted(values, count, 0.5);
 }
 
-/* The lines that lie together are on pages, too, a sixteenth as many: where these miss the first buffer, so much is
-   missing of the difference. */
-static void add_missing(const double *cycles, double penalty, unsigned entries, double *ret_cycles)
+/* The lines that lie together are on pages, too, a sixteenth as many of 4 KiB: where these miss the first buffer, so
+   much is missing of the difference. */
+static void add_missing(const double *cycles, unsigned count, size_t page, double penalty, unsigned entries,
+                        double *ret_cycles)
 {
-	for (unsigned i = 0; i < FM_TRANSLATION_POINTS; i++)
+	for (unsigned i = 0; i < count; i++)
 		ret_cycles[i] =
-		    cycles[i] + (fm_translation_points[i] / (PAGE / FM_APART_BYTES) > entries ? penalty : 0);
+		    cycles[i] + (fm_translation_points[i] / (page / FM_APART_BYTES) > entries ? penalty : 0);
 }
 
-void fm_translation_find(const double *given, const struct fm_figure *model, struct fm_figure *ret_figures)
+static void find(const double *given, unsigned count, size_t page, const struct fm_figure *model,
+                 struct fm_figure *ret_figures)
 {
 	const double seen = 2, twice = 1.6; /* cycles that are more than chance; what is another level */
-	unsigned first = rises_at(given, 0, seen), settled, second, last = FM_TRANSLATION_POINTS - 1;
+	unsigned first = rises_at(given, count, 0, seen), settled, second, last = count - 1;
 	double penalty, walk, least, cycles[FM_TRANSLATION_POINTS];
 
 	for (unsigned i = 0; i < FM_TRANSLATION_PARAMETERS; i++)
-		ret_figures[i] = fm_figure_unavailable("not seen with up to %u pages", FM_TRANSLATION_LARGEST);
-	if (!first || first + 4 > FM_TRANSLATION_POINTS)
+		ret_figures[i] = fm_figure_unavailable("not seen with up to %u pages", fm_translation_points[last]);
+	if (!first || first + 4 > count)
 		return;
 	ret_figures[FM_TRANSLATION_tlb1_entries] =
 	    like(model, (fm_translation_points[first - 1] + fm_translation_points[first]) / 2.0,
@@ -92,22 +94,32 @@ void fm_translation_find(const double *given, const struct fm_figure *model, str
 	settled = first;
 	while (settled < last && 2 * fm_translation_points[settled] < 3 * fm_translation_points[first])
 		settled++;
-	penalty =
-	    median_between(given, settled, settled + 3 < FM_TRANSLATION_POINTS ? settled + 3 : FM_TRANSLATION_POINTS);
-	add_missing(given, penalty, fm_translation_points[first], cycles);
-	second = rises_at(cycles, settled, twice * penalty + seen);
+	penalty = median_between(given, settled, settled + 3 < count ? settled + 3 : count);
+	add_missing(given, count, page, penalty, fm_translation_points[first], cycles);
+	second = rises_at(cycles, count, settled, twice * penalty + seen);
 	if (second > settled + 3)
 		penalty = median_between(cycles, settled, second - 1);
 	ret_figures[FM_TRANSLATION_tlb1_penalty] =
 	    like(model, penalty, 0.9 * penalty - 0.5, 1.1 * penalty + 0.5, "cycles");
-	if (second + 2 > FM_TRANSLATION_POINTS || second == settled)
+	if (second + 2 > count || second == settled)
 		return;
 	ret_figures[FM_TRANSLATION_tlb2_entries] =
 	    like(model, (fm_translation_points[second - 1] + fm_translation_points[second]) / 2.0,
 	         fm_translation_points[second - 1], fm_translation_points[second], "pages");
-	walk = median_between(cycles, last - 1, FM_TRANSLATION_POINTS) - penalty;
+	walk = median_between(cycles, last - 1, count) - penalty;
 	least = fmax(0, 0.7 * walk - 1);
 	ret_figures[FM_TRANSLATION_walk] = like(model, walk, least, 1.3 * walk + 1, "cycles");
+}
+
+void fm_translation_find(const double *given, const struct fm_figure *model, struct fm_figure *ret_figures)
+{
+	find(given, FM_TRANSLATION_POINTS, PAGE, model, ret_figures);
+}
+
+void fm_translation_find_huge(const double *given, unsigned count, const struct fm_figure *model,
+                              struct fm_figure *ret_figures)
+{
+	find(given, count, HUGE_PAGE, model, ret_figures);
 }
 
 struct work {
@@ -128,9 +140,14 @@ static int trial(void *context, double *ret_cost, struct fm_error *error)
 	return 0;
 }
 
+struct place {
+	char *apart, *together;
+	size_t page;
+};
+
 /* One number of pages: two chains, taken in turns. */
-static int measure_point(struct fm_machine_session *session, const struct fm_buffer *buffer, unsigned pages,
-                         double seconds, double *ret_more, unsigned *ret_trials, struct fm_error *error)
+static int measure_point(struct fm_machine_session *session, const struct place *place, unsigned pages, double seconds,
+                         double *ret_more, unsigned *ret_trials, struct fm_error *error)
 {
 	struct fm_measurement measurements[2];
 	struct work work[2];
@@ -139,9 +156,10 @@ static int measure_point(struct fm_machine_session *session, const struct fm_buf
 
 	memset(measurements, 0, sizeof(measurements));
 	memset(work, 0, sizeof(work));
-	work[0].arguments.chain[0] = fm_chain_link(buffer->memory, pages, PAGE, fm_random_next(&session->random));
-	work[1].arguments.chain[0] = fm_chain_link(buffer->memory + fm_chain_bytes(FM_TRANSLATION_LARGEST, PAGE), pages,
-	                                           FM_APART_BYTES, fm_random_next(&session->random));
+	work[0].arguments.chain[0] = (place->page == PAGE ? fm_chain_link : fm_chain_link_alike)(
+	    place->apart, pages, place->page, fm_random_next(&session->random));
+	work[1].arguments.chain[0] =
+	    fm_chain_link(place->together, pages, FM_APART_BYTES, fm_random_next(&session->random));
 	for (unsigned i = 0; i < 2; i++)
 		measurements[i] = (struct fm_measurement){.trial = trial, .context = &work[i], .wanted_width = 0.01};
 	status = fm_machine_session_measure(session, measurements, 2, 8, 60, seconds, error);
@@ -154,29 +172,104 @@ static int measure_point(struct fm_machine_session *session, const struct fm_buf
 	return status;
 }
 
-int fm_translation_measure(struct fm_machine_session *session, const struct fm_figure *frequency_ghz, double seconds,
-                           struct fm_figure *ret_figures, struct fm_error *error)
+/* The first `count` numbers of pages. */
+static int measure_points(struct fm_machine_session *session, const struct place *place, unsigned count,
+                          const struct fm_figure *frequency_ghz, double seconds, struct fm_figure *ret_figures,
+                          struct fm_error *error)
 {
-	struct fm_buffer buffer = {0};
 	double cycles[FM_TRANSLATION_POINTS];
 	struct fm_figure model = fm_figure_make(0, 0, 0, "", FM_ORIGIN_measured, "kernels", 0);
 	bool whole = true;
-	int status = fm_buffer_allocate(fm_chain_bytes(FM_TRANSLATION_LARGEST, PAGE) +
-	                                    fm_chain_bytes(FM_TRANSLATION_LARGEST, FM_APART_BYTES),
-	                                FM_PAGES_SMALL, -1, &buffer, error);
+	int status = 0;
 
-	for (unsigned i = 0; i < FM_TRANSLATION_POINTS && !status; i++) {
-		status = measure_point(session, &buffer, fm_translation_points[i], seconds / FM_TRANSLATION_POINTS,
-		                       &cycles[i], &model.trials, error);
+	for (unsigned i = 0; i < count && !status; i++) {
+		status = measure_point(session, place, fm_translation_points[i], seconds / count, &cycles[i],
+		                       &model.trials, error);
 		cycles[i] *= frequency_ghz->value;
 		whole &= !isnan(cycles[i]);
 	}
-	fm_buffer_free(&buffer);
 	if (status)
 		return status;
 	for (unsigned i = 0; i < FM_TRANSLATION_PARAMETERS && !whole; i++)
 		ret_figures[i] = fm_figure_unavailable("the times were too unsteady");
 	if (whole)
-		fm_translation_find(cycles, &model, ret_figures);
+		find(cycles, count, place->page, &model, ret_figures);
 	return 0;
+}
+
+int fm_translation_measure(struct fm_machine_session *session, const struct fm_figure *frequency_ghz, double seconds,
+                           struct fm_figure *ret_figures, struct fm_error *error)
+{
+	struct fm_buffer buffer = {0};
+	size_t apart = fm_chain_bytes(FM_TRANSLATION_LARGEST, PAGE);
+	int status = fm_buffer_allocate(apart + fm_chain_bytes(FM_TRANSLATION_LARGEST, FM_APART_BYTES), FM_PAGES_SMALL,
+	                                -1, &buffer, error);
+
+	if (!status)
+		status = measure_points(session, &(struct place){buffer.memory, buffer.memory + apart, PAGE},
+		                        FM_TRANSLATION_POINTS, frequency_ghz, seconds, ret_figures, error);
+	fm_buffer_free(&buffer);
+	return status;
+}
+
+unsigned fm_translation_huge_points(uint64_t bytes)
+{
+	unsigned count = 0;
+
+	while (count < FM_TRANSLATION_POINTS && (uint64_t)fm_translation_points[count] * HUGE_PAGE <= bytes)
+		count++;
+	return count;
+}
+
+static void unavailable(struct fm_figure *ret_figures, const char *why)
+{
+	for (unsigned i = 0; i < FM_TRANSLATION_PARAMETERS; i++)
+		ret_figures[i] = fm_figure_unavailable("%s", why);
+}
+
+/* Make pages present, one after the other. A kernel that first has to move others out of the way may take long: what is
+   there by then must do. Returns bytes. */
+static size_t fill(const struct fm_buffer *buffer, double seconds)
+{
+	uint64_t end = fm_clock_now() + (uint64_t)(seconds * 1e9);
+	size_t bytes = 0;
+
+	while (bytes < buffer->bytes && fm_clock_now() < end) {
+		buffer->memory[bytes] = 1;
+		bytes += HUGE_PAGE;
+	}
+	return bytes;
+}
+
+int fm_translation_measure_huge(struct fm_machine_session *session, const struct fm_figure *frequency_ghz,
+                                double seconds, struct fm_figure *ret_figures, struct fm_error *error)
+{
+	/* the session may take half of what is available */
+	uint64_t most = session->effort == FM_EFFORT_FULL ? 8ull << 30 : 1ull << 30,
+	         bytes = session->memory_limit / 4 < most ? session->memory_limit / 4 : most;
+	uint64_t begin = fm_clock_now();
+	struct fm_buffer buffer = {0};
+	unsigned count;
+	int status = 0;
+
+	if (!session->huge_pages) {
+		unavailable(ret_figures, "no huge pages can be had");
+		return 0;
+	}
+	/* the first page is for the lines that lie together */
+	if (!fm_buffer_reserve(bytes + HUGE_PAGE, FM_PAGES_HUGE, &buffer, error))
+		bytes = fill(&buffer, 0.7 * seconds);
+	else
+		bytes = 0;
+	count = fm_translation_huge_points(bytes > HUGE_PAGE ? bytes - HUGE_PAGE : 0);
+	if (count < FM_TRANSLATION_HUGE_LEAST)
+		unavailable(ret_figures, "not enough memory or time for pages of 2 MiB");
+	else if (fm_buffer_huge_bytes(&buffer) < (long long)bytes)
+		unavailable(ret_figures, "the kernel gave fewer huge pages than were asked for");
+	else
+		status = measure_points(session, &(struct place){buffer.memory + HUGE_PAGE, buffer.memory, HUGE_PAGE},
+		                        count, frequency_ghz,
+		                        fmax(0, seconds - (double)(fm_clock_now() - begin) * 1e-9), ret_figures, error);
+	fm_buffer_free(&buffer);
+	return status;
 }

@@ -25,8 +25,21 @@ const char *fm_translation_parameter_unit(enum fm_translation_parameter paramete
    FM_TRANSLATION_PARAMETERS. Pure arithmetic; figures are like `model`. */
 void fm_translation_find(const double *given, const struct fm_figure *model, struct fm_figure *ret_figures);
 
+/* The same of pages of 2 MiB, for the first `count` of the numbers of pages, FM_TRANSLATION_HUGE_LEAST or more. */
+enum { FM_TRANSLATION_HUGE_LEAST = 8 };
+void fm_translation_find_huge(const double *given, unsigned count, const struct fm_figure *model,
+                              struct fm_figure *ret_figures);
+
+/* How many of the numbers of pages fit into `bytes` with pages of 2 MiB. */
+unsigned fm_translation_huge_points(uint64_t bytes);
+
 /* On pages of 4 KiB. */
 int fm_translation_measure(struct fm_machine_session *session, const struct fm_figure *frequency_ghz, double seconds,
                            struct fm_figure *ret_figures, struct fm_error *error);
+
+/* On pages of 2 MiB: on as many as fit into an eighth of the available memory, and into 1 GiB (8 GiB with full effort).
+   Unavailable where there are no such pages. */
+int fm_translation_measure_huge(struct fm_machine_session *session, const struct fm_figure *frequency_ghz,
+                                double seconds, struct fm_figure *ret_figures, struct fm_error *error);
 
 #endif

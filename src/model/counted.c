@@ -351,6 +351,7 @@ void fm_picture_from_counts(const struct fm_counted *counted, struct fm_picture 
 	picture->seconds = counted->seconds;
 	picture->predicted_seconds = fm_figure_unavailable("what is counted is not predicted");
 	picture->user_seconds = picture->off = picture->predicted_seconds;
+	picture->kernel_seconds = picture->fault_seconds = picture->predicted_seconds;
 	name_levels(counted, picture);
 	for (unsigned i = 0; i < picture->level_count; i++)
 		fill_level(counted, i, &picture->levels[i]);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "model/agreement.h"
+#include "model/kernel_time.h"
 #include "model/uncertainty.h"
 #include "recording/windows.h"
 #include "simulator/numbers.h"
@@ -530,6 +531,7 @@ void fm_picture_build(const struct fm_recording *recording, const struct fm_part
 		fill_unused(recording, &sums->counts, picture);
 	fill_false_sharing(recording, picture);
 	fm_uncertain_prediction(recording, picture);
+	fm_kernel_time(recording, picture);
 	fm_synchronisation(recording, &sums->counts, picture);
 }
 

@@ -73,6 +73,9 @@ struct fm_picture {
 	/* cycles, summed over the threads */
 	struct fm_figure active, productive, stall, memory_bound, bandwidth_bound, latency_bound, other_stall;
 	double handed_cycles; /* of the simulated cycles, waited for a line from another core */
+	/* processor time of all threads in the kernel, measured, and predicted from page faults; apart from the times
+	 * above */
+	struct fm_figure kernel_seconds, fault_seconds;
 	struct fm_picture_signs signs;
 	struct fm_picture_thread *per_thread; /* its own */
 	unsigned thread_count;

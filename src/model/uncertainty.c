@@ -125,7 +125,7 @@ enum { TICKS = 2 };
 static struct fm_figure user_seconds(const struct fm_recorded_native *native, const struct fm_picture *picture)
 {
 	const struct fm_figure *seconds = &picture->seconds;
-	double share, error, ran = 1;
+	double share, error, ran = 1, least = seconds->low;
 
 	if (!seconds->available)
 		return *seconds;
@@ -135,10 +135,19 @@ static struct fm_figure user_seconds(const struct fm_recorded_native *native, co
 	error = TICKS * TICK / native->share_seconds;
 	if (share + error >= 1)
 		return fm_figure_unavailable("it ran too briefly: how much of its time was the kernel's is not known");
+	/* processor time of one run is an estimate of which the kernel's part is known: the rest has all of its error
+	 */
+	if (native->same_run && native->cpu_seconds > 0) {
+		least = seconds->value;
+		error += fmax(0, seconds->value - seconds->low) * fmax(1, native->busiest) / native->cpu_seconds;
+		if (share + error >= 1)
+			return fm_figure_unavailable(
+			    "nearly all of its time was the kernel's: what is left is too little to tell");
+	}
 	/* a single thread that was not running all the time was waiting for its processor, or for input */
 	if (picture->threads < 2 && native->seconds.value > 0)
 		ran = fmin(1, native->cpu_seconds / native->seconds.value);
-	return fm_figure_make(seconds->value * ran * (1 - share), seconds->low * ran * (1 - share - error),
+	return fm_figure_make(seconds->value * ran * (1 - share), least * ran * (1 - share - error),
 	                      seconds->high * fmin(1, 1 - share + error), "s", FM_ORIGIN_measured, "native",
 	                      seconds->trials);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/limits.h"
 #include "counters/group.h"
 #include "counters/markers.h"
 #include "machine/simulated_host.h"
@@ -177,6 +178,7 @@ static int execute(const struct fm_engine_options *options, const struct fm_obse
 {
 	bool once = options->windows.pace;
 	struct fm_markers *markers = NULL;
+	uint64_t huge = fm_memory_huge_faults();
 	struct fm_error ignored;
 	int r;
 
@@ -186,9 +188,13 @@ static int execute(const struct fm_engine_options *options, const struct fm_obse
 		fm_markers_announce(markers);
 	}
 	r = fm_engine_execute(options, wanted->program, ret_run, error);
-	if (!r && once && fm_same_run_time(ret_run, options->machine->frequency_ghz * 1e9, &recording->native) &&
-	    markers)
-		r = fm_same_run_regions(markers, ret_run->seconds, recording, error);
+	huge = fm_memory_huge_faults() - huge;
+	if (!r && once && fm_same_run_time(ret_run, options->machine->frequency_ghz * 1e9, &recording->native)) {
+		recording->native.huge_always = fm_memory_huge_always();
+		recording->native.huge_faults = huge < recording->native.faults ? huge : recording->native.faults;
+		if (markers)
+			r = fm_same_run_regions(markers, ret_run->seconds, recording, error);
+	}
 	if (markers) {
 		fm_markers_conceal();
 		fm_markers_free(markers);

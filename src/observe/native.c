@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/launch.h"
+#include "base/limits.h"
 #include "base/statistics.h"
 #include "counters/markers.h"
 #include "observe/parts.h"
@@ -110,6 +111,7 @@ struct gathered {
 	struct fm_recording *recording;
 	size_t count;
 	double (*seconds)[RUNS_MAX];
+	uint64_t huge_faults[RUNS_MAX]; /* of all processes, during each run */
 };
 
 /* Its index; the count when it is none of them. */
@@ -223,11 +225,13 @@ static int run_once(const struct fm_observation *wanted, bool measured, struct g
 	launch.context = markers;
 	if (measured)
 		launch.output = measured_file();
+	gathered->huge_faults[run] = fm_memory_huge_faults();
 	r = fm_launch_begin(&launch, &launched, error);
 	if (!r)
 		r = fm_launch_release(&launched, wanted->program[0], error);
 	if (!r) {
 		fm_launch_wait(&launched, true, wanted->told_to_end, ret_end);
+		gathered->huge_faults[run] = fm_memory_huge_faults() - gathered->huge_faults[run];
 		gather(gathered, markers, run);
 	}
 	if (launch.output >= 0) {
@@ -240,11 +244,13 @@ static int run_once(const struct fm_observation *wanted, bool measured, struct g
 	return r;
 }
 
-static void conclude(struct fm_recorded_native *native, const struct fm_launch_end *ends, unsigned runs)
+static void conclude(struct fm_recorded_native *native, const struct fm_launch_end *ends, const uint64_t *huge_faults,
+                     unsigned runs)
 {
 	double sorted[RUNS_MAX], kernel = 0;
 
 	native->runs = runs;
+	native->huge_always = fm_memory_huge_always();
 	for (unsigned i = 0; i < runs; i++) {
 		sorted[i] = ends[i].seconds;
 		kernel += ends[i].kernel_seconds;
@@ -265,6 +271,9 @@ static void conclude(struct fm_recorded_native *native, const struct fm_launch_e
 		if (ends[i].seconds == sorted[runs / 2]) {
 			native->cpu_seconds = ends[i].cpu_seconds;
 			native->kernel_seconds = ends[i].kernel_seconds;
+			native->faults = ends[i].faults;
+			native->major_faults = ends[i].major_faults;
+			native->huge_faults = huge_faults[i] < ends[i].faults ? huge_faults[i] : ends[i].faults;
 		}
 }
 
@@ -312,7 +321,7 @@ int fm_native_observe(const struct fm_observation *wanted, const struct fm_nativ
 		return r;
 	if (runs)
 		native->exit_status = ends[0].status;
-	conclude(native, ends, runs);
+	conclude(native, ends, gathered.huge_faults, runs);
 	return 0;
 }
 

@@ -145,6 +145,8 @@ bool fm_same_run_time(const struct fm_engine_run *run, double hertz, struct fm_r
 	    .share_seconds = by_itself,
 	    .switches = (uint64_t)run->used.ru_nvcsw,
 	    .preemptions = (uint64_t)run->used.ru_nivcsw,
+	    .faults = (uint64_t)run->used.ru_minflt,
+	    .major_faults = (uint64_t)run->used.ru_majflt,
 	    .exit_status = run->exit_status,
 	    .output_bytes = -1,
 	    .signalled = run->signal != 0};

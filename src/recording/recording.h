@@ -75,6 +75,10 @@ struct fm_recorded_native {
 	bool differs;  /* its runs did not do the same */
 	char difference[200];
 	uint64_t regions_lost; /* instances for which there was no room; then regions have no time */
+	/* page faults of the run whose kernel time is above: without and with waiting for a disk; of the former, at
+	   most so many that made a huge page, as all processes together had no more; 0 faults: not counted */
+	uint64_t faults, major_faults, huge_faults;
+	bool huge_always; /* huge pages were for everybody, not only for those who ask for them */
 };
 
 /* A marked region as one thread ran it in native runs. */

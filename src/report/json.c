@@ -417,6 +417,12 @@ static void set_native(json_t *root, const struct fm_analysis *analysis)
 		if (*picture->differs)
 			json_object_set_new(object, "difference", json_string(picture->differs));
 		fm_json_set_figure(object, "user_seconds", &picture->user_seconds);
+		if (native->faults)
+			json_object_set_new(object, "page_faults",
+			                    json_pack("{s:I, s:I, s:I}", "minor", (json_int_t)native->faults, "major",
+			                              (json_int_t)native->major_faults, "huge_at_most",
+			                              (json_int_t)native->huge_faults));
+		fm_json_set_figure(object, "predicted_page_fault_seconds", &picture->fault_seconds);
 	}
 	json_object_set_new(root, "native", object);
 	if (native->runs) {

@@ -348,6 +348,18 @@ static void print_string_stores(const struct fm_machine *machine, FILE *output, 
 	fm_table_free(table);
 }
 
+static void print_touch(const struct fm_machine *machine, FILE *output)
+{
+	const struct fm_figure *small = &machine->touch[FM_TOUCH_touch_write_4k],
+	                       *large = &machine->touch[FM_TOUCH_touch_write_2m];
+	char text[2][64];
+
+	if (!machine->touch_measured)
+		return;
+	fprintf(output, "First write to a page: 4 KiB %s, 2 MiB %s (in the kernel; --core has other kinds)\n",
+	        fm_figure_text(text[0], sizeof(text[0]), small), fm_figure_text(text[1], sizeof(text[1]), large));
+}
+
 static void print_concurrency(const struct fm_machine *machine, FILE *output)
 {
 	char text[64], other[64];
@@ -410,6 +422,47 @@ static void print_transfers(const struct fm_machine *machine, FILE *output, unsi
 					fm_figure_text(text, sizeof(text), &pair->ns);
 			}
 			fm_table_cell(table, "%s", i == j ? "·" : text);
+		}
+	}
+	fm_table_print(table, output, 2, width);
+	fm_table_free(table);
+}
+
+static const struct fm_contention_point *find_contention(const struct fm_machine *machine, unsigned kind,
+                                                         unsigned threads)
+{
+	for (unsigned i = 0; i < machine->contention_count; i++)
+		if (machine->contentions[i].kind == kind && machine->contentions[i].threads == threads)
+			return &machine->contentions[i];
+	return NULL;
+}
+
+static void print_contention(const struct fm_machine *machine, FILE *output, unsigned width)
+{
+	struct fm_table *table;
+
+	if (!machine->contention_count) {
+		if (*machine->contention_why.why)
+			fprintf(output, "Contention for a line: n/a (%s)\n", machine->contention_why.why);
+		return;
+	}
+	fprintf(output, "Contention for a line (what an operation takes each thread while all want the line):\n");
+	table = fm_table_create("rrrr");
+	fm_table_cell(table, "threads");
+	fm_table_cell(table, "atomic add, one word");
+	fm_table_cell(table, "store, own words");
+	fm_table_cell(table, "add, own words");
+	for (unsigned i = 0; i < machine->contention_count; i++) {
+		unsigned threads = machine->contentions[i].threads;
+
+		if (machine->contentions[i].kind != FM_CONTENTION_ATOMIC)
+			continue;
+		fm_table_cell(table, "%u", threads);
+		for (unsigned kind = 0; kind < FM_CONTENTION_KINDS; kind++) {
+			const struct fm_contention_point *point = find_contention(machine, kind, threads);
+			char text[64];
+
+			fm_table_cell(table, "%s", point ? fm_figure_text(text, sizeof(text), &point->ns) : "");
 		}
 	}
 	fm_table_print(table, output, 2, width);
@@ -485,6 +538,21 @@ void fm_machine_print_core(const struct fm_machine *machine, FILE *output, unsig
 	for (unsigned i = 0; i < FM_WAYS_COUNT; i++)
 		print_parameter(table, fm_ways_name((enum fm_ways)i), "lines that a set of the cache holds", "ways",
 		                &machine->ways[i]);
+	for (unsigned i = 0; machine->translation_huge_measured && i < FM_TRANSLATION_PARAMETERS; i++) {
+		enum fm_translation_parameter parameter = (enum fm_translation_parameter)i;
+		char name[32], words[96];
+
+		snprintf(name, sizeof(name), "%s_2m", fm_translation_parameter_name(parameter));
+		snprintf(words, sizeof(words), "%s, of 2 MiB", fm_translation_parameter_words(parameter));
+		print_parameter(table, name, words, fm_translation_parameter_unit(parameter),
+		                &machine->translation_huge[i]);
+	}
+	for (unsigned i = 0; machine->touch_measured && i < FM_TOUCH_PARAMETERS; i++) {
+		enum fm_touch_parameter parameter = (enum fm_touch_parameter)i;
+
+		print_parameter(table, fm_touch_parameter_name(parameter), fm_touch_parameter_words(parameter),
+		                fm_touch_parameter_unit(parameter), &machine->touch[i]);
+	}
 	fm_table_print(table, output, 2, width);
 	fm_table_free(table);
 }
@@ -520,8 +588,10 @@ void fm_machine_print(const struct fm_machine *machine, FILE *output, unsigned w
 	print_string_stores(machine, output, width);
 	if (verbose > 0 && machine->core_measured)
 		fm_machine_print_core(machine, output, width);
+	print_touch(machine, output);
 	print_concurrency(machine, output);
 	print_transfers(machine, output, width);
+	print_contention(machine, output, width);
 	print_numa(machine, output, width);
 	if (machine->curves[FM_PAGES_HUGE].why.why[0])
 		fprintf(output, "2 MiB pages: %s\n", machine->curves[FM_PAGES_HUGE].why.why);
@@ -602,6 +672,12 @@ void fm_machine_print_separated(const struct fm_machine *machine, FILE *output, 
 		           "4 KiB pages", &machine->translation[i]);
 	for (unsigned i = 0; machine->core_measured && i < FM_WAYS_COUNT; i++)
 		print_line(output, separator, fm_ways_name((enum fm_ways)i), "core", "", &machine->ways[i]);
+	for (unsigned i = 0; machine->translation_huge_measured && i < FM_TRANSLATION_PARAMETERS; i++)
+		print_line(output, separator, fm_translation_parameter_name((enum fm_translation_parameter)i), "core",
+		           "2 MiB pages", &machine->translation_huge[i]);
+	for (unsigned i = 0; machine->touch_measured && i < FM_TOUCH_PARAMETERS; i++)
+		print_line(output, separator, fm_touch_parameter_name((enum fm_touch_parameter)i), "kernel", "",
+		           &machine->touch[i]);
 	print_line(output, separator, "outstanding_misses", "core", "", &machine->outstanding_misses);
 	for (unsigned i = 0; i < machine->loaded_count; i++) {
 		snprintf(detail, sizeof(detail), "%.1f GB/s", machine->loaded[i].traffic_gbs.value);
@@ -610,6 +686,11 @@ void fm_machine_print_separated(const struct fm_machine *machine, FILE *output, 
 	for (unsigned i = 0; i < machine->transfer_count; i++) {
 		snprintf(detail, sizeof(detail), "%u-%u", machine->transfers[i].from_cpu, machine->transfers[i].to_cpu);
 		print_line(output, separator, "core_to_core", "core", detail, &machine->transfers[i].ns);
+	}
+	for (unsigned i = 0; i < machine->contention_count; i++) {
+		snprintf(detail, sizeof(detail), "%s/%u", fm_contention_kind_name(machine->contentions[i].kind),
+		         machine->contentions[i].threads);
+		print_line(output, separator, "contention", "core", detail, &machine->contentions[i].ns);
 	}
 	for (unsigned i = 0; i < machine->numa_count; i++) {
 		snprintf(detail, sizeof(detail), "%u-%u", machine->numa[i].cpu_node, machine->numa[i].memory_node);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "model/kernel_time.h"
 #include "report/coverage.h"
 #include "report/parts.h"
 #include "report/table.h"
@@ -34,10 +35,10 @@ static void print_prediction(const struct fm_picture *picture, FILE *output)
 {
 	if (!picture->off.available) {
 		if (picture->predicted_seconds.available && picture->seconds.available)
-			fprintf(output,
-			        "Predicted from the simulated cycles: %.3g s; too short to compare with the measured "
-			        "time.\n",
-			        picture->predicted_seconds.value);
+			fprintf(
+			    output,
+			    "Predicted from the simulated cycles: %.3g s of user time, compared with nothing:\n%s.\n",
+			    picture->predicted_seconds.value, picture->off.why);
 		return;
 	}
 	if (picture->doubtful)
@@ -49,6 +50,22 @@ static void print_prediction(const struct fm_picture *picture, FILE *output)
 		    output,
 		    "The simulated host does not fit this program: no bottleneck is stated with more than 0.6\n"
 		    "confidence, and cycles and predicted time may be wrong by as much. Counts are not affected.\n");
+}
+
+/* Apart from what is predicted of the program itself. Processor time is counted in ticks. */
+static void print_kernel_time(const struct fm_recorded_native *native, const struct fm_picture *picture, FILE *output)
+{
+	const struct fm_figure *faults = &picture->fault_seconds;
+
+	if (native->share_seconds > 0.05)
+		fprintf(output, "%.0f %% of its CPU time was in the kernel, which is not predicted%s\n",
+		        100 * native->kernel_share,
+		        fm_kernel_matters(native) && faults->available ? ", except page faults." : ".");
+	if (fm_kernel_matters(native) && faults->available)
+		fprintf(output,
+		        "Predicted for %llu page faults: %.2g s (%.2g … %.2g) in the kernel; measured: %.3g s.\n",
+		        (unsigned long long)native->faults, faults->value, faults->low, faults->high,
+		        native->kernel_seconds);
 }
 
 static void print_combined(const struct fm_analysis *analysis, FILE *output)
@@ -75,10 +92,7 @@ static void print_combined(const struct fm_analysis *analysis, FILE *output)
 	if (analysis->recording->run.signal)
 		fprintf(output, "It ended with %d, by signal %d.\n", (int)analysis->recording->run.exit_status,
 		        (int)analysis->recording->run.signal);
-	/* processor time is counted in ticks */
-	if (native->share_seconds > 0.05)
-		fprintf(output, "%.0f %% of its CPU time was in the kernel, which is not predicted.\n",
-		        100 * native->kernel_share);
+	print_kernel_time(native, picture, output);
 	print_prediction(picture, output);
 	fprintf(output, "Counts are simulated on %s; GB/s are these counts over that time.\n", picture->machine);
 	fm_coverage_print(analysis->recording, output);

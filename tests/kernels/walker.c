@@ -116,6 +116,13 @@ static bool execute(struct core *core, const ZydisDecodedInstruction *instructio
 	case ZYDIS_MNEMONIC_MOVNTI:
 		write_operand(core, &operands[0], read_operand(core, &operands[1]));
 		return true;
+	case ZYDIS_MNEMONIC_XADD: {
+		uint64_t before = read_operand(core, &operands[0]);
+
+		result = before + read_operand(core, &operands[1]);
+		write_operand(core, &operands[1], before);
+		break;
+	}
 	case ZYDIS_MNEMONIC_ADD:
 		result = read_operand(core, &operands[0]) + read_operand(core, &operands[1]);
 		break;

@@ -12,9 +12,12 @@
 #include "machine/bandwidth.h"
 #include "machine/buffer.h"
 #include "machine/concurrency.h"
+#include "machine/contention.h"
 #include "machine/string_stores.h"
 #include "machine/team.h"
 #include "machine/topology.h"
+#include "machine/touch.h"
+#include "machine/translation.h"
 
 static void cpu_lists(void **state)
 {
@@ -291,6 +294,37 @@ static void string_stores_on_what_there_is(void **state)
 		assert_true(shares[i]->available ? shares[i]->low >= 0 && shares[i]->high <= 1 : *shares[i]->why != 0);
 }
 
+static bool told_or_why(const struct fm_figure *figure)
+{
+	return figure->available ? figure->value > 0 && figure->low <= figure->value && figure->value <= figure->high
+	                         : *figure->why != 0;
+}
+
+static void touches_on_what_there_is(void **state)
+{
+	struct fm_machine_session *session = *state;
+	struct fm_figure touches[FM_TOUCH_PARAMETERS], pages[FM_TRANSLATION_PARAMETERS],
+	    frequency = fm_figure_make(3, 3, 3, "GHz", FM_ORIGIN_measured, "kernels", 1);
+	struct fm_contention_point points[FM_CONTENTION_POINTS_MAX];
+	struct fm_error error = {0};
+	unsigned count = 0;
+	int status;
+
+	if (fm_touch_measure(session, 0.1, touches, &error))
+		fail_msg("%s", error.message);
+	for (unsigned i = 0; i < FM_TOUCH_PARAMETERS; i++)
+		assert_true(told_or_why(&touches[i]));
+	/* without huge pages the reason is told, and there is nothing to measure */
+	session->huge_pages = false;
+	assert_int_equal(fm_translation_measure_huge(session, &frequency, 0.1, pages, &error), 0);
+	assert_string_equal(pages[0].why, "no huge pages can be had");
+	status = fm_contention_measure(session, 0.1, points, &count, &error);
+	assert_true(status == (session->cpus.count < 2 ? -ENOTSUP : 0));
+	assert_true(session->cpus.count < 2 || count >= 2 * FM_CONTENTION_KINDS);
+	for (unsigned i = 0; i < count; i++)
+		assert_true(told_or_why(&points[i].ns));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -301,6 +335,7 @@ int main(void)
 	    cmocka_unit_test(reads_are_told_by_time),
 	    cmocka_unit_test(known_shares_are_found),
 	    cmocka_unit_test_setup_teardown(string_stores_on_what_there_is, session_set_up, session_tear_down),
+	    cmocka_unit_test_setup_teardown(touches_on_what_there_is, session_set_up, session_tear_down),
 	    cmocka_unit_test_setup_teardown(numa_on_what_there_is, session_set_up, session_tear_down),
 	    cmocka_unit_test_setup_teardown(concurrency_on_what_there_is, session_set_up, session_tear_down),
 	};

@@ -98,6 +98,15 @@ static struct fm_machine *invent(void)
 		machine->core[i] = figure(i + 1.5, "cycles");
 	for (unsigned i = 0; i < FM_TRANSLATION_PARAMETERS; i++)
 		machine->translation[i] = figure(100 * i + 64, "pages");
+	machine->translation_huge_measured = true;
+	for (unsigned i = 0; i < FM_TRANSLATION_PARAMETERS; i++)
+		machine->translation_huge[i] = i ? fm_figure_unavailable("not seen") : figure(32, "pages");
+	machine->touch_measured = true;
+	for (unsigned i = 0; i < FM_TOUCH_PARAMETERS; i++)
+		machine->touch[i] = figure(100 * i + 500, "ns");
+	machine->contentions[0] = (struct fm_contention_point){1, FM_CONTENTION_ATOMIC, figure(5, "ns")};
+	machine->contentions[1] = (struct fm_contention_point){3, FM_CONTENTION_STORE, figure(50, "ns")};
+	machine->contention_count = 2;
 	machine->core[FM_CORE_loads_64] = fm_figure_unavailable("no such instructions");
 	return machine;
 }
@@ -141,6 +150,12 @@ static void round_trip(void **state)
 	assert_int_equal(read->string_stores.point_count, 3);
 	assert_true(read->core_measured && read->core[FM_CORE_window].value == FM_CORE_window + 1.5);
 	assert_true(read->translation[FM_TRANSLATION_walk].value == 100 * FM_TRANSLATION_walk + 64);
+	assert_true(read->translation_huge_measured && read->translation_huge[0].value == 32);
+	assert_true(read->touch_measured && read->touch[FM_TOUCH_touch_write_2m].available);
+	assert_int_equal(read->contention_count, 2);
+	assert_int_equal(read->contentions[1].threads, 3);
+	assert_int_equal(read->contentions[1].kind, FM_CONTENTION_STORE);
+	assert_true(read->contentions[1].ns.value == 50);
 	assert_string_equal(read->core[FM_CORE_loads_64].why, "no such instructions");
 	assert_string_equal(read->string_stores.points[1].string->name, "rep_stos");
 	assert_int_equal(read->string_stores.points[1].piece, 65536);
@@ -255,6 +270,56 @@ static void without_string_stores(void **state)
 	assert_false(read->string_stores.clear_allocates.available);
 	json_decref(root);
 	fm_machine_free(read);
+	fm_machine_free(machine);
+}
+
+/* Profiles made before first touches, 2 MiB pages and contention were measured load, and stay as they are. */
+static void without_touches(void **state)
+{
+	struct fm_machine *machine = invent(), *read = NULL;
+	json_t *root = fm_machine_to_json(machine), *core = json_object_get(root, "core"), *again;
+	struct fm_error error;
+	char *text = NULL;
+	size_t length;
+	FILE *output;
+
+	(void)state;
+	json_object_del(root, "first_touch");
+	json_object_del(root, "contention");
+	for (unsigned i = 0; i < FM_TRANSLATION_PARAMETERS; i++) {
+		char name[64];
+
+		snprintf(name, sizeof(name), "%s_2m", fm_translation_parameter_name((enum fm_translation_parameter)i));
+		json_object_del(core, name);
+		strcat(name, "_why");
+		json_object_del(core, name);
+	}
+	assert_int_equal(fm_machine_from_json(root, &read, &error), 0);
+	assert_false(read->touch_measured || read->translation_huge_measured);
+	assert_non_null(strstr(read->touch[FM_TOUCH_touch_write_4k].why, "fathom machine"));
+	assert_int_equal(read->contention_count, 0);
+	again = fm_machine_to_json(read);
+	assert_true(json_equal(root, again));
+	json_decref(again);
+	output = open_memstream(&text, &length);
+	fm_machine_print(read, output, 100, 1);
+	fclose(output);
+	assert_null(strstr(text, "Contention"));
+	assert_null(strstr(text, "First write"));
+	free(text);
+	fm_machine_free(read);
+	/* why there is none is kept; nonsense is not believed */
+	json_object_set_new(root, "contention", json_null());
+	json_object_set_new(root, "contention_why", json_string("one CPU"));
+	json_object_set_new(root, "first_touch",
+	                    json_pack("{s:{s:f, s:s, s:f, s:f, s:s, s:s, s:i}}", "touch_write_4k", "value", 1e20,
+	                              "unit", "ns", "low", 1e20, "high", 1e20, "origin", "measured", "backend", "x",
+	                              "trials", 3));
+	assert_int_equal(fm_machine_from_json(root, &read, &error), 0);
+	assert_string_equal(read->contention_why.why, "one CPU");
+	assert_false(read->touch[FM_TOUCH_touch_write_4k].available);
+	fm_machine_free(read);
+	json_decref(root);
 	fm_machine_free(machine);
 }
 
@@ -405,15 +470,11 @@ static void steps_are_found(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(steps_are_found),
-	    cmocka_unit_test(round_trip),
-	    cmocka_unit_test(levels_without_plateau),
-	    cmocka_unit_test(without_string_stores),
-	    cmocka_unit_test(damaged_files),
-	    cmocka_unit_test(other_files_are_refused),
-	    cmocka_unit_test(links_are_not_followed),
-	    cmocka_unit_test(cannot_be_written),
-	    cmocka_unit_test(path_follows_the_standard),
+	    cmocka_unit_test(steps_are_found),         cmocka_unit_test(round_trip),
+	    cmocka_unit_test(levels_without_plateau),  cmocka_unit_test(without_string_stores),
+	    cmocka_unit_test(without_touches),         cmocka_unit_test(damaged_files),
+	    cmocka_unit_test(other_files_are_refused), cmocka_unit_test(links_are_not_followed),
+	    cmocka_unit_test(cannot_be_written),       cmocka_unit_test(path_follows_the_standard),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

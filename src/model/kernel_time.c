@@ -1,0 +1,38 @@
+#include "model/kernel_time.h"
+
+#include <math.h>
+
+#define TICKS_ERROR 0.008 /* s, two ticks of 250 a second: how finely the kernel tells its own time */
+
+bool fm_kernel_matters(const struct fm_recorded_native *native)
+{
+	return native->share_seconds > 0.05 && native->kernel_share > FM_KERNEL_MATTERS;
+}
+
+void fm_kernel_time(const struct fm_recording *recording, struct fm_picture *picture)
+{
+	const struct fm_recorded_native *native = &recording->native;
+	double seconds = native->kernel_seconds;
+
+	picture->kernel_seconds = fm_figure_unavailable("the program did not run by itself");
+	picture->fault_seconds = picture->kernel_seconds;
+	if (!native->runs)
+		return;
+	if (picture->part.region || picture->part.thread >= 0) {
+		picture->kernel_seconds = fm_figure_unavailable("known for the whole program only");
+		picture->fault_seconds = picture->kernel_seconds;
+		return;
+	}
+	picture->kernel_seconds = fm_figure_make(seconds, fmax(0, seconds - TICKS_ERROR), seconds + TICKS_ERROR, "s",
+	                                         FM_ORIGIN_measured, "native", native->runs);
+	if (!native->faults)
+		picture->fault_seconds = fm_figure_unavailable("page faults were not counted");
+	else if (!recording->profile)
+		picture->fault_seconds = fm_figure_unavailable("there is no profile of this machine");
+	else if (!recording->profile->touch_measured)
+		picture->fault_seconds = fm_figure_unavailable(
+		    "the profile does not say what a page fault costs: run 'fathom machine' again");
+	else
+		picture->fault_seconds = fm_touch_predict(recording->profile->touch, native->faults,
+		                                          native->huge_faults, native->huge_always);
+}
