@@ -27,6 +27,9 @@ static void read_processor(struct fm_topology *topology, hwloc_topology_t hwloc)
 	    {"CPUFamilyNumber", offsetof(struct fm_topology, family)},
 	    {"CPUModelNumber", offsetof(struct fm_topology, model)},
 	    {"CPUStepping", offsetof(struct fm_topology, stepping)},
+	    {"CPUArchitecture", offsetof(struct fm_topology, family)},
+	    {"CPUPart", offsetof(struct fm_topology, model)},
+	    {"CPURevision", offsetof(struct fm_topology, stepping)},
 	};
 	const char *text;
 
@@ -37,12 +40,14 @@ static void read_processor(struct fm_topology *topology, hwloc_topology_t hwloc)
 	if (text)
 		snprintf(topology->processor, sizeof(topology->processor), "%s", text);
 	text = hwloc_obj_get_info_by_name(package, "CPUVendor");
+	if (!text)
+		text = hwloc_obj_get_info_by_name(package, "CPUImplementer");
 	if (text)
 		snprintf(topology->vendor, sizeof(topology->vendor), "%s", text);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 		text = hwloc_obj_get_info_by_name(package, numbers[i].key);
 		if (text)
-			*(unsigned *)((char *)topology + numbers[i].offset) = (unsigned)atoi(text);
+			*(unsigned *)((char *)topology + numbers[i].offset) = (unsigned)strtoul(text, NULL, 0);
 	}
 }
 
@@ -99,6 +104,22 @@ static void read_caches(struct fm_topology *topology, hwloc_topology_t hwloc)
 	}
 }
 
+/* Not by hwloc's sets: it gives nodes of memory alone to the CPUs next to them. */
+static unsigned count_cpu_nodes(hwloc_topology_t hwloc)
+{
+	bool seen[FM_NODES_MAX] = {false};
+	hwloc_obj_t cpu = NULL;
+	unsigned count = 0;
+
+	while ((cpu = hwloc_get_next_obj_by_type(hwloc, HWLOC_OBJ_PU, cpu))) {
+		unsigned node = fm_topology_node_of(cpu->os_index);
+
+		count += !seen[node];
+		seen[node] = true;
+	}
+	return count;
+}
+
 int fm_topology_read(struct fm_topology *ret_topology, struct fm_error *error)
 {
 	struct fm_topology topology = {0};
@@ -123,6 +144,7 @@ int fm_topology_read(struct fm_topology *ret_topology, struct fm_error *error)
 	topology.cpus = count > 0 ? (unsigned)count : 1;
 	count = hwloc_get_nbobjs_by_type(hwloc, HWLOC_OBJ_NUMANODE);
 	topology.nodes = count > 0 ? (unsigned)count : 1;
+	topology.cpu_nodes = topology.nodes > 1 ? count_cpu_nodes(hwloc) : 1;
 	/* not from hwloc: what was plugged into a virtual machine later belongs to no node */
 	topology.memory_bytes = fm_memory_information("MemTotal: %llu");
 	hwloc_topology_destroy(hwloc);

@@ -443,50 +443,81 @@ static void print_numa(const struct fm_machine *machine, FILE *output, unsigned 
 	fm_table_free(table);
 }
 
-static void print_parameter(struct fm_table *table, const char *name, const char *words, const char *unit,
-                            const struct fm_figure *figure)
+/* "256", "72 … 116", with a word when it is not what was measured. */
+static void print_published(struct fm_table *table, const struct fm_figure *measured, const struct fm_figure *published)
 {
+	const char *word = fm_family_differs(measured, published) ? " differs" : "";
+
+	if (!published->available)
+		fm_table_cell(table, "%s", "");
+	else if (published->low < published->high)
+		fm_table_cell(table, "%g … %g%s", published->low, published->high, word);
+	else
+		fm_table_cell(table, "%g%s", published->value, word);
+}
+
+static void print_parameter(struct fm_table *table, const char *name, const char *words, const char *unit,
+                            const struct fm_figure *figure, const struct fm_family *family)
+{
+	struct fm_figure published = fm_family_figure(family, name);
+
 	fm_table_cell(table, "%s", name);
 	if (figure->available) {
 		fm_table_cell(table, "%.2f", figure->value);
 		fm_table_cell(table, "%.2f … %.2f", figure->low, figure->high);
+		print_published(table, figure, &published);
 		fm_table_cell(table, "%s", unit);
 		fm_table_cell(table, "%s", words);
 	} else {
 		fm_table_cell(table, "-");
 		fm_table_cell(table, "%s", "");
-		fm_table_cell(table, "%s", "");
-		fm_table_cell(table, "%s: %s", words, figure->why);
+		print_published(table, figure, &published);
+		fm_table_cell(table, "%s", published.available ? unit : "");
+		fm_table_cell(table, *figure->why ? "%s: %s" : "%s", words, figure->why);
 	}
+}
+
+/* What the measurement does not tell, and the table does. */
+static void print_taken(const struct fm_machine *machine, const struct fm_family *family, FILE *output)
+{
+	const char *separator = ": ";
+
+	fprintf(output, "Published values are of %s. host takes from them", fm_family_words(family));
+	for (unsigned i = 0; i < fm_machine_core_figures(machine); i++) {
+		struct fm_core_figure core = fm_machine_core_figure(machine, i);
+		struct fm_figure taken = fm_family_or_published(core.figure, family, core.name);
+
+		if (taken.available && taken.origin == FM_ORIGIN_published) {
+			fprintf(output, "%s%s", separator, core.name);
+			separator = ", ";
+		}
+	}
+	fputs(*separator == ':' ? " nothing\n" : "\n", output);
 }
 
 void fm_machine_print_core(const struct fm_machine *machine, FILE *output, unsigned width)
 {
-	struct fm_table *table = machine->core_measured ? fm_table_create("lrrlw") : NULL;
+	const struct fm_family *family = fm_family_of(&machine->topology);
+	struct fm_table *table = machine->core_measured || family ? fm_table_create("lrrrlw") : NULL;
 
-	if (!table) {
+	if (!machine->core_measured)
 		fputs("The core was not measured: run 'fathom machine' again.\n", output);
+	if (!table)
 		return;
-	}
 	fputs("Core (each by a kernel of its own; cycles are dependent additions)\n", output);
-	for (unsigned i = 0; i < FM_CORE_PARAMETERS; i++) {
-		enum fm_core_parameter parameter = (enum fm_core_parameter)i;
+	for (unsigned i = 0; i < 6; i++)
+		fm_table_cell(
+		    table, "%s",
+		    ((const char *const[]){"", "measured", "interval", family ? "published" : "", "", ""})[i]);
+	for (unsigned i = 0; i < fm_machine_core_figures(machine); i++) {
+		struct fm_core_figure core = fm_machine_core_figure(machine, i);
 
-		print_parameter(table, fm_core_parameter_name(parameter), fm_core_parameter_words(parameter),
-		                fm_core_parameter_unit(parameter), &machine->core[i]);
+		print_parameter(table, core.name, core.words, core.unit, core.figure, family);
 	}
-	for (unsigned i = 0; i < FM_TRANSLATION_PARAMETERS; i++) {
-		enum fm_translation_parameter parameter = (enum fm_translation_parameter)i;
-
-		print_parameter(table, fm_translation_parameter_name(parameter),
-		                fm_translation_parameter_words(parameter), fm_translation_parameter_unit(parameter),
-		                &machine->translation[i]);
-	}
-	for (unsigned i = 0; i < FM_WAYS_COUNT; i++)
-		print_parameter(table, fm_ways_name((enum fm_ways)i), "lines that a set of the cache holds", "ways",
-		                &machine->ways[i]);
 	fm_table_print(table, output, 2, width);
 	fm_table_free(table);
+	if (family)
+		print_taken(machine, family, output);
 }
 
 void fm_machine_print(const struct fm_machine *machine, FILE *output, unsigned width, int verbose)
@@ -602,6 +633,13 @@ void fm_machine_print_separated(const struct fm_machine *machine, FILE *output, 
 		           "4 KiB pages", &machine->translation[i]);
 	for (unsigned i = 0; machine->core_measured && i < FM_WAYS_COUNT; i++)
 		print_line(output, separator, fm_ways_name((enum fm_ways)i), "core", "", &machine->ways[i]);
+	for (unsigned i = 0; i < fm_machine_core_figures(machine); i++) {
+		struct fm_core_figure core = fm_machine_core_figure(machine, i);
+		struct fm_figure published = fm_family_figure(fm_family_of(&machine->topology), core.name);
+
+		if (published.available)
+			print_line(output, separator, core.name, "core", "published", &published);
+	}
 	print_line(output, separator, "outstanding_misses", "core", "", &machine->outstanding_misses);
 	for (unsigned i = 0; i < machine->loaded_count; i++) {
 		snprintf(detail, sizeof(detail), "%.1f GB/s", machine->loaded[i].traffic_gbs.value);
