@@ -137,7 +137,9 @@ void fm_busy_read(const char *text, struct fm_busy_clock *ret_clock)
 		unsigned long long user, nice, system, idle, waiting, interrupt = 0, soft = 0, stolen = 0;
 		unsigned cpu, place = ret_clock->count;
 
-		if (sscanf(line, "cpu%u %llu %llu %llu %llu %llu %llu %llu %llu", &cpu, &user, &nice, &system, &idle,
+		/* not the sum of all, which has a blank there */
+		if (strncmp(line, "cpu", 3) || line[3] == ' ' ||
+		    sscanf(line, "cpu%u %llu %llu %llu %llu %llu %llu %llu %llu", &cpu, &user, &nice, &system, &idle,
 		           &waiting, &interrupt, &soft, &stolen) < 6)
 			continue;
 		ret_clock->cpu[place] = cpu;

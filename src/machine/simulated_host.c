@@ -195,7 +195,7 @@ static unsigned shared_by_cores(const struct fm_machine *profile, const struct f
 static void split_cache(const struct fm_machine *profile, unsigned sockets, const struct fm_level *level,
                         struct fm_cache_description *cache, unsigned line_bytes, struct remarks *remarks)
 {
-	unsigned of_one = profile->topology.cpus / sockets, parts = of_one ? level->shared_by / of_one : 0;
+	unsigned cpus = profile->topology.cpus, parts = cpus ? (level->shared_by * sockets + cpus / 2) / cpus : 0;
 	uint64_t lines;
 
 	if (sockets == 1 || parts < 2)

@@ -16,6 +16,7 @@
 #include "base/limits.h"
 #include "base/sysfs.h"
 #include "base/text.h"
+#include "machine/family.h"
 
 static void read_processor(struct fm_topology *topology, hwloc_topology_t hwloc)
 {
@@ -33,7 +34,6 @@ static void read_processor(struct fm_topology *topology, hwloc_topology_t hwloc)
 	};
 	const char *text;
 
-	snprintf(topology->processor, sizeof(topology->processor), "unknown processor");
 	if (!package)
 		return;
 	text = hwloc_obj_get_info_by_name(package, "CPUModel");
@@ -49,6 +49,30 @@ static void read_processor(struct fm_topology *topology, hwloc_topology_t hwloc)
 		if (text)
 			*(unsigned *)((char *)topology + numbers[i].offset) = (unsigned)strtoul(text, NULL, 0);
 	}
+}
+
+/* Arm's main identification register, where hwloc has no words. */
+static void read_identification(struct fm_topology *topology)
+{
+	char line[64];
+	unsigned long long value;
+
+	if (*topology->vendor ||
+	    fm_sysfs_read_line(line, sizeof(line), "devices/system/cpu/cpu0/regs/identification/midr_el1"))
+		return;
+	value = strtoull(line, NULL, 0);
+	snprintf(topology->vendor, sizeof(topology->vendor), "0x%02llx", value >> 24 & 0xff);
+	topology->family = 8;
+	topology->model = value >> 4 & 0xfff;
+	topology->stepping = value & 0xf;
+}
+
+static void name_processor(struct fm_topology *topology)
+{
+	const struct fm_family *family = fm_family_of(topology);
+
+	snprintf(topology->processor, sizeof(topology->processor), "%s",
+	         family ? fm_family_words(family) : "unknown processor");
 }
 
 static void read_hypervisor(struct fm_topology *topology)
@@ -120,6 +144,17 @@ static unsigned count_cpu_nodes(hwloc_topology_t hwloc)
 	return count;
 }
 
+/* Not those that are only there for their memory: a container may have that of all, and CPUs of one. */
+static unsigned count_packages(hwloc_topology_t hwloc)
+{
+	hwloc_obj_t package = NULL;
+	unsigned count = 0;
+
+	while ((package = hwloc_get_next_obj_by_type(hwloc, HWLOC_OBJ_PACKAGE, package)))
+		count += !hwloc_bitmap_iszero(package->cpuset);
+	return count ? count : 1;
+}
+
 int fm_topology_read(struct fm_topology *ret_topology, struct fm_error *error)
 {
 	struct fm_topology topology = {0};
@@ -134,10 +169,12 @@ int fm_topology_read(struct fm_topology *ret_topology, struct fm_error *error)
 	}
 	gethostname(topology.host, sizeof(topology.host) - 1);
 	read_processor(&topology, hwloc);
+	read_identification(&topology);
+	if (!*topology.processor)
+		name_processor(&topology);
 	read_hypervisor(&topology);
 	read_caches(&topology, hwloc);
-	count = hwloc_get_nbobjs_by_type(hwloc, HWLOC_OBJ_PACKAGE);
-	topology.packages = count > 0 ? (unsigned)count : 1;
+	topology.packages = count_packages(hwloc);
 	count = hwloc_get_nbobjs_by_type(hwloc, HWLOC_OBJ_CORE);
 	topology.cores = count > 0 ? (unsigned)count : 1;
 	count = hwloc_get_nbobjs_by_type(hwloc, HWLOC_OBJ_PU);

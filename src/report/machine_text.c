@@ -466,23 +466,21 @@ static void print_parameter(struct fm_table *table, const char *name, const char
 		fm_table_cell(table, "%.2f", figure->value);
 		fm_table_cell(table, "%.2f … %.2f", figure->low, figure->high);
 		print_published(table, figure, &published);
-		fm_table_cell(table, "%s", unit);
-		fm_table_cell(table, "%s", words);
+		fm_table_cell(table, "%s: %s", unit, words);
 	} else {
 		fm_table_cell(table, "-");
 		fm_table_cell(table, "%s", "");
 		print_published(table, figure, &published);
-		fm_table_cell(table, "%s", published.available ? unit : "");
-		fm_table_cell(table, *figure->why ? "%s: %s" : "%s", words, figure->why);
+		fm_table_cell(table, *figure->why ? "%s: %s: %s" : "%s: %s", unit, words, figure->why);
 	}
 }
 
-/* What the measurement does not tell, and the table does. */
+/* What the measurement does not tell, and the table does: host uses it. */
 static void print_taken(const struct fm_machine *machine, const struct fm_family *family, FILE *output)
 {
 	const char *separator = ": ";
 
-	fprintf(output, "Published values are of %s. host takes from them", fm_family_words(family));
+	fprintf(output, "Published values are of %s. Known from them only", fm_family_words(family));
 	for (unsigned i = 0; i < fm_machine_core_figures(machine); i++) {
 		struct fm_core_figure core = fm_machine_core_figure(machine, i);
 		struct fm_figure taken = fm_family_or_published(core.figure, family, core.name);
@@ -497,21 +495,23 @@ static void print_taken(const struct fm_machine *machine, const struct fm_family
 
 void fm_machine_print_core(const struct fm_machine *machine, FILE *output, unsigned width)
 {
+	static const char *const heads[] = {"", "measured", "interval", "published", ""};
 	const struct fm_family *family = fm_family_of(&machine->topology);
-	struct fm_table *table = machine->core_measured || family ? fm_table_create("lrrrlw") : NULL;
+	struct fm_table *table = machine->core_measured || family ? fm_table_create("lrrrw") : NULL;
 
 	if (!machine->core_measured)
 		fputs("The core was not measured: run 'fathom machine' again.\n", output);
 	if (!table)
 		return;
 	fputs("Core (each by a kernel of its own; cycles are dependent additions)\n", output);
-	for (unsigned i = 0; i < 6; i++)
-		fm_table_cell(
-		    table, "%s",
-		    ((const char *const[]){"", "measured", "interval", family ? "published" : "", "", ""})[i]);
+	for (unsigned i = 0; i < 5; i++)
+		fm_table_cell(table, "%s", i == 3 && !family ? "" : heads[i]);
 	for (unsigned i = 0; i < fm_machine_core_figures(machine); i++) {
 		struct fm_core_figure core = fm_machine_core_figure(machine, i);
 
+		if (i >= fm_machine_core_figures(machine) - FM_FAMILY_ONLY_PUBLISHED && !core.figure->available &&
+		    !fm_family_figure(family, core.name).available)
+			continue;
 		print_parameter(table, core.name, core.words, core.unit, core.figure, family);
 	}
 	fm_table_print(table, output, 2, width);
