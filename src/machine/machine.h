@@ -104,10 +104,12 @@ int fm_profile_load(const char *path, struct fm_machine **ret_machine, struct fm
 const char *fm_effort_name(enum fm_effort effort);
 
 /* All that `fathom machine --core` prints, in order: what is measured of the core, of translation and of ways, then
-   what is only published. The figure of the latter is what comes closest, or says that nobody measures it. */
+   what is only published. The figure of the latter is what comes closest, or says that nobody measures it. Beside
+   each, what is published of the family. */
 struct fm_core_figure {
 	const char *name, *words, *unit;
 	const struct fm_figure *figure;
+	struct fm_figure published;
 };
 
 unsigned fm_machine_core_figures(const struct fm_machine *machine);

@@ -15,7 +15,7 @@
 static json_t *topology_to_json(const struct fm_machine *machine)
 {
 	const struct fm_topology *topology = &machine->topology;
-	char cpus[512];
+	char cpus[6 * FM_CPUS_MAX]; /* they need not be in sequence */
 	json_t *caches = json_array();
 	json_t *object;
 
@@ -133,12 +133,10 @@ static json_t *published_to_json(const struct fm_machine *machine)
 
 	for (unsigned i = 0; family && i < fm_machine_core_figures(machine); i++) {
 		struct fm_core_figure core = fm_machine_core_figure(machine, i);
-		struct fm_figure figure = fm_family_figure(family, core.name);
 
-		if (!figure.available)
+		if (!core.published.available)
 			continue;
-		snprintf(figure.unit, sizeof(figure.unit), "%s", core.unit);
-		fm_json_set_figure(object, core.name, &figure);
+		fm_json_set_figure(object, core.name, &core.published);
 		json_object_set_new(sources, core.name, json_string(fm_family_source(family, core.name)));
 	}
 	if (family)
@@ -294,7 +292,7 @@ static void topology_from_json(const json_t *object, struct fm_machine *machine)
 {
 	struct fm_topology *topology = &machine->topology;
 	const json_t *caches = json_object_get(object, "caches");
-	char word[512];
+	char word[6 * FM_CPUS_MAX];
 
 	text(object, "host", topology->host, sizeof(topology->host));
 	text(object, "processor", topology->processor, sizeof(topology->processor));

@@ -42,10 +42,22 @@ void fm_disturbance_print(const struct fm_disturbance *disturbance, FILE *output
 	fm_table_free(table);
 }
 
+static int by_number(const void *left, const void *right)
+{
+	unsigned a = *(const unsigned *)left, b = *(const unsigned *)right;
+
+	return (a > b) - (a < b);
+}
+
 static void print_head(const struct fm_machine *machine, FILE *output)
 {
 	const struct fm_topology *topology = &machine->topology;
-	char memory[32], frequency[64], cpus[256];
+	struct fm_cpu_list sorted = machine->cpus;
+	char memory[32], frequency[64], cpus[256], first[32] = "";
+
+	qsort(sorted.cpu, sorted.count, sizeof(sorted.cpu[0]), by_number);
+	if (sorted.count && sorted.cpu[0] != machine->cpus.cpu[0])
+		snprintf(first, sizeof(first), " (first on %u)", machine->cpus.cpu[0]);
 
 	fprintf(output, "%s%s%s\n", topology->processor, *topology->hypervisor ? ", virtual machine under " : "",
 	        topology->hypervisor);
@@ -53,9 +65,9 @@ static void print_head(const struct fm_machine *machine, FILE *output)
 	        topology->packages == 1 ? "" : "s", topology->cores, topology->cores == 1 ? "" : "s", topology->cpus,
 	        topology->cpus == 1 ? "" : "s", topology->nodes, topology->nodes == 1 ? "" : "s",
 	        fm_text_bytes(memory, sizeof(memory), (double)topology->memory_bytes));
-	fprintf(output, "Core clock %s, measured on CPU%s %s, %s effort, %s\n",
+	fprintf(output, "Core clock %s, measured on CPU%s %s%s, %s effort, %s\n",
 	        fm_figure_text(frequency, sizeof(frequency), &machine->frequency_ghz),
-	        machine->cpus.count == 1 ? "" : "s", fm_cpu_list_text(cpus, sizeof(cpus), &machine->cpus),
+	        machine->cpus.count == 1 ? "" : "s", fm_cpu_list_text(cpus, sizeof(cpus), &sorted), first,
 	        fm_effort_name(machine->effort), machine->taken);
 }
 
@@ -457,20 +469,18 @@ static void print_published(struct fm_table *table, const struct fm_figure *meas
 }
 
 static void print_parameter(struct fm_table *table, const char *name, const char *words, const char *unit,
-                            const struct fm_figure *figure, const struct fm_family *family)
+                            const struct fm_figure *figure, const struct fm_figure *published)
 {
-	struct fm_figure published = fm_family_figure(family, name);
-
 	fm_table_cell(table, "%s", name);
 	if (figure->available) {
 		fm_table_cell(table, "%.2f", figure->value);
 		fm_table_cell(table, "%.2f … %.2f", figure->low, figure->high);
-		print_published(table, figure, &published);
+		print_published(table, figure, published);
 		fm_table_cell(table, "%s: %s", unit, words);
 	} else {
 		fm_table_cell(table, "-");
 		fm_table_cell(table, "%s", "");
-		print_published(table, figure, &published);
+		print_published(table, figure, published);
 		fm_table_cell(table, *figure->why ? "%s: %s: %s" : "%s: %s", unit, words, figure->why);
 	}
 }
@@ -510,9 +520,9 @@ void fm_machine_print_core(const struct fm_machine *machine, FILE *output, unsig
 		struct fm_core_figure core = fm_machine_core_figure(machine, i);
 
 		if (i >= fm_machine_core_figures(machine) - FM_FAMILY_ONLY_PUBLISHED && !core.figure->available &&
-		    !fm_family_figure(family, core.name).available)
+		    !core.published.available)
 			continue;
-		print_parameter(table, core.name, core.words, core.unit, core.figure, family);
+		print_parameter(table, core.name, core.words, core.unit, core.figure, &core.published);
 	}
 	fm_table_print(table, output, 2, width);
 	fm_table_free(table);
@@ -635,10 +645,9 @@ void fm_machine_print_separated(const struct fm_machine *machine, FILE *output, 
 		print_line(output, separator, fm_ways_name((enum fm_ways)i), "core", "", &machine->ways[i]);
 	for (unsigned i = 0; i < fm_machine_core_figures(machine); i++) {
 		struct fm_core_figure core = fm_machine_core_figure(machine, i);
-		struct fm_figure published = fm_family_figure(fm_family_of(&machine->topology), core.name);
 
-		if (published.available)
-			print_line(output, separator, core.name, "core", "published", &published);
+		if (core.published.available)
+			print_line(output, separator, core.name, "core", "published", &core.published);
 	}
 	print_line(output, separator, "outstanding_misses", "core", "", &machine->outstanding_misses);
 	for (unsigned i = 0; i < machine->loaded_count; i++) {
