@@ -572,7 +572,9 @@ int fm_machine_characterise(const struct fm_characterise_options *options, struc
 	session.deadline_ns = fm_clock_now() + (uint64_t)(budget * 1e9);
 	fm_random_seed(&session.random, options->seed);
 	session.memory_limit = fm_memory_available() / 2;
-	status = fm_topology_read(&session.topology, error);
+	status = order_cpus(options, &session, error);
+	if (!status)
+		status = fm_topology_read_at(session.cpus.cpu[0], &session.topology, error);
 	if (status)
 		goto out_early;
 	if (!session.topology.cache_count) {
@@ -593,9 +595,7 @@ int fm_machine_characterise(const struct fm_characterise_options *options, struc
 		                      fm_text_bytes(have, sizeof(have), 2.0 * (double)session.memory_limit));
 		goto out_early;
 	}
-	status = order_cpus(options, &session, error);
-	if (!status)
-		status = fm_bind_to_cpu(session.cpus.cpu[0], error);
+	status = fm_bind_to_cpu(session.cpus.cpu[0], error);
 	if (status)
 		goto out_early;
 	status = fm_team_create(&session.cpus, &session.team, error);

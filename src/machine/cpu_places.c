@@ -20,17 +20,23 @@ static unsigned first_sibling(unsigned cpu)
 	return cpu;
 }
 
-static unsigned first_of_last_cache(unsigned cpu, unsigned core)
+static void read_caches(struct fm_cpu_place *place)
 {
-	long long level, highest = 0, first, found = core;
+	long long level, highest = 0, number;
 
-	for (unsigned i = 0; !fm_sysfs_read_number(&level, "devices/system/cpu/cpu%u/cache/index%u/level", cpu, i); i++)
+	place->cache = place->core;
+	place->kib = 0;
+	for (unsigned i = 0;
+	     !fm_sysfs_read_number(&level, "devices/system/cpu/cpu%u/cache/index%u/level", place->cpu, i); i++) {
+		if (!fm_sysfs_read_number(&number, "devices/system/cpu/cpu%u/cache/index%u/size", place->cpu, i))
+			place->kib += (unsigned)number;
 		if (level > highest &&
-		    !fm_sysfs_read_number(&first, "devices/system/cpu/cpu%u/cache/index%u/shared_cpu_list", cpu, i)) {
+		    !fm_sysfs_read_number(&number, "devices/system/cpu/cpu%u/cache/index%u/shared_cpu_list", place->cpu,
+		                          i)) {
 			highest = level;
-			found = first;
+			place->cache = (unsigned)number;
 		}
-	return (unsigned)found;
+	}
 }
 
 void fm_cpu_places_read(const struct fm_cpu_list *cpus, struct fm_cpu_place *ret_places)
@@ -40,7 +46,7 @@ void fm_cpu_places_read(const struct fm_cpu_list *cpus, struct fm_cpu_place *ret
 
 		place->cpu = cpus->cpu[i];
 		place->core = first_sibling(place->cpu);
-		place->cache = first_of_last_cache(place->cpu, place->core);
+		read_caches(place);
 		place->node = fm_topology_node_of(place->cpu);
 	}
 }
@@ -210,6 +216,8 @@ unsigned fm_cpu_places_quietest(const struct fm_cpu_place *places, unsigned coun
 	for (unsigned i = 0; i < count; i++) {
 		double share = 0;
 
+		if (places[i].kib != places[0].kib)
+			continue;
 		for (unsigned k = 0; k < busy->count; k++)
 			if (busy->cpus[k].core == places[i].core)
 				share += busy->cpus[k].share;

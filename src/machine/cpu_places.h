@@ -11,6 +11,7 @@ struct fm_cpu_place {
 	unsigned core;
 	unsigned cache; /* the last one */
 	unsigned node;
+	unsigned kib; /* of all its caches: cores of another kind have others */
 };
 
 /* One for each CPU of the list, from sysfs; a CPU of which nothing is said is alone. */
@@ -51,7 +52,7 @@ void fm_busy_between(const struct fm_busy_clock *before, const struct fm_busy_cl
 int fm_busy_measure(double seconds, struct fm_busy *ret_busy);
 
 /* Position of the first CPU of the list whose core does nothing else, siblings that are not in the list included; of
-   the one whose core does least when there is none. */
+   the one whose core does least when there is none. Only cores of the same kind as the first's. */
 unsigned fm_cpu_places_quietest(const struct fm_cpu_place *places, unsigned count, const struct fm_busy *busy);
 
 /* Make the CPU at that position the first; the others keep their order. */

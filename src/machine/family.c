@@ -4,10 +4,11 @@
 
 /* The table as it is: what follows a row of kind FAMILY belongs to it. */
 struct fm_family {
-	enum { FAMILY, LIKE, MODELS, VALUE, END } kind;
+	enum { FAMILY, LIKE, MODELS, FIRST_CACHE, VALUE, END } kind;
 	const char *name; /* identifier, vendor or parameter */
 	const char *text; /* words or source */
 	unsigned family, first, last;
+	unsigned kib;
 	double value, least, most;
 };
 
@@ -15,6 +16,7 @@ struct fm_family {
 #define FAMILY(identifier, words) {.kind = FAMILY, .name = #identifier, .text = words},
 #define LIKE(identifier) {.kind = LIKE, .name = #identifier},
 #define MODELS(vendor, number, from, to) {.kind = MODELS, .name = vendor, .family = number, .first = from, .last = to},
+#define FIRST_CACHE(size) {.kind = FIRST_CACHE, .name = "FIRST_CACHE", .kib = size},
 #define BETWEEN(parameter, usual, low, high, source) \
 	{.kind = VALUE, .name = #parameter, .text = #source, .value = usual, .least = low, .most = high},
 #define EXACTLY(parameter, usual, source) BETWEEN(parameter, usual, usual, usual, source)
@@ -26,6 +28,7 @@ static const struct fm_family rows[] = {
 #undef FAMILY
 #undef LIKE
 #undef MODELS
+#undef FIRST_CACHE
 #undef BETWEEN
 
 static const struct {
@@ -35,12 +38,14 @@ static const struct {
 #define FAMILY(identifier, words)
 #define LIKE(identifier)
 #define MODELS(vendor, number, from, to)
+#define FIRST_CACHE(size)
 #define BETWEEN(parameter, usual, low, high, source)
 #include "machine/families.def"
 #undef SOURCE
 #undef FAMILY
 #undef LIKE
 #undef MODELS
+#undef FIRST_CACHE
 #undef BETWEEN
 #undef EXACTLY
 };
@@ -52,6 +57,16 @@ const struct fm_family_parameter fm_family_only_published[FM_FAMILY_ONLY_PUBLISH
     {"tlb2_entries_2m", "pages of 2 MiB that the second translation buffer holds", "pages"},
 };
 
+/* Unless it is known to be another kind of core. */
+static const struct fm_family *of_this_core(const struct fm_family *family, const struct fm_topology *topology)
+{
+	for (const struct fm_family *row = family + 1; row->kind != END && row->kind != FAMILY; row++)
+		if (row->kind == FIRST_CACHE && topology->cache_count &&
+		    topology->caches[0].bytes != row->kib * UINT64_C(1024))
+			return NULL;
+	return family;
+}
+
 const struct fm_family *fm_family_of(const struct fm_topology *topology)
 {
 	const struct fm_family *family = NULL;
@@ -61,7 +76,7 @@ const struct fm_family *fm_family_of(const struct fm_topology *topology)
 			family = row;
 		if (row->kind == MODELS && !strcmp(row->name, topology->vendor) && row->family == topology->family &&
 		    row->first <= topology->model && topology->model <= row->last)
-			return family;
+			return of_this_core(family, topology);
 	}
 	return NULL;
 }

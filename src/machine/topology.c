@@ -110,9 +110,12 @@ static void read_hypervisor(struct fm_topology *topology)
 #endif
 }
 
-static void read_caches(struct fm_topology *topology, hwloc_topology_t hwloc)
+static void read_caches(struct fm_topology *topology, hwloc_topology_t hwloc, const unsigned *cpu)
 {
-	hwloc_obj_t object = hwloc_get_obj_by_type(hwloc, HWLOC_OBJ_PU, 0);
+	hwloc_obj_t object = cpu ? hwloc_get_pu_obj_by_os_index(hwloc, *cpu) : NULL;
+
+	if (!object)
+		object = hwloc_get_obj_by_type(hwloc, HWLOC_OBJ_PU, 0);
 
 	for (; object && topology->cache_count < FM_CACHES_MAX; object = object->parent) {
 		struct fm_cache *cache;
@@ -155,7 +158,7 @@ static unsigned count_packages(hwloc_topology_t hwloc)
 	return count ? count : 1;
 }
 
-int fm_topology_read(struct fm_topology *ret_topology, struct fm_error *error)
+static int read_topology(const unsigned *cpu, struct fm_topology *ret_topology, struct fm_error *error)
 {
 	struct fm_topology topology = {0};
 	hwloc_topology_t hwloc;
@@ -170,10 +173,10 @@ int fm_topology_read(struct fm_topology *ret_topology, struct fm_error *error)
 	gethostname(topology.host, sizeof(topology.host) - 1);
 	read_processor(&topology, hwloc);
 	read_identification(&topology);
+	read_hypervisor(&topology);
+	read_caches(&topology, hwloc, cpu);
 	if (!*topology.processor)
 		name_processor(&topology);
-	read_hypervisor(&topology);
-	read_caches(&topology, hwloc);
 	topology.packages = count_packages(hwloc);
 	count = hwloc_get_nbobjs_by_type(hwloc, HWLOC_OBJ_CORE);
 	topology.cores = count > 0 ? (unsigned)count : 1;
@@ -189,15 +192,29 @@ int fm_topology_read(struct fm_topology *ret_topology, struct fm_error *error)
 	return 0;
 }
 
+int fm_topology_read(struct fm_topology *ret_topology, struct fm_error *error)
+{
+	return read_topology(NULL, ret_topology, error);
+}
+
+int fm_topology_read_at(unsigned cpu, struct fm_topology *ret_topology, struct fm_error *error)
+{
+	return read_topology(&cpu, ret_topology, error);
+}
+
+/* A kernel made for more CPUs than a cpu_set_t holds refuses one alone. */
+enum { CPU_SETS = 8 };
+
 int fm_cpu_list_allowed(struct fm_cpu_list *ret_list, struct fm_error *error)
 {
-	cpu_set_t set;
+	cpu_set_t sets[CPU_SETS];
 
-	if (sched_getaffinity(0, sizeof(set), &set))
+	CPU_ZERO_S(sizeof(sets), sets);
+	if (sched_getaffinity(0, sizeof(sets), sets))
 		return fm_error_set(error, errno, "cannot read the CPU affinity: %s", strerror(errno));
 	ret_list->count = 0;
-	for (unsigned cpu = 0; cpu < CPU_SETSIZE && ret_list->count < FM_CPUS_MAX; cpu++)
-		if (CPU_ISSET(cpu, &set))
+	for (unsigned cpu = 0; cpu < CPU_SETS * CPU_SETSIZE && ret_list->count < FM_CPUS_MAX; cpu++)
+		if (CPU_ISSET_S(cpu, sizeof(sets), sets))
 			ret_list->cpu[ret_list->count++] = cpu;
 	return 0;
 }
@@ -301,12 +318,12 @@ unsigned fm_topology_node_of(unsigned cpu)
 
 int fm_bind_to_cpu(unsigned cpu, struct fm_error *error)
 {
-	cpu_set_t set;
+	cpu_set_t sets[CPU_SETS];
 	int code;
 
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	code = pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+	CPU_ZERO_S(sizeof(sets), sets);
+	CPU_SET_S(cpu, sizeof(sets), sets);
+	code = pthread_setaffinity_np(pthread_self(), sizeof(sets), sets);
 	if (code)
 		return fm_error_set(error, code, "cannot run on CPU %u: %s", cpu, strerror(code));
 	return 0;

@@ -565,6 +565,40 @@ static void topologies_are_read(void **state)
 	free(machine);
 }
 
+/* The small cores of a hybrid processor have caches of their own, and nothing is published of them. */
+static void small_cores(void **state)
+{
+	struct machine *machine = malloc(sizeof(*machine));
+	struct fm_cpu_place places[3];
+	struct fm_topology topology;
+	struct fm_busy *busy = calloc(1, sizeof(*busy));
+	struct fm_error error;
+	unsigned hybrid = 0;
+
+	(void)state;
+	assert_true(machine && busy);
+	while (!strstr(shapes[hybrid].what, "eight of one"))
+		hybrid++;
+	topology = topology_of(&shapes[hybrid], machine);
+	assert_int_equal(topology.caches[0].bytes, 48 << 10);
+	assert_int_equal(fm_topology_read_at(18, &topology, &error), 0);
+	assert_int_equal(topology.caches[0].bytes, 32 << 10);
+	assert_int_equal(topology.caches[0].shared_by, 1);
+	assert_int_equal(topology.caches[1].bytes, 2 << 20);
+	assert_in_range(topology.caches[1].shared_by, 2, 4);
+	assert_null(fm_family_of(&topology));
+	/* busy or not, what is measured of the core stays one of the first kind */
+	fm_cpu_places_read(&(struct fm_cpu_list){3, {0, 18, 2}}, places);
+	assert_int_equal(places[0].kib, places[2].kib);
+	assert_true(places[0].kib != places[1].kib);
+	busy->count = 1;
+	busy->cpus[0].share = 1;
+	assert_int_equal(fm_cpu_places_quietest(places, 3, busy), 2);
+	assert_int_equal(fm_cpu_places_quietest(places, 2, busy), 0);
+	free(machine);
+	free(busy);
+}
+
 /* One CPU per core, node after node; the second threads behind. What is measured beside the first is on other cores. */
 static void cpus_are_ordered(void **state)
 {
@@ -619,7 +653,7 @@ static void a_quiet_core_comes_first(void **state)
 	                      "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 100 0 0 120 0 0 0 0 0 0\ncpu1 5 0 0 25 0 0 0 0 0 0\n"
 	                      "cpu2 1 0 0 19 0 0 0 0 0 0\ncpu4 10 2 3 4 0 0 1 0 0 0\n"
 	                      "cpu5 0 0 0 0 0 0 0 20 0 0\ncpu6 0 0 0 20 0 0 0 0 0 0\n";
-	struct fm_cpu_place places[] = {{0, 0, 0, 0}, {1, 1, 0, 0}, {2, 2, 0, 0}, {6, 2, 0, 0}};
+	struct fm_cpu_place places[] = {{0, 0, 0, 0, 0}, {1, 1, 0, 0, 0}, {2, 2, 0, 0, 0}, {6, 2, 0, 0, 0}};
 	struct fm_cpu_list cpus = {4, {0, 1, 2, 6}};
 	struct fm_busy_clock *clocks = calloc(2, sizeof(*clocks));
 	struct fm_busy *busy = calloc(1, sizeof(*busy));
@@ -829,9 +863,8 @@ static void hosts_have_these_shapes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(topologies_are_read),
-	    cmocka_unit_test(cpus_are_ordered),
-	    cmocka_unit_test(a_quiet_core_comes_first),
+	    cmocka_unit_test(topologies_are_read),     cmocka_unit_test(small_cores),
+	    cmocka_unit_test(cpus_are_ordered),        cmocka_unit_test(a_quiet_core_comes_first),
 	    cmocka_unit_test(hosts_have_these_shapes),
 	};
 
