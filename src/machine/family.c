@@ -74,8 +74,8 @@ const struct fm_family *fm_family_of(const struct fm_topology *topology)
 	for (const struct fm_family *row = rows; row->kind != END; row++) {
 		if (row->kind == FAMILY)
 			family = row;
-		if (row->kind == MODELS && !strcmp(row->name, topology->vendor) && row->family == topology->family &&
-		    row->first <= topology->model && topology->model <= row->last)
+		if (family && row->kind == MODELS && !strcmp(row->name, topology->vendor) &&
+		    row->family == topology->family && row->first <= topology->model && topology->model <= row->last)
 			return of_this_core(family, topology);
 	}
 	return NULL;

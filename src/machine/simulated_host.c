@@ -200,7 +200,8 @@ static void split_cache(const struct fm_machine *profile, unsigned sockets, cons
 
 	if (sockets == 1 || parts < 2)
 		return;
-	lines = between(1, (unsigned)fmin(UINT_MAX, (double)(cache->bytes / line_bytes / parts)), UINT_MAX);
+	lines = cache->bytes / line_bytes / parts;
+	lines = lines ? lines : 1;
 	while (lines % cache->ways)
 		cache->ways--;
 	cache->bytes = lines * line_bytes;
