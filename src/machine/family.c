@@ -148,7 +148,7 @@ struct fm_figure fm_family_or_published(const struct fm_figure *measured, const 
 
 const char *fm_family_check(bool (*known)(const char *parameter))
 {
-	const struct fm_family *family = NULL;
+	const struct fm_family *family = rows;
 
 	for (const struct fm_family *row = rows; row->kind != END; row++) {
 		if (row->kind == FAMILY)
