@@ -299,6 +299,7 @@ static int run(const struct fm_command *command, int argc, char **argv)
 		return code;
 	if (input.machine)
 		return simulate(&input);
+	input.characterise.choose_first = !input.cpus;
 	if (!input.cpus && fm_cpu_list_allowed(&input.characterise.cpus, &error))
 		return fm_report_error(&error);
 	if (input.profile)

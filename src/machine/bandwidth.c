@@ -406,6 +406,27 @@ static int numa_chase_trial(void *context, double *ret_cost, struct fm_error *er
 	return time.lost_ns > FM_TEAM_TOLERATED_NS ? FM_TRIAL_DISTURBED : 0;
 }
 
+/* Bytes for each of these: together three times the caches that they have, or as much as was asked for. More would only
+   take time: a node may have a hundred CPUs, and there are many pairs. */
+static size_t streaming_share(const struct fm_machine_session *session, const unsigned *who, unsigned count,
+                              size_t bytes)
+{
+	enum { LEAST = 4 << 20 };
+	const struct fm_topology *topology = &session->topology;
+	uint64_t last = topology->cache_count ? topology->caches[topology->cache_count - 1].bytes : 0;
+	struct fm_cpu_place *places = session->places ? calloc(count, sizeof(*places)) : NULL;
+	uint64_t share = STREAMING_LEAST;
+
+	if (places) {
+		for (unsigned i = 0; i < count; i++)
+			places[i] = session->places[who[i]];
+		share = 3 * last * fm_cpu_places_caches(places, count) / count;
+	}
+	free(places);
+	share = share > bytes / count ? share : bytes / count;
+	return share > LEAST ? (size_t)share : LEAST;
+}
+
 static int numa_prepare(struct numa_work *work, struct fm_machine_session *session, struct fm_numa_pair *pair,
                         size_t bytes, struct fm_error *error)
 {
@@ -428,7 +449,7 @@ static int numa_prepare(struct numa_work *work, struct fm_machine_session *sessi
 	work->arenas.bytes = calloc(pair->threads, sizeof(*work->arenas.bytes));
 	if (!work->arenas.buffers || !work->arenas.bytes)
 		return fm_error_set(error, ENOMEM, "out of memory");
-	share = bytes / pair->threads > STREAMING_LEAST ? bytes / pair->threads : STREAMING_LEAST;
+	share = streaming_share(session, work->who, pair->threads, bytes);
 	for (unsigned i = 0; i < pair->threads; i++)
 		work->arenas.bytes[i] = share + SLACK_BYTES;
 	status = arenas_create(&work->arenas, session, work->who, pair->threads, error);
@@ -466,6 +487,7 @@ int fm_numa_measure(struct fm_machine_session *session, size_t bytes, double sec
 	unsigned nodes[FM_NODES_MAX];
 	unsigned node_count = memory_nodes(nodes);
 	bool seen[FM_NODES_MAX] = {false};
+	uint64_t begin = fm_clock_now();
 	unsigned count = 0;
 	int status = 0;
 
@@ -487,6 +509,14 @@ int fm_numa_measure(struct fm_machine_session *session, size_t bytes, double sec
 				return fm_error_set(error, ENOMEM, "out of memory");
 			pair->cpu_node = cpu_node;
 			pair->memory_node = nodes[j];
+			/* the first node's are always measured; they tell what memory of other nodes costs */
+			if (count > node_count && session->effort != FM_EFFORT_FULL &&
+			    (double)(fm_clock_now() - begin) > 1.5e9 * seconds) {
+				pair->gbs = pair->latency_ns = fm_figure_unavailable(
+				    "no time was left for it: 'fathom machine --full' measures all pairs");
+				free(work);
+				continue;
+			}
 			measurements[0].context = &work->job;
 			measurements[1].context = work;
 			status = numa_prepare(work, session, pair, bytes, error);

@@ -317,6 +317,7 @@ static size_t level_bytes(const struct fm_machine_session *session, const struct
 
 		/* three times the last cache: a third is walked untimed, so that the timed part starts in a steady
 		 * state */
+		last *= fm_cpu_places_caches(session->places, threads);
 		bytes = fmin(fmax(3 * last / threads, 32 << 20), (double)session->memory_limit / 2 / threads);
 	} else if (level->shared_by > 1 && threads > 1) {
 		double below = index && machine->levels[index - 1].effective_bytes.available
@@ -568,6 +569,29 @@ static int judge_disturbance(const struct fm_machine *machine, double tolerate, 
 	return 0;
 }
 
+/* One CPU per core first, and the first of them on a core that is otherwise idle, if that is ours to choose: a busy
+   sibling takes half of what is measured. */
+static int order_cpus(const struct fm_characterise_options *options, struct fm_machine_session *session,
+                      struct fm_error *error)
+{
+	struct fm_busy *busy = calloc(1, sizeof(*busy));
+	bool choose = options->choose_first && session->cpus.count > 1;
+
+	session->places = calloc(session->cpus.count, sizeof(*session->places));
+	if (!busy || !session->places) {
+		free(busy);
+		return fm_error_set(error, ENOMEM, "out of memory");
+	}
+	fm_cpu_places_read(&session->cpus, session->places);
+	/* twenty ticks of the kernel's accounts */
+	if (choose && !fm_busy_measure(0.2, busy))
+		fm_cpu_places_to_front(&session->cpus, session->places,
+		                       fm_cpu_places_quietest(session->places, session->cpus.count, busy));
+	fm_cpu_places_order(&session->cpus, session->places);
+	free(busy);
+	return 0;
+}
+
 int fm_machine_characterise(const struct fm_characterise_options *options, struct fm_machine **ret_machine,
                             struct fm_error *error)
 {
@@ -591,7 +615,9 @@ int fm_machine_characterise(const struct fm_characterise_options *options, struc
 	session.deadline_ns = fm_clock_now() + (uint64_t)(budget * 1e9);
 	fm_random_seed(&session.random, options->seed);
 	session.memory_limit = fm_memory_available() / 2;
-	status = fm_topology_read(&session.topology, error);
+	status = order_cpus(options, &session, error);
+	if (!status)
+		status = fm_topology_read_at(session.cpus.cpu[0], &session.topology, error);
 	if (status)
 		goto out_early;
 	if (!session.topology.cache_count) {
@@ -612,7 +638,7 @@ int fm_machine_characterise(const struct fm_characterise_options *options, struc
 		                      fm_text_bytes(have, sizeof(have), 2.0 * (double)session.memory_limit));
 		goto out_early;
 	}
-	status = fm_bind_to_cpu(options->cpus.cpu[0], error);
+	status = fm_bind_to_cpu(session.cpus.cpu[0], error);
 	if (status)
 		goto out_early;
 	status = fm_team_create(&session.cpus, &session.team, error);
@@ -652,10 +678,12 @@ int fm_machine_characterise(const struct fm_characterise_options *options, struc
 	if (!status)
 		status = judge_disturbance(machine, options->tolerate, error);
 	if (!status) {
+		free(session.places);
 		*ret_machine = machine;
 		return 0;
 	}
 out_early:
+	free(session.places);
 	fm_machine_free(machine);
 	return status;
 }

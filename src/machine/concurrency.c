@@ -99,6 +99,8 @@ struct loaded_work {
 	uint64_t steps;
 	struct fm_buffer *arenas; /* of the other CPUs, index 1 on */
 	size_t *positions;
+	const unsigned *who; /* as in fm_team_run */
+	unsigned members;
 	double rate; /* share of time the others spend reading, 0 … 1 */
 	atomic_bool *over;
 	_Atomic uint64_t *traffic;
@@ -137,14 +139,14 @@ static void loaded_member(void *context, unsigned index)
 static int loaded_trial(void *context, double *ret_cost, struct fm_error *error)
 {
 	struct loaded_work *work = context;
-	unsigned members = work->rate > 0 ? work->session->cpus.count : 1;
+	unsigned members = work->rate > 0 ? work->members : 1;
 	bool disturbed = false;
 	double ns;
 
 	(void)error;
 	atomic_store(work->over, false);
 	atomic_store(work->traffic, 0);
-	fm_team_run(work->session->team, NULL, members, NULL, loaded_member, work, work->times);
+	fm_team_run(work->session->team, work->who, members, NULL, loaded_member, work, work->times);
 	ns = (double)(work->times[0].end_ns - work->times[0].begin_ns);
 	for (unsigned i = 0; i < members; i++)
 		disturbed |= work->times[i].lost_ns > FM_TEAM_TOLERATED_NS;
@@ -181,7 +183,10 @@ int fm_loaded_measure(struct fm_machine_session *session, size_t bytes, double s
 	struct loaded_work work[COUNT];
 	struct fm_measurement measurements[COUNT];
 	struct fm_buffer chain = {0};
-	unsigned cpus = session->cpus.count;
+	/* not on the chasing core itself: its other threads would take half of it */
+	unsigned *who = calloc(session->cpus.count, sizeof(*who));
+	unsigned cpus =
+	    who ? fm_cpu_places_beside_first(session->places, session->cpus.count, who) : session->cpus.count;
 	struct fm_buffer *arenas = calloc(cpus, sizeof(*arenas));
 	size_t *positions = calloc(cpus, sizeof(*positions));
 	struct fm_team_time *times = calloc(cpus, sizeof(*times));
@@ -194,15 +199,15 @@ int fm_loaded_measure(struct fm_machine_session *session, size_t bytes, double s
 	memset(work, 0, sizeof(work));
 	memset(measurements, 0, sizeof(measurements));
 	if (cpus < 2) {
-		status = fm_error_set(error, ENOTSUP, "latency under load needs a second CPU");
+		status = fm_error_set(error, ENOTSUP, "latency under load needs a second core");
 		goto out;
 	}
-	if (!arenas || !positions || !times) {
+	if (!who || !arenas || !positions || !times) {
 		status = fm_error_set(error, ENOMEM, "out of memory");
 		goto out;
 	}
 	allocation.bytes = bytes / cpus > (32 << 20) ? bytes / cpus : 32 << 20;
-	fm_team_run(session->team, NULL, cpus, NULL, loaded_arena, &allocation, times);
+	fm_team_run(session->team, who, cpus, NULL, loaded_arena, &allocation, times);
 	if (allocation.status) {
 		status = fm_error_set(error, ENOMEM, "not enough memory for the traffic of %u CPUs", cpus - 1);
 		goto out;
@@ -217,6 +222,8 @@ int fm_loaded_measure(struct fm_machine_session *session, size_t bytes, double s
 		                               .steps = 8192,
 		                               .arenas = arenas,
 		                               .positions = positions,
+		                               .who = who,
+		                               .members = cpus,
 		                               .rate = rates[i],
 		                               .over = &over,
 		                               .traffic = &traffic,
@@ -250,6 +257,7 @@ out:
 	for (unsigned i = 0; arenas && i < cpus; i++)
 		fm_buffer_free(&arenas[i]);
 	fm_buffer_free(&chain);
+	free(who);
 	free(arenas);
 	free(positions);
 	free(times);

@@ -13,6 +13,7 @@
 #include "machine/concurrency.h"
 #include "machine/contention.h"
 #include "machine/core.h"
+#include "machine/family.h"
 #include "machine/latency.h"
 #include "machine/session.h"
 #include "machine/string_stores.h"
@@ -86,6 +87,7 @@ struct fm_characterise_options {
 	enum fm_effort effort;
 	double budget_seconds; /* 0: 9, 55 or unbounded, by effort */
 	struct fm_cpu_list cpus;
+	bool choose_first; /* which of them the core is measured on: one whose core is idle; else the first */
 	uint64_t seed;
 	double tolerate; /* largest share of disturbed trials that still makes a profile */
 	struct fm_watcher watcher;
@@ -111,6 +113,18 @@ int fm_profile_save(const char *path, const struct fm_machine *machine, struct f
 int fm_profile_load(const char *path, struct fm_machine **ret_machine, struct fm_error *error);
 
 const char *fm_effort_name(enum fm_effort effort);
+
+/* All that `fathom machine --core` prints, in order: what is measured of the core, of translation and of ways, then
+   what is only published. The figure of the latter is what comes closest, or says that nobody measures it. Beside
+   each, what is published of the family. */
+struct fm_core_figure {
+	const char *name, *words, *unit;
+	const struct fm_figure *figure;
+	struct fm_figure published;
+};
+
+unsigned fm_machine_core_figures(const struct fm_machine *machine);
+struct fm_core_figure fm_machine_core_figure(const struct fm_machine *machine, unsigned index);
 
 /* The level called `name`, or NULL. */
 const struct fm_level *fm_machine_level(const struct fm_machine *machine, const char *name);

@@ -15,7 +15,7 @@
 static json_t *topology_to_json(const struct fm_machine *machine)
 {
 	const struct fm_topology *topology = &machine->topology;
-	char cpus[512];
+	char cpus[6 * FM_CPUS_MAX]; /* they need not be in sequence */
 	json_t *caches = json_array();
 	json_t *object;
 
@@ -33,6 +33,8 @@ static json_t *topology_to_json(const struct fm_machine *machine)
 	                   "hypervisor", topology->hypervisor, "packages", (int)topology->packages, "cores",
 	                   (int)topology->cores, "cpus", (int)topology->cpus, "numa_nodes", (int)topology->nodes,
 	                   "memory_bytes", (json_int_t)topology->memory_bytes, "caches", caches);
+	if (topology->cpu_nodes)
+		json_object_set_new(object, "numa_cpu_nodes", json_integer(topology->cpu_nodes));
 	json_object_set_new(object, "measured_cpus", json_string(fm_cpu_list_text(cpus, sizeof(cpus), &machine->cpus)));
 	json_object_set_new(object, "taken", json_string(machine->taken));
 	json_object_set_new(object, "effort", json_string(fm_effort_name(machine->effort)));
@@ -143,6 +145,26 @@ static json_t *touch_to_json(const struct fm_machine *machine)
 	return object;
 }
 
+/* By the table of families, with where it was published. NULL when the table does not have the processor. */
+static json_t *published_to_json(const struct fm_machine *machine)
+{
+	const struct fm_family *family = fm_family_of(&machine->topology);
+	json_t *object = family ? json_pack("{s:s}", "family", fm_family_words(family)) : NULL;
+	json_t *sources = family ? json_object() : NULL;
+
+	for (unsigned i = 0; family && i < fm_machine_core_figures(machine); i++) {
+		struct fm_core_figure core = fm_machine_core_figure(machine, i);
+
+		if (!core.published.available)
+			continue;
+		fm_json_set_figure(object, core.name, &core.published);
+		json_object_set_new(sources, core.name, json_string(fm_family_source(family, core.name)));
+	}
+	if (family)
+		json_object_set_new(object, "sources", sources);
+	return object;
+}
+
 static json_t *string_stores_to_json(const struct fm_machine *machine)
 {
 	const struct fm_string_stores *stores = &machine->string_stores;
@@ -226,6 +248,8 @@ json_t *fm_machine_to_json(const struct fm_machine *machine)
 		json_object_set_new(root, "core", core_to_json(machine));
 	if (machine->touch_measured)
 		json_object_set_new(root, "first_touch", touch_to_json(machine));
+	if (fm_family_of(&machine->topology))
+		json_object_set_new(root, "published", published_to_json(machine));
 	array = json_array();
 	for (unsigned i = 0; i < machine->parallel_count; i++) {
 		json_t *point = json_pack("{s:i}", "chains", (int)machine->parallel[i].chains);
@@ -311,7 +335,7 @@ static void topology_from_json(const json_t *object, struct fm_machine *machine)
 {
 	struct fm_topology *topology = &machine->topology;
 	const json_t *caches = json_object_get(object, "caches");
-	char word[512];
+	char word[6 * FM_CPUS_MAX];
 
 	text(object, "host", topology->host, sizeof(topology->host));
 	text(object, "processor", topology->processor, sizeof(topology->processor));
@@ -324,6 +348,7 @@ static void topology_from_json(const json_t *object, struct fm_machine *machine)
 	topology->cores = (unsigned)whole(object, "cores", 1u << 20);
 	topology->cpus = (unsigned)whole(object, "cpus", 1u << 20);
 	topology->nodes = (unsigned)whole(object, "numa_nodes", 1u << 16);
+	topology->cpu_nodes = (unsigned)whole(object, "numa_cpu_nodes", 1u << 16);
 	topology->memory_bytes = whole(object, "memory_bytes", UINT64_MAX / 2);
 	for (size_t i = 0; i < json_array_size(caches) && i < FM_CACHES_MAX; i++) {
 		const json_t *entry = json_array_get(caches, i);

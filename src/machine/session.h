@@ -10,6 +10,7 @@
 #include "base/measure.h"
 #include "base/random.h"
 #include "machine/levels.h"
+#include "machine/cpu_places.h"
 #include "machine/team.h"
 #include "machine/topology.h"
 
@@ -31,6 +32,7 @@ struct fm_machine_session {
 	enum fm_effort effort;
 	struct fm_topology topology;
 	struct fm_cpu_list cpus;
+	struct fm_cpu_place *places; /* of these, in the same order; NULL: nobody knows */
 	struct fm_team *team;
 	bool huge_pages;
 	struct fm_random random;

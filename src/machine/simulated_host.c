@@ -1,6 +1,7 @@
 #include "machine/simulated_host.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,10 +85,14 @@ static void remark(struct remarks *remarks, const char *format, const char *name
 		snprintf(remarks->text + used, sizeof(remarks->text) - used, format, name);
 }
 
-/* Nodes with processors. Nodes of memory alone are nobody's own; only a measurement tells them apart. */
+/* Nodes with processors: nodes of memory alone are nobody's own. In profiles of earlier versions only a measurement
+   tells them apart. */
 static unsigned count_nodes(const struct fm_machine *profile)
 {
 	unsigned count = 0;
+
+	if (profile->topology.cpu_nodes)
+		return profile->topology.cpu_nodes;
 
 	for (unsigned i = 0; i < profile->numa_count; i++) {
 		bool seen = false;
@@ -106,28 +111,39 @@ static unsigned between(unsigned least, unsigned value, unsigned most)
 }
 
 /* Sockets, cores and hardware threads. They multiply to at least the CPUs there are, as far as there is room; where
-   they do not divide evenly, there are some more. */
-static void set_shape(const struct fm_machine *profile, struct fm_machine_description *description)
+   they do not divide evenly, there are some more. Where some cores have fewer threads than the first, all have as many:
+   threads take a core each as long as there are cores, so that what is too much is used last. */
+static void set_shape(const struct fm_machine *profile, struct fm_machine_description *description,
+                      struct remarks *remarks)
 {
 	const struct fm_topology *topology = &profile->topology;
-	unsigned cpus = between(1, topology->cpus, FM_SIMULATED_CORES_MAX), nodes = count_nodes(profile);
+	unsigned cpus = between(1, topology->cpus, UINT_MAX), nodes = count_nodes(profile);
 	unsigned first_shared = profile->level_count ? profile->levels[0].shared_by : 1;
-	unsigned threads =
-	    topology->cores && topology->cpus % topology->cores == 0 ? topology->cpus / topology->cores : 1;
+	unsigned threads = topology->cores ? (cpus + topology->cores - 1) / topology->cores : 1;
 	unsigned cores;
 
 	/* CPUs with one first cache are threads of one core, whatever else is said of them */
 	if (first_shared > threads)
 		threads = first_shared;
-	if (!threads || threads > FM_SIMULATED_THREADS_MAX || cpus % threads)
+	if (threads > FM_SIMULATED_THREADS_MAX)
 		threads = 1;
-	cores = cpus / threads;
+	cores = (cpus + threads - 1) / threads;
+	if (topology->cores < cpus && topology->cores * threads > cpus) {
+		cores = topology->cores;
+		remark(remarks, "all cores %s", "like the first");
+	}
 	if (nodes > FM_SIMULATED_SOCKETS_MAX)
 		nodes = between(1, topology->packages, FM_SIMULATED_SOCKETS_MAX);
 	description->threads = threads;
 	description->sockets = between(1, nodes, cores);
-	description->cores = between(1, (cores + description->sockets - 1) / description->sockets,
-	                             FM_SIMULATED_CORES_MAX / (description->sockets * threads));
+	cores = (cores + description->sockets - 1) / description->sockets;
+	description->cores = between(1, cores, FM_SIMULATED_CORES_MAX / (description->sockets * threads));
+	if (description->cores < cores) {
+		char counts[32];
+
+		snprintf(counts, sizeof(counts), "%u of %u", fm_description_cpus(description), cpus);
+		remark(remarks, "%s CPUs", counts);
+	}
 }
 
 /* What the topology says of a level: the cache of that number, else one of that size. */
@@ -166,9 +182,32 @@ static void set_geometry(const struct fm_machine *profile, unsigned line_bytes, 
 }
 
 /* Cores that share a cache. Only the last of several caches can be shared; the first is what a core has. */
-static unsigned shared_by_cores(const struct fm_machine_description *description, const struct fm_level *level)
+static unsigned shared_by_cores(const struct fm_machine *profile, const struct fm_machine_description *description,
+                                const struct fm_level *level)
 {
+	/* a cache of all CPUs is one of all cores, also where some of these have fewer threads */
+	if (level->shared_by > 1 && (uint64_t)level->shared_by * description->sockets >= profile->topology.cpus)
+		return description->cores;
 	return between(1, (level->shared_by + description->threads - 1) / description->threads, description->cores);
+}
+
+/* A cache under several nodes (sub-NUMA clusters): each simulated socket has its part of it. */
+static void split_cache(const struct fm_machine *profile, unsigned sockets, const struct fm_level *level,
+                        struct fm_cache_description *cache, unsigned line_bytes, struct remarks *remarks)
+{
+	unsigned cpus = profile->topology.cpus, parts = cpus ? (level->shared_by * sockets + cpus / 2) / cpus : 0;
+	uint64_t lines;
+
+	if (sockets == 1 || parts < 2)
+		return;
+	lines = cache->bytes / line_bytes / parts;
+	lines = lines ? lines : 1;
+	while (lines % cache->ways)
+		cache->ways--;
+	cache->bytes = lines * line_bytes;
+	if (cache->available >= cache->bytes)
+		cache->available = 0;
+	remark(remarks, "%s in parts", cache->name);
 }
 
 static void set_caches(const struct fm_machine *profile, struct fm_machine_description *description,
@@ -200,7 +239,8 @@ static void set_caches(const struct fm_machine *profile, struct fm_machine_descr
 			cache->write_interval = stored > cache->interval ? stored - cache->interval : 0;
 		}
 		cache->distance = 32;
-		cache->shared_by = above ? shared_by_cores(description, level) : 1;
+		cache->shared_by = above ? shared_by_cores(profile, description, level) : 1;
+		split_cache(profile, description->sockets, level, cache, description->line_bytes, remarks);
 		if (above && above->shared_by > 1) {
 			remark(remarks, "%s as if private", above->name);
 			above->shared_by = 1;
@@ -349,12 +389,53 @@ static void set_translation(const struct fm_machine *profile, struct fm_tlb_desc
 		const struct fm_figure *entries = &profile->translation[measured[i].entries],
 		                       *penalty = &profile->translation[measured[i].penalty];
 
-		if (!entries->available || !penalty->available)
-			continue;
-		tlbs[i].entries = between(tlbs[i].ways, (unsigned)fmin(65536, fmax(0, entries->low)), 65536) /
-		                  tlbs[i].ways * tlbs[i].ways;
-		tlbs[i].penalty = (unsigned)fmin(10000, fmax(0, round(penalty->value)));
+		if (entries->available)
+			tlbs[i].entries = between(tlbs[i].ways, (unsigned)fmin(65536, fmax(0, entries->low)), 65536) /
+			                  tlbs[i].ways * tlbs[i].ways;
+		if (penalty->available)
+			tlbs[i].penalty = (unsigned)fmin(10000, fmax(0, round(penalty->value)));
 	}
+}
+
+/* What the measurement does not tell, as published of the family. */
+static void fill_in(const struct fm_family *family, struct fm_machine *profile)
+{
+	for (unsigned i = 0; i < fm_machine_core_figures(profile); i++) {
+		struct fm_core_figure core = fm_machine_core_figure(profile, i);
+		struct fm_figure figure = fm_family_or_published(core.figure, family, core.name);
+
+		if (i < FM_CORE_PARAMETERS)
+			profile->core[i] = figure;
+		else if (i < FM_CORE_PARAMETERS + FM_TRANSLATION_PARAMETERS)
+			profile->translation[i - FM_CORE_PARAMETERS] = figure;
+	}
+	profile->core_measured = true;
+}
+
+/* Core and translation: measured, else published of the family, else of a common core of today. */
+static int set_core_and_translation(const struct fm_machine *profile, struct fm_machine_description *description,
+                                    struct fm_error *error)
+{
+	const struct fm_family *family = fm_family_of(&profile->topology);
+	struct fm_figure fill_buffers = fm_family_or_published(&profile->outstanding_misses, family, "fill_buffers"),
+	                 queue = fm_family_figure(family, "l2_queue");
+	struct fm_machine *filled = malloc(sizeof(*filled));
+
+	if (!filled)
+		return fm_error_set(error, ENOMEM, "out of memory");
+	*filled = *profile;
+	if (family)
+		fill_in(family, filled);
+	if (filled->core_measured) {
+		set_core(filled, &description->core);
+		set_translation(filled, description->tlbs);
+	}
+	free(filled);
+	if (fill_buffers.available)
+		description->core.fill_buffers = (unsigned)fmin(64, fmax(2, round(fill_buffers.value)));
+	if (queue.available)
+		description->core.super_queue = (unsigned)queue.value;
+	return 0;
 }
 
 int fm_description_from_profile(const struct fm_machine *profile, struct fm_machine_description *ret_description,
@@ -368,7 +449,7 @@ int fm_description_from_profile(const struct fm_machine *profile, struct fm_mach
 	                                             .string_allocates = 1};
 	struct fm_error range = {0};
 	struct remarks remarks = {""};
-	int room;
+	int room, status;
 
 	if (!memory || !memory->latency_cycles.available || !profile->frequency_ghz.available)
 		return fm_error_set(error, ENOTSUP,
@@ -382,12 +463,12 @@ int fm_description_from_profile(const struct fm_machine *profile, struct fm_mach
 		if (line >= 16 && line <= 1024 && !(line & (line - 1)))
 			description.line_bytes = line;
 	}
-	set_shape(profile, &description);
+	set_shape(profile, &description, &remarks);
 	set_caches(profile, &description, &remarks);
 	if (!description.cache_count)
 		return fm_error_set(error, ENOTSUP, "the machine profile shows no cache: run 'fathom machine' again");
 	set_memory(profile, memory, &description, &remarks);
-	/* what a profile cannot see is taken from a common core of today */
+	/* what neither the profile nor the table of families has is taken from a common core of today */
 	description.tlbs[0] = (struct fm_tlb_description){64, 4, 7};
 	description.tlbs[1] = (struct fm_tlb_description){2048, 16, 35};
 	description.tlb_count = 2;
@@ -402,10 +483,9 @@ int fm_description_from_profile(const struct fm_machine *profile, struct fm_mach
 	                                                .multiply_ports = 1,
 	                                                .ports = 8,
 	                                                .walkers = 2};
-	if (profile->core_measured) {
-		set_core(profile, &description.core);
-		set_translation(profile, description.tlbs);
-	}
+	status = set_core_and_translation(profile, &description, error);
+	if (status)
+		return status;
 	/* as many lines on their way as one core's bandwidth shows there are, and some to spare */
 	description.core.super_queue = (unsigned)fmin(
 	    256, fmax(description.core.super_queue,
@@ -414,8 +494,6 @@ int fm_description_from_profile(const struct fm_machine *profile, struct fm_mach
 	 */
 	if (profile->string_stores.clear_allocates.available)
 		description.string_allocates = profile->string_stores.clear_allocates.value > 0.5;
-	if (profile->outstanding_misses.available)
-		description.core.fill_buffers = (unsigned)fmin(64, fmax(2, round(profile->outstanding_misses.value)));
 	/* the processor's name gives way to the remarks */
 	room =
 	    (int)(sizeof(description.title) - sizeof(", as profiled ") - strlen(profile->taken) - strlen(remarks.text));

@@ -16,6 +16,7 @@
 #include "base/limits.h"
 #include "base/sysfs.h"
 #include "base/text.h"
+#include "machine/family.h"
 
 static void read_processor(struct fm_topology *topology, hwloc_topology_t hwloc)
 {
@@ -27,23 +28,51 @@ static void read_processor(struct fm_topology *topology, hwloc_topology_t hwloc)
 	    {"CPUFamilyNumber", offsetof(struct fm_topology, family)},
 	    {"CPUModelNumber", offsetof(struct fm_topology, model)},
 	    {"CPUStepping", offsetof(struct fm_topology, stepping)},
+	    {"CPUArchitecture", offsetof(struct fm_topology, family)},
+	    {"CPUPart", offsetof(struct fm_topology, model)},
+	    {"CPURevision", offsetof(struct fm_topology, stepping)},
 	};
 	const char *text;
 
-	snprintf(topology->processor, sizeof(topology->processor), "unknown processor");
 	if (!package)
 		return;
 	text = hwloc_obj_get_info_by_name(package, "CPUModel");
 	if (text)
 		snprintf(topology->processor, sizeof(topology->processor), "%s", text);
 	text = hwloc_obj_get_info_by_name(package, "CPUVendor");
+	if (!text)
+		text = hwloc_obj_get_info_by_name(package, "CPUImplementer");
 	if (text)
 		snprintf(topology->vendor, sizeof(topology->vendor), "%s", text);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 		text = hwloc_obj_get_info_by_name(package, numbers[i].key);
 		if (text)
-			*(unsigned *)((char *)topology + numbers[i].offset) = (unsigned)atoi(text);
+			*(unsigned *)((char *)topology + numbers[i].offset) = (unsigned)strtoul(text, NULL, 0);
 	}
+}
+
+/* Arm's main identification register, where hwloc has no words. */
+static void read_identification(struct fm_topology *topology)
+{
+	char line[64];
+	unsigned long long value;
+
+	if (*topology->vendor ||
+	    fm_sysfs_read_line(line, sizeof(line), "devices/system/cpu/cpu0/regs/identification/midr_el1"))
+		return;
+	value = strtoull(line, NULL, 0);
+	snprintf(topology->vendor, sizeof(topology->vendor), "0x%02llx", value >> 24 & 0xff);
+	topology->family = 8;
+	topology->model = value >> 4 & 0xfff;
+	topology->stepping = value & 0xf;
+}
+
+static void name_processor(struct fm_topology *topology)
+{
+	const struct fm_family *family = fm_family_of(topology);
+
+	snprintf(topology->processor, sizeof(topology->processor), "%s",
+	         family ? fm_family_words(family) : "unknown processor");
 }
 
 static void read_hypervisor(struct fm_topology *topology)
@@ -81,9 +110,12 @@ static void read_hypervisor(struct fm_topology *topology)
 #endif
 }
 
-static void read_caches(struct fm_topology *topology, hwloc_topology_t hwloc)
+static void read_caches(struct fm_topology *topology, hwloc_topology_t hwloc, const unsigned *cpu)
 {
-	hwloc_obj_t object = hwloc_get_obj_by_type(hwloc, HWLOC_OBJ_PU, 0);
+	hwloc_obj_t object = cpu ? hwloc_get_pu_obj_by_os_index(hwloc, *cpu) : NULL;
+
+	if (!object)
+		object = hwloc_get_obj_by_type(hwloc, HWLOC_OBJ_PU, 0);
 
 	for (; object && topology->cache_count < FM_CACHES_MAX; object = object->parent) {
 		struct fm_cache *cache;
@@ -99,7 +131,34 @@ static void read_caches(struct fm_topology *topology, hwloc_topology_t hwloc)
 	}
 }
 
-int fm_topology_read(struct fm_topology *ret_topology, struct fm_error *error)
+/* Not by hwloc's sets: it gives nodes of memory alone to the CPUs next to them. */
+static unsigned count_cpu_nodes(hwloc_topology_t hwloc)
+{
+	bool seen[FM_NODES_MAX] = {false};
+	hwloc_obj_t cpu = NULL;
+	unsigned count = 0;
+
+	while ((cpu = hwloc_get_next_obj_by_type(hwloc, HWLOC_OBJ_PU, cpu))) {
+		unsigned node = fm_topology_node_of(cpu->os_index);
+
+		count += !seen[node];
+		seen[node] = true;
+	}
+	return count;
+}
+
+/* Not those that are only there for their memory: a container may have that of all, and CPUs of one. */
+static unsigned count_packages(hwloc_topology_t hwloc)
+{
+	hwloc_obj_t package = NULL;
+	unsigned count = 0;
+
+	while ((package = hwloc_get_next_obj_by_type(hwloc, HWLOC_OBJ_PACKAGE, package)))
+		count += !hwloc_bitmap_iszero(package->cpuset);
+	return count ? count : 1;
+}
+
+static int read_topology(const unsigned *cpu, struct fm_topology *ret_topology, struct fm_error *error)
 {
 	struct fm_topology topology = {0};
 	hwloc_topology_t hwloc;
@@ -113,16 +172,19 @@ int fm_topology_read(struct fm_topology *ret_topology, struct fm_error *error)
 	}
 	gethostname(topology.host, sizeof(topology.host) - 1);
 	read_processor(&topology, hwloc);
+	read_identification(&topology);
 	read_hypervisor(&topology);
-	read_caches(&topology, hwloc);
-	count = hwloc_get_nbobjs_by_type(hwloc, HWLOC_OBJ_PACKAGE);
-	topology.packages = count > 0 ? (unsigned)count : 1;
+	read_caches(&topology, hwloc, cpu);
+	if (!*topology.processor)
+		name_processor(&topology);
+	topology.packages = count_packages(hwloc);
 	count = hwloc_get_nbobjs_by_type(hwloc, HWLOC_OBJ_CORE);
 	topology.cores = count > 0 ? (unsigned)count : 1;
 	count = hwloc_get_nbobjs_by_type(hwloc, HWLOC_OBJ_PU);
 	topology.cpus = count > 0 ? (unsigned)count : 1;
 	count = hwloc_get_nbobjs_by_type(hwloc, HWLOC_OBJ_NUMANODE);
 	topology.nodes = count > 0 ? (unsigned)count : 1;
+	topology.cpu_nodes = topology.nodes > 1 ? count_cpu_nodes(hwloc) : 1;
 	/* not from hwloc: what was plugged into a virtual machine later belongs to no node */
 	topology.memory_bytes = fm_memory_information("MemTotal: %llu");
 	hwloc_topology_destroy(hwloc);
@@ -130,15 +192,29 @@ int fm_topology_read(struct fm_topology *ret_topology, struct fm_error *error)
 	return 0;
 }
 
+int fm_topology_read(struct fm_topology *ret_topology, struct fm_error *error)
+{
+	return read_topology(NULL, ret_topology, error);
+}
+
+int fm_topology_read_at(unsigned cpu, struct fm_topology *ret_topology, struct fm_error *error)
+{
+	return read_topology(&cpu, ret_topology, error);
+}
+
+/* A kernel made for more CPUs than a cpu_set_t holds refuses one alone. */
+enum { CPU_SETS = 8 };
+
 int fm_cpu_list_allowed(struct fm_cpu_list *ret_list, struct fm_error *error)
 {
-	cpu_set_t set;
+	cpu_set_t sets[CPU_SETS];
 
-	if (sched_getaffinity(0, sizeof(set), &set))
+	CPU_ZERO_S(sizeof(sets), sets);
+	if (sched_getaffinity(0, sizeof(sets), sets))
 		return fm_error_set(error, errno, "cannot read the CPU affinity: %s", strerror(errno));
 	ret_list->count = 0;
-	for (unsigned cpu = 0; cpu < CPU_SETSIZE && ret_list->count < FM_CPUS_MAX; cpu++)
-		if (CPU_ISSET(cpu, &set))
+	for (unsigned cpu = 0; cpu < CPU_SETS * CPU_SETSIZE && ret_list->count < FM_CPUS_MAX; cpu++)
+		if (CPU_ISSET_S(cpu, sizeof(sets), sets))
 			ret_list->cpu[ret_list->count++] = cpu;
 	return 0;
 }
@@ -242,12 +318,12 @@ unsigned fm_topology_node_of(unsigned cpu)
 
 int fm_bind_to_cpu(unsigned cpu, struct fm_error *error)
 {
-	cpu_set_t set;
+	cpu_set_t sets[CPU_SETS];
 	int code;
 
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	code = pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+	CPU_ZERO_S(sizeof(sets), sets);
+	CPU_SET_S(cpu, sizeof(sets), sets);
+	code = pthread_setaffinity_np(pthread_self(), sizeof(sets), sets);
 	if (code)
 		return fm_error_set(error, code, "cannot run on CPU %u: %s", cpu, strerror(code));
 	return 0;

@@ -30,17 +30,22 @@ struct fm_cache {
 struct fm_topology {
 	char host[65];
 	char processor[96];
-	char vendor[16];
-	unsigned family, model, stepping;
-	char hypervisor[40]; /* empty on bare metal */
+	char vendor[16];                  /* of Arm's processors: the implementer, such as 0x41 */
+	unsigned family, model, stepping; /* … architecture, part and revision */
+	char hypervisor[40];              /* empty on bare metal */
 	unsigned packages, cores, cpus;
 	unsigned nodes;
-	struct fm_cache caches[FM_CACHES_MAX]; /* data and unified ones above the first usable CPU, L1 first */
+	unsigned cpu_nodes; /* of these, with CPUs; 0 when not known */
+	struct fm_cache
+	    caches[FM_CACHES_MAX]; /* data and unified ones above the first usable CPU, or the given one, L1 first */
 	unsigned cache_count;
 	uint64_t memory_bytes;
 };
 
 int fm_topology_read(struct fm_topology *ret_topology, struct fm_error *error);
+
+/* The same with the caches above that CPU: hybrid processors have others elsewhere. */
+int fm_topology_read_at(unsigned cpu, struct fm_topology *ret_topology, struct fm_error *error);
 
 /* The CPUs this process may run on. */
 int fm_cpu_list_allowed(struct fm_cpu_list *ret_list, struct fm_error *error);

@@ -42,10 +42,22 @@ void fm_disturbance_print(const struct fm_disturbance *disturbance, FILE *output
 	fm_table_free(table);
 }
 
+static int by_number(const void *left, const void *right)
+{
+	unsigned a = *(const unsigned *)left, b = *(const unsigned *)right;
+
+	return (a > b) - (a < b);
+}
+
 static void print_head(const struct fm_machine *machine, FILE *output)
 {
 	const struct fm_topology *topology = &machine->topology;
-	char memory[32], frequency[64], cpus[256];
+	struct fm_cpu_list sorted = machine->cpus;
+	char memory[32], frequency[64], cpus[256], first[32] = "";
+
+	qsort(sorted.cpu, sorted.count, sizeof(sorted.cpu[0]), by_number);
+	if (sorted.count && sorted.cpu[0] != machine->cpus.cpu[0])
+		snprintf(first, sizeof(first), " (first on %u)", machine->cpus.cpu[0]);
 
 	fprintf(output, "%s%s%s\n", topology->processor, *topology->hypervisor ? ", virtual machine under " : "",
 	        topology->hypervisor);
@@ -53,9 +65,9 @@ static void print_head(const struct fm_machine *machine, FILE *output)
 	        topology->packages == 1 ? "" : "s", topology->cores, topology->cores == 1 ? "" : "s", topology->cpus,
 	        topology->cpus == 1 ? "" : "s", topology->nodes, topology->nodes == 1 ? "" : "s",
 	        fm_text_bytes(memory, sizeof(memory), (double)topology->memory_bytes));
-	fprintf(output, "Core clock %s, measured on CPU%s %s, %s effort, %s\n",
+	fprintf(output, "Core clock %s, measured on CPU%s %s%s, %s effort, %s\n",
 	        fm_figure_text(frequency, sizeof(frequency), &machine->frequency_ghz),
-	        machine->cpus.count == 1 ? "" : "s", fm_cpu_list_text(cpus, sizeof(cpus), &machine->cpus),
+	        machine->cpus.count == 1 ? "" : "s", fm_cpu_list_text(cpus, sizeof(cpus), &sorted), first,
 	        fm_effort_name(machine->effort), machine->taken);
 }
 
@@ -496,65 +508,86 @@ static void print_numa(const struct fm_machine *machine, FILE *output, unsigned 
 	fm_table_free(table);
 }
 
+/* "256", "72 … 116", with a word when it is not what was measured. */
+static void print_published(struct fm_table *table, const struct fm_figure *measured, const struct fm_figure *published)
+{
+	const char *word = fm_family_differs(measured, published) ? " differs" : "";
+
+	if (!published->available)
+		fm_table_cell(table, "%s", "");
+	else if (published->low < published->high)
+		fm_table_cell(table, "%g … %g%s", published->low, published->high, word);
+	else
+		fm_table_cell(table, "%g%s", published->value, word);
+}
+
 static void print_parameter(struct fm_table *table, const char *name, const char *words, const char *unit,
-                            const struct fm_figure *figure)
+                            const struct fm_figure *figure, const struct fm_figure *published)
 {
 	fm_table_cell(table, "%s", name);
 	if (figure->available) {
 		fm_table_cell(table, "%.2f", figure->value);
 		fm_table_cell(table, "%.2f … %.2f", figure->low, figure->high);
-		fm_table_cell(table, "%s", unit);
-		fm_table_cell(table, "%s", words);
+		print_published(table, figure, published);
+		fm_table_cell(table, "%s: %s", unit, words);
 	} else {
 		fm_table_cell(table, "-");
 		fm_table_cell(table, "%s", "");
-		fm_table_cell(table, "%s", "");
-		fm_table_cell(table, "%s: %s", words, figure->why);
+		print_published(table, figure, published);
+		fm_table_cell(table, *figure->why ? "%s: %s: %s" : "%s: %s", unit, words, figure->why);
 	}
+}
+
+/* What the measurement does not tell, and the table does: host uses it. */
+static void print_taken(const struct fm_machine *machine, const struct fm_family *family, FILE *output)
+{
+	const char *separator = ": ";
+
+	fprintf(output, "Published values are of %s. Known from them only", fm_family_words(family));
+	for (unsigned i = 0; i < fm_machine_core_figures(machine); i++) {
+		struct fm_core_figure core = fm_machine_core_figure(machine, i);
+		struct fm_figure taken = fm_family_or_published(core.figure, family, core.name);
+
+		if (taken.available && taken.origin == FM_ORIGIN_published) {
+			fprintf(output, "%s%s", separator, core.name);
+			separator = ", ";
+		}
+	}
+	fputs(*separator == ':' ? " nothing\n" : "\n", output);
 }
 
 void fm_machine_print_core(const struct fm_machine *machine, FILE *output, unsigned width)
 {
-	struct fm_table *table = machine->core_measured ? fm_table_create("lrrlw") : NULL;
+	static const char *const heads[] = {"", "measured", "interval", "published", ""};
+	const struct fm_family *family = fm_family_of(&machine->topology);
+	struct fm_table *table = machine->core_measured || family ? fm_table_create("lrrrw") : NULL;
 
-	if (!table) {
+	if (!machine->core_measured)
 		fputs("The core was not measured: run 'fathom machine' again.\n", output);
+	if (!table)
 		return;
-	}
 	fputs("Core (each by a kernel of its own; cycles are dependent additions)\n", output);
-	for (unsigned i = 0; i < FM_CORE_PARAMETERS; i++) {
-		enum fm_core_parameter parameter = (enum fm_core_parameter)i;
+	for (unsigned i = 0; i < 5; i++)
+		fm_table_cell(table, "%s", i == 3 && !family ? "" : heads[i]);
+	for (unsigned i = 0; i < fm_machine_core_figures(machine); i++) {
+		struct fm_core_figure core = fm_machine_core_figure(machine, i);
 
-		print_parameter(table, fm_core_parameter_name(parameter), fm_core_parameter_words(parameter),
-		                fm_core_parameter_unit(parameter), &machine->core[i]);
-	}
-	for (unsigned i = 0; i < FM_TRANSLATION_PARAMETERS; i++) {
-		enum fm_translation_parameter parameter = (enum fm_translation_parameter)i;
-
-		print_parameter(table, fm_translation_parameter_name(parameter),
-		                fm_translation_parameter_words(parameter), fm_translation_parameter_unit(parameter),
-		                &machine->translation[i]);
-	}
-	for (unsigned i = 0; i < FM_WAYS_COUNT; i++)
-		print_parameter(table, fm_ways_name((enum fm_ways)i), "lines that a set of the cache holds", "ways",
-		                &machine->ways[i]);
-	for (unsigned i = 0; machine->translation_huge_measured && i < FM_TRANSLATION_PARAMETERS; i++) {
-		enum fm_translation_parameter parameter = (enum fm_translation_parameter)i;
-		char name[32], words[96];
-
-		snprintf(name, sizeof(name), "%s_2m", fm_translation_parameter_name(parameter));
-		snprintf(words, sizeof(words), "%s, of 2 MiB", fm_translation_parameter_words(parameter));
-		print_parameter(table, name, words, fm_translation_parameter_unit(parameter),
-		                &machine->translation_huge[i]);
+		/* whole groups may not have been measured, with the reason for it elsewhere */
+		if (!core.figure->available && !core.published.available && !strcmp(core.figure->why, "not measured"))
+			continue;
+		print_parameter(table, core.name, core.words, core.unit, core.figure, &core.published);
 	}
 	for (unsigned i = 0; machine->touch_measured && i < FM_TOUCH_PARAMETERS; i++) {
 		enum fm_touch_parameter parameter = (enum fm_touch_parameter)i;
+		const struct fm_figure none = fm_figure_unavailable("not published");
 
 		print_parameter(table, fm_touch_parameter_name(parameter), fm_touch_parameter_words(parameter),
-		                fm_touch_parameter_unit(parameter), &machine->touch[i]);
+		                fm_touch_parameter_unit(parameter), &machine->touch[i], &none);
 	}
 	fm_table_print(table, output, 2, width);
 	fm_table_free(table);
+	if (family)
+		print_taken(machine, family, output);
 }
 
 void fm_machine_print(const struct fm_machine *machine, FILE *output, unsigned width, int verbose)
@@ -678,6 +711,12 @@ void fm_machine_print_separated(const struct fm_machine *machine, FILE *output, 
 	for (unsigned i = 0; machine->touch_measured && i < FM_TOUCH_PARAMETERS; i++)
 		print_line(output, separator, fm_touch_parameter_name((enum fm_touch_parameter)i), "kernel", "",
 		           &machine->touch[i]);
+	for (unsigned i = 0; i < fm_machine_core_figures(machine); i++) {
+		struct fm_core_figure core = fm_machine_core_figure(machine, i);
+
+		if (core.published.available)
+			print_line(output, separator, core.name, "core", "published", &core.published);
+	}
 	print_line(output, separator, "outstanding_misses", "core", "", &machine->outstanding_misses);
 	for (unsigned i = 0; i < machine->loaded_count; i++) {
 		snprintf(detail, sizeof(detail), "%.1f GB/s", machine->loaded[i].traffic_gbs.value);

@@ -168,11 +168,11 @@ static void machines_of_all_shapes(void **state)
 	    {"the same on two sockets", 128, 64, 2, 2, {2, 2, 16}, 2, 32, 2, 8},
 	    {"virtual, three CPUs in three packages", 3, 3, 3, 1, {1, 1, 1}, 1, 3, 1, 1},
 	    {"virtual, caches of two and one", 3, 3, 1, 1, {1, 1, 2}, 1, 3, 1, 2},
-	    {"virtual, cores of two threads and one", 5, 3, 1, 1, {2, 2, 5}, 1, 5, 1, 5},
+	    {"virtual, cores of two threads and one", 5, 3, 1, 1, {2, 2, 5}, 1, 3, 2, 3},
 	    {"virtual, threads that look like cores", 2, 2, 1, 1, {2, 2, 2}, 1, 1, 2, 1},
 	    {"virtual, three CPUs on two nodes", 3, 3, 1, 2, {1, 1, 3}, 2, 2, 1, 2},
 	    {"one CPU", 1, 1, 1, 1, {1, 1, 1}, 1, 1, 1, 1},
-	    {"six cores of two threads, eight of one", 20, 14, 1, 1, {2, 2, 20}, 1, 10, 2, 10},
+	    {"six cores of two threads, eight of one", 20, 14, 1, 1, {2, 2, 20}, 1, 14, 2, 14},
 	    {"second cache of four cores", 8, 8, 1, 1, {1, 4, 8}, 1, 8, 1, 8},
 	    {"eight threads per core", 64, 8, 1, 1, {8, 8, 64}, 1, 8, 8, 8},
 	    {"more than can be simulated", 1024, 512, 8, 8, {2, 2, 128}, 8, 16, 2, 16},
@@ -271,6 +271,43 @@ static void measured_cores_are_used(void **state)
 	assert_int_equal(description.tlbs[0].penalty, 7);
 	assert_int_equal(description.tlbs[1].entries, before.tlbs[1].entries);
 	round_trip(&description);
+}
+
+/* Of a known family: what was measured, else what is published, else what is usual. */
+static void published_cores_stand_in(void **state)
+{
+	struct fm_machine profile = invent(4, 4, 1, 1, (struct sharing){1, 1, 4});
+	struct fm_machine_description before = describe(&profile), description;
+
+	(void)state;
+	strcpy(profile.topology.vendor, "AuthenticAMD");
+	profile.topology.family = 25;
+	profile.topology.model = 1;
+	description = describe(&profile);
+	assert_int_equal(description.core.width, 6);
+	assert_int_equal(description.core.window, 256);
+	assert_int_equal(description.core.load_buffers, 116);
+	assert_int_equal(description.core.store_buffers, 64);
+	assert_int_equal(description.core.fill_buffers, 24);
+	assert_int_equal(description.core.super_queue, 64);
+	assert_int_equal(description.core.load_ports, 3);
+	assert_int_equal(description.core.store_ports, 2);
+	assert_int_equal(description.core.operations[FM_OPERATION_float_fused].latency, 4);
+	assert_int_equal(description.core.operations[FM_OPERATION_float_fused].interval, 50);
+	assert_int_equal(description.tlbs[0].entries, 64);
+	assert_int_equal(description.tlbs[1].entries, 2048);
+	/* nobody publishes the cost of a walk */
+	assert_int_equal(description.tlbs[1].penalty, before.tlbs[1].penalty);
+	round_trip(&description);
+	profile.core_measured = true;
+	profile.core[FM_CORE_window] = figure(249);
+	profile.core[FM_CORE_store_buffers] = fm_figure_make(40, 10, 90, "stores", FM_ORIGIN_measured, "kernels", 9);
+	profile.outstanding_misses = figure(17);
+	description = describe(&profile);
+	assert_int_equal(description.core.window, 249);
+	assert_int_equal(description.core.store_buffers, 64);
+	assert_int_equal(description.core.load_buffers, 116);
+	assert_int_equal(description.core.fill_buffers, 17);
 }
 
 /* Columns of a matrix whose rows are a power of two apart meet few sets of the first two caches: nothing stays in them
@@ -375,9 +412,10 @@ static void memory_of_other_nodes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(machines_of_all_shapes), cmocka_unit_test(caches_as_they_are),
-	    cmocka_unit_test(memory_of_other_nodes),  cmocka_unit_test(measured_cores_are_used),
-	    cmocka_unit_test(columns_conflict),       cmocka_unit_test(bandwidth_that_is_missing),
+	    cmocka_unit_test(machines_of_all_shapes),    cmocka_unit_test(caches_as_they_are),
+	    cmocka_unit_test(memory_of_other_nodes),     cmocka_unit_test(measured_cores_are_used),
+	    cmocka_unit_test(published_cores_stand_in),  cmocka_unit_test(columns_conflict),
+	    cmocka_unit_test(bandwidth_that_is_missing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
