@@ -181,14 +181,17 @@ bool fm_neighbours_are_there(const struct fm_neighbours *neighbours)
 	return true;
 }
 
-/* To all that were ever seen; those that are gone do not mind. */
+/* To all that live. Those that are dead and not collected do not. Whether there were any. */
 static bool tell(const struct fm_neighbours *neighbours, int number)
 {
 	bool some = false;
 
 	for (unsigned i = 0; i < neighbours->count; i++)
-		if (neighbours->taken[i].descriptor >= 0)
-			some |= !syscall(SYS_pidfd_send_signal, neighbours->taken[i].descriptor, number, NULL, 0);
+		if (neighbours->taken[i].descriptor >= 0) {
+			struct pollfd end = {.fd = neighbours->taken[i].descriptor, .events = POLLIN};
+
+			some |= poll(&end, 1, 0) <= 0 && !syscall(SYS_pidfd_send_signal, end.fd, number, NULL, 0);
+		}
 	return some;
 }
 
