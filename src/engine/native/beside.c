@@ -22,6 +22,7 @@ enum {
 	PATIENCE_NS = 2000000000, /* one that is not asleep is waited for so long; so is a neighbour's next run */
 	UNREAD_NS = 3000000000,   /* who has room for nothing more would give up: src/native/ring.c */
 	WORTH_WAKING = FM_TRACE_RING / 4 * 3,
+	OF_PROGRAM = 255,
 	REPEATED_MOST = 1 << 30, /* bytes: what a damaged trace says is not walked for hours */
 };
 
@@ -90,7 +91,8 @@ struct fm_beside {
 	uint64_t now;    /* ns */
 	uint64_t time;   /* the clock of the one that went on last */
 	double fraction; /* of a cycle, of the program's clock */
-	/* whose each core is: 0 nobody's, or the program's; else the number of a neighbour, from 1 */
+	/* whose each core is: the number of a neighbour, from 1; the program's for good, or 0: whoever needs it first
+	 */
 	uint8_t cores[FM_SIMULATED_CORES_MAX];
 };
 
@@ -101,7 +103,6 @@ int fm_beside_create(const struct fm_engine_options *options, const struct fm_be
 {
 	struct fm_beside *beside = calloc(1, sizeof(*beside));
 	unsigned cores = fm_account.hierarchy->core_count, kept = 0, next = 0;
-	bool chosen[FM_SIMULATED_CORES_MAX] = {0};
 	/* a list that was not given is all of them */
 	bool given = consumer->core_list_count < cores;
 
@@ -115,9 +116,10 @@ int fm_beside_create(const struct fm_engine_options *options, const struct fm_be
 	beside->now = beside->program.heard = beside->program.fed = fm_clock_now();
 	beside->program.live = true;
 	for (unsigned i = 0; i < consumer->core_list_count; i++)
-		chosen[consumer->core_list[i]] = given || !i;
+		if (given || !i)
+			beside->cores[consumer->core_list[i]] = OF_PROGRAM;
 	for (unsigned i = 0; i < beside->count; i++) {
-		while (next < cores && chosen[next])
+		while (next < cores && beside->cores[next])
 			next++;
 		if (next >= cores) {
 			free(beside);
@@ -132,7 +134,7 @@ int fm_beside_create(const struct fm_engine_options *options, const struct fm_be
 	}
 	/* the program keeps off these */
 	for (unsigned i = 0; i < consumer->core_list_count; i++)
-		if (!beside->cores[consumer->core_list[i]])
+		if (!beside->cores[consumer->core_list[i]] || beside->cores[consumer->core_list[i]] == OF_PROGRAM)
 			consumer->core_list[kept++] = consumer->core_list[i];
 	consumer->core_list_count = kept;
 	*ret_beside = beside;
