@@ -278,7 +278,6 @@ struct fm_results {
 	struct fm_result_weighted weighted;
 	uint32_t line_count;
 	uint32_t beside_count; /* programs beside it; 0: none */
-	uint64_t cycles;       /* with these: what it took in simulated time, instructions and the latency of misses */
 	uint32_t moment_count;
 	uint32_t late_count; /* places of late threads ever used */
 	uint32_t core_count;

@@ -249,6 +249,10 @@ static int record_beside(const struct fm_observation *wanted, const struct fm_en
 			    wanted, "%s ended with %d before the program did%s", row->command, neighbour->exit_status,
 			    neighbour->exit_status || wanted->beside_again ? "" : "; --beside-again starts it again");
 	}
+	if (wanted->beside_count && recording->processes_count > 1)
+		fm_observe_remark(wanted,
+		                  "processes that the program made or executed had caches of their own, with nobody "
+		                  "beside them: run what matters itself, without a shell around it");
 	return 0;
 }
 

@@ -443,6 +443,10 @@ static void print_beside(const struct fm_recording *recording, FILE *output)
 		fprintf(output, "%s to memory%s.\n", fm_text_grouped(text, sizeof(text), beside->counts.memory_writes),
 		        beside->ended ? "; it ended before the program" : "");
 	}
+	if (recording->beside_count && recording->processes_count > 1)
+		fprintf(
+		    output,
+		    "Processes that the program made or executed had caches of their own, with nobody beside them.\n");
 }
 
 void fm_exact_print_remarks(const struct fm_analysis *analysis, FILE *output)

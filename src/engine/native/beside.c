@@ -368,19 +368,22 @@ static void prepare(struct source *source, uint32_t number)
 	struct operand *operand = &source->operands[number];
 	unsigned char bytes[FM_INSTRUCTION_BYTES_MAX];
 	struct fm_decoded decoded = {0};
+	bool ready = __atomic_load_n(&given->ready, __ATOMIC_ACQUIRE);
+	/* once: who writes there may do so again */
+	const uint16_t size = __atomic_load_n(&given->size, __ATOMIC_RELAXED);
+	const uint8_t kind = __atomic_load_n(&given->kind, __ATOMIC_RELAXED);
 	size_t length;
 
 	operand->size = 1;
 	operand->unusable = true;
-	if (!__atomic_load_n(&given->ready, __ATOMIC_ACQUIRE) || !given->size ||
-	    !(given->kind & (FM_TRANSLATE_LOAD | FM_TRANSLATE_STORE)) ||
-	    (given->kind & FM_TRANSLATE_REPEATED && given->size > sizeof(uint64_t)))
+	if (!ready || !size || !(kind & (FM_TRANSLATE_LOAD | FM_TRANSLATE_STORE)) ||
+	    (kind & FM_TRANSLATE_REPEATED && size > sizeof(uint64_t)))
 		return;
 	operand->unusable = false;
-	operand->size = given->size;
-	operand->loads = given->kind & FM_TRANSLATE_LOAD;
-	operand->stores = given->kind & FM_TRANSLATE_STORE;
-	operand->repeated = given->kind & FM_TRANSLATE_REPEATED;
+	operand->size = size;
+	operand->loads = kind & FM_TRANSLATE_LOAD;
+	operand->stores = kind & FM_TRANSLATE_STORE;
+	operand->repeated = kind & FM_TRANSLATE_REPEATED;
 	operand->access = operand->stores ? FM_ACCESS_STORE : FM_ACCESS_LOAD;
 	if (!operand->stores && !operand->repeated)
 		return;
@@ -504,10 +507,10 @@ static void feed_reference(struct runner *runner, uint32_t number, uint64_t addr
 
 static uint64_t instructions_of(const struct fm_trace_file *trace, uint64_t what)
 {
-	const struct fm_trace_piece *piece = &trace->pieces[what ^ FM_TRACE_PIECE];
+	uint64_t number = what ^ FM_TRACE_PIECE;
 
-	return (what ^ FM_TRACE_PIECE) < FM_TRACE_PIECES && __atomic_load_n(&piece->ready, __ATOMIC_ACQUIRE)
-	           ? piece->instructions
+	return number < FM_TRACE_PIECES && __atomic_load_n(&trace->pieces[number].ready, __ATOMIC_ACQUIRE)
+	           ? trace->pieces[number].instructions
 	           : 0;
 }
 
@@ -684,7 +687,6 @@ void fm_beside_finish(struct fm_beside *beside)
 	if (!fm_room_claim(results->beside, beside->count * sizeof(results->beside[0])))
 		return;
 	results->beside_count = beside->count;
-	results->cycles = beside->program.clock;
 	for (unsigned i = 0; i < beside->count; i++) {
 		const struct neighbour *neighbour = &beside->neighbours[i];
 		struct fm_result_beside *result = &results->beside[i];
