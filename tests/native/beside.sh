@@ -2,8 +2,9 @@
 # Programs side by side on one simulated machine: sweeps over sets that fit its shared cache alone, and beside each other do not. The last
 # cache has 4096 lines in 256 sets of 16 ways; a sweep of 154 KiB takes 0.6 of it, 100 KiB 0.4.
 . "$(dirname "$0")/../cli/common.sh"
-sweep=$build/tests/program_sweep
-[ -x "$sweep" ] && [ -e "$build/libfathom-native.so" ] || skip 'the native engine was not built'
+[ -x "$build/tests/program_sweep" ] && [ -e "$build/libfathom-native.so" ] || skip 'the native engine was not built'
+sweep=$scratch/sweep # a name of our own, to see who is left
+cp "$build/tests/program_sweep" "$sweep"
 machine=$scratch/tiny.machine
 cat >"$machine" <<'TEXT'
 title    A machine with small caches
@@ -47,7 +48,7 @@ expect 0 'ended with 0 before the program did; --beside-again' beside --beside "
 says '.beside[0] | .ended_early and .exit_status == 0 and .runs == 1'
 says '.counts.memory_reads.value < $large * 0.3'
 expect 0 '^done$' beside --beside-again --beside "$sweep 154 20" -- "$sweep" 154 $rounds
-says '.beside[0].runs >= 4 and .counts.memory_reads.value >= $large * 0.95'
+says '.beside[0].runs >= 4 and .counts.memory_reads.value >= $large * 0.8'
 # one that fails is not
 expect 0 'ended with 1 before the program did' beside --beside-again --beside false -- "$sweep" 100 $rounds
 says '.beside[0] | .ended_early and .exit_status == 1 and .runs == 1'

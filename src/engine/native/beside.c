@@ -49,7 +49,8 @@ struct source {
 	uint32_t mappings;
 	struct operand *operands; /* FM_TRACE_SITES */
 	unsigned live;            /* threads */
-	uint64_t quiet;           /* ns, since when there are none */
+	bool ended;               /* it is about to end, or to execute another program */
+	uint64_t quiet;           /* ns, since when there are none, or since then */
 	unsigned places;          /* of threads that were ever used, up to the last */
 	bool begins;
 	bool replaced;          /* by exec: its process has another trace now */
@@ -268,7 +269,11 @@ static void runner_end(struct fm_beside *beside, struct runner *runner)
 static void look_at(struct fm_beside *beside, struct source *source)
 {
 	uint32_t mappings = __atomic_load_n(&source->trace->head.mappings, __ATOMIC_ACQUIRE);
+	bool ended = __atomic_load_n(&source->trace->head.ended, __ATOMIC_ACQUIRE);
 
+	if (ended && !source->ended)
+		source->quiet = beside->now;
+	source->ended = ended;
 	if (mappings != source->mappings) {
 		source->mappings = mappings;
 		fm_code_look_again(source->code);
@@ -327,9 +332,9 @@ static bool has_unread(const struct source *source)
 /* Has the process ended, and is all of it read? */
 static bool is_over(const struct source *source)
 {
-	if (has_unread(source) || (source->live && !source->replaced))
+	if (has_unread(source))
 		return false;
-	return source->replaced || source->trace->head.ended || !state_of(source->trace->head.process, 0);
+	return source->replaced || ((!source->live || source->ended) && !state_of(source->trace->head.process, 0));
 }
 
 void fm_beside_look(struct fm_beside *beside)
@@ -575,7 +580,7 @@ static char state_of_program(const struct fm_beside *beside)
 		               ? state_of(consumer->trace->head.process, consumer->threads[i].record->host_thread)
 		               : 0;
 
-		if (one && state != 'R')
+		if (one && state != 'R' && state != 'D')
 			state = one;
 	}
 	return state;
@@ -598,7 +603,8 @@ static bool is_asleep(struct fm_beside *beside, struct runner *runner)
 		return false;
 	if (!state)
 		runner_end(beside, runner);
-	runner->asleep = state != 'R' || beside->now - runner->heard > PATIENCE_NS;
+	/* D is short: a page that comes from a disk, a child of vfork() that is about to execute */
+	runner->asleep = (state != 'R' && state != 'D') || beside->now - runner->heard > PATIENCE_NS;
 	return runner->asleep;
 }
 
@@ -609,7 +615,8 @@ static bool is_awaited(const struct fm_beside *beside)
 	for (unsigned i = 0; i < beside->count; i++) {
 		const struct neighbour *neighbour = &beside->neighbours[i];
 		const struct source *own = neighbour->own;
-		uint64_t since = own && !own->live && !has_unread(own) ? own->quiet : neighbour->awaited;
+		uint64_t since =
+		    own && (!own->live || own->ended) && !has_unread(own) ? own->quiet : neighbour->awaited;
 
 		if (since && beside->now - since < PATIENCE_NS &&
 		    !__atomic_load_n(&beside->roster->over[i], __ATOMIC_RELAXED))
@@ -640,7 +647,7 @@ enum fm_beside_turn fm_beside_turn(struct fm_beside *beside, bool has)
 			struct runner *runner = &source->runners[i];
 			bool some = runner->read != runner->written;
 
-			if (!some && (!runner->live || is_asleep(beside, runner)))
+			if (!some && (!runner->live || source->ended || is_asleep(beside, runner)))
 				continue;
 			/* it must not believe that nobody reads */
 			if (some && beside->now - runner->fed > UNREAD_NS) {
