@@ -1,11 +1,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <wordexp.h>
 
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "counters/group.h"
+#include "engine/engine.h"
 #include "model/counted.h"
 #include "observe/machines.h"
 #include "observe/observe.h"
@@ -31,6 +33,8 @@ enum {
 	KEY_SLOWDOWN,
 	KEY_PRECISION,
 	KEY_CURVE,
+	KEY_BESIDE,
+	KEY_BESIDE_AGAIN,
 };
 
 static const struct argp_option options[] = {
@@ -74,6 +78,12 @@ static const struct argp_option options[] = {
     {"machine", KEY_MACHINE, "NAME", 0,
      "The simulated machine: haswell-ep, xeon-e5-2670, icelake-sp, zen3, host (from the machine profile), or a file",
      0},
+    {"beside", KEY_BESIDE, "COMMAND", 0,
+     "With --machine: COMMAND runs beside PROGRAM, on cores of its own, and both use the same simulated caches and "
+     "memory; may be given up to 16 times. It starts before PROGRAM and is ended after it; its output is thrown away",
+     0},
+    {"beside-again", KEY_BESIDE_AGAIN, NULL, 0, "With --beside: a COMMAND that ends before PROGRAM is started again",
+     0},
     {"cores", KEY_CORES, "LIST", 0, "Simulated cores (0-3+12): the n-th thread runs on the n-th; default all", 0},
     {"timing", KEY_TIMING, "KIND", OPTION_ARG_OPTIONAL,
      "Core timing as well: cycles and stalls by cause; of all instructions, several times slower, or with "
@@ -104,6 +114,10 @@ struct input {
 	char *group_text;
 	char group_events[4096];
 	uint64_t top;
+	/* --beside, as given and in words */
+	const char *beside_texts[FM_ENGINE_BESIDE_MAX];
+	wordexp_t beside_words[FM_ENGINE_BESIDE_MAX];
+	char *const *beside[FM_ENGINE_BESIDE_MAX];
 };
 
 /* "3-7", or "5" for one. */
@@ -130,6 +144,59 @@ wrong:
 static bool is_source(const struct input *input, const char *name)
 {
 	return input->wanted.counters && !strcmp(input->wanted.counters, name);
+}
+
+/* In words as a shell has them; what only a shell can do is for one that is asked for. */
+static int parse_beside(struct input *input, const char *text, struct fm_error *error)
+{
+	unsigned at = input->wanted.beside_count;
+
+	if (at == FM_ENGINE_BESIDE_MAX)
+		return fm_error_set(error, EINVAL, "--beside may be given %d times", FM_ENGINE_BESIDE_MAX);
+	if (wordexp(text, &input->beside_words[at], WRDE_NOCMD))
+		return fm_error_set(error, EINVAL,
+		                    "--beside takes a program with its arguments, not \"%s\": use sh -c '...' for what "
+		                    "only a shell can do",
+		                    text);
+	if (!input->beside_words[at].we_wordc) {
+		wordfree(&input->beside_words[at]);
+		return fm_error_set(error, EINVAL, "--beside takes a program with its arguments");
+	}
+	input->beside_texts[at] = text;
+	input->beside[at] = input->beside_words[at].we_wordv;
+	input->wanted.beside_texts = input->beside_texts;
+	input->wanted.beside = input->beside;
+	input->wanted.beside_count++;
+	return 0;
+}
+
+static void free_input(struct input *input)
+{
+	for (unsigned i = 0; i < input->wanted.beside_count; i++)
+		wordfree(&input->beside_words[i]);
+	free(input->group_text);
+}
+
+/* Programs side by side: every reference of all of them is seen, and nothing that one of them alone has. */
+static int check_beside(const struct fm_observation *wanted, struct fm_error *error)
+{
+	if (!wanted->beside_count)
+		return wanted->beside_again ? fm_error_set(error, EINVAL, "--beside-again goes with --beside") : 0;
+	if (!wanted->machine)
+		return fm_error_set(error, EINVAL,
+		                    "--beside simulates all of it: --machine NAME, or --machine host for this one");
+	if ((wanted->counters && strcmp(wanted->counters, "exact") != 0 && strcmp(wanted->counters, "auto") != 0) ||
+	    wanted->events || (wanted->engine && strcmp(wanted->engine, "native") != 0))
+		return fm_error_set(
+		    error, EINVAL,
+		    "--beside needs the native engine and every reference: no -e, -g, --engine qemu, and no "
+		    "other --counters than exact");
+	if (wanted->timing || wanted->sampled_timing || wanted->interval_ms || wanted->curve || wanted->region ||
+	    wanted->window_end || wanted->free_running || wanted->skew)
+		return fm_error_set(
+		    error, EINVAL,
+		    "--beside has no --timing, -I, --curve, --region, --window, --free-running and --skew");
+	return 0;
 }
 
 /* Do the options go together? */
@@ -190,7 +257,7 @@ static int check(const struct input *input, struct fm_error *error)
 		return fm_error_set(error, EINVAL, "--region is for the engine: by counters all regions are listed");
 	if (wanted->last_instance && !wanted->region)
 		return fm_error_set(error, EINVAL, "--instances goes with --region");
-	return 0;
+	return check_beside(wanted, error);
 }
 
 static int read_group(struct input *input, struct fm_error *error)
@@ -293,6 +360,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		if (strcmp(argument, "native") != 0 && strcmp(argument, "qemu") != 0)
 			r = fm_error_set(&error, EINVAL, "--engine is native or qemu, not \"%s\"", argument);
 		wanted->engine = argument;
+		break;
+	case KEY_BESIDE:
+		r = parse_beside(input, argument, &error);
+		break;
+	case KEY_BESIDE_AGAIN:
+		wanted->beside_again = true;
 		break;
 	case KEY_CURVE:
 		wanted->curve = true;
@@ -424,7 +497,7 @@ static int run(const struct fm_command *command, int argc, char **argv)
 	int code = fm_command_parse(command, argc, argv, &input), r;
 
 	if (code >= 0) {
-		free(input.group_text);
+		free_input(&input);
 		return code;
 	}
 	fm_output_choose(&live.output, &input.common, (unsigned)input.top);
@@ -456,7 +529,7 @@ static int run(const struct fm_command *command, int argc, char **argv)
 	}
 	fm_counted_close(live.view);
 	fm_recording_free(recording);
-	free(input.group_text);
+	free_input(&input);
 	return code;
 }
 
@@ -492,6 +565,7 @@ const struct fm_command fm_verb_stat = {
                 "  fathom stat -p 4711 -I 1000                                 a running process; needs counters\n"
                 "  fathom stat --machine haswell-ep -- ./program               exact counts of another machine\n"
                 "  fathom stat --machine haswell-ep --counters simulated -- ./program   what its counters would say\n"
+                "  fathom stat --machine zen3 --beside './other 5' -- ./program   two programs, one hierarchy\n"
                 "  fathom stat -e task-clock,page-faults -r 5 -- ./program     events by name\n"
                 "  fathom stat -g haswell-ep/L2 -- ./program                   a performance group\n"
                 "  fathom stat --record run.fathom -- ./program                keep it; fathom report run.fathom\n\n"

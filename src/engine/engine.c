@@ -372,6 +372,11 @@ static int run_child(char *const *arguments, const char *results, bool preloads,
 
 	if (r)
 		return r;
+	r = native ? fm_native_begin_beside(native, error) : 0;
+	if (r) {
+		fm_launch_abandon(&launched);
+		return r;
+	}
 	asked = 0;
 	only_run = native && fm_native_is_only_run(native);
 	running = launched.process;
@@ -463,7 +468,8 @@ static struct fm_results *load(const char *path)
 	    results->exec_count <= FM_RESULT_EXECS_MAX && results->line_count <= FM_RESULT_LINES_MAX &&
 	    results->moment_count <= FM_RESULT_MOMENTS_MAX && results->window_count <= FM_RESULT_WINDOWS_MAX &&
 	    results->site_count <= FM_RESULT_SITES_MAX && memchr(results->program, 0, sizeof(results->program)) &&
-	    results->object_count <= FM_RESULT_OBJECTS_MAX && results->core_count <= FM_SIMULATED_CORES_MAX) {
+	    results->object_count <= FM_RESULT_OBJECTS_MAX && results->beside_count <= FM_RESULT_BESIDE_MAX &&
+	    results->core_count <= FM_SIMULATED_CORES_MAX) {
 		/* threads that lived at a violent end and have no record of their own */
 		for (unsigned i = 0; i < results->late_count; i++)
 			if (results->late[i].host_thread)
@@ -528,6 +534,11 @@ static int execute_natively(const struct fm_engine_options *options, char *const
 
 	if (!status)
 		status = fm_native_check(options, program, error);
+	for (unsigned i = 0; i < options->beside_count && !status; i++) {
+		status = find_program(options->beside[i][0], program, error);
+		if (!status)
+			status = fm_native_check(options, program, error);
+	}
 	if (!status)
 		status = create_results(results, error);
 	if (status)
@@ -548,6 +559,7 @@ static int execute_natively(const struct fm_engine_options *options, char *const
 			first->lost_processes += fm_native_lost_processes(native);
 		for (unsigned i = 0; first && i < run.forked_count; i++)
 			first->forks += !run.forked[i]->executed && run.forked[i]->parent == first->process;
+		fm_native_report_beside(native, run.beside);
 		fm_native_end(native);
 	}
 	unlink(results);
@@ -653,6 +665,8 @@ int fm_engine_execute(const struct fm_engine_options *options, char *const *argv
 		return execute_natively(options, argv, ret_run, error);
 	if (options->windows.on)
 		return fm_error_set(error, ENOTSUP, "only the native engine simulates in windows");
+	if (options->beside_count)
+		return fm_error_set(error, ENOTSUP, "only the native engine has programs side by side");
 	return execute_in_qemu(options, argv, ret_run, error);
 }
 

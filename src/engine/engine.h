@@ -12,6 +12,15 @@
 
 enum fm_engine_kind { FM_ENGINE_AUTO, FM_ENGINE_NATIVE, FM_ENGINE_QEMU };
 
+enum { FM_ENGINE_BESIDE_MAX = FM_RESULT_BESIDE_MAX };
+
+/* What became of a program beside the observed one. */
+struct fm_engine_neighbour {
+	unsigned runs;
+	bool ended;      /* by itself, before the program did, and it was not started again */
+	int exit_status; /* of its last end: 0 … 255, or 128 + the signal */
+};
+
 struct fm_engine_options {
 	enum fm_engine_kind kind; /* FM_ENGINE_AUTO: QEMU so far */
 	const struct fm_machine_description *machine;
@@ -31,6 +40,11 @@ struct fm_engine_options {
 	   What allocates memory is seen by a library that is loaded into the program, if it is installed and can be. */
 	const char *samples;
 	uint64_t every;
+	/* Native only, with every reference seen: programs that run beside this one on the same simulated machine, each
+	   a command with its arguments. They are ended with it; one that ends before is started again, if so wished. */
+	char *const *const *beside;
+	unsigned beside_count;
+	bool beside_again;
 	/* Native only: nobody runs the program besides. It is told to end if we are, and then takes its time; what it
 	   has forked is left alone. */
 	bool only_run;
@@ -55,7 +69,8 @@ struct fm_engine_run {
 	int signal;
 	bool killed; /* it, or what it forked, did not end when asked to */
 	double seconds;
-	struct rusage used; /* by it and what it waited for; native only */
+	struct rusage used;                                      /* by it and what it waited for; native only */
+	struct fm_engine_neighbour beside[FM_ENGINE_BESIDE_MAX]; /* as many as were wished for */
 	void *mapping;
 };
 

@@ -19,6 +19,17 @@ int fm_native_begin(const struct fm_engine_options *options, const char *results
 	return fm_native_check(options, NULL, error);
 }
 
+int fm_native_begin_beside(struct fm_native *native, struct fm_error *error)
+{
+	(void)native, (void)error;
+	return -ENOTSUP;
+}
+
+void fm_native_report_beside(const struct fm_native *native, struct fm_engine_neighbour *ret_neighbours)
+{
+	(void)native, (void)ret_neighbours;
+}
+
 bool fm_native_is_only_run(const struct fm_native *native)
 {
 	(void)native;
@@ -31,9 +42,9 @@ void fm_native_prepare(void *native)
 }
 
 int fm_native_wait(struct fm_native *native, pid_t program, const volatile sig_atomic_t *asked, bool *ret_killed,
-                   uint64_t *ret_ended)
+                   uint64_t *ret_ended, struct rusage *ret_used)
 {
-	(void)native, (void)program, (void)asked, (void)ret_killed, (void)ret_ended;
+	(void)native, (void)program, (void)asked, (void)ret_killed, (void)ret_ended, (void)ret_used;
 	return 0;
 }
 

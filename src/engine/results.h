@@ -29,12 +29,13 @@ enum {
 	FM_RESULT_REUSE_BITS = 4,   /* bins per octave: reuse/lines.h */
 	FM_RESULT_REUSE_PART_BITS = 2,
 	FM_RESULT_NAME = 96,
+	FM_RESULT_BESIDE_MAX = 16,
 };
 
 /* Where results may lie, after the folder of the first process. */
 #define FM_RESULT_FOLDERS "/dev/shm", "/tmp", "/var/tmp"
 
-#define FM_RESULT_MAGIC 0x3874617865746146ull
+#define FM_RESULT_MAGIC 0x3974617865746146ull
 
 /* One thread of the program, in the order in which they began. */
 struct fm_result_thread {
@@ -174,6 +175,14 @@ struct fm_result_reuse {
 	struct fm_result_reuse_part parts[FM_RESULT_REUSE_PARTS_MAX];
 };
 
+/* A program beside this one, which had the same caches: all its processes, until this one ended. */
+struct fm_result_beside {
+	uint32_t processes, threads;
+	uint32_t first_core;
+	uint64_t instructions;
+	struct fm_core_counts counts;
+};
+
 /* A file that code came from. */
 struct fm_result_module {
 	uint64_t begin, end, offset;
@@ -277,6 +286,7 @@ struct fm_results {
 	struct fm_result_others others;
 	struct fm_result_weighted weighted;
 	uint32_t line_count;
+	uint32_t beside_count; /* programs beside it; 0: none */
 	uint32_t moment_count;
 	uint32_t late_count; /* places of late threads ever used */
 	uint32_t core_count;
@@ -294,6 +304,7 @@ struct fm_results {
 	struct fm_result_moment moments[FM_RESULT_MOMENTS_MAX];
 	struct fm_result_window windows[FM_RESULT_WINDOWS_MAX];
 	struct fm_result_followed followed;
+	struct fm_result_beside beside[FM_RESULT_BESIDE_MAX];
 	struct fm_result_distances distances;
 	struct fm_result_reuse reuse;
 	struct fm_result_object objects[FM_RESULT_OBJECTS_MAX];

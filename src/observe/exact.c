@@ -33,6 +33,27 @@ static unsigned long largest_number(const char *list)
 	return largest;
 }
 
+/* How many cores are left for others: those that are not in the list, or all but one. */
+static unsigned cores_left(const char *list, unsigned cores)
+{
+	bool used[FM_SIMULATED_CORES_MAX] = {false};
+	unsigned left = 0;
+
+	if (!list)
+		return cores - 1;
+	while (*list) {
+		char *end;
+		unsigned long first = strtoul(list, &end, 10), last = *end == '-' ? strtoul(end + 1, &end, 10) : first;
+
+		for (; first <= last && first < cores; first++)
+			used[first] = true;
+		list = end + (*end != '\0');
+	}
+	for (unsigned i = 0; i < cores; i++)
+		left += !used[i];
+	return left;
+}
+
 /* Documents */
 
 static int keep(struct fm_recording *recording, const char *name, const char *text, struct fm_error *error)
@@ -138,12 +159,17 @@ int fm_engine_wishes(const struct fm_observation *wanted, const struct fm_machin
 	unsigned cores = fm_description_cpus(machine);
 	bool simulated_counters = wanted->counters && !strcmp(wanted->counters, "simulated"),
 	     windows = fm_wants_windows(wanted),
-	     native = windows || wanted->curve || (wanted->engine && !strcmp(wanted->engine, "native")) ||
+	     native = windows || wanted->curve || wanted->beside_count ||
+	              (wanted->engine && !strcmp(wanted->engine, "native")) ||
 	              (!wanted->engine && suits_native(wanted));
 
 	if (wanted->cores && largest_number(wanted->cores) >= cores)
 		return fm_error_set(error, EINVAL, "--cores %s: %s has cores 0 to %u", wanted->cores, machine->name,
 		                    cores - 1);
+	if (wanted->beside_count > cores_left(wanted->cores, cores))
+		return fm_error_set(error, EINVAL, "%s has %u cores%s%s: too few for %u programs beside this one",
+		                    machine->name, cores, wanted->cores ? ", and the program has " : "",
+		                    wanted->cores ? wanted->cores : "", wanted->beside_count);
 	snprintf(cores_text, size, "0-%u", cores - 1);
 	*ret_options = (struct fm_engine_options){
 	    .machine = machine,
@@ -163,6 +189,9 @@ int fm_engine_wishes(const struct fm_observation *wanted, const struct fm_machin
 	ret_options->timing_sampled = native && (wanted->sampled_timing || (!wanted->machine && !wanted->timing));
 	ret_options->kind = native ? FM_ENGINE_NATIVE : FM_ENGINE_QEMU;
 	ret_options->curve = wanted->curve;
+	ret_options->beside = wanted->beside;
+	ret_options->beside_count = wanted->beside_count;
+	ret_options->beside_again = wanted->beside_again;
 	ret_options->windows.on = windows;
 	ret_options->windows.pace = ret_options->only_run = windows && !wanted->machine && !wanted->repeats;
 	ret_options->windows.slowdown = wanted->slowdown;
@@ -202,6 +231,37 @@ static int execute(const struct fm_engine_options *options, const struct fm_obse
 	return r;
 }
 
+static int record_beside(const struct fm_observation *wanted, const struct fm_engine_run *run,
+                         struct fm_recording *recording, struct fm_error *error)
+{
+	for (unsigned i = 0; i < wanted->beside_count; i++) {
+		const struct fm_result_beside *result = &run->results->beside[i];
+		const struct fm_engine_neighbour *neighbour = &run->beside[i];
+		struct fm_recorded_beside *row = fm_recording_add(recording, beside);
+
+		if (!row)
+			return fm_error_set(error, ENOMEM, "out of memory");
+		*row = (struct fm_recorded_beside){.core = result->first_core,
+		                                   .runs = neighbour->runs,
+		                                   .processes = result->processes,
+		                                   .threads = result->threads,
+		                                   .ended = neighbour->ended,
+		                                   .exit_status = neighbour->exit_status,
+		                                   .instructions = result->instructions,
+		                                   .counts = result->counts};
+		snprintf(row->command, sizeof(row->command), "%s", wanted->beside_texts[i]);
+		if (neighbour->ended)
+			fm_observe_remark(
+			    wanted, "%s ended with %d before the program did%s", row->command, neighbour->exit_status,
+			    neighbour->exit_status || wanted->beside_again ? "" : "; --beside-again starts it again");
+	}
+	if (wanted->beside_count && recording->processes_count > 1)
+		fm_observe_remark(wanted,
+		                  "processes that the program made or executed had caches of their own, with nobody "
+		                  "beside them: run what matters itself, without a shell around it");
+	return 0;
+}
+
 int fm_engine_observe(const struct fm_observation *wanted, const struct fm_machine_description *machine,
                       struct fm_recording *recording, struct fm_error *error)
 {
@@ -226,6 +286,8 @@ int fm_engine_observe(const struct fm_observation *wanted, const struct fm_machi
 	recording->run.engine_seconds = run.seconds;
 	snprintf(recording->run.engine, sizeof(recording->run.engine), "%s", options.windows.on ? "windows" : "exact");
 	r = fm_results_record(&run, machine, recording, error);
+	if (!r)
+		r = record_beside(wanted, &run, recording, error);
 	if (!r && options.windows.on)
 		r = fm_windows_record(&run, machine, recording, error);
 	if (!r && options.windows.on && options.curve) {

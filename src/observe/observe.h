@@ -25,6 +25,11 @@ struct fm_observation {
 	bool system_wide, per_thread;
 	uint64_t interval_ms, repeats;
 	bool seen; /* it has run before, and people saw what it wrote: from now on that is only measured */
+	/* Programs beside it on the same simulated machine: as people wrote them, and in words; so many. */
+	const char *const *beside_texts;
+	char *const *const *beside;
+	unsigned beside_count;
+	bool beside_again; /* one that ends too early is started again */
 	/* in the engine */
 	const char *engine;         /* "native" or "qemu"; NULL: whichever fits */
 	double slowdown, precision; /* with windows: how much slower it may be, how precise it has to be; 0: default */

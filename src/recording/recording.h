@@ -157,6 +157,18 @@ struct fm_recorded_execution {
 	char program[256];
 };
 
+/* A program that ran beside the first process, on the same simulated machine and until that ended. */
+struct fm_recorded_beside {
+	char command[512];
+	uint32_t core; /* that its first thread had */
+	uint32_t runs; /* how often it was started */
+	uint32_t processes, threads;
+	bool ended; /* before the program did, and it was not started again */
+	int64_t exit_status;
+	uint64_t instructions;
+	struct fm_core_counts counts;
+};
+
 struct fm_recorded_thread {
 	uint32_t process; /* index of its process; the first is 0 */
 	uint32_t thread;  /* number in its process */

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "recording/windows.h"
 #include "report/coverage.h"
+#include "report/numbers.h"
 #include "report/parts.h"
 #include "report/table.h"
 
@@ -422,6 +423,32 @@ static void print_region_kind(const struct fm_recording *recording, FILE *output
 		    calls == 1 ? "it" : "they");
 }
 
+/* What programs beside it took of what they share with it. */
+static void print_beside(const struct fm_recording *recording, FILE *output)
+{
+	const struct fm_machine_description *machine = &recording->machine;
+
+	for (size_t i = 0; i < recording->beside_count; i++) {
+		const struct fm_recorded_beside *beside = &recording->beside[i];
+		uint64_t lines;
+		char text[40];
+
+		fprintf(output, "Beside it, from core %u on: %s (%u run%s): ", beside->core, beside->command,
+		        beside->runs, beside->runs == 1 ? "" : "s");
+		if (fm_lines_from_shared(machine, &beside->counts, &lines))
+			fprintf(output, "%s lines from %s, ", fm_text_grouped(text, sizeof(text), lines),
+			        machine->caches[machine->cache_count - 1].name);
+		fprintf(output, "%s lines from memory, ",
+		        fm_text_grouped(text, sizeof(text), beside->counts.memory_reads));
+		fprintf(output, "%s to memory%s.\n", fm_text_grouped(text, sizeof(text), beside->counts.memory_writes),
+		        beside->ended ? "; it ended before the program" : "");
+	}
+	if (recording->beside_count && recording->processes_count > 1)
+		fprintf(
+		    output,
+		    "Processes that the program made or executed had caches of their own, with nobody beside them.\n");
+}
+
 void fm_exact_print_remarks(const struct fm_analysis *analysis, FILE *output)
 {
 	const struct fm_recording *recording = analysis->recording;
@@ -430,6 +457,7 @@ void fm_exact_print_remarks(const struct fm_analysis *analysis, FILE *output)
 	size_t made = recording->processes_count - 1;
 	char text[40];
 
+	print_beside(recording, output);
 	for (size_t i = 0; i < recording->executions_count; i++)
 		fprintf(output, "Not followed: the program executed %s, which ran outside the engine.\n",
 		        recording->executions[i].program);

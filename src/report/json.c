@@ -451,6 +451,37 @@ static json_t *names_json(const struct fm_recording *recording)
 	return array;
 }
 
+/* What programs beside it took of what they share. */
+static json_t *beside_json(const struct fm_recording *recording)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < recording->beside_count; i++) {
+		const struct fm_recorded_beside *beside = &recording->beside[i];
+		uint64_t lines = 0;
+		bool shared = fm_lines_from_shared(&recording->machine, &beside->counts, &lines);
+		json_t *entry = json_pack(
+		    "{s:s, s:i, s:i, s:i, s:i, s:b, s:I, s:I, s:I, s:I, s:I}", "command", beside->command, "core",
+		    (int)beside->core, "runs", (int)beside->runs, "processes", (int)beside->processes, "threads",
+		    (int)beside->threads, "ended_early", beside->ended, "instructions",
+		    (json_int_t)beside->instructions, "loads", (json_int_t)beside->counts.loads, "stores",
+		    (json_int_t)beside->counts.stores, "lines_from_memory", (json_int_t)beside->counts.memory_reads,
+		    "lines_to_memory", (json_int_t)beside->counts.memory_writes);
+
+		json_object_set_new(entry, "exit_status",
+		                    beside->ended ? json_integer((json_int_t)beside->exit_status) : json_null());
+		if (!beside->ended)
+			json_object_set_new(entry, "exit_status_why", json_string("it was ended with the program"));
+		json_object_set_new(entry, "lines_from_shared_cache",
+		                    shared ? json_integer((json_int_t)lines) : json_null());
+		if (!shared)
+			json_object_set_new(entry, "lines_from_shared_cache_why",
+			                    json_string("the machine has no cache that cores share"));
+		json_array_append_new(array, entry);
+	}
+	return array;
+}
+
 static void set_exact(json_t *root, const struct fm_analysis *analysis, size_t top)
 {
 	const struct fm_recording *recording = analysis->recording;
@@ -477,6 +508,8 @@ static void set_exact(json_t *root, const struct fm_analysis *analysis, size_t t
 	json_object_set_new(root, "objects", objects_json(analysis, top));
 	json_object_set_new(root, "sharing", sharing_json(analysis, top));
 	json_object_set_new(root, "not_followed", names_json(recording));
+	if (recording->beside_count)
+		json_object_set_new(root, "beside", beside_json(recording));
 	json_object_set_new(root, "forked_processes", json_integer((json_int_t)recording->processes_count - 1));
 	json_object_set_new(root, "accesses_not_simulated", json_integer((json_int_t)first->accesses_lost));
 	json_object_set_new(root, "kernel_bytes_not_seen", json_integer((json_int_t)first->kernel_bytes));

@@ -97,3 +97,15 @@ unsigned fm_named_stalls(const struct fm_machine_description *machine, const str
 		}
 	return count;
 }
+
+bool fm_lines_from_shared(const struct fm_machine_description *machine, const struct fm_core_counts *counts,
+                          uint64_t *ret_lines)
+{
+	unsigned last = machine->cache_count - 1;
+	const struct fm_cache_counts *cache = &counts->caches[last];
+
+	if (!last || machine->caches[last].shared_by < 2)
+		return false;
+	*ret_lines = cache->load_hits + cache->store_hits + cache->prefetches_answered;
+	return true;
+}

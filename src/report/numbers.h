@@ -21,4 +21,8 @@ unsigned fm_named_cycles(const struct fm_timing_counts *timing, struct fm_named 
 unsigned fm_named_stalls(const struct fm_machine_description *machine, const struct fm_timing_counts *timing,
                          struct fm_named *ret);
 
+/* Lines that the last cache had, for loads, stores and prefetchers; false: cores do not share it. */
+bool fm_lines_from_shared(const struct fm_machine_description *machine, const struct fm_core_counts *counts,
+                          uint64_t *ret_lines);
+
 #endif

@@ -22,7 +22,7 @@ struct fm_array {
 	/* what every look-up needs, on one line */
 	uint64_t *entries;
 	uint64_t mask; /* sets-1 when that is a power of two, else 0 */
-	/* 0 for a power of two, else 2^(64+shift) / sets, rounded up: the remainder by multiplication, exact below 2^48
+	/* 0 for a power of two, else 2^(64+shift) / sets, rounded up: the remainder by multiplication, exact below 2^58
 	   lines */
 	uint64_t inverse;
 	uint64_t sets;

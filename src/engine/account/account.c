@@ -7,6 +7,7 @@
 #include "engine/account/objects.h"
 #include "engine/account/places.h"
 #include "engine/account/room.h"
+#include "simulator/space.h"
 
 struct fm_account fm_account;
 
@@ -57,6 +58,19 @@ bool fm_account_claim_least(unsigned cores, bool timing)
 	       (!timing || fm_room_claim(results->timings, cores * sizeof(results->timings[0])));
 }
 
+/* Not those of programs beside it, whose space is another. */
+static size_t keep_own(struct fm_shared_line *lines, struct fm_line_users *users, size_t count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!fm_space_of(lines[i].line)) {
+			lines[kept] = lines[i];
+			users[kept++] = users[i];
+		}
+	return kept;
+}
+
 void fm_account_publish_lines(void)
 {
 	static struct fm_shared_line lines[FM_RESULT_LINES_MAX];
@@ -65,6 +79,8 @@ void fm_account_publish_lines(void)
 	size_t count;
 
 	count = fm_hierarchy_shared_lines(fm_account.hierarchy, lines, users, FM_RESULT_LINES_MAX);
+	if (results->beside_count)
+		count = keep_own(lines, users, count);
 	/* what has come so far is better than nothing */
 	while (count && (!fm_room_claim(results->lines, count * sizeof(lines[0])) ||
 	                 !fm_room_claim(results->line_users, count * sizeof(users[0]))))

@@ -18,6 +18,7 @@
 #include "simulator/numbers.h"
 #include "engine/account/places.h"
 #include "engine/account/room.h"
+#include "engine/native/beside.h"
 #include "engine/native/curve.h"
 #include "engine/native/large.h"
 #include "engine/native/pace.h"
@@ -33,6 +34,8 @@ enum {
 	LEAST = 16,
 	SLICE = 256, /* of one thread while there are others */
 	UNSETTLED_MAX = 1 << 30,
+	LOOK_EVERY = 16,       /* turns, with programs beside it */
+	BESIDE_MOST = 1 << 16, /* turns between two looks at whether the program has ended */
 	SPINS = 2000,
 	YIELD_EVERY = 64,
 	NAP_NS = 2000000,
@@ -265,7 +268,7 @@ static void consume(struct fm_consumer *consumer, struct fm_native_thread *threa
 	if (thread->live)
 		own_core(consumer, thread);
 	while (count) {
-		uint64_t most, fed = 0;
+		uint64_t most, fed = 0, delay = thread->side.delay;
 		const struct fm_trace_entry *entries = entries_at(consumer, thread, thread->read, &most);
 
 		if (most > count)
@@ -282,6 +285,8 @@ static void consume(struct fm_consumer *consumer, struct fm_native_thread *threa
 			most = STEP;
 		if (thread->live)
 			fed = feed(consumer, thread, entries, most);
+		if (consumer->beside)
+			fm_beside_pass(consumer->beside, entries, fed, thread->side.delay - delay, consumer->running);
 		/* as in the other engine: a line that is fought for moves at each of these */
 		if (fed && consumer->latest != thread) {
 			fm_account.results->turns += consumer->latest != NULL && consumer->live_count > 1;
@@ -496,6 +501,71 @@ static bool read_step(struct fm_consumer *consumer, bool single, bool all, uint6
 	return goes_on;
 }
 
+static unsigned count_unread(const struct fm_consumer *consumer)
+{
+	unsigned some = 0;
+
+	for (unsigned i = 0; i < consumer->places; i++)
+		some += consumer->threads[i].read != consumer->threads[i].written;
+	return some;
+}
+
+/* The program's turn. False: one of its threads has to be waited for. */
+static bool read_turn(struct fm_consumer *consumer, bool all, uint64_t *read)
+{
+	struct fm_native_thread *thread = consumer->threads;
+	bool goes_on = true;
+
+	if (consumer->running == 1 && consumer->live_count <= 1) {
+		uint64_t count;
+
+		while (thread->read == thread->written)
+			thread++;
+		count = thread->written - thread->read;
+		count = count > FM_BESIDE_SLICE ? FM_BESIDE_SLICE : count;
+		consume(consumer, thread, count);
+		*read += count;
+		give_room(consumer, thread);
+		return true;
+	}
+	goes_on = consume_in_order(consumer, all, fm_clock_now(), read);
+	for (unsigned i = 0; i < consumer->places; i++)
+		if (consumer->threads[i].read != __atomic_load_n(&consumer->trace->threads[i].read, __ATOMIC_RELAXED))
+			give_room(consumer, &consumer->threads[i]);
+	return goes_on;
+}
+
+/* With programs beside it: it and they in turn. With `all`, what is left of the program's. */
+static uint64_t read_beside(struct fm_consumer *consumer, bool all)
+{
+	uint64_t read = 0;
+	unsigned looked = 0;
+
+	for (unsigned i = 0; i < BESIDE_MOST; i++) {
+		enum fm_beside_turn turn;
+
+		if (!looked) {
+			looked = LOOK_EVERY;
+			look_at_code(consumer);
+			fm_beside_look(consumer->beside);
+			look(consumer);
+		}
+		consumer->running = count_unread(consumer);
+		if (all && !consumer->running)
+			break;
+		turn = all ? FM_BESIDE_PROGRAM : fm_beside_turn(consumer->beside, consumer->running);
+		read += turn == FM_BESIDE_READ;
+		if (turn == FM_BESIDE_WAIT || (turn == FM_BESIDE_PROGRAM && !read_turn(consumer, all, &read))) {
+			if (looked == LOOK_EVERY)
+				break;
+			looked = 0;
+			continue;
+		}
+		looked--;
+	}
+	return read;
+}
+
 static uint64_t read_some(struct fm_consumer *consumer, uint64_t most, bool all)
 {
 	struct fm_trace_head *head = &consumer->trace->head;
@@ -504,6 +574,8 @@ static uint64_t read_some(struct fm_consumer *consumer, uint64_t most, bool all)
 	bool goes_on = true;
 	unsigned some;
 
+	if (consumer->beside)
+		return read_beside(consumer, all);
 	look_at_code(consumer);
 	while (goes_on && read < most && (some = look(consumer)) > 0) {
 		if (!since.wall)
@@ -602,6 +674,8 @@ int fm_consumer_create(const struct fm_consumer_task *task, struct fm_consumer *
 		if (!consumer->core_list_count)
 			status = fm_error_set(error, EINVAL, "the list of cores is wrong");
 	}
+	if (!status && task->roster)
+		status = fm_beside_create(options, task->roster, task->folder, consumer, &consumer->beside, error);
 	if (status) {
 		fm_consumer_destroy(consumer);
 		return status;
@@ -733,6 +807,8 @@ void fm_consumer_finish(struct fm_consumer *consumer)
 	results->cpu_ns = head->cpu_ns;
 	if (!results->native_error)
 		results->native_error = head->error ? head->error : head->filtered ? EPERM : 0;
+	if (consumer->beside)
+		fm_beside_finish(consumer->beside);
 	fm_account_publish_lines();
 }
 
@@ -744,6 +820,7 @@ void fm_consumer_destroy(struct fm_consumer *consumer)
 		free(consumer->threads[i].pieces);
 		free(consumer->threads[i].touched);
 	}
+	fm_beside_destroy(consumer->beside);
 	fm_timing_destroy(consumer);
 	fm_windows_destroy(&consumer->known);
 	fm_followed_destroy(consumer->followed);
@@ -783,17 +860,22 @@ int fm_consumer_run(const struct fm_consumer_task *task, struct fm_error *error)
 	while (!status) {
 		uint32_t seen = __atomic_load_n(&task->session->published, __ATOMIC_ACQUIRE);
 		/* asked before it is read: what a dead process wrote is there */
-		bool dead = (idle >= SPINS || idle % YIELD_EVERY == 1) && is_dead(process),
+		bool dead = (consumer->beside || idle >= SPINS || idle % YIELD_EVERY == 1) && is_dead(process),
 		     over = __atomic_load_n(&task->session->stop, __ATOMIC_RELAXED);
+		uint64_t read = fm_consumer_read(consumer, UINT64_MAX);
+		/* programs beside it go on for ever, and may have to be waited for */
+		bool left = consumer->beside && look(consumer);
 
-		if (fm_consumer_read(consumer, UINT64_MAX)) {
+		if (consumer->beside && dead && !left)
+			break;
+		if (read) {
 			idle = 0;
 			ended = 0;
 			continue;
 		}
-		if (head->ended && !ended)
+		if (head->ended && !ended && !left)
 			ended = fm_clock_now();
-		if (dead || (idle && over) || (ended && fm_clock_now() - ended > RELUCTANT_NS))
+		if ((dead && !left) || (idle && over) || (ended && fm_clock_now() - ended > RELUCTANT_NS))
 			break;
 		if (++idle % YIELD_EVERY == 0)
 			sched_yield(); /* the program may want this very processor */

@@ -13,6 +13,7 @@
 #include "engine/engine.h"
 
 struct fm_consumer;
+struct fm_beside_roster;
 
 struct fm_consumer_task {
 	const struct fm_engine_options *options;
@@ -21,6 +22,9 @@ struct fm_consumer_task {
 	const struct fm_trace_large *large; /* NULL: none */
 	const char *results;                /* the file of the first process; others make their own beside it */
 	bool first;
+	/* programs beside it: their traces, and the folder they are in. NULL: none */
+	const struct fm_beside_roster *roster;
+	const char *folder;
 	bool unknown_process; /* a test: no process of that number is asked for its mappings, or whether it lives */
 };
 

@@ -23,12 +23,14 @@
 #include "base/preloadable.h"
 #include "engine/native/consumer.h"
 #include "engine/native/large.h"
+#include "engine/native/neighbours.h"
 
 enum {
 	PATH_LENGTH = 1024,
 	POLL_MS = 20,
 	GRACE_MS = 1000,
 	ANNOUNCED_MS = 2000, /* a file that is made is announced soon */
+	BEGIN_MS = 5000,     /* programs beside it are waited for so long */
 	PROGRESS_MS = 10000, /* a consumer that reads nothing for so long is given up */
 	WINDOW_REFERENCES = 300000,
 	WINDOW_WARM = 150000,
@@ -58,6 +60,7 @@ struct fm_native {
 	unsigned lost;
 	struct traced *traced;
 	unsigned count, room;
+	struct fm_neighbours *neighbours; /* programs beside it; NULL: none */
 };
 
 int fm_native_check(const struct fm_engine_options *options, const char *program, struct fm_error *error)
@@ -69,6 +72,11 @@ int fm_native_check(const struct fm_engine_options *options, const char *program
 	if (options->window_end)
 		return fm_error_set(error, ENOTSUP,
 		                    "the native engine does not count a given range of instructions only");
+	if (options->beside_count &&
+	    (options->windows.on || options->timing || options->curve || options->region || options->only_run))
+		return fm_error_set(error, ENOTSUP,
+		                    "programs side by side need every reference of all of them: no windows, core "
+		                    "timing, curve or region");
 	if (fm_installed_find(FM_INSTALLED_library, library_name, path, sizeof(path)))
 		return fm_error_set(error, ENOTSUP, "the library %s is not installed", library_name);
 	return fm_preloadable_check(program, error);
@@ -154,6 +162,8 @@ int fm_native_begin(const struct fm_engine_options *options, const char *results
 	if (native->watch >= 0)
 		inotify_add_watch(native->watch, native->folder, IN_CREATE);
 	status = make_session(native, error);
+	if (!status && options->beside_count)
+		status = fm_neighbours_create(options, fm_native_prepare, native, &native->neighbours, error);
 	if (status)
 		fm_native_end(native);
 	else
@@ -238,7 +248,8 @@ be_consumer(const struct fm_native *native, const struct traced *traced, pid_t t
 	                                .session = native->session,
 	                                .trace = traced->trace,
 	                                .results = native->results,
-	                                .first = traced->first};
+	                                .first = traced->first,
+	                                .folder = native->folder};
 	struct fm_error error;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -252,6 +263,8 @@ be_consumer(const struct fm_native *native, const struct traced *traced, pid_t t
 	prctl(PR_SET_NAME, "fathom-simulate");
 	snprintf(path, sizeof(path), "%s/%s", native->folder, traced->name);
 	task.large = fm_large_map(path);
+	if (native->neighbours && traced->first)
+		task.roster = fm_neighbours_roster(native->neighbours);
 	_exit(fm_consumer_run(&task, &error) ? 1 : 0);
 }
 
@@ -282,6 +295,11 @@ static void begin_consumer(struct fm_native *native, struct traced *traced)
 		return;
 	}
 	traced->process = (int)syscall(SYS_pidfd_open, traced->trace->head.process, 0);
+	if (native->neighbours && fm_neighbours_take(native->neighbours, traced->name, traced->trace->head.process,
+	                                             traced->trace->head.parent, traced->process)) {
+		traced->over = true;
+		return;
+	}
 	if (!native->has_first && traced->trace->head.process == (uint32_t)native->program)
 		native->has_first = traced->first = true;
 	traced->consumer = fork();
@@ -374,6 +392,38 @@ static void wait_a_little(const struct fm_native *native, int program)
 			;
 }
 
+/* Is the trace of the program itself read to its end, or never begun? */
+static bool is_first_over(const struct fm_native *native)
+{
+	for (unsigned i = 0; i < native->count; i++)
+		if (native->traced[i].first)
+			return native->traced[i].over;
+	return true;
+}
+
+int fm_native_begin_beside(struct fm_native *native, struct fm_error *error)
+{
+	uint64_t since = fm_clock_now();
+	int status;
+
+	if (!native->neighbours)
+		return 0;
+	status = fm_neighbours_begin(native->neighbours, error);
+	while (!status && !fm_neighbours_are_there(native->neighbours) &&
+	       fm_clock_now() - since < BEGIN_MS * 1000000ull) {
+		look_after_all(native, false);
+		fm_neighbours_look_after(native->neighbours, false);
+		wait_a_little(native, -1);
+	}
+	return status;
+}
+
+void fm_native_report_beside(const struct fm_native *native, struct fm_engine_neighbour *ret_neighbours)
+{
+	if (native->neighbours)
+		fm_neighbours_report(native->neighbours, ret_neighbours);
+}
+
 bool fm_native_is_only_run(const struct fm_native *native)
 {
 	return native->options->only_run;
@@ -391,6 +441,8 @@ int fm_native_wait(struct fm_native *native, pid_t program, const volatile sig_a
 		pid_t waited;
 
 		look_after_all(native, false);
+		if (native->neighbours)
+			fm_neighbours_look_after(native->neighbours, true);
 		waited = wait4(program, &status, WNOHANG, ret_used);
 		ended = waited == program || (waited < 0 && errno == ECHILD);
 		if (*asked && !since && !native->options->only_run)
@@ -409,7 +461,14 @@ int fm_native_wait(struct fm_native *native, pid_t program, const volatile sig_a
 		killed |= signal_all(native, SIGKILL);
 	}
 	look_for_new(native);
+	/* what the program did last is beside what they do; then they are ended */
+	while (native->neighbours && (look_after_all(native, true), !is_first_over(native))) {
+		fm_neighbours_look_after(native->neighbours, true);
+		wait_a_little(native, -1);
+	}
 	__atomic_store_n(&native->session->stop, 1, __ATOMIC_SEQ_CST);
+	if (native->neighbours)
+		fm_neighbours_end(native->neighbours);
 	while (look_after_all(native, true))
 		wait_a_little(native, -1);
 	if (process >= 0)
@@ -466,6 +525,7 @@ void fm_native_end(struct fm_native *native)
 			close(traced->process);
 	}
 	free(native->traced);
+	fm_neighbours_destroy(native->neighbours);
 	if (native->session)
 		munmap(native->session, sizeof(*native->session));
 	if (native->watch >= 0)

@@ -22,6 +22,10 @@ int fm_native_begin(const struct fm_engine_options *options, const char *results
 /* In the new process: the variables that the library is loaded by. A struct fm_native. */
 void fm_native_prepare(void *native);
 
+/* Programs beside it are started, before the program is let go, and there. */
+int fm_native_begin_beside(struct fm_native *native, struct fm_error *error);
+void fm_native_report_beside(const struct fm_native *native, struct fm_engine_neighbour *ret_neighbours);
+
 bool fm_native_is_only_run(const struct fm_native *native);
 
 /* Until the program has ended, and what it wrote is read. `asked`: the signal that asked for the end, or 0. ret_ended:

@@ -115,6 +115,8 @@ struct fm_consumer {
 	struct fm_followed *followed;          /* that are followed; NULL: none */
 	struct fm_translate_filter filter;     /* which these are; limit 0: none */
 	struct fm_native_timing *timing;       /* with core timing; else NULL */
+	struct fm_beside *beside;              /* programs beside it; NULL: none */
+	unsigned running;                      /* with these: threads that have something to be read */
 	const struct fm_native_thread *latest; /* whose references were simulated last */
 	struct fm_native_thread threads[FM_TRACE_THREADS];
 };
