@@ -59,7 +59,7 @@ static void plots_fit(void **state)
 	const double y[] = {1, 1, 4, 5, 100};
 	const double mark = 40000;
 	const char *const name = "L1|";
-	const struct fm_plot_series series = {"a", x, y, 5};
+	const struct fm_plot_series series = {.name = "a", .x = x, .y = y, .count = 5};
 	const struct fm_plot plot = {.title = "t",
 	                             .x_is_bytes = true,
 	                             .width = 80,
