@@ -20,10 +20,10 @@ double fm_kernel_traffic_factor(enum fm_stream_kernel_index kernel, bool first_c
 	return moved(&fm_stream_kernels[kernel], first_cache) / moved(&fm_stream_kernels[kernel], true);
 }
 
+/* A profile is a file: what no machine has is passed over. */
 static bool usable(const struct fm_figure *figure)
 {
-	return figure->available && figure->value > 0 && isfinite(figure->value) && figure->low >= 0 &&
-	       isfinite(figure->high);
+	return figure->available && figure->value > 1e-6 && figure->low >= 0 && figure->high < 1e9;
 }
 
 /* Of two figures, `weight` (0 … 1) of the second; on reciprocals when `rates`. */

@@ -62,7 +62,7 @@ static void draw(const struct fm_machine *machine, const struct fm_picture_level
 		if (!own->count)
 			continue;
 		plot.series_count++;
-		snprintf(legend + length, sizeof(legend) - length, "%s%c %.0f %% writes", length ? ", " : "", own->sign,
+		snprintf(legend + length, sizeof(legend) - length, "%s%c %.0f %%", length ? ", " : "", own->sign,
 		         100 * share_of(mix));
 	}
 	if (!plot.series_count)
@@ -73,8 +73,9 @@ static void draw(const struct fm_machine *machine, const struct fm_picture_level
 		series[plot.series_count++] = (struct fm_plot_series){
 		    .name = "program", .x = &own_x, .y = &own_y, .count = 1, .sign = SIGN_OF_PROGRAM};
 	}
-	snprintf(title, sizeof(title), "Latency of memory in ns against its traffic in GB/s, %u threads (%s%s)", all,
-	         legend, at ? ", @ the program" : "");
+	snprintf(title, sizeof(title),
+	         "Latency of memory in ns against its traffic in GB/s, %u threads\nShare of writes: %s%s", all, legend,
+	         at ? "; @ the program" : "");
 	fm_plot_print(&plot, output);
 }
 
