@@ -168,12 +168,12 @@ void fm_bandwidth_curve_print_peak(const struct fm_picture_level *level, FILE *o
 {
 	if (!level->peak_gbs.available || !level->peak_threads)
 		return;
-	fprintf(output, "Peak of %s: %.3g GB/s for %u thread%s and ", level->name, level->peak_gbs.value,
+	fprintf(output, "Peak of %s: %.3g GB/s for %u thread%s", level->name, level->peak_gbs.value,
 	        level->peak_threads, level->peak_threads == 1 ? "" : "s");
 	if (level->peak_share.available)
-		fprintf(output, "%.0f %% writes.\n", 100 * level->peak_share.value);
+		fprintf(output, " and %.0f %% writes.\n", 100 * level->peak_share.value);
 	else
-		fprintf(output, "the best mixture of reads and writes: how much was written is not known.\n");
+		fprintf(output, ", the best mixture: how much was written is not known.\n");
 }
 
 void fm_bandwidth_curve_place(const struct fm_machine *machine, const struct fm_picture_level *memory, FILE *output,
