@@ -115,7 +115,9 @@ static void peak_cells(struct fm_table *table, const struct fm_machine *machine,
 		const struct fm_figure *latency = latency_at_most(&machine->bandwidth_curve, mix, threads);
 		char gbs[32], ns[32];
 
-		if (!peak.gbs.available || peak.write_share.value != share.value) {
+		/* of this table only what was measured */
+		if (!peak.gbs.available || peak.gbs.origin != FM_ORIGIN_measured ||
+		    peak.write_share.value != share.value) {
 			fm_table_cell(table, "n/a");
 			continue;
 		}
