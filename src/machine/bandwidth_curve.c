@@ -16,7 +16,8 @@ const struct fm_mix fm_mixes[FM_MIXES] = {
 
 enum {
 	CHUNK_BYTES = 64 << 10, /* moved at a time: short against a trial */
-	STEPS = 8192,           /* of the chain in a trial: about a millisecond */
+	TRIALS_LEAST = 3,
+	STEPS = 8192, /* of the chain in a trial: about a millisecond */
 	ARENA_LEAST = 32 << 20,
 	PAGE_BYTES = 4096,
 	GAP_PAGES = 5, /* off the length of a stream, so that they do not lie a power of two apart */
@@ -46,6 +47,11 @@ static unsigned next_threads(unsigned threads, unsigned cpus)
 	return 2 * threads < cpus ? 2 * threads : cpus;
 }
 
+static unsigned fewest_threads(unsigned cpus, enum fm_effort effort)
+{
+	return effort == FM_EFFORT_QUICK ? cpus : 2;
+}
+
 unsigned fm_bandwidth_curve_plan(unsigned cpus, enum fm_effort effort, struct fm_bandwidth_curve_point *points)
 {
 	static const double many[] = {0.125, 0.25, 0.5, 0.75, 1}, few[] = {0.5, 1};
@@ -58,7 +64,7 @@ unsigned fm_bandwidth_curve_plan(unsigned cpus, enum fm_effort effort, struct fm
 	for (unsigned mix = 0; mix < FM_MIXES; mix++) {
 		if (quick && mix && mix != FM_MIXES - 1)
 			continue;
-		for (unsigned threads = quick ? cpus : 2;; threads = next_threads(threads, cpus)) {
+		for (unsigned threads = fewest_threads(cpus, effort);; threads = next_threads(threads, cpus)) {
 			bool all = threads == cpus && !quick;
 			unsigned rates =
 			    all ? sizeof(many) / sizeof(many[0]) : (unsigned)(sizeof(few) / sizeof(few[0]));
@@ -200,6 +206,7 @@ static void walk(void *context, unsigned index)
 struct arenas {
 	struct mover *movers;
 	unsigned cpus;
+	unsigned fewest; /* threads that are measured */
 	enum fm_pages pages;
 	size_t bytes; /* together */
 	_Atomic int status;
@@ -207,7 +214,7 @@ struct arenas {
 
 static size_t arena_bytes(const struct arenas *arenas, unsigned index)
 {
-	unsigned threads = 2;
+	unsigned threads = arenas->fewest;
 	size_t bytes;
 
 	while (threads <= index)
@@ -232,6 +239,7 @@ static int arenas_create(struct ground *ground, size_t bytes, struct fm_error *e
 	struct fm_machine_session *session = ground->session;
 	struct arenas arenas = {.movers = ground->movers,
 	                        .cpus = session->cpus.count,
+	                        .fewest = fewest_threads(session->cpus.count, session->effort),
 	                        .pages = session->huge_pages ? FM_PAGES_HUGE : FM_PAGES_SMALL,
 	                        .bytes = bytes};
 	size_t all = bytes;
@@ -269,8 +277,10 @@ static struct fm_figure traffic_figure(const struct trial *trial)
 {
 	struct fm_location location;
 
-	if (fm_statistics_median(trial->traffic_gbs.values, trial->traffic_gbs.count, &location))
-		return fm_figure_unavailable("no undisturbed trials");
+	/* two or fewer have no spread to speak of */
+	if (trial->traffic_gbs.count < TRIALS_LEAST ||
+	    fm_statistics_median(trial->traffic_gbs.values, trial->traffic_gbs.count, &location))
+		return fm_figure_unavailable("fewer than %d undisturbed trials", TRIALS_LEAST);
 	return fm_figure_make(location.value, location.low, location.high, "GB/s", FM_ORIGIN_measured, "kernels",
 	                      trial->traffic_gbs.count);
 }
