@@ -9,7 +9,7 @@
 #include "observe/sampled.h"
 #include "recording/store.h"
 
-enum { KEY_TOP = FM_KEY_OWN, KEY_OBJECT, KEY_THREAD, KEY_REGION, KEY_TIME, KEY_CURVE };
+enum { KEY_TOP = FM_KEY_OWN, KEY_OBJECT, KEY_THREAD, KEY_REGION, KEY_TIME, KEY_CURVE, KEY_BANDWIDTH_CURVE };
 
 static const struct argp_option options[] = {
     {"top", KEY_TOP, "N", 0, "List the N heaviest functions, lines and shared lines; default 10", 0},
@@ -21,6 +21,8 @@ static const struct argp_option options[] = {
     {"time", KEY_TIME, "A-B", 0, "… only from A to B seconds after the beginning; either may be left out", 0},
     {"curve", KEY_CURVE, NULL, 0,
      "Of sampled references: draw the share that misses a cache of any size, instead of the tables", 0},
+    {"bandwidth-curve", KEY_BANDWIDTH_CURVE, NULL, 0,
+     "Of 'fathom stat': also draw the latency of memory against its traffic, and the program's place there", 0},
     FM_OPTION_OUTPUT,
     FM_OPTION_JSON,
     FM_OPTION_SEPARATOR,
@@ -33,7 +35,7 @@ struct input {
 	struct fm_common common;
 	const char *file;
 	uint64_t top;
-	bool curve;
+	bool curve, bandwidth_curve;
 	struct fm_samples_filter filter;
 };
 
@@ -89,6 +91,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case KEY_CURVE:
 		input->curve = true;
 		return 0;
+	case KEY_BANDWIDTH_CURVE:
+		input->bandwidth_curve = true;
+		return 0;
 	case ARGP_KEY_ARG:
 		if (input->file) {
 			fm_error_set(&error, EINVAL, "one recording at a time: %s or %s", input->file, argument);
@@ -125,6 +130,13 @@ static int print(struct fm_output *output, const struct fm_recording *recording,
 		             "--curve is of the whole program: no --object, --thread, --region, --time");
 		return fm_report_error(&error);
 	}
+	if (output->options.bandwidth_curve && (*recording->sampling.sampler || !recording->profile)) {
+		fm_error_set(&error, EINVAL,
+		             "--bandwidth-curve needs the levels of a program on a measured machine: this recording of "
+		             "%s",
+		             *recording->sampling.sampler ? "references has none" : "a run has no machine profile");
+		return fm_report_error(&error);
+	}
 	if (*recording->sampling.sampler)
 		return fm_output_samples(output, recording, filter);
 	if (!has_filter(filter))
@@ -157,6 +169,7 @@ static int run(const struct fm_command *command, int argc, char **argv)
 		fprintf(stderr, "fathom: %s\n", remark);
 	fm_output_choose(&output, &input.common, (unsigned)input.top);
 	output.options.curve = input.curve;
+	output.options.bandwidth_curve = input.bandwidth_curve;
 	code = print(&output, recording, &input.filter);
 	fm_recording_free(recording);
 	return code;

@@ -35,6 +35,7 @@ enum {
 	KEY_CURVE,
 	KEY_BESIDE,
 	KEY_BESIDE_AGAIN,
+	KEY_BANDWIDTH_CURVE,
 };
 
 static const struct argp_option options[] = {
@@ -60,6 +61,10 @@ static const struct argp_option options[] = {
      "Also draw the misses of a cache of any size, of the program, its regions, objects and lines: in windows, from "
      "lines that are followed for the whole run; with --counters exact or --machine, from every load and store, of the "
      "program",
+     0},
+    {"bandwidth-curve", KEY_BANDWIDTH_CURVE, NULL, 0,
+     "Also draw this machine's latency of memory against its traffic, by share of writes (from the profile), and the "
+     "program's place there",
      0},
     {"slowdown", KEY_SLOWDOWN, "FACTOR", 0,
      "In windows: the program may take about this many times its own time; default 2", 0},
@@ -118,6 +123,7 @@ struct input {
 	const char *beside_texts[FM_ENGINE_BESIDE_MAX];
 	wordexp_t beside_words[FM_ENGINE_BESIDE_MAX];
 	char *const *beside[FM_ENGINE_BESIDE_MAX];
+	bool bandwidth_curve;
 };
 
 /* "3-7", or "5" for one. */
@@ -228,6 +234,9 @@ static int check(const struct input *input, struct fm_error *error)
 		return fm_error_set(error, EINVAL,
 		                    "--curve needs the native engine: no -p, -a, -e, --engine qemu, and no other "
 		                    "--counters than windows and exact");
+	if (input->bandwidth_curve && (wanted->machine || wanted->events))
+		return fm_error_set(error, EINVAL,
+		                    "--bandwidth-curve is of this machine and of all traffic: no --machine, -e, -g");
 	if ((wanted->interval_ms || wanted->window_end) && wanted->engine && !strcmp(wanted->engine, "native"))
 		return fm_error_set(
 		    error, EINVAL,
@@ -370,6 +379,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case KEY_CURVE:
 		wanted->curve = true;
 		break;
+	case KEY_BANDWIDTH_CURVE:
+		input->bandwidth_curve = true;
+		break;
 	case KEY_SLOWDOWN:
 		r = parse_slowdown(argument, &wanted->slowdown, &error);
 		break;
@@ -501,6 +513,7 @@ static int run(const struct fm_command *command, int argc, char **argv)
 		return code;
 	}
 	fm_output_choose(&live.output, &input.common, (unsigned)input.top);
+	live.output.options.bandwidth_curve = input.bandwidth_curve;
 	input.wanted.interrupted = &fm_interrupted;
 	input.wanted.told_to_end = &fm_told_to_end;
 	input.wanted.remark = print_remark;

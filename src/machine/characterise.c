@@ -34,6 +34,7 @@ void fm_machine_free(struct fm_machine *machine)
 	for (int i = 0; i < FM_PAGES_COUNT; i++)
 		fm_latency_curve_free(&machine->curves[i]);
 	free(machine->bandwidths);
+	fm_bandwidth_curve_free(&machine->bandwidth_curve);
 	free(machine->transfers);
 	free(machine->numa);
 	free(machine);
@@ -341,7 +342,9 @@ static int plan_bandwidth(const struct fm_machine_session *session, const struct
 		if (!machine->levels[level].measured_bytes)
 			continue;
 		for (int kernel = 0; kernel < FM_STREAM_COUNT; kernel++) {
-			if (session->effort == FM_EFFORT_QUICK && !in_quick_set((enum fm_stream_kernel_index)kernel))
+			/* of memory also half writes: the peak of any mixture lies between */
+			if (session->effort == FM_EFFORT_QUICK && !in_quick_set((enum fm_stream_kernel_index)kernel) &&
+			    !(memory && kernel == FM_STREAM_update))
 				continue;
 			if (is_nontemporal((enum fm_stream_kernel_index)kernel) && !memory)
 				continue;
@@ -365,7 +368,7 @@ static int plan_bandwidth(const struct fm_machine_session *session, const struct
 						break;
 					if (memory && session->effort == FM_EFFORT_FULL)
 						threads++;
-					else if (memory && in_quick_set(point.kernel))
+					else if (memory && (in_quick_set(point.kernel) || fm_mix_is(point.kernel)))
 						threads = 2 * threads < all ? 2 * threads : all;
 					else
 						threads = all;
@@ -447,9 +450,13 @@ static int optional(int status, const struct fm_error *error, struct fm_figure *
 static int measure_loaded(struct fm_machine_session *session, struct fm_machine *machine, double seconds,
                           struct fm_error *error)
 {
-	return optional(
-	    fm_loaded_measure(session, memory_bytes(machine), seconds, machine->loaded, &machine->loaded_count, error),
+	int status = optional(
+	    fm_bandwidth_curve_measure(session, memory_bytes(machine), seconds, &machine->bandwidth_curve, error),
 	    error, &machine->loaded_why);
+
+	machine->bandwidth_curve.why = machine->loaded_why;
+	machine->loaded_count = fm_loaded_points(&machine->bandwidth_curve, session->cpus.count, machine->loaded);
+	return status;
 }
 
 static int measure_transfers(struct fm_machine_session *session, struct fm_machine *machine, double seconds,
@@ -535,7 +542,7 @@ static const struct {
     {"latency on 4K pages", 4, visit_levels_on_small_pages},
     {"core", 8, measure_core},
     {"outstanding misses", 6, measure_parallel},
-    {"latency under load", 6, measure_loaded},
+    {"latency under load", 8, measure_loaded},
     {"core to core", 2, measure_transfers},
     {"2 MiB pages", 6, measure_huge_pages},
     {"first touches", 2, measure_touch},

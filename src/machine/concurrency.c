@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -91,177 +90,27 @@ out:
 
 /* Latency under load */
 
-enum { CHUNK_BYTES = 64 << 10 };
-
-struct loaded_work {
-	struct fm_machine_session *session;
-	struct fm_kernel_arguments *chase; /* shared, as above */
-	uint64_t steps;
-	struct fm_buffer *arenas; /* of the other CPUs, index 1 on */
-	size_t *positions;
-	const unsigned *who; /* as in fm_team_run */
-	unsigned members;
-	double rate; /* share of time the others spend reading, 0 … 1 */
-	atomic_bool *over;
-	_Atomic uint64_t *traffic;
-	struct fm_team_time *times;
-	struct fm_sample traffic_gbs;
-};
-
-static void loaded_member(void *context, unsigned index)
+unsigned fm_loaded_points(const struct fm_bandwidth_curve *curve, unsigned cpus, struct fm_loaded_point *points)
 {
-	struct loaded_work *work = context;
+	unsigned count = 0;
 
-	if (!index) {
-		work->chase->count = work->steps;
-		fm_kernel_chase(work->chase);
-		atomic_store(work->over, true);
-		return;
+	for (unsigned i = 0; i < curve->count && count < FM_LOAD_POINTS_MAX; i++) {
+		const struct fm_bandwidth_curve_point *point = &curve->points[i];
+		struct fm_figure traffic = point->traffic_gbs;
+		double own;
+
+		if (point->rate > 0 && (point->kernel != FM_STREAM_load || point->threads != cpus))
+			continue;
+		/* less what the chase itself reads */
+		if (traffic.available && point->latency_ns.available) {
+			own = FM_LINE_BYTES / point->latency_ns.value;
+			traffic.value = point->rate > 0 ? fmax(0, traffic.value - own) : 0;
+			traffic.low = point->rate > 0 ? fmax(0, fmin(traffic.value, traffic.low - own)) : 0;
+			traffic.high = point->rate > 0 ? fmax(traffic.value, traffic.high - own) : 0;
+		}
+		points[count++] = (struct fm_loaded_point){.traffic_gbs = traffic, .latency_ns = point->latency_ns};
 	}
-	while (!atomic_load_explicit(work->over, memory_order_relaxed)) {
-		struct fm_kernel_arguments load = {.passes = 1, .count = CHUNK_BYTES / FM_BLOCK_BYTES};
-		uint64_t begin = fm_clock_now(), busy;
-
-		load.stream[0] = work->arenas[index].memory + work->positions[index];
-		work->positions[index] += CHUNK_BYTES;
-		if (work->positions[index] + CHUNK_BYTES > work->arenas[index].bytes)
-			work->positions[index] = 0;
-		fm_stream_kernels[FM_STREAM_load].variant[fm_isa_widest()](&load);
-		atomic_fetch_add_explicit(work->traffic, CHUNK_BYTES, memory_order_relaxed);
-		busy = fm_clock_now() - begin;
-		/* rest in proportion, in one piece: a chunk is short against a trial */
-		while (fm_clock_now() - begin < (uint64_t)((double)busy / work->rate) &&
-		       !atomic_load_explicit(work->over, memory_order_relaxed))
-			;
-	}
-}
-
-static int loaded_trial(void *context, double *ret_cost, struct fm_error *error)
-{
-	struct loaded_work *work = context;
-	unsigned members = work->rate > 0 ? work->members : 1;
-	bool disturbed = false;
-	double ns;
-
-	(void)error;
-	atomic_store(work->over, false);
-	atomic_store(work->traffic, 0);
-	fm_team_run(work->session->team, work->who, members, NULL, loaded_member, work, work->times);
-	ns = (double)(work->times[0].end_ns - work->times[0].begin_ns);
-	for (unsigned i = 0; i < members; i++)
-		disturbed |= work->times[i].lost_ns > FM_TEAM_TOLERATED_NS;
-	*ret_cost = ns / (double)work->steps;
-	if (disturbed)
-		return FM_TRIAL_DISTURBED;
-	return fm_sample_add(&work->traffic_gbs, (double)atomic_load(work->traffic) / ns);
-}
-
-struct arena_work {
-	struct fm_buffer *arenas;
-	enum fm_pages pages;
-	size_t bytes;
-	_Atomic int status;
-};
-
-static void loaded_arena(void *context, unsigned index)
-{
-	struct arena_work *work = context;
-
-	if (index) {
-		int status = fm_buffer_allocate(work->bytes, work->pages, -1, &work->arenas[index], NULL);
-
-		if (status)
-			atomic_store(&work->status, status);
-	}
-}
-
-int fm_loaded_measure(struct fm_machine_session *session, size_t bytes, double seconds, struct fm_loaded_point *points,
-                      unsigned *ret_count, struct fm_error *error)
-{
-	static const double rates[] = {0, 0.125, 0.25, 0.5, 0.75, 1};
-	enum { COUNT = sizeof(rates) / sizeof(rates[0]) };
-	struct loaded_work work[COUNT];
-	struct fm_measurement measurements[COUNT];
-	struct fm_buffer chain = {0};
-	/* not on the chasing core itself: its other threads would take half of it */
-	unsigned *who = calloc(session->cpus.count, sizeof(*who));
-	unsigned cpus =
-	    who ? fm_cpu_places_beside_first(session->places, session->cpus.count, who) : session->cpus.count;
-	struct fm_buffer *arenas = calloc(cpus, sizeof(*arenas));
-	size_t *positions = calloc(cpus, sizeof(*positions));
-	struct fm_team_time *times = calloc(cpus, sizeof(*times));
-	struct arena_work allocation = {.arenas = arenas, .pages = session_pages(session)};
-	struct fm_kernel_arguments chase = {0};
-	atomic_bool over = false;
-	_Atomic uint64_t traffic = 0;
-	int status;
-
-	memset(work, 0, sizeof(work));
-	memset(measurements, 0, sizeof(measurements));
-	if (cpus < 2) {
-		status = fm_error_set(error, ENOTSUP, "latency under load needs a second core");
-		goto out;
-	}
-	if (!who || !arenas || !positions || !times) {
-		status = fm_error_set(error, ENOMEM, "out of memory");
-		goto out;
-	}
-	allocation.bytes = bytes / cpus > (32 << 20) ? bytes / cpus : 32 << 20;
-	fm_team_run(session->team, who, cpus, NULL, loaded_arena, &allocation, times);
-	if (allocation.status) {
-		status = fm_error_set(error, ENOMEM, "not enough memory for the traffic of %u CPUs", cpus - 1);
-		goto out;
-	}
-	status = fm_buffer_allocate(bytes, session_pages(session), -1, &chain, error);
-	if (!status)
-		status = fm_chain_build(&chain, &session->random, chase.chain, 1, error);
-	if (status)
-		goto out;
-	for (unsigned i = 0; i < COUNT; i++) {
-		work[i] = (struct loaded_work){.session = session,
-		                               .steps = 8192,
-		                               .arenas = arenas,
-		                               .positions = positions,
-		                               .who = who,
-		                               .members = cpus,
-		                               .rate = rates[i],
-		                               .over = &over,
-		                               .traffic = &traffic,
-		                               .times = times};
-		work[i].chase = &chase;
-		measurements[i].trial = loaded_trial;
-		measurements[i].context = &work[i];
-		measurements[i].elsewhere = true;
-		measurements[i].wanted_width = 0.01;
-	}
-	status = fm_machine_session_measure(session, measurements, COUNT, 6, 60, seconds, error);
-	if (status)
-		goto out;
-	for (unsigned i = 0; i < COUNT; i++) {
-		struct fm_location location;
-
-		points[i].latency_ns = fm_measurement_figure(&measurements[i], "ns");
-		if (!fm_statistics_median(work[i].traffic_gbs.values, work[i].traffic_gbs.count, &location))
-			points[i].traffic_gbs =
-			    fm_figure_make(location.value, location.low, location.high, "GB/s", FM_ORIGIN_measured,
-			                   "kernels", work[i].traffic_gbs.count);
-		else
-			points[i].traffic_gbs = fm_figure_unavailable("no undisturbed trials");
-	}
-	*ret_count = COUNT;
-out:
-	for (unsigned i = 0; i < COUNT; i++) {
-		fm_measurement_free(&measurements[i]);
-		fm_sample_free(&work[i].traffic_gbs);
-	}
-	for (unsigned i = 0; arenas && i < cpus; i++)
-		fm_buffer_free(&arenas[i]);
-	fm_buffer_free(&chain);
-	free(who);
-	free(arenas);
-	free(positions);
-	free(times);
-	return status;
+	return count;
 }
 
 /* Core to core */

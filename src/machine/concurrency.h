@@ -4,6 +4,7 @@
 #define FATHOM_MACHINE_CONCURRENCY_H
 
 #include "base/figure.h"
+#include "machine/bandwidth_curve.h"
 #include "machine/session.h"
 
 struct fm_parallel_point {
@@ -24,9 +25,9 @@ struct fm_loaded_point {
 	struct fm_figure latency_ns;  /* beside it */
 };
 
-/* A chase on the first CPU while the others read with rising rate. -ENOTSUP with one CPU. */
-int fm_loaded_measure(struct fm_machine_session *session, size_t bytes, double seconds, struct fm_loaded_point *points,
-                      unsigned *ret_count, struct fm_error *error);
+/* A chase on the first CPU while all others read with rising rate: that part of the bandwidth–latency curve. Returns
+   how many points. */
+unsigned fm_loaded_points(const struct fm_bandwidth_curve *curve, unsigned cpus, struct fm_loaded_point *points);
 
 struct fm_transfer {
 	unsigned from_cpu;

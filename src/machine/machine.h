@@ -10,11 +10,13 @@
 #include "base/error.h"
 #include "base/figure.h"
 #include "machine/bandwidth.h"
+#include "machine/bandwidth_curve.h"
 #include "machine/concurrency.h"
 #include "machine/contention.h"
 #include "machine/core.h"
 #include "machine/family.h"
 #include "machine/latency.h"
+#include "machine/peak.h"
 #include "machine/session.h"
 #include "machine/string_stores.h"
 #include "machine/topology.h"
@@ -60,6 +62,7 @@ struct fm_machine {
 	struct fm_parallel_point parallel[FM_PARALLEL_POINTS_MAX];
 	unsigned parallel_count;
 	struct fm_figure outstanding_misses;
+	struct fm_bandwidth_curve bandwidth_curve;
 	struct fm_loaded_point loaded[FM_LOAD_POINTS_MAX];
 	unsigned loaded_count;
 	struct fm_figure loaded_why; /* when there are none */

@@ -192,6 +192,23 @@ static json_t *string_stores_to_json(const struct fm_machine *machine)
 	return object;
 }
 
+static json_t *bandwidth_curve_to_json(const struct fm_bandwidth_curve *curve)
+{
+	json_t *array = json_array();
+
+	for (unsigned i = 0; i < curve->count; i++) {
+		const struct fm_bandwidth_curve_point *point = &curve->points[i];
+		json_t *entry = json_pack("{s:i, s:s, s:f, s:f}", "threads", (int)point->threads, "kernel",
+		                          fm_stream_kernels[point->kernel].name, "write_share",
+		                          fm_kernel_write_share(point->kernel, false), "rate", point->rate);
+
+		fm_json_set_figure(entry, "traffic_gbs", &point->traffic_gbs);
+		fm_json_set_figure(entry, "latency_ns", &point->latency_ns);
+		json_array_append_new(array, entry);
+	}
+	return array;
+}
+
 /* An array, or null with the reason when it is empty. */
 static void set_list(json_t *root, const char *name, json_t *array, const char *why)
 {
@@ -267,6 +284,9 @@ json_t *fm_machine_to_json(const struct fm_machine *machine)
 		json_array_append_new(array, point);
 	}
 	set_list(root, "loaded_latency", array, machine->loaded_why.why);
+	if (machine->bandwidth_curve.count || *machine->bandwidth_curve.why.why)
+		set_list(root, "bandwidth_curve", bandwidth_curve_to_json(&machine->bandwidth_curve),
+		         machine->bandwidth_curve.why.why);
 	array = json_array();
 	for (unsigned i = 0; i < machine->transfer_count; i++) {
 		json_t *pair = json_pack("{s:i, s:i}", "from_cpu", (int)machine->transfers[i].from_cpu, "to_cpu",
@@ -539,6 +559,36 @@ static int curves_from_json(const json_t *array, struct fm_machine *machine)
 	return 0;
 }
 
+/* Absent in profiles of earlier versions: then there are no points and no reason. What cannot be a point is left out.
+ */
+static int bandwidth_curve_from_json(const json_t *root, struct fm_bandwidth_curve *curve)
+{
+	const json_t *array = json_object_get(root, "bandwidth_curve");
+	size_t count = json_array_size(array);
+
+	text(root, "bandwidth_curve_why", curve->why.why, sizeof(curve->why.why));
+	if (count > FM_BANDWIDTH_CURVE_MAX)
+		count = FM_BANDWIDTH_CURVE_MAX;
+	curve->points = calloc(count + 1, sizeof(*curve->points));
+	if (!curve->points)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		const json_t *entry = json_array_get(array, i);
+		const char *name = json_string_value(json_object_get(entry, "kernel"));
+		const struct fm_stream_kernel *kernel = name ? fm_stream_kernel_find(name) : NULL;
+		struct fm_bandwidth_curve_point point = {.threads = (unsigned)whole(entry, "threads", FM_CPUS_MAX),
+		                                         .rate = json_number_value(json_object_get(entry, "rate")),
+		                                         .traffic_gbs = fm_json_get_figure(entry, "traffic_gbs"),
+		                                         .latency_ns = fm_json_get_figure(entry, "latency_ns")};
+
+		if (!kernel || !point.threads || !(point.rate >= 0 && point.rate <= 1))
+			continue;
+		point.kernel = (enum fm_stream_kernel_index)(kernel - fm_stream_kernels);
+		curve->points[curve->count++] = point;
+	}
+	return 0;
+}
+
 static int pairs_from_json(const json_t *root, struct fm_machine *machine)
 {
 	const json_t *array = json_object_get(root, "core_to_core");
@@ -627,6 +677,8 @@ int fm_machine_from_json(const json_t *root, struct fm_machine **ret_machine, st
 		status = curves_from_json(json_object_get(root, "latency_curves"), machine);
 	if (!status)
 		status = pairs_from_json(root, machine);
+	if (!status)
+		status = bandwidth_curve_from_json(root, &machine->bandwidth_curve);
 	if (status) {
 		fm_machine_free(machine);
 		return fm_error_set(error, -status, "%s",

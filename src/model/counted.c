@@ -53,19 +53,23 @@ static struct fm_figure rate(const struct fm_figure *bytes, const struct fm_figu
 }
 
 /* What the level was measured to achieve; where the machine has no profile, what validation saw. */
-static struct fm_figure peak_of(const struct fm_counted *counted, unsigned index, const struct fm_picture_level *level)
+static void fill_peak(const struct fm_counted *counted, unsigned index, struct fm_picture_level *level)
 {
-	const char *name = level->name;
-	const struct fm_recipe_item *item = fm_recipe_find(counted->recipe, FM_RECIPE_read, name);
+	const struct fm_recipe_item *item = fm_recipe_find(counted->recipe, FM_RECIPE_read, level->name);
 
-	if (counted->machine)
-		return fm_picture_peak(counted->machine, NULL, level, index, counted->threads);
-	if (counted->profile && counted->profile->bandwidth_count)
-		return fm_picture_measured_peak(counted->profile, name, counted->threads);
-	if (!item || !(item->peak_gbs > 0))
-		return fm_figure_unavailable("'fathom machine' has not measured what it can do");
-	return fm_figure_make(item->peak_gbs, item->peak_gbs, item->peak_gbs, "GB/s", FM_ORIGIN_measured, "validate",
-	                      1);
+	if (counted->machine) {
+		fm_picture_described_peak(counted->machine, level, index, counted->threads);
+		return;
+	}
+	if (counted->profile && counted->profile->bandwidth_count) {
+		fm_picture_measured_peak(counted->profile, level, counted->threads);
+		return;
+	}
+	level->peak_share = level->loaded_latency =
+	    fm_figure_unavailable("'fathom machine' has not measured what it can do");
+	level->peak_gbs = item && item->peak_gbs > 0 ? fm_figure_make(item->peak_gbs, item->peak_gbs, item->peak_gbs,
+	                                                              "GB/s", FM_ORIGIN_measured, "validate", 1)
+	                                             : level->peak_share;
 }
 
 static void fill_level(const struct fm_counted *counted, unsigned index, struct fm_picture_level *level)
@@ -91,12 +95,14 @@ static void fill_level(const struct fm_counted *counted, unsigned index, struct 
 	if (!brought.available)
 		moved = level->write_bytes;
 	level->gbs = rate(&moved, &counted->seconds);
-	level->peak_gbs = peak_of(counted, index, level);
+	fill_peak(counted, index, level);
 	level->utilisation = fm_picture_share(&level->gbs, &level->peak_gbs);
 	/* of the first cache accesses are counted, of the most there can be; how wide they are is not */
-	if (!index)
+	if (!index) {
 		level->read_bytes = level->allocate_bytes = level->write_bytes = level->gbs = level->peak_gbs =
-		    fm_figure_unavailable("accesses are counted, not their bytes");
+		    level->peak_share = fm_figure_unavailable("accesses are counted, not their bytes");
+		level->peak_threads = 0;
+	}
 	if (named)
 		fm_recipe_describe(counted->recipe, named, level->source, sizeof(level->source));
 	if (named && named->socket) {

@@ -16,36 +16,46 @@
 #define IDLE 0.001
 #define STARTING 0.05
 
-/* Bytes that a kernel really moves at a level below the first cache, for each that it loads and stores. */
-static double traffic_factor(enum fm_stream_kernel_index index, unsigned level)
+/* What was written, of all that was moved. Where stores are not told apart from loads, what they had to read is among
+   what was read. */
+static void fill_write_share(struct fm_picture_level *level)
 {
-	const struct fm_stream_kernel *kernel = &fm_stream_kernels[index];
-	double own = kernel->loaded_bytes + kernel->stored_bytes;
+	const struct fm_figure *read = &level->read_bytes, *allocated = &level->allocate_bytes,
+	                       *written = &level->write_bytes;
+	double value, low, high;
 
-	return level && own > 0 ? (own + kernel->write_allocate_bytes) / own : 1;
+	if (!written->available || !read->available) {
+		level->write_share = written->available ? *read : *written;
+		return;
+	}
+	value = read->value + (allocated->available ? allocated->value : 0);
+	low = read->low + (allocated->available ? allocated->low : 0);
+	high = read->high + (allocated->available ? allocated->high : 0);
+	if (!(value + written->value > 0)) {
+		level->write_share = fm_figure_unavailable("nothing was moved");
+		return;
+	}
+	value = written->value / (value + written->value);
+	level->write_share = fm_figure_make(value, fmin(value, fmax(0, written->low) / fmax(1, written->low + high)),
+	                                    fmax(value, fmin(1, written->high / fmax(1, written->high + low))), "",
+	                                    written->origin, written->backend, written->trials);
 }
 
-struct fm_figure fm_picture_measured_peak(const struct fm_machine *profile, const char *name, unsigned threads)
+void fm_picture_measured_peak(const struct fm_machine *profile, struct fm_picture_level *level, unsigned threads)
 {
-	struct fm_figure best = fm_figure_unavailable("the profile has no bandwidth of this level");
-	unsigned most = 1;
+	struct fm_peak peak;
 
-	/* one thread, or as many as were measured */
-	for (unsigned i = 0; i < profile->bandwidth_count; i++)
-		if (profile->bandwidths[i].threads > most)
-			most = profile->bandwidths[i].threads;
-	for (unsigned i = 0; i < profile->bandwidth_count; i++) {
-		const struct fm_bandwidth *point = &profile->bandwidths[i];
-		struct fm_figure traffic;
+	fill_write_share(level);
+	peak = fm_peak_find(profile, level->name, threads, &level->write_share);
+	level->peak_gbs = peak.gbs;
+	level->peak_threads = peak.threads;
+	level->peak_share = peak.write_share;
+	if (!strcmp(level->name, "memory")) {
+		struct fm_loaded_latency beside = fm_peak_latency(profile, threads, &level->write_share, &level->gbs);
 
-		if (point->level >= profile->level_count || strcmp(profile->levels[point->level].name, name) ||
-		    !point->gbs.available || point->threads != (threads > 1 ? most : 1))
-			continue;
-		traffic = fm_figure_scaled(&point->gbs, traffic_factor(point->kernel, point->level), "GB/s");
-		if (!best.available || traffic.value > best.value)
-			best = traffic;
+		level->loaded_latency = beside.ns;
+		level->loaded_at_least = beside.beyond ? beside.at_least_ns : 0;
 	}
-	return best;
 }
 
 /* `written` is the share of writes in what is moved: a line written takes another time than one read. */
@@ -70,16 +80,18 @@ static struct fm_figure described_peak(const struct fm_machine_description *mach
 	return fm_figure_make(gbs, gbs, gbs, "GB/s", FM_ORIGIN_modelled, machine->name, 1);
 }
 
-struct fm_figure fm_picture_peak(const struct fm_machine_description *machine, const struct fm_machine *profile,
-                                 const struct fm_picture_level *moved, unsigned level, unsigned threads)
+void fm_picture_described_peak(const struct fm_machine_description *machine, struct fm_picture_level *level,
+                               unsigned index, unsigned threads)
 {
-	const char *name = level < machine->cache_count ? machine->caches[level].name : "memory";
-	double read = (moved->read_bytes.available ? moved->read_bytes.value : 0) +
-	              (moved->allocate_bytes.available ? moved->allocate_bytes.value : 0),
-	       written = moved->write_bytes.available ? moved->write_bytes.value : 0;
+	unsigned cores = machine->cores * machine->sockets;
 
-	return profile ? fm_picture_measured_peak(profile, name, threads)
-	               : described_peak(machine, level, threads, written > 0 ? written / (read + written) : 0);
+	fill_write_share(level);
+	level->peak_gbs =
+	    described_peak(machine, index, threads, level->write_share.available ? level->write_share.value : 0);
+	level->peak_threads = level->peak_gbs.available ? threads < cores ? threads : cores : 0;
+	level->peak_share = level->write_share;
+	if (index == machine->cache_count)
+		level->loaded_latency = fm_figure_unavailable("a simulated machine has no measured curve");
 }
 
 struct fm_figure fm_picture_share(const struct fm_figure *part, const struct fm_figure *whole)
@@ -491,7 +503,10 @@ static void fill(const struct fm_recording *recording, const struct fm_part_sums
 		struct fm_picture_level *level = &picture->levels[i];
 
 		level->gbs = rate(level, &picture->seconds, profile ? profile->combination.count_most : 0);
-		level->peak_gbs = fm_picture_peak(machine, profile, level, i, picture->threads);
+		if (profile)
+			fm_picture_measured_peak(profile, level, picture->threads);
+		else
+			fm_picture_described_peak(machine, level, i, picture->threads);
 		level->utilisation = fm_picture_share(&level->gbs, &level->peak_gbs);
 	}
 	if (sums->timing.cycles) {

@@ -11,10 +11,15 @@ struct fm_picture_level {
 	char name[12];
 	/* brought up by loads and prefetchers; of the first cache: loaded */
 	struct fm_figure read_bytes;
-	struct fm_figure allocate_bytes; /* that stores had to read first */
-	struct fm_figure write_bytes;    /* written back to it; of the first cache: stored */
-	struct fm_figure gbs;            /* all of these */
-	struct fm_figure peak_gbs;
+	struct fm_figure allocate_bytes;  /* that stores had to read first */
+	struct fm_figure write_bytes;     /* written back to it; of the first cache: stored */
+	struct fm_figure gbs;             /* all of these */
+	struct fm_figure write_share;     /* of these, written; 0 … 1 */
+	struct fm_figure peak_gbs;        /* for … */
+	unsigned peak_threads;            /* so many; 0: not known */
+	struct fm_figure peak_share;      /* and such a share of writes; not available: for the best mixture */
+	struct fm_figure loaded_latency;  /* of memory: that of a load beside this traffic, on the machine's curve */
+	double loaded_at_least;           /* where the curve does not reach that far; 0 where it does */
 	struct fm_figure utilisation;     /* 0 … 1 */
 	struct fm_figure bandwidth_share; /* of the cycles, waited for its bandwidth */
 	struct fm_figure latency_share;   /* … for its latency */
@@ -86,13 +91,12 @@ void fm_picture_free(struct fm_picture *picture);
 /* A further thread; false when there is no memory. */
 bool fm_picture_grow(struct fm_picture *picture, const struct fm_picture_thread *thread);
 
-/* GB/s a level can give to so many threads: as measured, or as the description has it for such a mixture of reads and
-   writes as was moved. */
-struct fm_figure fm_picture_peak(const struct fm_machine_description *machine, const struct fm_machine *profile,
-                                 const struct fm_picture_level *moved, unsigned level, unsigned threads);
-
-/* … as measured on this machine. */
-struct fm_figure fm_picture_measured_peak(const struct fm_machine *profile, const char *level, unsigned threads);
+/* What a level can give to so many threads for such a mixture of reads and writes as was moved: as measured, or, where
+   there is no profile, as the description of the simulated machine has it. Fills in what the level says of its peak,
+   from its name, bytes and GB/s. */
+void fm_picture_measured_peak(const struct fm_machine *profile, struct fm_picture_level *level, unsigned threads);
+void fm_picture_described_peak(const struct fm_machine_description *machine, struct fm_picture_level *level,
+                               unsigned index, unsigned threads);
 
 /* a / b, with the interval of both; what is not available says why. */
 struct fm_figure fm_picture_share(const struct fm_figure *part, const struct fm_figure *whole);

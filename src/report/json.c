@@ -48,6 +48,11 @@ static void set_level(json_t *entry, const struct fm_picture_level *level)
 	fm_json_set_figure(entry, "write_bytes", &level->write_bytes);
 	fm_json_set_figure(entry, "gbs", &level->gbs);
 	fm_json_set_figure(entry, "peak_gbs", &level->peak_gbs);
+	if (level->peak_threads)
+		json_object_set_new(entry, "peak_threads", json_integer(level->peak_threads));
+	fm_json_set_figure(entry, "peak_write_share", &level->peak_share);
+	if (!strcmp(level->name, "memory"))
+		fm_json_set_figure(entry, "loaded_latency_ns", &level->loaded_latency);
 	fm_json_set_figure(entry, "utilisation", &level->utilisation);
 	if (*level->source)
 		json_object_set_new(entry, "source", json_string(level->source));

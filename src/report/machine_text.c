@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "report/bandwidth_curve.h"
 #include "report/plot.h"
 #include "report/table.h"
 
@@ -372,7 +373,7 @@ static void print_touch(const struct fm_machine *machine, FILE *output)
 	        fm_figure_text(text[0], sizeof(text[0]), small), fm_figure_text(text[1], sizeof(text[1]), large));
 }
 
-static void print_concurrency(const struct fm_machine *machine, FILE *output)
+static void print_concurrency(const struct fm_machine *machine, FILE *output, int verbose)
 {
 	char text[64], other[64];
 
@@ -382,7 +383,7 @@ static void print_concurrency(const struct fm_machine *machine, FILE *output)
 	        machine->outstanding_misses.available ? "" : machine->outstanding_misses.why);
 	if (!machine->loaded_count) {
 		fprintf(output, "Latency under load: n/a (%s)\n", machine->loaded_why.why);
-	} else {
+	} else if (!machine->bandwidth_curve.count || verbose > 0) { /* else it is part of the curve */
 		fprintf(output, "Latency under load (traffic of the other CPUs, memory latency at that traffic):\n");
 		for (unsigned i = 0; i < machine->loaded_count; i++)
 			fprintf(output, "  %6.1f GB/s   %s\n",
@@ -622,7 +623,8 @@ void fm_machine_print(const struct fm_machine *machine, FILE *output, unsigned w
 	if (verbose > 0 && machine->core_measured)
 		fm_machine_print_core(machine, output, width);
 	print_touch(machine, output);
-	print_concurrency(machine, output);
+	print_concurrency(machine, output, verbose);
+	fm_bandwidth_curve_print(machine, output, width);
 	print_transfers(machine, output, width);
 	print_contention(machine, output, width);
 	print_numa(machine, output, width);
@@ -721,6 +723,14 @@ void fm_machine_print_separated(const struct fm_machine *machine, FILE *output, 
 	for (unsigned i = 0; i < machine->loaded_count; i++) {
 		snprintf(detail, sizeof(detail), "%.1f GB/s", machine->loaded[i].traffic_gbs.value);
 		print_line(output, separator, "loaded_latency", "memory", detail, &machine->loaded[i].latency_ns);
+	}
+	for (unsigned i = 0; i < machine->bandwidth_curve.count; i++) {
+		const struct fm_bandwidth_curve_point *point = &machine->bandwidth_curve.points[i];
+
+		snprintf(detail, sizeof(detail), "%s/%u/%.3g", fm_stream_kernels[point->kernel].name, point->threads,
+		         point->rate);
+		print_line(output, separator, "curve_traffic", "memory", detail, &point->traffic_gbs);
+		print_line(output, separator, "curve_latency", "memory", detail, &point->latency_ns);
 	}
 	for (unsigned i = 0; i < machine->transfer_count; i++) {
 		snprintf(detail, sizeof(detail), "%u-%u", machine->transfers[i].from_cpu, machine->transfers[i].to_cpu);

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "model/kernel_time.h"
+#include "report/bandwidth_curve.h"
 #include "report/coverage.h"
 #include "report/parts.h"
 #include "report/table.h"
@@ -168,6 +169,22 @@ static void print_levels(const struct fm_picture *picture, FILE *output, unsigne
 			        "program\n"
 			        "moves data in a way that no kernel of 'fathom machine' does.\n",
 			        picture->levels[i].name);
+}
+
+/* What the shares of the peak are shares of; memory's place on the curve. */
+static void print_peaks(const struct fm_analysis *analysis, const struct fm_writer_options *options, FILE *output)
+{
+	const struct fm_picture *picture = &analysis->whole.picture;
+	unsigned memory = picture->level_count - 1;
+
+	for (unsigned i = 0; i < picture->level_count; i++)
+		if (options->verbosity > 0 || (options->bandwidth_curve && i == memory))
+			fm_bandwidth_curve_print_peak(&picture->levels[i], output);
+	if (options->bandwidth_curve) {
+		fputc('\n', output);
+		fm_bandwidth_curve_place(analysis->recording->profile, &picture->levels[memory], output,
+		                         options->width);
+	}
 }
 
 static double percent(const struct fm_picture *picture, const struct fm_figure *cycles)
@@ -407,6 +424,7 @@ void fm_picture_print(const struct fm_analysis *analysis, const struct fm_writer
 		return;
 	}
 	print_levels(picture, output, options->width);
+	print_peaks(analysis, options, output);
 	print_cycles(picture, output);
 	print_patterns(analysis, options, output);
 	print_regions(analysis, output, options->width);

@@ -10,11 +10,13 @@ struct fm_plot_series {
 	const double *x;
 	const double *y;
 	unsigned count;
+	char sign; /* put at every point, and nothing joins them; 0: lines */
 };
 
 struct fm_plot {
 	const char *title; /* names the unit of y */
 	bool x_is_bytes;   /* label the axis with KiB and MiB */
+	bool linear;       /* both axes; x from 0 on */
 	unsigned width;    /* of the whole picture in characters */
 	unsigned height;   /* of the drawing area */
 	const struct fm_plot_series *series;
@@ -24,7 +26,8 @@ struct fm_plot {
 	unsigned mark_count;
 };
 
-/* Both axes are logarithmic. Points are joined by lines. With more than one series, each later one is drawn dotted. */
+/* Both axes are logarithmic unless they are linear. Points are joined by lines unless the series has a sign; where
+   signs meet, the later one is seen. With more than one series, each later one is drawn dotted. */
 void fm_plot_print(const struct fm_plot *plot, FILE *output);
 
 #endif

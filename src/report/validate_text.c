@@ -321,7 +321,7 @@ static void plot_event(const struct fm_validation *validation, unsigned event, F
 	line[0] = judgement->factor * ends[0];
 	line[1] = judgement->factor * ends[1];
 	if (ends[1] > ends[0]) {
-		const struct fm_plot_series series[] = {{"counted", x, y, count}, {"expected", ends, line, 2}};
+		const struct fm_plot_series series[] = {{"counted", x, y, count, 0}, {"expected", ends, line, 2, 0}};
 		const struct fm_plot plot = {.title = title,
 		                             .width = width < 90 ? width : 90,
 		                             .height = 14,

@@ -13,6 +13,7 @@ struct fm_writer_options {
 	int verbosity;
 	const char *separator; /* of fields */
 	bool curve;            /* of sampled references: the misses of caches of any size, and nothing else */
+	bool bandwidth_curve;  /* of memory, and the program's place on it */
 	bool moments_written;  /* they were, while they came */
 };
 

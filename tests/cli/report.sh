@@ -13,7 +13,7 @@ same() {
 	shift
 	format=
 	for option; do
-		case $option in --json | -v | -vv) format="$format $option" ;; -x*) format="$format $option" ;; --) break ;; esac
+		case $option in --json | -v | -vv | --bandwidth-curve) format="$format $option" ;; -x*) format="$format $option" ;; --) break ;; esac
 	done
 	"$tool" stat --record "$scratch/$name.fathom" -o "$scratch/$name.live" "$@" >/dev/null 2>"$scratch/err"
 	checks=$((checks + 1))
@@ -32,6 +32,9 @@ cp "$build/examples/sharing" "$scratch/program"
 same combined -- "$scratch/program"
 rm "$scratch/program"
 same combined-json --json -- "$phases"
+same bandwidth-curve --bandwidth-curve -- "$phases"
+holds grep -q '@ the program' "$scratch/bandwidth-curve.live"
+holds grep -qE '^Peak of memory: .* GB/s for 2 threads and 1[67] % writes' "$scratch/bandwidth-curve.live"
 same verbose -vv -- "$build/examples/sharing"
 same separated -x, -- "$build/examples/sharing"
 same machine --machine haswell-ep --timing -- "$phases"

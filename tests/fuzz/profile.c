@@ -29,6 +29,26 @@ static void simulate(const struct fm_machine *machine)
 	must(!status);
 }
 
+/* Whatever the profile says, a figure is inside its interval. */
+static void look_up(const struct fm_machine *machine)
+{
+	for (unsigned threads = 0; threads < 70; threads += 1 + threads / 2)
+		for (double written = 0; written <= 1; written += 0.2) {
+			struct fm_figure share = fm_figure_make(written, written / 2, written, "", FM_ORIGIN_sampled,
+			                                        "", 1),
+			                 gbs = fm_figure_make(9, 8, 12, "GB/s", FM_ORIGIN_combined, "", 1);
+			struct fm_peak peak = fm_peak_find(machine, "memory", threads, &share);
+			struct fm_loaded_latency latency = fm_peak_latency(machine, threads, &share, &gbs);
+
+			must(peak.gbs.available ? peak.gbs.low <= peak.gbs.value && peak.gbs.value <= peak.gbs.high &&
+			                              peak.threads && peak.gbs.value > 0
+			                        : *peak.gbs.why);
+			must(latency.ns.available
+			         ? latency.ns.low <= latency.ns.value && latency.ns.value <= latency.ns.high
+			         : *latency.ns.why);
+		}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	json_t *root = json_loadb((const char *)data, size, JSON_REJECT_DUPLICATES, NULL), *written;
@@ -50,6 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	must(!fm_machine_from_json(written, &again, &error));
 	must(again->level_count == machine->level_count && again->bandwidth_count == machine->bandwidth_count);
 	json_decref(written);
+	look_up(machine);
 	simulate(machine);
 	fm_machine_free(machine);
 	fm_machine_free(again);

@@ -170,6 +170,7 @@ static void concurrency_on_what_there_is(void **state)
 	struct fm_machine_session *session = *state;
 	struct fm_parallel_point parallel[FM_PARALLEL_POINTS_MAX];
 	struct fm_loaded_point loaded[FM_LOAD_POINTS_MAX];
+	struct fm_bandwidth_curve curve = {0};
 	struct fm_transfer *transfers = NULL;
 	struct fm_figure outstanding;
 	struct fm_error error;
@@ -178,10 +179,14 @@ static void concurrency_on_what_there_is(void **state)
 
 	assert_int_equal(fm_parallel_measure(session, 16 << 20, 0.05, parallel, &count, &outstanding, &error), 0);
 	assert_true(count > 4 && outstanding.available && outstanding.value >= 1);
-	status = fm_loaded_measure(session, 16 << 20, 0.05, loaded, &count, &error);
+	status = fm_bandwidth_curve_measure(session, 16 << 20, 0.05, &curve, &error);
 	assert_int_equal(status, session->cpus.count < 2 ? -ENOTSUP : 0);
-	if (!status)
+	if (!status) {
+		assert_int_equal(curve.count, 5); /* nothing, and two mixtures at two rates */
+		assert_int_equal(fm_loaded_points(&curve, session->cpus.count, loaded), 3);
 		assert_true(loaded[0].latency_ns.available);
+	}
+	fm_bandwidth_curve_free(&curve);
 	status = fm_transfer_measure(session, 0.05, &transfers, &count, &error);
 	assert_int_equal(status, session->cpus.count < 2 ? -ENOTSUP : 0);
 	if (!status)

@@ -93,6 +93,16 @@ static struct fm_machine *invent(void)
 	                .bytes = 1 << 14,
 	                .gbs = figure(90, "GB/s")}},
 	    .point_count = 3};
+	machine->bandwidth_curve.points = calloc(2, sizeof(*machine->bandwidth_curve.points));
+	machine->bandwidth_curve.count = 2;
+	machine->bandwidth_curve.points[0] = (struct fm_bandwidth_curve_point){
+	    .threads = 1, .traffic_gbs = figure(0.6, "GB/s"), .latency_ns = figure(100, "ns")};
+	machine->bandwidth_curve.points[1] =
+	    (struct fm_bandwidth_curve_point){.threads = 3,
+	                                      .kernel = FM_STREAM_update,
+	                                      .rate = 0.125,
+	                                      .traffic_gbs = fm_figure_unavailable("disturbed"),
+	                                      .latency_ns = figure(140, "ns")};
 	machine->core_measured = true;
 	for (unsigned i = 0; i < FM_CORE_PARAMETERS; i++)
 		machine->core[i] = figure(i + 1.5, "cycles");
@@ -241,6 +251,74 @@ static void levels_without_plateau(void **state)
 	fm_machine_free(machine);
 	json_decref(first);
 	json_decref(second);
+}
+
+static struct fm_machine *read_back(const json_t *root)
+{
+	struct fm_machine *read = NULL;
+	struct fm_error error;
+
+	assert_int_equal(fm_machine_from_json(root, &read, &error), 0);
+	return read;
+}
+
+/* The bandwidth–latency curve: kept; absent in earlier profiles; with a reason when it was not measured; what cannot be
+   a point is left out. */
+static void bandwidth_curves(void **state)
+{
+	static const char *const bad[] = {"{}",
+	                                  "[]",
+	                                  "{\"kernel\": \"no such\", \"threads\": 2, \"rate\": 1}",
+	                                  "{\"kernel\": \"load\", \"threads\": 0, \"rate\": 1}",
+	                                  "{\"kernel\": \"load\", \"threads\": -3, \"rate\": 1}",
+	                                  "{\"kernel\": \"load\", \"threads\": 2, \"rate\": -1}",
+	                                  "{\"kernel\": \"load\", \"threads\": 2, \"rate\": 1e300}",
+	                                  "{\"kernel\": 7, \"threads\": \"many\"}"};
+	struct fm_machine *machine = invent(), *read;
+	json_t *root = fm_machine_to_json(machine), *again, *array = json_object_get(root, "bandwidth_curve");
+
+	(void)state;
+	read = read_back(root);
+	assert_int_equal(read->bandwidth_curve.count, 2);
+	assert_int_equal(read->bandwidth_curve.points[1].kernel, FM_STREAM_update);
+	assert_true(read->bandwidth_curve.points[1].threads == 3 && read->bandwidth_curve.points[1].rate == 0.125);
+	assert_string_equal(read->bandwidth_curve.points[1].traffic_gbs.why, "disturbed");
+	assert_near(json_real_value(json_object_get(json_array_get(array, 1), "write_share")), 0.5, 1e-9);
+	fm_machine_free(read);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		json_array_append_new(array, json_loads(bad[i], 0, NULL));
+	read = read_back(root);
+	assert_int_equal(read->bandwidth_curve.count, 2);
+	fm_machine_free(read);
+	for (unsigned i = 0; i < 2 * FM_BANDWIDTH_CURVE_MAX; i++)
+		json_array_append(array, json_array_get(array, 0));
+	read = read_back(root);
+	assert_true(read->bandwidth_curve.count <= FM_BANDWIDTH_CURVE_MAX);
+	fm_machine_free(read);
+
+	json_object_set_new(root, "bandwidth_curve", json_string("no array"));
+	read = read_back(root);
+	assert_int_equal(read->bandwidth_curve.count, 0);
+	fm_machine_free(read);
+	/* with one CPU */
+	json_object_set_new(root, "bandwidth_curve", json_null());
+	json_object_set_new(root, "bandwidth_curve_why", json_string("needs a second CPU"));
+	read = read_back(root);
+	assert_string_equal(read->bandwidth_curve.why.why, "needs a second CPU");
+	again = fm_machine_to_json(read);
+	assert_true(json_equal(root, again));
+	json_decref(again);
+	fm_machine_free(read);
+	/* of an earlier version */
+	json_object_del(root, "bandwidth_curve");
+	json_object_del(root, "bandwidth_curve_why");
+	read = read_back(root);
+	again = fm_machine_to_json(read);
+	assert_true(json_equal(root, again));
+	json_decref(again);
+	fm_machine_free(read);
+	json_decref(root);
+	fm_machine_free(machine);
 }
 
 /* Profiles made before string stores were measured load, and say that they do not know. */
@@ -472,7 +550,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(steps_are_found),         cmocka_unit_test(round_trip),
 	    cmocka_unit_test(levels_without_plateau),  cmocka_unit_test(without_string_stores),
-	    cmocka_unit_test(without_touches),         cmocka_unit_test(damaged_files),
+	    cmocka_unit_test(without_touches),         cmocka_unit_test(bandwidth_curves),
+	    cmocka_unit_test(damaged_files),
 	    cmocka_unit_test(other_files_are_refused), cmocka_unit_test(links_are_not_followed),
 	    cmocka_unit_test(cannot_be_written),       cmocka_unit_test(path_follows_the_standard),
 	};

@@ -59,7 +59,7 @@ static void plots_fit(void **state)
 	const double y[] = {1, 1, 4, 5, 100};
 	const double mark = 40000;
 	const char *const name = "L1|";
-	const struct fm_plot_series series = {"a", x, y, 5};
+	const struct fm_plot_series series = {.name = "a", .x = x, .y = y, .count = 5};
 	const struct fm_plot plot = {.title = "t",
 	                             .x_is_bytes = true,
 	                             .width = 80,
@@ -86,6 +86,40 @@ static void plots_fit(void **state)
 	free(text);
 }
 
+/* Signs where the points are, on axes that begin at 0. */
+static void plots_of_signs(void **state)
+{
+	const double x[] = {0.5, 20}, y[] = {100, 200}, middle[] = {10, 150};
+	const struct fm_plot_series series[] = {{.name = "a", .x = x, .y = y, .count = 2, .sign = 'o'},
+	                                        {.name = "b", .x = middle, .y = middle + 1, .count = 1, .sign = '@'}};
+	const struct fm_plot plot = {
+	    .title = "t", .linear = true, .width = 60, .height = 10, .series = series, .series_count = 2};
+	char *text = NULL, *line;
+	size_t size;
+	FILE *output = open_memstream(&text, &size);
+	unsigned row = 0, found = 0;
+
+	(void)state;
+	fm_plot_print(&plot, output);
+	fclose(output);
+	for (line = strtok(text, "\n"); line; line = strtok(NULL, "\n"), row++) {
+		const char *bar = strstr(line, "\xe2\x94\x82");
+
+		if (!bar)
+			continue;
+		for (const char *c = bar + 3; *c; c++) {
+			long column = c - bar - 3;
+
+			if (*c == '@')
+				found += row == 5 && column >= 22 && column <= 26;
+			else if (*c == 'o')
+				found += row < 5 ? column >= 46 && column < 50 : row > 8 && column <= 2;
+		}
+	}
+	assert_int_equal(found, 3);
+	free(text);
+}
+
 static void empty_plots_are_nothing(void **state)
 {
 	const struct fm_plot plot = {.title = "t", .width = 80, .height = 10};
@@ -103,10 +137,8 @@ static void empty_plots_are_nothing(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(tables_align),
-	    cmocka_unit_test(last_column_wraps),
-	    cmocka_unit_test(plots_fit),
-	    cmocka_unit_test(empty_plots_are_nothing),
+	    cmocka_unit_test(tables_align),   cmocka_unit_test(last_column_wraps),       cmocka_unit_test(plots_fit),
+	    cmocka_unit_test(plots_of_signs), cmocka_unit_test(empty_plots_are_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
