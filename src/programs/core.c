@@ -2,7 +2,9 @@
    WINDOW-STEPS. `fathom machine --machine NAME` runs it in the exact engine. BYTES is a power of two, more than the
    caches hold. Then chases through one line of each of many pages, "pages_N", and through as many lines that lie
    closer, "lines_N", for each number of pages that follows; and through lines of one set of the first cache,
-   "l1_ways_N", and of the second, "l2_ways_N". */
+   "l1_ways_N", and of the second, "l2_ways_N". At last walks that prefetchers may follow, "WALK_N", chases side by side
+   through lines from memory, "parallel_0_N", and a stream, "stream"; and, for each @BYTES, chases side by side through so
+   many bytes: "parallel_1_N" and on. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -10,6 +12,7 @@
 #include "../include/fathom.h"
 #include "kernels/chain.h"
 #include "kernels/kernel.h"
+#include "kernels/walk.h"
 
 static const struct {
 	const char *name;
@@ -80,12 +83,78 @@ static int run_ways(struct fm_kernel_arguments *arguments)
 	return 0;
 }
 
+static void run_once(const char *name, fm_kernel_function function, struct fm_kernel_arguments *arguments)
+{
+	fathom_region_begin(name);
+	function(arguments);
+	fathom_region_end(name);
+}
+
+/* Each line once, from memory. */
+static int run_walks(struct fm_kernel_arguments *arguments)
+{
+	enum { ALIGNED = 64 << 10 };
+	char name[48], *memory = mmap(NULL, FM_WALK_BYTES + ALIGNED, PROT_READ | PROT_WRITE,
+	                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return 1;
+	memory += -(uintptr_t)memory % ALIGNED;
+	for (unsigned i = 0; i < FM_WALK_KINDS; i++)
+		for (unsigned k = 0; k < fm_walk_values((enum fm_walk_kind)i); k++) {
+			enum fm_walk_kind kind = (enum fm_walk_kind)i;
+			unsigned value = fm_walk_value(kind, k);
+
+			arguments->count = fm_walk_lay(kind, value, memory, value, &arguments->chain[0]);
+			snprintf(name, sizeof(name), "%s_%u", fm_walk_name(kind), value);
+			run_once(name, fm_walk_function(kind), arguments);
+		}
+	for (unsigned i = 0; i < FM_WALK_CHAIN_COUNTS; i++) {
+		arguments->count = fm_walk_lay_parallel(fm_walk_chain_counts[i], memory, i, arguments->chain);
+		snprintf(name, sizeof(name), "parallel_0_%u", fm_walk_chain_counts[i]);
+		run_once(name, fm_kernel_chase_parallel[fm_walk_chain_counts[i] - 1], arguments);
+	}
+	fm_walk_clear(memory, FM_WALK_STREAM_BYTES);
+	arguments->stream[0] = memory;
+	arguments->count = FM_WALK_STREAM_BYTES / FM_BLOCK_BYTES;
+	arguments->passes = 1;
+	run_once("stream", fm_stream_kernels[FM_STREAM_load].variant[FM_ISA_sse], arguments);
+	return 0;
+}
+
+/* Chases through a set that some cache holds. */
+static int run_set(unsigned number, size_t bytes, struct fm_kernel_arguments *arguments)
+{
+	enum { LOADS = 2048 };
+	size_t lines = bytes / FM_LINE_BYTES;
+	char name[48], *memory = mmap(NULL, bytes + FM_LINE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+	                              -1, 0);
+	void *place;
+
+	if (memory == MAP_FAILED || lines < LOADS)
+		return 1;
+	place = fm_chain_link(memory, lines, FM_LINE_BYTES, number);
+	for (size_t i = 0; i < lines; i++) {
+		if (i % (lines / FM_CHAINS_MAX) == 0 && i / (lines / FM_CHAINS_MAX) < FM_CHAINS_MAX)
+			arguments->chain[i / (lines / FM_CHAINS_MAX)] = place;
+		place = *(void **)place;
+	}
+	for (unsigned i = 0; i < FM_WALK_CHAIN_COUNTS; i++) {
+		arguments->count = LOADS / fm_walk_chain_counts[i];
+		snprintf(name, sizeof(name), "parallel_%u_%u", number, fm_walk_chain_counts[i]);
+		run_once(name, fm_kernel_chase_parallel[fm_walk_chain_counts[i] - 1], arguments);
+	}
+	munmap(memory, bytes + FM_LINE_BYTES);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static _Alignas(4096) char line[4096];
 	struct fm_kernel_arguments arguments = {.stream = {line}};
 	size_t bytes, lines;
 	uint64_t steps, few;
+	unsigned sets = 0;
 	char *memory;
 
 	if (argc < 4)
@@ -116,8 +185,13 @@ int main(int argc, char **argv)
 			snprintf(name, sizeof(name), "%s_%u", windows[i].name, k + 1);
 			run(name, windows[i].functions[k], &arguments, few, 1);
 		}
-	for (int i = 4; i < argc; i++)
+	for (int i = 4; i < argc && *argv[i] != '@'; i++)
 		if (run_pages(strtoul(argv[i], NULL, 10), &arguments))
 			return 1;
-	return run_ways(&arguments);
+	if (run_ways(&arguments) || run_walks(&arguments))
+		return 1;
+	for (int i = 4; i < argc; i++)
+		if (*argv[i] == '@' && run_set(++sets, strtoul(argv[i] + 1, NULL, 10), &arguments))
+			return 1;
+	return 0;
 }

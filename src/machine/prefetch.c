@@ -1,0 +1,395 @@
+#include "machine/prefetch.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "kernels/kernel.h"
+#include "machine/buffer.h"
+
+static const struct {
+	const char *name, *words, *unit;
+} parameters[FM_PREFETCH_PARAMETERS] = {
+#define PREFETCH_PARAMETER(identifier, words, unit) {#identifier, words, unit},
+#include "machine/prefetch.def"
+#undef PREFETCH_PARAMETER
+};
+
+const char *fm_prefetch_parameter_name(enum fm_prefetch_parameter parameter)
+{
+	return parameters[parameter].name;
+}
+
+const char *fm_prefetch_parameter_words(enum fm_prefetch_parameter parameter)
+{
+	return parameters[parameter].words;
+}
+
+const char *fm_prefetch_parameter_unit(enum fm_prefetch_parameter parameter)
+{
+	return parameters[parameter].unit;
+}
+
+struct finding {
+	const struct fm_prefetch_costs *costs;
+	const struct fm_figure *model;
+	struct fm_figure *figures;
+};
+
+static void set(struct finding *finding, enum fm_prefetch_parameter parameter, double value, double low, double high)
+{
+	const struct fm_figure *model = finding->model;
+
+	finding->figures[parameter] = fm_figure_make(value, low, high, parameters[parameter].unit, model->origin,
+	                                             model->backend, model->trials);
+}
+
+/* Of three walks, that to lines that are there, that in question, and that to lines that are not: the share of lines
+   that were there. NAN: the three do not tell. */
+static double share_of(const double *costs)
+{
+	const double least = 1.1;
+
+	return costs[2] > least * costs[0] ? (costs[2] - costs[1]) / (costs[2] - costs[0]) : NAN;
+}
+
+static double find_share(struct finding *finding, enum fm_walk_kind kind, enum fm_prefetch_parameter parameter)
+{
+	const double width = 0.2; /* what pages and rows of memory do to lines that are near */
+	double share = share_of(finding->costs->walks[kind]);
+
+	if (isnan(share)) {
+		finding->figures[parameter] =
+		    fm_figure_unavailable("lines from memory took no longer than others: not conclusive");
+		return NAN;
+	}
+	share = fmin(1, fmax(0, share));
+	set(finding, parameter, share, fmax(0, share - width), fmin(1, share + width));
+	return share;
+}
+
+/* The first place from which on two costs in a row are above; `count`: none. */
+static unsigned exceeds_at(const double *costs, unsigned from, unsigned count, double above)
+{
+	for (unsigned i = from; i < count; i++)
+		if (costs[i] > above && (i + 1 == count || costs[i + 1] > above))
+			return i;
+	return count;
+}
+
+/* Lines ahead that are there, in a near cache and in any. */
+static void find_distance(struct finding *finding)
+{
+	const double near = 0.05, half = 0.5; /* of what memory takes */
+	enum { MOST = FM_WALK_AHEAD_MOST, PAGE_LINES = 64 };
+	const double *costs = finding->costs->walks[FM_WALK_ahead];
+	double there = costs[0], memory = costs[MOST + 1] - there;
+	unsigned distance, reach;
+
+	if (!(memory > 0.02 * there)) {
+		finding->figures[FM_PREFETCH_prefetch_distance] = finding->figures[FM_PREFETCH_prefetch_beyond] =
+		    fm_figure_unavailable("lines from memory took no longer than others: not conclusive");
+		return;
+	}
+	reach = exceeds_at(costs, 1, MOST + 1, there + half * memory) - 1;
+	/* the lines right ahead are as near as any */
+	there = fmin(costs[1], fmin(costs[2], costs[3]));
+	distance = reach ? exceeds_at(costs, 1, MOST + 1, there + near * memory) - 1 : 0;
+	distance = distance < reach ? distance : reach;
+	/* lines come by twos; the end of the walk is not that of the stream */
+	set(finding, FM_PREFETCH_prefetch_distance, distance, distance ? distance - 1 : 0,
+	    distance == MOST ? PAGE_LINES : distance ? distance + 1 : 0);
+	set(finding, FM_PREFETCH_prefetch_beyond, reach - distance, reach > distance + 2 ? reach - distance - 2 : 0,
+	    reach == MOST       ? PAGE_LINES
+	    : reach > distance ? reach - distance + 2
+	                       : 0);
+}
+
+/* What a sequential line would take if nobody followed: lines that come along in pairs are not followed. */
+static double unfollowed(const struct finding *finding, double adjacent)
+{
+	return finding->costs->walks[FM_WALK_shuffled][0] * (1 - (isnan(adjacent) ? 0 : adjacent) / 2);
+}
+
+static void find_streams(struct finding *finding, double adjacent)
+{
+	const double followed = 0.7, rises = 1.5, little = 0.35, much = 0.65;
+	const double *costs = finding->costs->walks[FM_WALK_streams];
+	unsigned count = fm_walk_values(FM_WALK_streams), quick = 0, low, high;
+	double slow;
+
+	for (unsigned i = 1; i < count; i++)
+		if (costs[i] < costs[quick])
+			quick = i;
+	if (costs[quick] > followed * unfollowed(finding, adjacent)) {
+		set(finding, FM_PREFETCH_prefetch_streams, 0, 0, 0);
+		return;
+	}
+	slow = costs[quick];
+	for (unsigned i = quick; i < count; i++)
+		slow = fmax(slow, costs[i]);
+	low = fm_walk_value(FM_WALK_streams, count - 1);
+	if (slow < rises * costs[quick]) {
+		/* at least */
+		set(finding, FM_PREFETCH_prefetch_streams, low, low, 4 * low);
+		return;
+	}
+	high = exceeds_at(costs, quick, count, costs[quick] + much * (slow - costs[quick]));
+	low = exceeds_at(costs, quick, count, costs[quick] + little * (slow - costs[quick]));
+	low = fm_walk_value(FM_WALK_streams, low ? low - 1 : 0);
+	high = fm_walk_value(FM_WALK_streams, high < count ? high : count - 1);
+	set(finding, FM_PREFETCH_prefetch_streams, low, low, high);
+}
+
+/* What of a run can be ahead of its use: a page may have to be learnt by three lines of it. */
+static double possible_share(unsigned stride)
+{
+	return stride <= 16 ? 1 - 3 * stride / 64.0 : 0.4;
+}
+
+static void find_strides(struct finding *finding, enum fm_walk_kind kind, enum fm_prefetch_parameter parameter,
+                         double adjacent)
+{
+	const double enough = 0.4;
+	unsigned count = fm_walk_values(kind), first = fm_walk_value(FM_WALK_shuffled, 0), control = 0, low = 0, high,
+	         index;
+
+	for (index = 0; index < count; index++) {
+		unsigned stride = fm_walk_value(kind, index);
+		double random;
+
+		control += stride > first && control + 1 < fm_walk_values(FM_WALK_shuffled);
+		random = stride == 1 ? unfollowed(finding, adjacent) : finding->costs->walks[FM_WALK_shuffled][control];
+		if (1 - finding->costs->walks[kind][index] / random < enough * possible_share(stride))
+			break;
+		low = stride;
+	}
+	high = index < count ? fm_walk_value(kind, index) - 1 : 2 * low;
+	set(finding, parameter, low, low, high);
+}
+
+/* Chases side by side: how many are on their way when it does not grow any more. */
+static double most_in_flight(const double *costs)
+{
+	double most = 0;
+
+	for (unsigned i = 0; i < FM_WALK_CHAIN_COUNTS; i++)
+		most = fmax(most, costs[0] / costs[i]);
+	return most;
+}
+
+static void find_buffers(struct finding *finding)
+{
+	const double apart = 1.1, near = 0.9, width = 0.08;
+	const double *memory = finding->costs->parallel[FM_PREFETCH_MEMORY];
+	double lines = most_in_flight(memory), stream = memory[0] / finding->costs->stream;
+
+	set(finding, FM_PREFETCH_queue, stream, (1 - width) * stream, (1 + width) * stream);
+	if (lines > near * fm_walk_chain_counts[FM_WALK_CHAIN_COUNTS - 1])
+		finding->figures[FM_PREFETCH_fill_buffers] =
+		    fm_figure_unavailable("at least %.0f: more chases were not tried", lines);
+	else if (stream < apart * lines)
+		finding->figures[FM_PREFETCH_fill_buffers] =
+		    fm_figure_unavailable("at least %.0f: a stream brings no more, so bandwidth may be the limit", lines);
+	else
+		set(finding, FM_PREFETCH_fill_buffers, lines, (1 - width) * lines - 0.5, (1 + width) * lines + 0.5);
+}
+
+static void find_in_flight(struct finding *finding, enum fm_prefetch_set level, enum fm_prefetch_parameter parameter)
+{
+	const double width = 0.08;
+	double lines;
+
+	if (isnan(finding->costs->parallel[level][0])) {
+		finding->figures[parameter] = fm_figure_unavailable("there is no such cache, or none to itself");
+		return;
+	}
+	lines = most_in_flight(finding->costs->parallel[level]);
+	set(finding, parameter, lines, (1 - width) * lines, (1 + width) * lines);
+}
+
+void fm_prefetch_find(const struct fm_prefetch_costs *costs, const struct fm_figure *model,
+                      struct fm_figure *ret_figures)
+{
+	struct finding finding = {costs, model, ret_figures};
+	double adjacent = find_share(&finding, FM_WALK_pairs, FM_PREFETCH_prefetch_adjacent);
+
+	find_share(&finding, FM_WALK_crossing, FM_PREFETCH_prefetch_crosses);
+	find_distance(&finding);
+	find_streams(&finding, adjacent);
+	find_strides(&finding, FM_WALK_strides, FM_PREFETCH_prefetch_strides, adjacent);
+	find_strides(&finding, FM_WALK_instruction_strides, FM_PREFETCH_prefetch_instruction_strides, adjacent);
+	find_buffers(&finding);
+	find_in_flight(&finding, FM_PREFETCH_L2, FM_PREFETCH_in_flight_l2);
+	find_in_flight(&finding, FM_PREFETCH_L3, FM_PREFETCH_in_flight_l3);
+}
+
+/* Whatever one trial needs: of a walk, of chases side by side, or of a stream. */
+struct work {
+	struct fm_machine_session *session;
+	char *memory;
+	enum fm_walk_kind kind;
+	unsigned value;
+	unsigned chains;
+	struct fm_kernel_arguments *arguments; /* of a set that stays where it is */
+};
+
+static int walk_trial(void *context, double *ret_cost, struct fm_error *error)
+{
+	struct work *work = context;
+	struct fm_kernel_arguments arguments = {0};
+	uint64_t begin;
+
+	(void)error;
+	arguments.count = fm_walk_lay(work->kind, work->value, work->memory, fm_random_next(&work->session->random),
+	                              &arguments.chain[0]);
+	begin = fm_clock_now();
+	fm_walk_function(work->kind)(&arguments);
+	*ret_cost = (double)(fm_clock_now() - begin) / (double)arguments.count;
+	return 0;
+}
+
+static int parallel_trial(void *context, double *ret_cost, struct fm_error *error)
+{
+	struct work *work = context;
+	struct fm_kernel_arguments arguments = {0};
+	uint64_t begin, steps;
+
+	(void)error;
+	if (work->arguments) {
+		arguments = *work->arguments;
+		arguments.count = 4096 / work->chains;
+		/* whatever was measured in between took lines of the set */
+		fm_kernel_chase_parallel[work->chains - 1](&arguments);
+		arguments.count = 4096 / work->chains;
+	} else {
+		arguments.count = fm_walk_lay_parallel(work->chains, work->memory,
+		                                       fm_random_next(&work->session->random), arguments.chain);
+	}
+	steps = arguments.count;
+	begin = fm_clock_now();
+	fm_kernel_chase_parallel[work->chains - 1](&arguments);
+	*ret_cost = (double)(fm_clock_now() - begin) / (double)(steps * work->chains);
+	return 0;
+}
+
+static int stream_trial(void *context, double *ret_cost, struct fm_error *error)
+{
+	struct work *work = context;
+	struct fm_kernel_arguments arguments = {
+	    .stream = {work->memory}, .count = FM_WALK_STREAM_BYTES / FM_BLOCK_BYTES, .passes = 1};
+	uint64_t begin;
+
+	(void)error;
+	fm_walk_clear(work->memory, FM_WALK_STREAM_BYTES);
+	begin = fm_clock_now();
+	fm_stream_kernels[FM_STREAM_load].variant[fm_isa_widest()](&arguments);
+	*ret_cost = (double)(fm_clock_now() - begin) / (FM_WALK_STREAM_BYTES / FM_LINE_BYTES);
+	return 0;
+}
+
+enum {
+	WALKS_MAX = FM_WALK_KINDS * FM_WALK_VALUES_MAX,
+	MEASUREMENTS_MAX = WALKS_MAX + FM_PREFETCH_SETS * FM_WALK_CHAIN_COUNTS + 1
+};
+
+/* All that is measured, where its cost goes, and the memory it is measured on. */
+struct plan {
+	unsigned count;
+	struct fm_measurement measurements[MEASUREMENTS_MAX];
+	struct work work[MEASUREMENTS_MAX];
+	double *costs[MEASUREMENTS_MAX];
+	struct fm_buffer walks, sets[FM_PREFETCH_SETS];
+	struct fm_kernel_arguments arguments[FM_PREFETCH_SETS];
+};
+
+static void add(struct plan *plan, fm_trial_function trial, struct work work, double *cost)
+{
+	plan->work[plan->count] = work;
+	plan->costs[plan->count] = cost;
+	plan->measurements[plan->count] =
+	    (struct fm_measurement){.trial = trial, .context = &plan->work[plan->count], .wanted_width = 0.01};
+	plan->count++;
+}
+
+static int make_plan(struct fm_machine_session *session, const size_t *set_bytes, struct plan *plan,
+                     struct fm_prefetch_costs *costs, struct fm_error *error)
+{
+	enum fm_pages pages = session->huge_pages ? FM_PAGES_HUGE : FM_PAGES_SMALL;
+	enum { ALIGNED = 64 << 10 };
+	struct work work = {.session = session};
+	int status = fm_buffer_allocate(FM_WALK_BYTES + ALIGNED, pages, -1, &plan->walks, error);
+
+	if (status)
+		return status;
+	work.memory = (char *)(((uintptr_t)plan->walks.memory + ALIGNED - 1) / ALIGNED * ALIGNED);
+	for (unsigned kind = 0; kind < FM_WALK_KINDS; kind++)
+		for (unsigned i = 0; i < fm_walk_values((enum fm_walk_kind)kind); i++) {
+			work.kind = (enum fm_walk_kind)kind;
+			work.value = fm_walk_value((enum fm_walk_kind)kind, i);
+			add(plan, walk_trial, work, &costs->walks[kind][i]);
+		}
+	add(plan, stream_trial, work, &costs->stream);
+	for (unsigned level = 0; level < FM_PREFETCH_SETS; level++) {
+		if (level != FM_PREFETCH_MEMORY && !set_bytes[level])
+			continue;
+		if (level != FM_PREFETCH_MEMORY) {
+			status = fm_buffer_allocate(set_bytes[level], pages, -1, &plan->sets[level], error);
+			if (!status)
+				status = fm_chain_build(&plan->sets[level], &session->random,
+				                        plan->arguments[level].chain, FM_CHAINS_MAX, error);
+			if (status)
+				return status;
+			work.arguments = &plan->arguments[level];
+		}
+		for (unsigned i = 0; i < FM_WALK_CHAIN_COUNTS; i++) {
+			work.chains = fm_walk_chain_counts[i];
+			add(plan, parallel_trial, work, &costs->parallel[level][i]);
+		}
+	}
+	return 0;
+}
+
+static void forget_costs(struct fm_prefetch_costs *costs)
+{
+	double *all = (double *)costs;
+
+	for (size_t i = 0; i < sizeof(*costs) / sizeof(*all); i++)
+		all[i] = NAN;
+}
+
+int fm_prefetch_measure(struct fm_machine_session *session, const size_t set_bytes[FM_PREFETCH_SETS], double seconds,
+                        struct fm_figure *ret_figures, struct fm_error *error)
+{
+	struct plan *plan = calloc(1, sizeof(*plan));
+	struct fm_figure model = fm_figure_make(0, 0, 0, "", FM_ORIGIN_measured, "kernels", 0);
+	struct fm_prefetch_costs costs;
+	bool whole = true;
+	int status;
+
+	if (!plan)
+		return fm_error_set(error, ENOMEM, "out of memory");
+	forget_costs(&costs);
+	status = make_plan(session, set_bytes, plan, &costs, error);
+	if (!status)
+		status = fm_machine_session_measure(session, plan->measurements, plan->count, 8, 100, seconds, error);
+	for (unsigned i = 0; i < plan->count; i++) {
+		struct fm_figure figure = fm_measurement_figure(&plan->measurements[i], "ns");
+
+		whole &= figure.available;
+		*plan->costs[i] = figure.value;
+		model.trials += figure.trials;
+		fm_measurement_free(&plan->measurements[i]);
+	}
+	for (unsigned i = 0; i < FM_PREFETCH_PARAMETERS && !status && !whole; i++)
+		ret_figures[i] = fm_figure_unavailable("the times were too unsteady");
+	if (!status && whole)
+		fm_prefetch_find(&costs, &model, ret_figures);
+	fm_buffer_free(&plan->walks);
+	for (unsigned i = 0; i < FM_PREFETCH_SETS; i++)
+		fm_buffer_free(&plan->sets[i]);
+	free(plan);
+	return status;
+}
