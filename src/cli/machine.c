@@ -209,6 +209,18 @@ static void check(const struct input *input, struct fm_machine *machine)
 	fm_progress_end(&progress);
 }
 
+/* What takes too long for --quick is still true of this processor. */
+static void keep_earlier(const struct input *input, const char *path, struct fm_machine *machine)
+{
+	struct fm_machine *earlier;
+	struct fm_error error;
+
+	if (!input->quick || access(path, R_OK) || fm_profile_load(path, &earlier, &error))
+		return;
+	fm_machine_keep_prefetch(machine, earlier);
+	fm_machine_free(earlier);
+}
+
 static int measure(struct input *input, const char *path)
 {
 	struct fm_progress progress;
@@ -232,6 +244,7 @@ static int measure(struct input *input, const char *path)
 			fprintf(stderr, "fathom: the previous profile, %s, is kept\n", path);
 		return code;
 	}
+	keep_earlier(input, path, machine);
 	check(input, machine);
 	status = fm_profile_save(path, machine, &error);
 	code = print(input, machine);

@@ -15,7 +15,7 @@ enum {
 	CROSSING_AFTER = 4,
 	AHEAD_GROUPS = 4,
 	AHEAD_PLACES = FM_WALK_AHEAD_PLACES / AHEAD_GROUPS,
-	AHEAD_TRAINED = 32,
+	AHEAD_TRAINED = FM_WALK_AHEAD_STEPS - 2,
 	RUNS = 16,
 	RUN = 32,
 	STREAM_LINES = 32,
@@ -162,7 +162,7 @@ static void lay_ahead(struct route *route, unsigned value)
 			if (value > FM_WALK_AHEAD_MOST)
 				visit(route, route->deck[next++], draw(route, PAGE_LINES));
 			else
-				visit(route, pages[i], value ? AHEAD_TRAINED - 1 + value : (AHEAD_TRAINED / 2) | AGAIN);
+				visit(route, pages[i], AHEAD_TRAINED - 1 + value);
 	}
 }
 
@@ -222,7 +222,7 @@ uint64_t fm_walk_steps(enum fm_walk_kind kind, unsigned value)
 	static const unsigned steps[FM_WALK_KINDS] = {
 	    [FM_WALK_pairs] = 2 * PAIRS * PAIR_GROUPS,
 	    [FM_WALK_crossing] = CROSSINGS * (CROSSING_BEFORE + CROSSING_AFTER),
-	    [FM_WALK_ahead] = AHEAD_GROUPS * AHEAD_PLACES * (AHEAD_TRAINED + 2),
+	    [FM_WALK_ahead] = AHEAD_GROUPS * AHEAD_PLACES * FM_WALK_AHEAD_STEPS,
 	    [FM_WALK_strides] = RUNS * RUN,
 	    [FM_WALK_instruction_strides] = RUNS * RUN,
 	    [FM_WALK_shuffled] = RUNS * RUN,
@@ -246,6 +246,14 @@ static void wait_for_stores(void)
 #ifdef __x86_64__
 	__builtin_ia32_mfence();
 #endif
+}
+
+/* What was prefetched before would leave room for more. */
+static void clear_ahead(const struct route *route, char *memory)
+{
+	for (unsigned i = 0; i < AHEAD_GROUPS * AHEAD_PLACES; i++)
+		for (unsigned k = 0; k < PAGE_LINES; k++)
+			store_past(memory + (size_t)route->deck[i] * PAGE + (size_t)k * FM_LINE_BYTES, NULL);
 }
 
 static char *place_of(const struct route *route, char *memory, unsigned index)
@@ -277,11 +285,13 @@ uint64_t fm_walk_lay(enum fm_walk_kind kind, unsigned value, void *memory, uint6
 	route.random = seed;
 	route.count = 0;
 	lay_route(&route, kind, value);
+	if (kind == FM_WALK_ahead)
+		clear_ahead(&route, memory);
 	*ret_start = link_route(&route, memory);
 	return route.count;
 }
 
-uint64_t fm_walk_lay_parallel(unsigned chains, void *memory, uint64_t seed, void **ret_starts)
+uint64_t fm_walk_lay_parallel(unsigned chains, bool neighbours, void *memory, uint64_t seed, void **ret_starts)
 {
 	enum { PAIR_LINES = 2048, EACH = FM_WALK_IN_PARALLEL };
 	unsigned steps = EACH / chains;
@@ -291,8 +301,14 @@ uint64_t fm_walk_lay_parallel(unsigned chains, void *memory, uint64_t seed, void
 	for (unsigned i = 0; i < PAIR_LINES; i++)
 		visit(&route, 0, 2 * i);
 	shuffle(&route, 0);
-	for (unsigned i = 0; i < EACH; i++)
-		(void)*(volatile char *)(place_of(&route, memory, i) + FM_LINE_BYTES);
+	for (unsigned i = 0; i < EACH; i++) {
+		char *neighbour = place_of(&route, memory, i) + FM_LINE_BYTES;
+
+		if (neighbours)
+			(void)*(volatile char *)neighbour;
+		else
+			store_past(neighbour, NULL);
+	}
 	for (unsigned chain = 0; chain < chains; chain++) {
 		unsigned first = chain * steps;
 
@@ -305,9 +321,22 @@ uint64_t fm_walk_lay_parallel(unsigned chains, void *memory, uint64_t seed, void
 	return steps;
 }
 
-void fm_walk_clear(void *memory, size_t bytes)
+uint64_t fm_walk_lay_streams(void *memory, uint64_t seed, void **ret_starts)
 {
-	for (size_t i = 0; i < bytes; i += FM_LINE_BYTES)
-		store_past((char *)memory + i, NULL);
+	enum { EACH = FM_WALK_STREAM_LINES, AREAS = PAGES / FM_WALK_STREAMS_MOST };
+
+	route.random = seed;
+	deal(&route, AREAS);
+	for (unsigned chain = 0; chain < FM_WALK_STREAMS; chain++) {
+		/* they come to the ends of their pages at different times */
+		char *first = (char *)memory +
+		              (size_t)(route.deck[chain] * FM_WALK_STREAMS_MOST + 3 * chain) * PAGE +
+		              (size_t)(5 * chain) * FM_LINE_BYTES;
+
+		for (unsigned i = 0; i < EACH; i++)
+			store_past(first + (size_t)i * FM_LINE_BYTES, first + (size_t)(i + 1) % EACH * FM_LINE_BYTES);
+		ret_starts[chain] = first;
+	}
 	wait_for_stores();
+	return EACH;
 }

@@ -3,6 +3,7 @@
 #ifndef FATHOM_KERNELS_WALK_H
 #define FATHOM_KERNELS_WALK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,14 +17,16 @@ enum fm_walk_kind {
 };
 
 enum {
-	FM_WALK_VALUES_MAX = 33,
+	FM_WALK_VALUES_MAX = 32,
 	FM_WALK_BYTES = 4 << 20, /* of memory that walks lie in, its beginning aligned to 64 KiB */
 	FM_WALK_AHEAD_MOST = 31, /* lines ahead of a stream that are tried */
 	FM_WALK_AHEAD_PLACES = 32,
+	FM_WALK_AHEAD_STEPS = 34, /* of each place, of which one is ahead */
 	FM_WALK_STREAMS_MOST = 64,
 	FM_WALK_IN_PARALLEL = 960, /* lines of fm_walk_lay_parallel() */
 	FM_WALK_CHAIN_COUNTS = 12,
-	FM_WALK_STREAM_BYTES = 1 << 18, /* that are read from memory one after the other */
+	FM_WALK_STREAMS = 8,        /* chains of fm_walk_lay_streams() */
+	FM_WALK_STREAM_LINES = 128, /* of each */
 };
 
 /* How many chains are walked side by side. */
@@ -41,10 +44,10 @@ uint64_t fm_walk_steps(enum fm_walk_kind kind, unsigned value);
 uint64_t fm_walk_lay(enum fm_walk_kind kind, unsigned value, void *memory, uint64_t seed, void **ret_start);
 
 /* Lays `chains` chains of FM_WALK_IN_PARALLEL lines in all. The neighbours of these lines, which prefetchers would bring
-   along, are in the caches. Returns the steps of each chain. */
-uint64_t fm_walk_lay_parallel(unsigned chains, void *memory, uint64_t seed, void **ret_starts);
+   along, are in the caches already, or not. Returns the steps of each chain. */
+uint64_t fm_walk_lay_parallel(unsigned chains, bool neighbours, void *memory, uint64_t seed, void **ret_starts);
 
-/* The caches lose the lines of `bytes`. */
-void fm_walk_clear(void *memory, size_t bytes);
+/* Lays FM_WALK_STREAMS chains, each of FM_WALK_STREAM_LINES lines one after the other. Returns the steps of each. */
+uint64_t fm_walk_lay_streams(void *memory, uint64_t seed, void **ret_starts);
 
 #endif

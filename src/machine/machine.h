@@ -13,6 +13,7 @@
 #include "machine/concurrency.h"
 #include "machine/core.h"
 #include "machine/latency.h"
+#include "machine/prefetch.h"
 #include "machine/session.h"
 #include "machine/string_stores.h"
 #include "machine/topology.h"
@@ -71,6 +72,8 @@ struct fm_machine {
 	struct fm_figure core[FM_CORE_PARAMETERS];
 	struct fm_figure translation[FM_TRANSLATION_PARAMETERS]; /* pages of 4 KiB */
 	struct fm_figure ways[FM_WAYS_COUNT];
+	bool prefetch_measured;
+	struct fm_figure prefetch[FM_PREFETCH_PARAMETERS];
 };
 
 struct fm_characterise_options {
@@ -86,6 +89,9 @@ struct fm_characterise_options {
 int fm_machine_characterise(const struct fm_characterise_options *options, struct fm_machine **ret_machine,
                             struct fm_error *error);
 void fm_machine_free(struct fm_machine *machine);
+
+/* A quick characterisation does not measure the prefetchers: takes them from an earlier one of the same processor. */
+void fm_machine_keep_prefetch(struct fm_machine *machine, const struct fm_machine *earlier);
 
 /* What `fathom machine --json` prints and what the profile holds. A new reference. */
 json_t *fm_machine_to_json(const struct fm_machine *machine);

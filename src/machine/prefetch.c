@@ -82,21 +82,23 @@ static unsigned exceeds_at(const double *costs, unsigned from, unsigned count, d
 /* Lines ahead that are there, in a near cache and in any. */
 static void find_distance(struct finding *finding)
 {
-	const double near = 0.05, half = 0.5; /* of what memory takes */
+	const double near = 0.08, half = 0.5; /* of what memory takes */
 	enum { MOST = FM_WALK_AHEAD_MOST, PAGE_LINES = 64 };
 	const double *costs = finding->costs->walks[FM_WALK_ahead];
-	double there = costs[0], memory = costs[MOST + 1] - there;
+	const double *pairs = finding->costs->walks[FM_WALK_pairs];
+	/* every second step of the pairs is one that the first walk saves */
+	double memory = 2 * (pairs[2] - pairs[0]) / FM_WALK_AHEAD_STEPS, there = costs[MOST] - memory;
 	unsigned distance, reach;
 
-	if (!(memory > 0.02 * there)) {
+	if (isnan(share_of(pairs)) || !(memory > 0.01 * costs[MOST])) {
 		finding->figures[FM_PREFETCH_prefetch_distance] = finding->figures[FM_PREFETCH_prefetch_beyond] =
 		    fm_figure_unavailable("lines from memory took no longer than others: not conclusive");
 		return;
 	}
-	reach = exceeds_at(costs, 1, MOST + 1, there + half * memory) - 1;
+	reach = exceeds_at(costs, 0, MOST, there + half * memory);
 	/* the lines right ahead are as near as any */
-	there = fmin(costs[1], fmin(costs[2], costs[3]));
-	distance = reach ? exceeds_at(costs, 1, MOST + 1, there + near * memory) - 1 : 0;
+	there = fmin(costs[0], fmin(costs[1], costs[2]));
+	distance = reach ? exceeds_at(costs, 0, MOST, there + near * memory) : 0;
 	distance = distance < reach ? distance : reach;
 	/* lines come by twos; the end of the walk is not that of the stream */
 	set(finding, FM_PREFETCH_prefetch_distance, distance, distance ? distance - 1 : 0,
@@ -175,26 +177,26 @@ static double most_in_flight(const double *costs)
 {
 	double most = 0;
 
+	/* those that were not measured are not more */
 	for (unsigned i = 0; i < FM_WALK_CHAIN_COUNTS; i++)
 		most = fmax(most, costs[0] / costs[i]);
 	return most;
 }
 
-static void find_buffers(struct finding *finding)
+static void find_buffers(struct finding *finding, double adjacent)
 {
 	const double apart = 1.1, near = 0.9, width = 0.08;
 	const double *memory = finding->costs->parallel[FM_PREFETCH_MEMORY];
-	double lines = most_in_flight(memory), stream = memory[0] / finding->costs->stream;
+	double lines = most_in_flight(memory), stream = memory[0] / finding->costs->stream,
+	       pairs = (1 + (isnan(adjacent) ? 0 : adjacent)) * memory[0] / finding->costs->pairs;
+	bool limited = lines > near * FM_CHAINS_MAX || fmax(stream, pairs) < apart * lines;
+	double most;
 
-	set(finding, FM_PREFETCH_queue, stream, (1 - width) * stream, (1 + width) * stream);
-	if (lines > near * fm_walk_chain_counts[FM_WALK_CHAIN_COUNTS - 1])
-		finding->figures[FM_PREFETCH_fill_buffers] =
-		    fm_figure_unavailable("at least %.0f: more chases were not tried", lines);
-	else if (stream < apart * lines)
-		finding->figures[FM_PREFETCH_fill_buffers] =
-		    fm_figure_unavailable("at least %.0f: a stream brings no more, so bandwidth may be the limit", lines);
-	else
-		set(finding, FM_PREFETCH_fill_buffers, lines, (1 - width) * lines - 0.5, (1 + width) * lines + 0.5);
+	most = fmax(lines, fmax(stream, pairs));
+	set(finding, FM_PREFETCH_queue, most, (1 - width) * most, (1 + width) * most);
+	/* where prefetchers bring no more lines at once, bandwidth may be the limit: at least so many */
+	set(finding, FM_PREFETCH_fill_buffers, lines, (1 - width) * lines - 0.5,
+	    limited ? 2.0 * FM_CHAINS_MAX : (1 + width) * lines + 0.5);
 }
 
 static void find_in_flight(struct finding *finding, enum fm_prefetch_set level, enum fm_prefetch_parameter parameter)
@@ -221,7 +223,7 @@ void fm_prefetch_find(const struct fm_prefetch_costs *costs, const struct fm_fig
 	find_streams(&finding, adjacent);
 	find_strides(&finding, FM_WALK_strides, FM_PREFETCH_prefetch_strides, adjacent);
 	find_strides(&finding, FM_WALK_instruction_strides, FM_PREFETCH_prefetch_instruction_strides, adjacent);
-	find_buffers(&finding);
+	find_buffers(&finding, adjacent);
 	find_in_flight(&finding, FM_PREFETCH_L2, FM_PREFETCH_in_flight_l2);
 	find_in_flight(&finding, FM_PREFETCH_L3, FM_PREFETCH_in_flight_l3);
 }
@@ -233,7 +235,9 @@ struct work {
 	enum fm_walk_kind kind;
 	unsigned value;
 	unsigned chains;
-	struct fm_kernel_arguments *arguments; /* of a set that stays where it is */
+	bool pairs;
+	void **starts; /* FM_CHAINS_MAX of a set that stays where it is, evenly spread over its `lines`; else NULL */
+	size_t lines;
 };
 
 static int walk_trial(void *context, double *ret_cost, struct fm_error *error)
@@ -251,26 +255,34 @@ static int walk_trial(void *context, double *ret_cost, struct fm_error *error)
 	return 0;
 }
 
+/* A set is walked once in all. */
+static uint64_t start_set(const struct work *work, struct fm_kernel_arguments *arguments)
+{
+	for (unsigned i = 0; i < work->chains; i++)
+		arguments->chain[i] = work->starts[i * (FM_CHAINS_MAX / work->chains)];
+	return work->lines / work->chains;
+}
+
 static int parallel_trial(void *context, double *ret_cost, struct fm_error *error)
 {
 	struct work *work = context;
 	struct fm_kernel_arguments arguments = {0};
+	fm_kernel_function chase = fm_kernel_chase_parallel[work->chains - 1];
 	uint64_t begin, steps;
 
 	(void)error;
-	if (work->arguments) {
-		arguments = *work->arguments;
-		arguments.count = 4096 / work->chains;
+	if (work->starts) {
 		/* whatever was measured in between took lines of the set */
-		fm_kernel_chase_parallel[work->chains - 1](&arguments);
-		arguments.count = 4096 / work->chains;
+		arguments.count = start_set(work, &arguments);
+		chase(&arguments);
+		steps = start_set(work, &arguments);
 	} else {
-		arguments.count = fm_walk_lay_parallel(work->chains, work->memory,
-		                                       fm_random_next(&work->session->random), arguments.chain);
+		steps = fm_walk_lay_parallel(work->chains, !work->pairs, work->memory, fm_random_next(&work->session->random),
+		                             arguments.chain);
 	}
-	steps = arguments.count;
+	arguments.count = steps;
 	begin = fm_clock_now();
-	fm_kernel_chase_parallel[work->chains - 1](&arguments);
+	chase(&arguments);
 	*ret_cost = (double)(fm_clock_now() - begin) / (double)(steps * work->chains);
 	return 0;
 }
@@ -278,21 +290,21 @@ static int parallel_trial(void *context, double *ret_cost, struct fm_error *erro
 static int stream_trial(void *context, double *ret_cost, struct fm_error *error)
 {
 	struct work *work = context;
-	struct fm_kernel_arguments arguments = {
-	    .stream = {work->memory}, .count = FM_WALK_STREAM_BYTES / FM_BLOCK_BYTES, .passes = 1};
+	struct fm_kernel_arguments arguments = {0};
 	uint64_t begin;
 
 	(void)error;
-	fm_walk_clear(work->memory, FM_WALK_STREAM_BYTES);
+	arguments.count =
+	    fm_walk_lay_streams(work->memory, fm_random_next(&work->session->random), arguments.chain);
 	begin = fm_clock_now();
-	fm_stream_kernels[FM_STREAM_load].variant[fm_isa_widest()](&arguments);
-	*ret_cost = (double)(fm_clock_now() - begin) / (FM_WALK_STREAM_BYTES / FM_LINE_BYTES);
+	fm_kernel_chase_parallel[FM_WALK_STREAMS - 1](&arguments);
+	*ret_cost = (double)(fm_clock_now() - begin) / (FM_WALK_STREAMS * FM_WALK_STREAM_LINES);
 	return 0;
 }
 
 enum {
 	WALKS_MAX = FM_WALK_KINDS * FM_WALK_VALUES_MAX,
-	MEASUREMENTS_MAX = WALKS_MAX + FM_PREFETCH_SETS * FM_WALK_CHAIN_COUNTS + 1
+	MEASUREMENTS_MAX = WALKS_MAX + FM_PREFETCH_SETS * FM_WALK_CHAIN_COUNTS + 2
 };
 
 /* All that is measured, where its cost goes, and the memory it is measured on. */
@@ -302,7 +314,7 @@ struct plan {
 	struct work work[MEASUREMENTS_MAX];
 	double *costs[MEASUREMENTS_MAX];
 	struct fm_buffer walks, sets[FM_PREFETCH_SETS];
-	struct fm_kernel_arguments arguments[FM_PREFETCH_SETS];
+	void *starts[FM_PREFETCH_SETS][FM_CHAINS_MAX];
 };
 
 static void add(struct plan *plan, fm_trial_function trial, struct work work, double *cost)
@@ -332,6 +344,10 @@ static int make_plan(struct fm_machine_session *session, const size_t *set_bytes
 			add(plan, walk_trial, work, &costs->walks[kind][i]);
 		}
 	add(plan, stream_trial, work, &costs->stream);
+	work.pairs = true;
+	work.chains = FM_CHAINS_MAX;
+	add(plan, parallel_trial, work, &costs->pairs);
+	work.pairs = false;
 	for (unsigned level = 0; level < FM_PREFETCH_SETS; level++) {
 		if (level != FM_PREFETCH_MEMORY && !set_bytes[level])
 			continue;
@@ -339,14 +355,16 @@ static int make_plan(struct fm_machine_session *session, const size_t *set_bytes
 			status = fm_buffer_allocate(set_bytes[level], pages, -1, &plan->sets[level], error);
 			if (!status)
 				status = fm_chain_build(&plan->sets[level], &session->random,
-				                        plan->arguments[level].chain, FM_CHAINS_MAX, error);
+				                        plan->starts[level], FM_CHAINS_MAX, error);
 			if (status)
 				return status;
-			work.arguments = &plan->arguments[level];
+			work.starts = plan->starts[level];
+			work.lines = set_bytes[level] / FM_LINE_BYTES;
 		}
 		for (unsigned i = 0; i < FM_WALK_CHAIN_COUNTS; i++) {
 			work.chains = fm_walk_chain_counts[i];
-			add(plan, parallel_trial, work, &costs->parallel[level][i]);
+			if (!work.starts || FM_CHAINS_MAX % work.chains == 0)
+				add(plan, parallel_trial, work, &costs->parallel[level][i]);
 		}
 	}
 	return 0;

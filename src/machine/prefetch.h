@@ -26,6 +26,7 @@ enum fm_prefetch_set { FM_PREFETCH_MEMORY, FM_PREFETCH_L2, FM_PREFETCH_L3, FM_PR
 struct fm_prefetch_costs {
 	double walks[FM_WALK_KINDS][FM_WALK_VALUES_MAX];
 	double parallel[FM_PREFETCH_SETS][FM_WALK_CHAIN_COUNTS];
+	double pairs; /* as `parallel` from memory, by the most chains, where the neighbours of lines may come along */
 	double stream;
 };
 

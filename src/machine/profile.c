@@ -119,6 +119,9 @@ static json_t *core_to_json(const struct fm_machine *machine)
 		                   &machine->translation[i]);
 	for (unsigned i = 0; i < FM_WAYS_COUNT; i++)
 		fm_json_set_figure(object, fm_ways_name((enum fm_ways)i), &machine->ways[i]);
+	for (unsigned i = 0; machine->prefetch_measured && i < FM_PREFETCH_PARAMETERS; i++)
+		fm_json_set_figure(object, fm_prefetch_parameter_name((enum fm_prefetch_parameter)i),
+		                   &machine->prefetch[i]);
 	return object;
 }
 
@@ -345,6 +348,9 @@ static void core_from_json(const json_t *object, struct fm_machine *machine)
 		    core_figure(object, fm_translation_parameter_name((enum fm_translation_parameter)i));
 	for (unsigned i = 0; i < FM_WAYS_COUNT; i++)
 		machine->ways[i] = core_figure(object, fm_ways_name((enum fm_ways)i));
+	machine->prefetch_measured = json_is_object(json_object_get(object, fm_prefetch_parameter_name((enum fm_prefetch_parameter)0)));
+	for (unsigned i = 0; i < FM_PREFETCH_PARAMETERS; i++)
+		machine->prefetch[i] = core_figure(object, fm_prefetch_parameter_name((enum fm_prefetch_parameter)i));
 }
 
 /* Absent in profiles of earlier versions: then there are no points, and the shares say why. */

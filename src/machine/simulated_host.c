@@ -171,6 +171,41 @@ static unsigned shared_by_cores(const struct fm_machine_description *description
 	return between(1, (level->shared_by + description->threads - 1) / description->threads, description->cores);
 }
 
+/* A figure as a whole number; `usual` where it was not measured. */
+static unsigned whole_or(const struct fm_figure *figure, unsigned usual, unsigned most)
+{
+	return figure->available ? between(1, (unsigned)fmin(1e6, fmax(0, round(figure->value))), most) : usual;
+}
+
+static bool mostly(const struct fm_figure *share, bool usual)
+{
+	return share->available ? share->value > 0.5 : usual;
+}
+
+/* Of the second cache. What was not measured is as in a common core of today. */
+static void set_prefetchers(const struct fm_machine *profile, struct fm_cache_description *cache)
+{
+	const struct fm_figure *found = profile->prefetch, *streams = &found[FM_PREFETCH_prefetch_streams],
+	                       *distance = &found[FM_PREFETCH_prefetch_distance],
+	                       *strides = &found[FM_PREFETCH_prefetch_strides];
+
+	cache->streams = 32;
+	cache->crosses = 1;
+	if (!profile->prefetch_measured)
+		return;
+	cache->adjacent = mostly(&found[FM_PREFETCH_prefetch_adjacent], cache->adjacent);
+	cache->crosses = mostly(&found[FM_PREFETCH_prefetch_crosses], cache->crosses);
+	if (streams->available)
+		cache->streams = streams->value < 1 ? 0 : whole_or(streams, 32, 64);
+	if (distance->available && distance->value >= 1)
+		cache->distance = whole_or(distance, 32, 64);
+	cache->beyond = found[FM_PREFETCH_prefetch_beyond].available && found[FM_PREFETCH_prefetch_beyond].value >= 1
+	                    ? whole_or(&found[FM_PREFETCH_prefetch_beyond], 1, 64)
+	                    : 0;
+	if (strides->available && strides->value > 1)
+		cache->strides = whole_or(strides, 1, 32);
+}
+
 static void set_caches(const struct fm_machine *profile, struct fm_machine_description *description,
                        struct remarks *remarks)
 {
@@ -205,10 +240,8 @@ static void set_caches(const struct fm_machine *profile, struct fm_machine_descr
 			remark(remarks, "%s as if private", above->name);
 			above->shared_by = 1;
 		}
-		if (description->cache_count == 1) {
-			cache->streams = 32;
-			cache->crosses = 1;
-		}
+		if (description->cache_count == 1)
+			set_prefetchers(profile, cache);
 		description->cache_count++;
 	}
 }
@@ -284,12 +317,6 @@ static void set_memory(const struct fm_machine *profile, const struct fm_level *
 static unsigned rate_or(const struct fm_figure *figure, unsigned usual, unsigned most)
 {
 	return figure->available ? between(1, (unsigned)fmin(1e6, fmax(0, round(figure->high))), most) : usual;
-}
-
-/* A figure as a whole number; `usual` where it was not measured. */
-static unsigned whole_or(const struct fm_figure *figure, unsigned usual, unsigned most)
-{
-	return figure->available ? between(1, (unsigned)fmin(1e6, fmax(0, round(figure->value))), most) : usual;
 }
 
 static void set_core(const struct fm_machine *profile, struct fm_core_description *core)

@@ -485,6 +485,12 @@ void fm_machine_print_core(const struct fm_machine *machine, FILE *output, unsig
 	for (unsigned i = 0; i < FM_WAYS_COUNT; i++)
 		print_parameter(table, fm_ways_name((enum fm_ways)i), "lines that a set of the cache holds", "ways",
 		                &machine->ways[i]);
+	for (unsigned i = 0; i < FM_PREFETCH_PARAMETERS; i++) {
+		enum fm_prefetch_parameter parameter = (enum fm_prefetch_parameter)i;
+
+		print_parameter(table, fm_prefetch_parameter_name(parameter), fm_prefetch_parameter_words(parameter),
+		                fm_prefetch_parameter_unit(parameter), &machine->prefetch[i]);
+	}
 	fm_table_print(table, output, 2, width);
 	fm_table_free(table);
 }
@@ -602,6 +608,9 @@ void fm_machine_print_separated(const struct fm_machine *machine, FILE *output, 
 		           "4 KiB pages", &machine->translation[i]);
 	for (unsigned i = 0; machine->core_measured && i < FM_WAYS_COUNT; i++)
 		print_line(output, separator, fm_ways_name((enum fm_ways)i), "core", "", &machine->ways[i]);
+	for (unsigned i = 0; machine->prefetch_measured && i < FM_PREFETCH_PARAMETERS; i++)
+		print_line(output, separator, fm_prefetch_parameter_name((enum fm_prefetch_parameter)i), "core", "",
+		           &machine->prefetch[i]);
 	print_line(output, separator, "outstanding_misses", "core", "", &machine->outstanding_misses);
 	for (unsigned i = 0; i < machine->loaded_count; i++) {
 		snprintf(detail, sizeof(detail), "%.1f GB/s", machine->loaded[i].traffic_gbs.value);

@@ -15,7 +15,6 @@ enum {
 	WINDOW_STEPS = 24,
 	PAGE_STEPS = 2048,
 	WAY_STEPS = 512,
-	SET_LOADS = 2048,
 	SETS = FM_PREFETCH_SETS - 1,
 	ARGUMENTS = 4
 };
@@ -100,6 +99,18 @@ static struct fm_figure find_ways(const struct fm_recording *recording, enum fm_
 	return fm_ways_find(costs, &model);
 }
 
+/* What L2 and L3 hold, each more than the cache before; 0: nothing that is only theirs. */
+static uint64_t set_bytes(const struct fm_machine_description *machine, unsigned level)
+{
+	uint64_t before, bytes;
+
+	if (level >= machine->cache_count)
+		return 0;
+	before = machine->caches[level - 1].bytes;
+	bytes = level == 1 ? machine->caches[level].bytes / 2 : 3 * before;
+	return 2 * bytes <= machine->caches[level].bytes && bytes >= 2 * before ? bytes : 0;
+}
+
 static double plain_cost(const struct fm_recording *recording, const char *name, double steps)
 {
 	struct fm_figure cost = cost_of(recording, name, steps);
@@ -107,7 +118,8 @@ static double plain_cost(const struct fm_recording *recording, const char *name,
 	return cost.available ? cost.value : NAN;
 }
 
-static void find_prefetchers(const struct fm_recording *recording, struct fm_figure *ret_figures)
+static void find_prefetchers(const struct fm_recording *recording, const struct fm_machine_description *machine,
+                             struct fm_figure *ret_figures)
 {
 	struct fm_figure model = fm_figure_make(0, 0, 0, "", FM_ORIGIN_simulated, "exact", 1);
 	struct fm_prefetch_costs costs;
@@ -122,26 +134,15 @@ static void find_prefetchers(const struct fm_recording *recording, struct fm_fig
 		}
 	for (unsigned i = 0; i < FM_PREFETCH_SETS; i++)
 		for (unsigned k = 0; k < FM_WALK_CHAIN_COUNTS; k++) {
-			unsigned chains = fm_walk_chain_counts[k],
-			         loads = i == FM_PREFETCH_MEMORY ? FM_WALK_IN_PARALLEL : SET_LOADS;
+			uint64_t chains = fm_walk_chain_counts[k],
+			         loads = i == FM_PREFETCH_MEMORY ? FM_WALK_IN_PARALLEL : set_bytes(machine, i) / 64;
 
-			snprintf(name, sizeof(name), "parallel_%u_%u", i, chains);
-			costs.parallel[i][k] = plain_cost(recording, name, loads / chains * chains);
+			snprintf(name, sizeof(name), "parallel_%u_%u", i, fm_walk_chain_counts[k]);
+			costs.parallel[i][k] = plain_cost(recording, name, (double)(loads / chains * chains));
 		}
-	costs.stream = plain_cost(recording, "stream", FM_WALK_STREAM_BYTES / 64.0);
+	costs.pairs = plain_cost(recording, "parallel_pairs", FM_WALK_IN_PARALLEL);
+	costs.stream = plain_cost(recording, "stream", FM_WALK_STREAMS * FM_WALK_STREAM_LINES);
 	fm_prefetch_find(&costs, &model, ret_figures);
-}
-
-/* What L2 and L3 hold, each more than the cache before; 0: nothing that is only theirs. */
-static uint64_t set_bytes(const struct fm_machine_description *machine, unsigned level)
-{
-	uint64_t before, bytes;
-
-	if (level >= machine->cache_count)
-		return 0;
-	before = machine->caches[level - 1].bytes;
-	bytes = level == 1 ? machine->caches[level].bytes / 2 : 3 * before;
-	return 2 * bytes <= machine->caches[level].bytes && bytes >= 2 * before ? bytes : 0;
 }
 
 int fm_core_simulate(const struct fm_machine_description *machine, struct fm_found_core *ret_found,
@@ -178,7 +179,7 @@ int fm_core_simulate(const struct fm_machine_description *machine, struct fm_fou
 		find_pages(recording, ret_found->translation);
 		for (unsigned i = 0; i < FM_WAYS_COUNT; i++)
 			ret_found->ways[i] = find_ways(recording, (enum fm_ways)i);
-		find_prefetchers(recording, ret_found->prefetch);
+		find_prefetchers(recording, machine, ret_found->prefetch);
 	}
 	fm_recording_free(recording);
 	free(costs);
@@ -306,8 +307,20 @@ double fm_prefetch_described(const struct fm_machine_description *machine, enum 
 		                                                            : NAN;
 	case FM_PREFETCH_prefetch_crosses:
 		return yes_or_no(cache->streams && cache->crosses);
+	case FM_PREFETCH_prefetch_strides:
+	case FM_PREFETCH_prefetch_instruction_strides:
+		/* a first cache that asks for the next line makes steps of one line of any */
+		if (machine->caches[0].next || cache->strides > 16)
+			return NAN;
+		return cache->streams && !cache->strides ? 1 : cache->streams ? cache->strides : 0;
+	case FM_PREFETCH_queue:
+		/* streams far ahead fill it where there is the bandwidth */
+		return cache->streams >= FM_WALK_STREAMS && cache->distance * FM_WALK_STREAMS > 4 * core->super_queue &&
+		               1.25 * core->super_queue < bandwidth
+		           ? core->super_queue
+		           : NAN;
 	case FM_PREFETCH_fill_buffers:
-		return core->fill_buffers < 28 && 1.15 * core->fill_buffers < fmin(bandwidth, core->super_queue)
+		return core->fill_buffers < FM_CHAINS_MAX - 4 && core->fill_buffers < fmin(bandwidth, core->super_queue)
 		           ? core->fill_buffers
 		           : NAN;
 	default:
