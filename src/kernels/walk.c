@@ -110,7 +110,7 @@ static uint32_t second_of(struct route *route, uint32_t line, unsigned value)
 
 	if (value == 2)
 		return line / PAGE_LINES * PAGE_LINES + (line + FAR + draw(route, 2 * FAR)) % PAGE_LINES;
-	return value ? line ^ 1 : line | AGAIN;
+	return value == 0 ? line | AGAIN : value == 4 ? line + 1 : line ^ 1;
 }
 
 /* First lines of some pairs, then, in the same order, the second ones: they have had time to arrive. */
@@ -123,7 +123,7 @@ static void lay_pairs(struct route *route, unsigned value)
 		unsigned first = route->count;
 
 		for (unsigned i = 0; i < PAIRS; i++)
-			visit(route, route->deck[next++], draw(route, PAGE_LINES));
+			visit(route, route->deck[next++], 2 * draw(route, PAGE_LINES / 2 - 1) + (value > 2));
 		for (unsigned i = 0; i < PAIRS; i++)
 			visit(route, 0, second_of(route, route->lines[first + i], value));
 	}

@@ -48,26 +48,35 @@ static void set(struct finding *finding, enum fm_prefetch_parameter parameter, d
 
 /* Of three walks, that to lines that are there, that in question, and that to lines that are not: the share of lines
    that were there. NAN: the three do not tell. */
-static double share_of(const double *costs)
+static double share_of(double there, double asked, double elsewhere)
 {
 	const double least = 1.1;
 
-	return costs[2] > least * costs[0] ? (costs[2] - costs[1]) / (costs[2] - costs[0]) : NAN;
+	return elsewhere > least * there ? fmin(1, fmax(0, (elsewhere - asked) / (elsewhere - there))) : NAN;
 }
 
-static double find_share(struct finding *finding, enum fm_walk_kind kind, enum fm_prefetch_parameter parameter)
+static void set_share(struct finding *finding, enum fm_prefetch_parameter parameter, double share)
 {
 	const double width = 0.2; /* what pages and rows of memory do to lines that are near */
-	double share = share_of(finding->costs->walks[kind]);
 
-	if (isnan(share)) {
+	if (isnan(share))
 		finding->figures[parameter] =
 		    fm_figure_unavailable("lines from memory took no longer than others: not conclusive");
-		return NAN;
-	}
-	share = fmin(1, fmax(0, share));
-	set(finding, parameter, share, fmax(0, share - width), fmin(1, share + width));
-	return share;
+	else
+		set(finding, parameter, share, fmax(0, share - width), fmin(1, share + width));
+}
+
+/* The share of lines that come along with the one before. */
+static double find_neighbours(struct finding *finding)
+{
+	const double *pairs = finding->costs->walks[FM_WALK_pairs];
+	double upper = share_of(pairs[0], pairs[1], pairs[2]), lower = share_of(pairs[0], pairs[3], pairs[2]),
+	       next = share_of(pairs[0], pairs[4], pairs[2]);
+
+	/* whoever brings the next line brings the upper ones, too */
+	set_share(finding, FM_PREFETCH_prefetch_adjacent, isnan(upper) ? NAN : fmin(upper, lower));
+	set_share(finding, FM_PREFETCH_prefetch_next, next);
+	return isnan(upper) ? 0 : upper;
 }
 
 /* The first place from which on two costs in a row are above; `count`: none. */
@@ -90,7 +99,7 @@ static void find_distance(struct finding *finding)
 	double memory = 2 * (pairs[2] - pairs[0]) / FM_WALK_AHEAD_STEPS, there = costs[MOST] - memory;
 	unsigned distance, reach;
 
-	if (isnan(share_of(pairs)) || !(memory > 0.01 * costs[MOST])) {
+	if (isnan(share_of(pairs[0], pairs[1], pairs[2])) || !(memory > 0.01 * costs[MOST])) {
 		finding->figures[FM_PREFETCH_prefetch_distance] = finding->figures[FM_PREFETCH_prefetch_beyond] =
 		    fm_figure_unavailable("lines from memory took no longer than others: not conclusive");
 		return;
@@ -109,13 +118,13 @@ static void find_distance(struct finding *finding)
 	                       : 0);
 }
 
-/* What a sequential line would take if nobody followed: lines that come along in pairs are not followed. */
-static double unfollowed(const struct finding *finding, double adjacent)
+/* What a sequential line would take if nobody followed: lines that come along with others are not followed. */
+static double unfollowed(const struct finding *finding, double along)
 {
-	return finding->costs->walks[FM_WALK_shuffled][0] * (1 - (isnan(adjacent) ? 0 : adjacent) / 2);
+	return finding->costs->walks[FM_WALK_shuffled][0] * (1 - along / 2);
 }
 
-static void find_streams(struct finding *finding, double adjacent)
+static void find_streams(struct finding *finding, double along)
 {
 	const double followed = 0.7, rises = 1.5, little = 0.35, much = 0.65;
 	const double *costs = finding->costs->walks[FM_WALK_streams];
@@ -125,7 +134,7 @@ static void find_streams(struct finding *finding, double adjacent)
 	for (unsigned i = 1; i < count; i++)
 		if (costs[i] < costs[quick])
 			quick = i;
-	if (costs[quick] > followed * unfollowed(finding, adjacent)) {
+	if (costs[quick] > followed * unfollowed(finding, along)) {
 		set(finding, FM_PREFETCH_prefetch_streams, 0, 0, 0);
 		return;
 	}
@@ -152,7 +161,7 @@ static double possible_share(unsigned stride)
 }
 
 static void find_strides(struct finding *finding, enum fm_walk_kind kind, enum fm_prefetch_parameter parameter,
-                         double adjacent)
+                         double along)
 {
 	const double enough = 0.4;
 	unsigned count = fm_walk_values(kind), first = fm_walk_value(FM_WALK_shuffled, 0), control = 0, low = 0, high,
@@ -163,7 +172,7 @@ static void find_strides(struct finding *finding, enum fm_walk_kind kind, enum f
 		double random;
 
 		control += stride > first && control + 1 < fm_walk_values(FM_WALK_shuffled);
-		random = stride == 1 ? unfollowed(finding, adjacent) : finding->costs->walks[FM_WALK_shuffled][control];
+		random = stride == 1 ? unfollowed(finding, along) : finding->costs->walks[FM_WALK_shuffled][control];
 		if (1 - finding->costs->walks[kind][index] / random < enough * possible_share(stride))
 			break;
 		low = stride;
@@ -183,12 +192,12 @@ static double most_in_flight(const double *costs)
 	return most;
 }
 
-static void find_buffers(struct finding *finding, double adjacent)
+static void find_buffers(struct finding *finding, double along)
 {
 	const double apart = 1.1, near = 0.9, width = 0.08;
 	const double *memory = finding->costs->parallel[FM_PREFETCH_MEMORY];
 	double lines = most_in_flight(memory), stream = memory[0] / finding->costs->stream,
-	       pairs = (1 + (isnan(adjacent) ? 0 : adjacent)) * memory[0] / finding->costs->pairs;
+	       pairs = (1 + along) * memory[0] / finding->costs->pairs;
 	bool limited = lines > near * FM_CHAINS_MAX || fmax(stream, pairs) < apart * lines;
 	double most;
 
@@ -216,14 +225,15 @@ void fm_prefetch_find(const struct fm_prefetch_costs *costs, const struct fm_fig
                       struct fm_figure *ret_figures)
 {
 	struct finding finding = {costs, model, ret_figures};
-	double adjacent = find_share(&finding, FM_WALK_pairs, FM_PREFETCH_prefetch_adjacent);
+	const double *crossing = costs->walks[FM_WALK_crossing];
+	double along = find_neighbours(&finding);
 
-	find_share(&finding, FM_WALK_crossing, FM_PREFETCH_prefetch_crosses);
+	set_share(&finding, FM_PREFETCH_prefetch_crosses, share_of(crossing[0], crossing[1], crossing[2]));
 	find_distance(&finding);
-	find_streams(&finding, adjacent);
-	find_strides(&finding, FM_WALK_strides, FM_PREFETCH_prefetch_strides, adjacent);
-	find_strides(&finding, FM_WALK_instruction_strides, FM_PREFETCH_prefetch_instruction_strides, adjacent);
-	find_buffers(&finding, adjacent);
+	find_streams(&finding, along);
+	find_strides(&finding, FM_WALK_strides, FM_PREFETCH_prefetch_strides, along);
+	find_strides(&finding, FM_WALK_instruction_strides, FM_PREFETCH_prefetch_instruction_strides, along);
+	find_buffers(&finding, along);
 	find_in_flight(&finding, FM_PREFETCH_L2, FM_PREFETCH_in_flight_l2);
 	find_in_flight(&finding, FM_PREFETCH_L3, FM_PREFETCH_in_flight_l3);
 }

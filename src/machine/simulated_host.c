@@ -187,7 +187,8 @@ static void set_prefetchers(const struct fm_machine *profile, struct fm_cache_de
 {
 	const struct fm_figure *found = profile->prefetch, *streams = &found[FM_PREFETCH_prefetch_streams],
 	                       *distance = &found[FM_PREFETCH_prefetch_distance],
-	                       *strides = &found[FM_PREFETCH_prefetch_strides];
+	                       *strides = &found[FM_PREFETCH_prefetch_strides],
+	                       *by_instruction = &found[FM_PREFETCH_prefetch_instruction_strides];
 
 	cache->streams = 32;
 	cache->crosses = 1;
@@ -202,8 +203,9 @@ static void set_prefetchers(const struct fm_machine *profile, struct fm_cache_de
 	cache->beyond = found[FM_PREFETCH_prefetch_beyond].available && found[FM_PREFETCH_prefetch_beyond].value >= 1
 	                    ? whole_or(&found[FM_PREFETCH_prefetch_beyond], 1, 64)
 	                    : 0;
-	if (strides->available && strides->value > 1)
-		cache->strides = whole_or(strides, 1, 32);
+	/* the simulated ones go by pages; most loads that follow each other at a stride are one instruction's */
+	if (strides->available && by_instruction->available)
+		cache->strides = whole_or(strides->value > by_instruction->value ? strides : by_instruction, 1, 32);
 }
 
 static void set_caches(const struct fm_machine *profile, struct fm_machine_description *description,
@@ -344,6 +346,18 @@ static void set_core(const struct fm_machine *profile, struct fm_core_descriptio
 		    between(1, (unsigned)round(fmin(8, 1 / found[FM_CORE_multiply_interval].value)), 8);
 }
 
+/* Lines that neighbours bring along are none that loads wait for: these were chased without them. */
+static void set_buffers(const struct fm_machine *profile, struct fm_core_description *core)
+{
+	const struct fm_figure *fill_buffers = &profile->prefetch[FM_PREFETCH_fill_buffers],
+	                       *queue = &profile->prefetch[FM_PREFETCH_queue];
+
+	if (fill_buffers->available)
+		core->fill_buffers = between(2, whole_or(fill_buffers, core->fill_buffers, 64), 64);
+	if (queue->available && queue->value > core->super_queue)
+		core->super_queue = whole_or(queue, core->super_queue, 256);
+}
+
 /* As many pages as were seen to fit: a number that its ways divide. */
 static void set_translation(const struct fm_machine *profile, struct fm_tlb_description *tlbs)
 {
@@ -423,6 +437,8 @@ int fm_description_from_profile(const struct fm_machine *profile, struct fm_mach
 		description.string_allocates = profile->string_stores.clear_allocates.value > 0.5;
 	if (profile->outstanding_misses.available)
 		description.core.fill_buffers = (unsigned)fmin(64, fmax(2, round(profile->outstanding_misses.value)));
+	if (profile->prefetch_measured)
+		set_buffers(profile, &description.core);
 	/* the processor's name gives way to the remarks */
 	room =
 	    (int)(sizeof(description.title) - sizeof(", as profiled ") - strlen(profile->taken) - strlen(remarks.text));

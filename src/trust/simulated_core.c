@@ -298,6 +298,8 @@ double fm_prefetch_described(const struct fm_machine_description *machine, enum 
 	switch ((int)parameter) {
 	case FM_PREFETCH_prefetch_adjacent:
 		return yes_or_no(cache->adjacent);
+	case FM_PREFETCH_prefetch_next:
+		return 0;
 	case FM_PREFETCH_prefetch_streams:
 		return cache->streams < FM_WALK_STREAMS_MOST ? cache->streams : NAN;
 	case FM_PREFETCH_prefetch_distance:
