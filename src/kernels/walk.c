@@ -139,7 +139,10 @@ static void lay_crossing(struct route *route, unsigned value)
 		for (unsigned k = PAGE_LINES - CROSSING_BEFORE; k < PAGE_LINES; k++)
 			visit(route, page, k);
 		for (unsigned k = 0; k < CROSSING_AFTER; k++)
-			visit(route, value == 0 ? page : value == 1 ? page + 1 : other,
+			visit(route,
+			      value == 0   ? page
+			      : value == 1 ? page + 1
+			                   : other,
 			      value ? k : (PAGE_LINES - CROSSING_BEFORE + k) | AGAIN);
 	}
 }
@@ -329,8 +332,7 @@ uint64_t fm_walk_lay_streams(void *memory, uint64_t seed, void **ret_starts)
 	deal(&route, AREAS);
 	for (unsigned chain = 0; chain < FM_WALK_STREAMS; chain++) {
 		/* they come to the ends of their pages at different times */
-		char *first = (char *)memory +
-		              (size_t)(route.deck[chain] * FM_WALK_STREAMS_MOST + 3 * chain) * PAGE +
+		char *first = (char *)memory + (size_t)(route.deck[chain] * FM_WALK_STREAMS_MOST + 3 * chain) * PAGE +
 		              (size_t)(5 * chain) * FM_LINE_BYTES;
 
 		for (unsigned i = 0; i < EACH; i++)

@@ -43,8 +43,8 @@ uint64_t fm_walk_steps(enum fm_walk_kind kind, unsigned value);
 /* Lays a walk; returns its steps and where it begins. Pages are taken at random. */
 uint64_t fm_walk_lay(enum fm_walk_kind kind, unsigned value, void *memory, uint64_t seed, void **ret_start);
 
-/* Lays `chains` chains of FM_WALK_IN_PARALLEL lines in all. The neighbours of these lines, which prefetchers would bring
-   along, are in the caches already, or not. Returns the steps of each chain. */
+/* Lays `chains` chains of FM_WALK_IN_PARALLEL lines in all. The neighbours of these lines, which prefetchers would
+   bring along, are in the caches already, or not. Returns the steps of each chain. */
 uint64_t fm_walk_lay_parallel(unsigned chains, bool neighbours, void *memory, uint64_t seed, void **ret_starts);
 
 /* Lays FM_WALK_STREAMS chains, each of FM_WALK_STREAM_LINES lines one after the other. Returns the steps of each. */

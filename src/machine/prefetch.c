@@ -42,8 +42,8 @@ static void set(struct finding *finding, enum fm_prefetch_parameter parameter, d
 {
 	const struct fm_figure *model = finding->model;
 
-	finding->figures[parameter] = fm_figure_make(value, low, high, parameters[parameter].unit, model->origin,
-	                                             model->backend, model->trials);
+	finding->figures[parameter] =
+	    fm_figure_make(value, low, high, parameters[parameter].unit, model->origin, model->backend, model->trials);
 }
 
 /* Of three walks, that to lines that are there, that in question, and that to lines that are not: the share of lines
@@ -111,9 +111,11 @@ static void find_distance(struct finding *finding)
 	distance = distance < reach ? distance : reach;
 	/* lines come by twos; the end of the walk is not that of the stream */
 	set(finding, FM_PREFETCH_prefetch_distance, distance, distance ? distance - 1 : 0,
-	    distance == MOST ? PAGE_LINES : distance ? distance + 1 : 0);
+	    distance == MOST ? PAGE_LINES
+	    : distance       ? distance + 1
+	                     : 0);
 	set(finding, FM_PREFETCH_prefetch_beyond, reach - distance, reach > distance + 2 ? reach - distance - 2 : 0,
-	    reach == MOST       ? PAGE_LINES
+	    reach == MOST      ? PAGE_LINES
 	    : reach > distance ? reach - distance + 2
 	                       : 0);
 }
@@ -287,8 +289,8 @@ static int parallel_trial(void *context, double *ret_cost, struct fm_error *erro
 		chase(&arguments);
 		steps = start_set(work, &arguments);
 	} else {
-		steps = fm_walk_lay_parallel(work->chains, !work->pairs, work->memory, fm_random_next(&work->session->random),
-		                             arguments.chain);
+		steps = fm_walk_lay_parallel(work->chains, !work->pairs, work->memory,
+		                             fm_random_next(&work->session->random), arguments.chain);
 	}
 	arguments.count = steps;
 	begin = fm_clock_now();
@@ -304,8 +306,7 @@ static int stream_trial(void *context, double *ret_cost, struct fm_error *error)
 	uint64_t begin;
 
 	(void)error;
-	arguments.count =
-	    fm_walk_lay_streams(work->memory, fm_random_next(&work->session->random), arguments.chain);
+	arguments.count = fm_walk_lay_streams(work->memory, fm_random_next(&work->session->random), arguments.chain);
 	begin = fm_clock_now();
 	fm_kernel_chase_parallel[FM_WALK_STREAMS - 1](&arguments);
 	*ret_cost = (double)(fm_clock_now() - begin) / (FM_WALK_STREAMS * FM_WALK_STREAM_LINES);
@@ -364,8 +365,8 @@ static int make_plan(struct fm_machine_session *session, const size_t *set_bytes
 		if (level != FM_PREFETCH_MEMORY) {
 			status = fm_buffer_allocate(set_bytes[level], pages, -1, &plan->sets[level], error);
 			if (!status)
-				status = fm_chain_build(&plan->sets[level], &session->random,
-				                        plan->starts[level], FM_CHAINS_MAX, error);
+				status = fm_chain_build(&plan->sets[level], &session->random, plan->starts[level],
+				                        FM_CHAINS_MAX, error);
 			if (status)
 				return status;
 			work.starts = plan->starts[level];

@@ -1,6 +1,6 @@
-/* Prefetchers, and how many lines are on their way at once: chases in orders that a prefetcher may follow, less the same
-   chases through lines that none can guess or that are there already (kernels/walk.h); chases side by side, whose number
-   in flight follows from Little's law. */
+/* Prefetchers, and how many lines are on their way at once: chases in orders that a prefetcher may follow, less the
+   same chases through lines that none can guess or that are there already (kernels/walk.h); chases side by side, whose
+   number in flight follows from Little's law. */
 #ifndef FATHOM_MACHINE_PREFETCH_H
 #define FATHOM_MACHINE_PREFETCH_H
 

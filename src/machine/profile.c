@@ -348,7 +348,8 @@ static void core_from_json(const json_t *object, struct fm_machine *machine)
 		    core_figure(object, fm_translation_parameter_name((enum fm_translation_parameter)i));
 	for (unsigned i = 0; i < FM_WAYS_COUNT; i++)
 		machine->ways[i] = core_figure(object, fm_ways_name((enum fm_ways)i));
-	machine->prefetch_measured = json_is_object(json_object_get(object, fm_prefetch_parameter_name((enum fm_prefetch_parameter)0)));
+	machine->prefetch_measured =
+	    json_object_get(object, fm_prefetch_parameter_name(FM_PREFETCH_prefetch_adjacent)) != NULL;
 	for (unsigned i = 0; i < FM_PREFETCH_PARAMETERS; i++)
 		machine->prefetch[i] = core_figure(object, fm_prefetch_parameter_name((enum fm_prefetch_parameter)i));
 }

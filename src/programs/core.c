@@ -3,7 +3,9 @@
    caches hold. Then chases through one line of each of many pages, "pages_N", and through as many lines that lie
    closer, "lines_N", for each number of pages that follows; and through lines of one set of the first cache,
    "l1_ways_N", and of the second, "l2_ways_N". At last walks that prefetchers may follow, "WALK_N", chases side by side
-   through lines from memory, "parallel_0_N", through such whose neighbours may come along, "parallel_pairs", and streams side by side, "stream"; and, for each @BYTES, chases side by side through so many bytes, each line once: "parallel_1_N" and on. */
+   through lines from memory, "parallel_0_N", through such whose neighbours may come along, "parallel_pairs", and
+   streams side by side, "stream"; and, for each @BYTES, chases side by side through so many bytes, each line once:
+   "parallel_1_N" and on. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -101,8 +103,8 @@ static void wait_for_memory(void)
 static int run_walks(struct fm_kernel_arguments *arguments)
 {
 	enum { ALIGNED = 64 << 10 };
-	char name[48], *memory = mmap(NULL, FM_WALK_BYTES + ALIGNED, PROT_READ | PROT_WRITE,
-	                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char name[48],
+	    *memory = mmap(NULL, FM_WALK_BYTES + ALIGNED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (memory == MAP_FAILED)
 		return 1;
@@ -142,8 +144,8 @@ static int run_walks(struct fm_kernel_arguments *arguments)
 static int run_set(unsigned number, size_t bytes, struct fm_kernel_arguments *arguments)
 {
 	size_t lines = bytes / FM_LINE_BYTES;
-	char name[48], *memory = mmap(NULL, bytes + FM_LINE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-	                              -1, 0);
+	char name[48],
+	    *memory = mmap(NULL, bytes + FM_LINE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	void *starts[FM_CHAINS_MAX], *place;
 
 	if (memory == MAP_FAILED || lines < FM_CHAINS_MAX)

@@ -11,7 +11,7 @@
 struct stream {
 	uint64_t page; /* plus one */
 	uint64_t last;
-	uint64_t expected; /* the line that continues it, if it is one to run ahead of; else none */
+	uint64_t expected;  /* the line that continues it, if it is one to run ahead of; else none */
 	int8_t direction;   /* lines from one access to the next */
 	uint8_t confidence; /* from 1 to FM_STREAM_SURE */
 	uint8_t remote;     /* if so: its page is another socket's */

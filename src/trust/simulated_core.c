@@ -148,8 +148,8 @@ static void find_prefetchers(const struct fm_recording *recording, const struct 
 int fm_core_simulate(const struct fm_machine_description *machine, struct fm_found_core *ret_found,
                      struct fm_error *error)
 {
-	char program[PATH_LENGTH], bytes[32], steps[32], few[32], pages[FM_TRANSLATION_POINTS][12],
-	    sets[SETS][24], *arguments[ARGUMENTS + FM_TRANSLATION_POINTS + SETS + 1] = {program, bytes, steps, few};
+	char program[PATH_LENGTH], bytes[32], steps[32], few[32], pages[FM_TRANSLATION_POINTS][12], sets[SETS][24],
+	    *arguments[ARGUMENTS + FM_TRANSLATION_POINTS + SETS + 1] = {program, bytes, steps, few};
 	const struct fm_observation wanted = {.program = arguments, .cores = "0", .timing = true};
 	struct fm_recording *recording = fm_recording_create();
 	struct fm_core_costs *costs = calloc(1, sizeof(*costs));
@@ -285,11 +285,13 @@ static double yes_or_no(bool yes)
 /* Of machines with lines of 64 bytes whose second cache has the prefetchers, as walks go. */
 double fm_prefetch_described(const struct fm_machine_description *machine, enum fm_prefetch_parameter parameter)
 {
-	const struct fm_cache_description *cache = &machine->caches[1], *last = &machine->caches[machine->cache_count - 1];
+	const struct fm_cache_description *cache = &machine->caches[1],
+	                                  *last = &machine->caches[machine->cache_count - 1];
 	const struct fm_core_description *core = &machine->core;
 	double nanoseconds = machine->memory_latency / machine->frequency_ghz,
-	       bandwidth = nanoseconds * fmin(machine->memory_core_gbs > 0 ? machine->memory_core_gbs : machine->memory_gbs,
-	                                      machine->memory_gbs) /
+	       bandwidth = nanoseconds *
+	                   fmin(machine->memory_core_gbs > 0 ? machine->memory_core_gbs : machine->memory_gbs,
+	                        machine->memory_gbs) /
 	                   machine->line_bytes;
 	bool beyond = machine->cache_count > 2 && last->inclusion != FM_INCLUSION_VICTIM && cache->beyond;
 
@@ -305,8 +307,9 @@ double fm_prefetch_described(const struct fm_machine_description *machine, enum 
 	case FM_PREFETCH_prefetch_distance:
 		return cache->distance < FM_WALK_AHEAD_MOST ? (cache->streams ? cache->distance : 0) : NAN;
 	case FM_PREFETCH_prefetch_beyond:
-		return cache->distance + cache->beyond < FM_WALK_AHEAD_MOST ? (beyond && cache->streams ? cache->beyond : 0)
-		                                                            : NAN;
+		return cache->distance + cache->beyond < FM_WALK_AHEAD_MOST
+		           ? (beyond && cache->streams ? cache->beyond : 0)
+		           : NAN;
 	case FM_PREFETCH_prefetch_crosses:
 		return yes_or_no(cache->streams && cache->crosses);
 	case FM_PREFETCH_prefetch_strides:

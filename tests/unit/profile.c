@@ -98,6 +98,10 @@ static struct fm_machine *invent(void)
 		machine->core[i] = figure(i + 1.5, "cycles");
 	for (unsigned i = 0; i < FM_TRANSLATION_PARAMETERS; i++)
 		machine->translation[i] = figure(100 * i + 64, "pages");
+	machine->prefetch_measured = true;
+	for (unsigned i = 0; i < FM_PREFETCH_PARAMETERS; i++)
+		machine->prefetch[i] = figure(i + 3, "lines");
+	machine->prefetch[FM_PREFETCH_prefetch_adjacent] = fm_figure_unavailable("not conclusive");
 	machine->core[FM_CORE_loads_64] = fm_figure_unavailable("no such instructions");
 	return machine;
 }
@@ -141,6 +145,8 @@ static void round_trip(void **state)
 	assert_int_equal(read->string_stores.point_count, 3);
 	assert_true(read->core_measured && read->core[FM_CORE_window].value == FM_CORE_window + 1.5);
 	assert_true(read->translation[FM_TRANSLATION_walk].value == 100 * FM_TRANSLATION_walk + 64);
+	assert_true(read->prefetch_measured && read->prefetch[FM_PREFETCH_queue].value == FM_PREFETCH_queue + 3);
+	assert_string_equal(read->prefetch[FM_PREFETCH_prefetch_adjacent].why, "not conclusive");
 	assert_string_equal(read->core[FM_CORE_loads_64].why, "no such instructions");
 	assert_string_equal(read->string_stores.points[1].string->name, "rep_stos");
 	assert_int_equal(read->string_stores.points[1].piece, 65536);
