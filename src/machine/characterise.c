@@ -527,7 +527,7 @@ static const struct {
     {"latency of levels", 7, visit_levels},
     {"latency on 4K pages", 4, visit_levels_on_small_pages},
     {"core", 8, measure_core},
-    {"prefetchers", 8, measure_prefetch},
+    {"prefetchers", 14, measure_prefetch},
     {"outstanding misses", 6, measure_parallel},
     {"latency under load", 6, measure_loaded},
     {"core to core", 2, measure_transfers},

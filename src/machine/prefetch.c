@@ -88,10 +88,37 @@ static unsigned exceeds_at(const double *costs, unsigned from, unsigned count, d
 	return count;
 }
 
+/* Where costs go up from one level to another one, by at least `least` and clearly more than they vary; `count`:
+ * nowhere.
+ */
+static unsigned climbs_at(const double *costs, unsigned count, double least)
+{
+	const double clear = 4; /* standard errors */
+	unsigned found = count;
+	double best = INFINITY;
+
+	for (unsigned split = 1; split < count; split++) {
+		double before = 0, after = 0, squares = 0, error;
+
+		for (unsigned i = 0; i < count; i++)
+			*(i < split ? &before : &after) += costs[i];
+		before /= split;
+		after /= count - split;
+		for (unsigned i = 0; i < count; i++)
+			squares += pow(costs[i] - (i < split ? before : after), 2);
+		error = sqrt(squares / count * (1.0 / split + 1.0 / (count - split)));
+		if (after - before > fmax(least, clear * error) && squares < best) {
+			best = squares;
+			found = split;
+		}
+	}
+	return found;
+}
+
 /* Lines ahead that are there, in a near cache and in any. */
 static void find_distance(struct finding *finding)
 {
-	const double near = 0.08, half = 0.5; /* of what memory takes */
+	const double level = 0.08, half = 0.5; /* of what memory takes */
 	enum { MOST = FM_WALK_AHEAD_MOST, PAGE_LINES = 64 };
 	const double *costs = finding->costs->walks[FM_WALK_ahead];
 	const double *pairs = finding->costs->walks[FM_WALK_pairs];
@@ -105,10 +132,7 @@ static void find_distance(struct finding *finding)
 		return;
 	}
 	reach = exceeds_at(costs, 0, MOST, there + half * memory);
-	/* the lines right ahead are as near as any */
-	there = fmin(costs[0], fmin(costs[1], costs[2]));
-	distance = reach ? exceeds_at(costs, 0, MOST, there + near * memory) : 0;
-	distance = distance < reach ? distance : reach;
+	distance = climbs_at(costs, reach, level * memory);
 	/* lines come by twos; the end of the walk is not that of the stream */
 	set(finding, FM_PREFETCH_prefetch_distance, distance, distance ? distance - 1 : 0,
 	    distance == MOST ? PAGE_LINES

@@ -44,7 +44,7 @@ static double run(unsigned stride, unsigned followed, double unfollowed)
 static double off(double cost, unsigned *random)
 {
 	*random = *random * 1103515245 + 12345;
-	return cost * (1 + 0.002 * ((*random >> 16) % 1000 / 500.0 - 1));
+	return cost * (1 + 0.005 * ((*random >> 16) % 1000 / 500.0 - 1));
 }
 
 static double ahead(const struct invented *machine, unsigned lines)

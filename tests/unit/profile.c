@@ -408,6 +408,30 @@ static void steps_are_found(void **state)
 	assert_false(fm_core_find_step(slow, 15, &low, &high));
 }
 
+/* A quick profile keeps what an earlier one of the same processor had, and nothing of another's. */
+static void quick_profiles_keep_prefetchers(void **state)
+{
+	struct fm_machine *quick = calloc(1, sizeof(*quick)), *earlier = calloc(1, sizeof(*earlier));
+
+	(void)state;
+	assert_non_null(quick);
+	assert_non_null(earlier);
+	strcpy(quick->topology.processor, "One");
+	strcpy(earlier->topology.processor, "Other");
+	earlier->prefetch_measured = true;
+	earlier->prefetch[FM_PREFETCH_queue] = figure(40, "lines");
+	fm_machine_keep_prefetch(quick, earlier);
+	assert_false(quick->prefetch_measured);
+	strcpy(earlier->topology.processor, "One");
+	fm_machine_keep_prefetch(quick, earlier);
+	assert_true(quick->prefetch_measured && quick->prefetch[FM_PREFETCH_queue].value == 40);
+	earlier->prefetch[FM_PREFETCH_queue] = figure(50, "lines");
+	fm_machine_keep_prefetch(quick, earlier);
+	assert_true(quick->prefetch[FM_PREFETCH_queue].value == 40);
+	fm_machine_free(quick);
+	fm_machine_free(earlier);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -420,6 +444,7 @@ int main(void)
 	    cmocka_unit_test(links_are_not_followed),
 	    cmocka_unit_test(cannot_be_written),
 	    cmocka_unit_test(path_follows_the_standard),
+	    cmocka_unit_test(quick_profiles_keep_prefetchers),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
