@@ -220,7 +220,7 @@ static double most_in_flight(const double *costs)
 
 static void find_buffers(struct finding *finding, double along)
 {
-	const double apart = 1.1, near = 0.9, width = 0.08;
+	const double apart = 1.1, near = 0.9, width = 0.15; /* others on the machine make it fewer */
 	const double *memory = finding->costs->parallel[FM_PREFETCH_MEMORY];
 	double lines = most_in_flight(memory), stream = memory[0] / finding->costs->stream,
 	       pairs = (1 + along) * memory[0] / finding->costs->pairs;
