@@ -431,6 +431,39 @@ static int measure_core(struct fm_machine_session *session, struct fm_machine *m
 	return status;
 }
 
+/* Lines that are in a level and in none before it. */
+static size_t set_inside(const struct fm_machine *machine, const char *name)
+{
+	const struct fm_level *level = fm_machine_level(machine, name);
+
+	return level && level->latency_ns.available && !level->no_plateau ? level->measured_bytes : 0;
+}
+
+static int measure_prefetch(struct fm_machine_session *session, struct fm_machine *machine, double seconds,
+                            struct fm_error *error)
+{
+	const size_t sets[FM_PREFETCH_SETS] = {
+	    [FM_PREFETCH_L2] = set_inside(machine, "L2"), [FM_PREFETCH_L3] = set_inside(machine, "L3")};
+	int status;
+
+	for (unsigned i = 0; i < FM_PREFETCH_PARAMETERS; i++)
+		machine->prefetch[i] = fm_figure_unavailable("not measured with --quick");
+	if (session->effort == FM_EFFORT_QUICK)
+		return 0;
+	status = fm_prefetch_measure(session, sets, seconds, machine->prefetch, error);
+	machine->prefetch_measured = !status;
+	return status;
+}
+
+void fm_machine_keep_prefetch(struct fm_machine *machine, const struct fm_machine *earlier)
+{
+	if (machine->prefetch_measured || !earlier->prefetch_measured ||
+	    strcmp(machine->topology.processor, earlier->topology.processor))
+		return;
+	machine->prefetch_measured = true;
+	memcpy(machine->prefetch, earlier->prefetch, sizeof(machine->prefetch));
+}
+
 static int measure_parallel(struct fm_machine_session *session, struct fm_machine *machine, double seconds,
                             struct fm_error *error)
 {
@@ -541,6 +574,7 @@ static const struct {
     {"latency of levels", 7, visit_levels},
     {"latency on 4K pages", 4, visit_levels_on_small_pages},
     {"core", 8, measure_core},
+    {"prefetchers", 14, measure_prefetch},
     {"outstanding misses", 6, measure_parallel},
     {"latency under load", 8, measure_loaded},
     {"core to core", 2, measure_transfers},

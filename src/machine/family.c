@@ -50,11 +50,6 @@ static const struct {
 #undef EXACTLY
 };
 
-const struct fm_family_parameter fm_family_only_published[FM_FAMILY_ONLY_PUBLISHED] = {
-    {"fill_buffers", "lines on their way to the first cache", "lines"},
-    {"l2_queue", "lines on their way to the second cache", "lines"},
-};
-
 /* Unless it is known to be another kind of core. */
 static const struct fm_family *of_this_core(const struct fm_family *family, const struct fm_topology *topology)
 {

@@ -20,12 +20,6 @@ struct fm_figure fm_family_figure(const struct fm_family *family, const char *pa
 /* Where the value was published; NULL when there is none. */
 const char *fm_family_source(const struct fm_family *family, const char *parameter);
 
-/* Parameters that are published and that nobody measures. */
-enum { FM_FAMILY_ONLY_PUBLISHED = 2 };
-extern const struct fm_family_parameter {
-	const char *name, *words, *unit;
-} fm_family_only_published[FM_FAMILY_ONLY_PUBLISHED];
-
 /* Is what was published more than a tenth outside the interval of what was measured? */
 bool fm_family_differs(const struct fm_figure *measured, const struct fm_figure *published);
 

@@ -17,6 +17,7 @@
 #include "machine/family.h"
 #include "machine/latency.h"
 #include "machine/peak.h"
+#include "machine/prefetch.h"
 #include "machine/session.h"
 #include "machine/string_stores.h"
 #include "machine/topology.h"
@@ -84,6 +85,8 @@ struct fm_machine {
 	struct fm_figure translation_huge[FM_TRANSLATION_PARAMETERS]; /* pages of 2 MiB */
 	bool touch_measured;
 	struct fm_figure touch[FM_TOUCH_PARAMETERS];
+	bool prefetch_measured;
+	struct fm_figure prefetch[FM_PREFETCH_PARAMETERS];
 };
 
 struct fm_characterise_options {
@@ -103,6 +106,9 @@ int fm_machine_characterise(const struct fm_characterise_options *options, struc
                             struct fm_error *error);
 void fm_machine_free(struct fm_machine *machine);
 
+/* A quick characterisation does not measure the prefetchers: takes them from an earlier one of the same processor. */
+void fm_machine_keep_prefetch(struct fm_machine *machine, const struct fm_machine *earlier);
+
 /* What `fathom machine --json` prints and what the profile holds. A new reference. */
 json_t *fm_machine_to_json(const struct fm_machine *machine);
 
@@ -117,9 +123,7 @@ int fm_profile_load(const char *path, struct fm_machine **ret_machine, struct fm
 
 const char *fm_effort_name(enum fm_effort effort);
 
-/* All that `fathom machine --core` prints, in order: what is measured of the core, of translation and of ways, then
-   what is only published. The figure of the latter is what comes closest, or says that nobody measures it. Beside
-   each, what is published of the family. */
+/* All that `fathom machine --core` prints, in order, and beside each what is published of the family. */
 struct fm_core_figure {
 	const char *name, *words, *unit;
 	const struct fm_figure *figure;

@@ -133,6 +133,9 @@ static json_t *core_to_json(const struct fm_machine *machine)
 
 		fm_json_set_figure(object, huge_name(name, sizeof(name), i), &machine->translation_huge[i]);
 	}
+	for (unsigned i = 0; machine->prefetch_measured && i < FM_PREFETCH_PARAMETERS; i++)
+		fm_json_set_figure(object, fm_prefetch_parameter_name((enum fm_prefetch_parameter)i),
+		                   &machine->prefetch[i]);
 	return object;
 }
 
@@ -440,6 +443,10 @@ static void core_from_json(const json_t *object, struct fm_machine *machine)
 		machine->translation_huge_measured |= json_object_get(object, name) != NULL;
 		machine->translation_huge[i] = core_figure(json_object_get(object, name) ? object : NULL, name);
 	}
+	machine->prefetch_measured =
+	    json_object_get(object, fm_prefetch_parameter_name(FM_PREFETCH_prefetch_adjacent)) != NULL;
+	for (unsigned i = 0; i < FM_PREFETCH_PARAMETERS; i++)
+		machine->prefetch[i] = core_figure(object, fm_prefetch_parameter_name((enum fm_prefetch_parameter)i));
 }
 
 /* Absent in profiles of earlier versions. */

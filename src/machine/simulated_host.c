@@ -210,6 +210,43 @@ static void split_cache(const struct fm_machine *profile, unsigned sockets, cons
 	remark(remarks, "%s in parts", cache->name);
 }
 
+/* A figure as a whole number; `usual` where it was not measured. */
+static unsigned whole_or(const struct fm_figure *figure, unsigned usual, unsigned most)
+{
+	return figure->available ? between(1, (unsigned)fmin(1e6, fmax(0, round(figure->value))), most) : usual;
+}
+
+static bool mostly(const struct fm_figure *share, bool usual)
+{
+	return share->available ? share->value > 0.5 : usual;
+}
+
+/* Of the second cache. What was not measured is as in a common core of today. */
+static void set_prefetchers(const struct fm_machine *profile, struct fm_cache_description *cache)
+{
+	const struct fm_figure *found = profile->prefetch, *streams = &found[FM_PREFETCH_prefetch_streams],
+	                       *distance = &found[FM_PREFETCH_prefetch_distance],
+	                       *strides = &found[FM_PREFETCH_prefetch_strides],
+	                       *by_instruction = &found[FM_PREFETCH_prefetch_instruction_strides];
+
+	cache->streams = 32;
+	cache->crosses = 1;
+	if (!profile->prefetch_measured)
+		return;
+	cache->adjacent = mostly(&found[FM_PREFETCH_prefetch_adjacent], cache->adjacent);
+	cache->crosses = mostly(&found[FM_PREFETCH_prefetch_crosses], cache->crosses);
+	if (streams->available)
+		cache->streams = streams->value < 1 ? 0 : whole_or(streams, 32, 64);
+	if (distance->available && distance->value >= 1)
+		cache->distance = whole_or(distance, 32, 64);
+	cache->beyond = found[FM_PREFETCH_prefetch_beyond].available && found[FM_PREFETCH_prefetch_beyond].value >= 1
+	                    ? whole_or(&found[FM_PREFETCH_prefetch_beyond], 1, 64)
+	                    : 0;
+	/* the simulated ones go by pages; most loads that follow each other at a stride are one instruction's */
+	if (strides->available && by_instruction->available)
+		cache->strides = whole_or(strides->value > by_instruction->value ? strides : by_instruction, 1, 32);
+}
+
 static void set_caches(const struct fm_machine *profile, struct fm_machine_description *description,
                        struct remarks *remarks)
 {
@@ -245,10 +282,8 @@ static void set_caches(const struct fm_machine *profile, struct fm_machine_descr
 			remark(remarks, "%s as if private", above->name);
 			above->shared_by = 1;
 		}
-		if (description->cache_count == 1) {
-			cache->streams = 32;
-			cache->crosses = 1;
-		}
+		if (description->cache_count == 1)
+			set_prefetchers(profile, cache);
 		description->cache_count++;
 	}
 }
@@ -326,12 +361,6 @@ static unsigned rate_or(const struct fm_figure *figure, unsigned usual, unsigned
 	return figure->available ? between(1, (unsigned)fmin(1e6, fmax(0, round(figure->high))), most) : usual;
 }
 
-/* A figure as a whole number; `usual` where it was not measured. */
-static unsigned whole_or(const struct fm_figure *figure, unsigned usual, unsigned most)
-{
-	return figure->available ? between(1, (unsigned)fmin(1e6, fmax(0, round(figure->value))), most) : usual;
-}
-
 /* … in hundredths; 0: not known. */
 static unsigned hundredths_of(const struct fm_figure *figure, unsigned least)
 {
@@ -377,6 +406,18 @@ static void set_core(const struct fm_machine *profile, struct fm_core_descriptio
 		    between(1, (unsigned)round(fmin(8, 1 / found[FM_CORE_multiply_interval].value)), 8);
 }
 
+/* Lines that neighbours bring along are none that loads wait for: these were chased without them. */
+static void set_buffers(const struct fm_machine *profile, struct fm_core_description *core)
+{
+	const struct fm_figure *fill_buffers = &profile->prefetch[FM_PREFETCH_fill_buffers],
+	                       *queue = &profile->prefetch[FM_PREFETCH_queue];
+
+	if (fill_buffers->available)
+		core->fill_buffers = between(2, whole_or(fill_buffers, core->fill_buffers, 64), 64);
+	if (queue->available && queue->value > core->super_queue)
+		core->super_queue = whole_or(queue, core->super_queue, 256);
+}
+
 /* As many pages as were seen to fit: a number that its ways divide. */
 static void set_translation(const struct fm_machine *profile, struct fm_tlb_description *tlbs)
 {
@@ -418,7 +459,7 @@ static int set_core_and_translation(const struct fm_machine *profile, struct fm_
 {
 	const struct fm_family *family = fm_family_of(&profile->topology);
 	struct fm_figure fill_buffers = fm_family_or_published(&profile->outstanding_misses, family, "fill_buffers"),
-	                 queue = fm_family_figure(family, "l2_queue");
+	                 queue = fm_family_figure(family, "queue");
 	struct fm_machine *filled = malloc(sizeof(*filled));
 
 	if (!filled)
@@ -494,6 +535,8 @@ int fm_description_from_profile(const struct fm_machine *profile, struct fm_mach
 	 */
 	if (profile->string_stores.clear_allocates.available)
 		description.string_allocates = profile->string_stores.clear_allocates.value > 0.5;
+	if (profile->prefetch_measured)
+		set_buffers(profile, &description.core);
 	/* the processor's name gives way to the remarks */
 	room =
 	    (int)(sizeof(description.title) - sizeof(", as profiled ") - strlen(profile->taken) - strlen(remarks.text));

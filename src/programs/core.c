@@ -2,7 +2,10 @@
    WINDOW-STEPS. `fathom machine --machine NAME` runs it in the exact engine. BYTES is a power of two, more than the
    caches hold. Then chases through one line of each of many pages, "pages_N", and through as many lines that lie
    closer, "lines_N", for each number of pages that follows; and through lines of one set of the first cache,
-   "l1_ways_N", and of the second, "l2_ways_N". */
+   "l1_ways_N", and of the second, "l2_ways_N". At last walks that prefetchers may follow, "WALK_N", chases side by side
+   through lines from memory, "parallel_0_N", through such whose neighbours may come along, "parallel_pairs", and
+   streams side by side, "stream"; and, for each @BYTES, chases side by side through so many bytes, each line once:
+   "parallel_1_N" and on. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -10,6 +13,7 @@
 #include "../include/fathom.h"
 #include "kernels/chain.h"
 #include "kernels/kernel.h"
+#include "kernels/walk.h"
 
 static const struct {
 	const char *name;
@@ -80,12 +84,100 @@ static int run_ways(struct fm_kernel_arguments *arguments)
 	return 0;
 }
 
+static void run_once(const char *name, fm_kernel_function function, struct fm_kernel_arguments *arguments)
+{
+	fathom_region_begin(name);
+	function(arguments);
+	fathom_region_end(name);
+}
+
+/* What was written is on its way to memory for a while, which no instruction of the simulator's waits for. */
+static void wait_for_memory(void)
+{
+	struct fm_kernel_arguments arguments = {.count = 16 * FM_CORE_STEPS};
+
+	fm_core_kernels[FM_CORE_KERNEL_divide_chain].function(&arguments);
+}
+
+/* Each line once, from memory. */
+static int run_walks(struct fm_kernel_arguments *arguments)
+{
+	enum { ALIGNED = 64 << 10 };
+	char name[48],
+	    *memory = mmap(NULL, FM_WALK_BYTES + ALIGNED, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return 1;
+	memory += -(uintptr_t)memory % ALIGNED;
+	/* what the caches had to write back is written back by a first one */
+	for (unsigned i = 0; i < FM_WALK_KINDS; i++) {
+		arguments->count = fm_walk_lay((enum fm_walk_kind)i, fm_walk_value((enum fm_walk_kind)i, 0), memory, i,
+		                               &arguments->chain[0]);
+		fm_kernel_chase(arguments);
+	}
+	for (unsigned i = 0; i < FM_WALK_KINDS; i++)
+		for (unsigned k = 0; k < fm_walk_values((enum fm_walk_kind)i); k++) {
+			enum fm_walk_kind kind = (enum fm_walk_kind)i;
+			unsigned value = fm_walk_value(kind, k);
+
+			arguments->count = fm_walk_lay(kind, value, memory, i, &arguments->chain[0]);
+			snprintf(name, sizeof(name), "%s_%u", fm_walk_name(kind), value);
+			wait_for_memory();
+			run_once(name, fm_walk_function(kind), arguments);
+		}
+	for (unsigned i = 0; i < FM_WALK_CHAIN_COUNTS; i++) {
+		arguments->count = fm_walk_lay_parallel(fm_walk_chain_counts[i], true, memory, i, arguments->chain);
+		snprintf(name, sizeof(name), "parallel_0_%u", fm_walk_chain_counts[i]);
+		wait_for_memory();
+		run_once(name, fm_kernel_chase_parallel[fm_walk_chain_counts[i] - 1], arguments);
+	}
+	arguments->count = fm_walk_lay_parallel(FM_CHAINS_MAX, false, memory, 1, arguments->chain);
+	wait_for_memory();
+	run_once("parallel_pairs", fm_kernel_chase_parallel[FM_CHAINS_MAX - 1], arguments);
+	arguments->count = fm_walk_lay_streams(memory, 1, arguments->chain);
+	wait_for_memory();
+	run_once("stream", fm_kernel_chase_parallel[FM_WALK_STREAMS - 1], arguments);
+	return 0;
+}
+
+/* Chases through a set that some cache holds. */
+static int run_set(unsigned number, size_t bytes, struct fm_kernel_arguments *arguments)
+{
+	size_t lines = bytes / FM_LINE_BYTES;
+	char name[48],
+	    *memory = mmap(NULL, bytes + FM_LINE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *starts[FM_CHAINS_MAX], *place;
+
+	if (memory == MAP_FAILED || lines < FM_CHAINS_MAX)
+		return 1;
+	place = fm_chain_link(memory, lines, FM_LINE_BYTES, number);
+	for (size_t i = 0; i < lines; i++) {
+		if (i % (lines / FM_CHAINS_MAX) == 0 && i / (lines / FM_CHAINS_MAX) < FM_CHAINS_MAX)
+			starts[i / (lines / FM_CHAINS_MAX)] = place;
+		place = *(void **)place;
+	}
+	for (unsigned i = 0; i < FM_WALK_CHAIN_COUNTS; i++) {
+		unsigned chains = fm_walk_chain_counts[i];
+
+		if (FM_CHAINS_MAX % chains)
+			continue;
+		for (unsigned k = 0; k < chains; k++)
+			arguments->chain[k] = starts[k * (FM_CHAINS_MAX / chains)];
+		arguments->count = lines / chains;
+		snprintf(name, sizeof(name), "parallel_%u_%u", number, fm_walk_chain_counts[i]);
+		run_once(name, fm_kernel_chase_parallel[fm_walk_chain_counts[i] - 1], arguments);
+	}
+	munmap(memory, bytes + FM_LINE_BYTES);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	static _Alignas(4096) char line[4096];
 	struct fm_kernel_arguments arguments = {.stream = {line}};
 	size_t bytes, lines;
 	uint64_t steps, few;
+	unsigned sets = 0;
 	char *memory;
 
 	if (argc < 4)
@@ -116,8 +208,13 @@ int main(int argc, char **argv)
 			snprintf(name, sizeof(name), "%s_%u", windows[i].name, k + 1);
 			run(name, windows[i].functions[k], &arguments, few, 1);
 		}
-	for (int i = 4; i < argc; i++)
+	for (int i = 4; i < argc && *argv[i] != '@'; i++)
 		if (run_pages(strtoul(argv[i], NULL, 10), &arguments))
 			return 1;
-	return run_ways(&arguments);
+	if (run_ways(&arguments) || run_walks(&arguments))
+		return 1;
+	for (int i = 4; i < argc; i++)
+		if (*argv[i] == '@' && run_set(++sets, strtoul(argv[i] + 1, NULL, 10), &arguments))
+			return 1;
+	return 0;
 }

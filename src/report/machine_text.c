@@ -707,6 +707,9 @@ void fm_machine_print_separated(const struct fm_machine *machine, FILE *output, 
 		           "4 KiB pages", &machine->translation[i]);
 	for (unsigned i = 0; machine->core_measured && i < FM_WAYS_COUNT; i++)
 		print_line(output, separator, fm_ways_name((enum fm_ways)i), "core", "", &machine->ways[i]);
+	for (unsigned i = 0; machine->prefetch_measured && i < FM_PREFETCH_PARAMETERS; i++)
+		print_line(output, separator, fm_prefetch_parameter_name((enum fm_prefetch_parameter)i), "core", "",
+		           &machine->prefetch[i]);
 	for (unsigned i = 0; machine->translation_huge_measured && i < FM_TRANSLATION_PARAMETERS; i++)
 		print_line(output, separator, fm_translation_parameter_name((enum fm_translation_parameter)i), "core",
 		           "2 MiB pages", &machine->translation_huge[i]);

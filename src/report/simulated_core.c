@@ -5,7 +5,11 @@
 #include "json/figure.h"
 #include "report/table.h"
 
-enum { FIRST_WAYS = FM_CORE_PARAMETERS + FM_TRANSLATION_PARAMETERS, ALL = FIRST_WAYS + FM_WAYS_COUNT };
+enum {
+	FIRST_WAYS = FM_CORE_PARAMETERS + FM_TRANSLATION_PARAMETERS,
+	FIRST_PREFETCH = FIRST_WAYS + FM_WAYS_COUNT,
+	ALL = FIRST_PREFETCH + FM_PREFETCH_PARAMETERS
+};
 
 struct row {
 	const char *name, *unit;
@@ -22,6 +26,12 @@ static struct row row_of(const struct fm_machine_description *machine, const str
 	if (index < FM_CORE_PARAMETERS)
 		return (struct row){fm_core_parameter_name(core), fm_core_parameter_unit(core), &found->core[core],
 		                    fm_core_described(machine, core)};
+	if (index >= FIRST_PREFETCH) {
+		enum fm_prefetch_parameter prefetch = (enum fm_prefetch_parameter)(index - FIRST_PREFETCH);
+
+		return (struct row){fm_prefetch_parameter_name(prefetch), fm_prefetch_parameter_unit(prefetch),
+		                    &found->prefetch[prefetch], fm_prefetch_described(machine, prefetch)};
+	}
 	if (index >= FIRST_WAYS) {
 		enum fm_ways ways = (enum fm_ways)(index - FIRST_WAYS);
 

@@ -76,7 +76,7 @@ static struct fm_array *create_cache(struct fm_hierarchy *hierarchy, unsigned le
 static int create_physical(struct fm_hierarchy *hierarchy, struct fm_physical_core *physical)
 {
 	const struct fm_machine_description *description = &hierarchy->description;
-	unsigned most_streams = 0, groups;
+	unsigned most_streams = 0, most_stride = 0, groups;
 
 	for (unsigned level = 0; level < hierarchy->private_caches; level++) {
 		const struct fm_cache_description *cache = &description->caches[level];
@@ -86,6 +86,8 @@ static int create_physical(struct fm_hierarchy *hierarchy, struct fm_physical_co
 			return -ENOMEM;
 		if (cache->streams > most_streams)
 			most_streams = cache->streams;
+		if (cache->streams && cache->strides > most_stride)
+			most_stride = cache->strides;
 	}
 	for (unsigned i = 0; i < description->tlb_count; i++) {
 		const struct fm_tlb_description *tlb = &description->tlbs[i];
@@ -98,6 +100,7 @@ static int create_physical(struct fm_hierarchy *hierarchy, struct fm_physical_co
 	if (!physical->streams)
 		return -ENOMEM;
 	physical->streams->count = most_streams;
+	physical->streams->strides = most_stride;
 	physical->streams->places = most_streams < FM_STREAM_PLACES ? most_streams : FM_STREAM_PLACES;
 	groups = most_streams ? most_streams / physical->streams->places : 0;
 	physical->streams->groups = groups;

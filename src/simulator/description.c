@@ -51,6 +51,7 @@ static const struct key cache_keys[] = {
     {"distance", KIND_WHOLE, CACHE(distance), 1, 64, NULL, false},
     {"beyond", KIND_WHOLE, CACHE(beyond), 0, 64, NULL, false},
     {"crosses", KIND_WORD, CACHE(crosses), 0, 0, "no yes", false},
+    {"strides", KIND_WHOLE, CACHE(strides), 0, 32, NULL, false},
     {0},
 };
 

@@ -43,6 +43,7 @@ struct fm_cache_description {
 	unsigned distance; /* how many lines it runs ahead */
 	unsigned beyond;   /* and how many more into the last cache only */
 	unsigned crosses;  /* goes on from one page to the next */
+	unsigned strides;  /* the largest stride that it follows, in lines; 0 and 1: line by line only */
 };
 
 struct fm_tlb_description {

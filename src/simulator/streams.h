@@ -11,8 +11,8 @@
 struct stream {
 	uint64_t page; /* plus one */
 	uint64_t last;
-	uint64_t expected; /* the line that continues it, if it is one to run ahead of; else none */
-	int8_t direction;
+	uint64_t expected;  /* the line that continues it, if it is one to run ahead of; else none */
+	int8_t direction;   /* lines from one access to the next */
 	uint8_t confidence; /* from 1 to FM_STREAM_SURE */
 	uint8_t remote;     /* if so: its page is another socket's */
 	uint8_t steady;     /* if so: what each line brings, see enum fm_steady */
@@ -35,6 +35,7 @@ struct fm_stream_table {
 	unsigned groups;
 	unsigned mask; /* groups less one if there are two of them or any higher power of two, each of FM_STREAM_PLACES,
 	                  else 0 */
+	unsigned strides; /* the largest stride that is followed */
 	struct stream streams[];
 };
 
@@ -137,6 +138,33 @@ static __attribute__((noinline, unused)) struct stream *fm_streams_step(const st
 	return stream;
 }
 
+/* A step of more than one line, up to the largest stride: the same one again makes a stream. */
+static __attribute__((noinline, unused)) struct stream *fm_streams_stride(const struct fm_hierarchy *hierarchy,
+                                                                          const struct fm_simulated_core *core,
+                                                                          struct stream *stream, uint64_t line)
+{
+	int8_t step = (int8_t)(int64_t)(line - stream->last);
+
+	stream->steady = FM_STEADY_NOT;
+	stream->expected = FM_STREAM_NO_LINE;
+	stream->ahead = stream->last = line;
+	stream->confidence = stream->direction == step ? FM_STREAM_SURE : 2;
+	stream->direction = step;
+	if (stream->confidence < FM_STREAM_SURE)
+		return NULL;
+	stream->expected = line + (uint64_t)(int64_t)step;
+	stream->remote = fm_hierarchy_is_remote(hierarchy, core, line);
+	return stream;
+}
+
+FM_STREAMS_HOT bool fm_streams_is_stride(const struct fm_stream_table *table, const struct stream *stream,
+                                         uint64_t line)
+{
+	uint64_t lines = line > stream->last ? line - stream->last : stream->last - line;
+
+	return lines > 1 && lines <= table->strides;
+}
+
 /* A stream comes onto a page of its own. */
 static __attribute__((noinline, unused)) struct stream *fm_streams_enter(const struct fm_hierarchy *hierarchy,
                                                                          const struct fm_simulated_core *core,
@@ -195,6 +223,8 @@ FM_STREAMS_HOT struct stream *fm_streams_learn(const struct fm_hierarchy *hierar
 		return stream;
 	}
 	stream->used = ++table->clock;
+	if (__builtin_expect(table->strides > 1, 0) && fm_streams_is_stride(table, stream, line))
+		return fm_streams_stride(hierarchy, core, stream, line);
 	if (line - stream->last + 2 <= 4)
 		return fm_streams_step(hierarchy, core, stream, line);
 	/* a jump: start over from here */
@@ -206,7 +236,7 @@ FM_STREAMS_HOT struct stream *fm_streams_learn(const struct fm_hierarchy *hierar
 	return NULL;
 }
 
-/* How far a line is ahead of another one in the stream's direction; step is 1 or -1. */
+/* How far a line is ahead of another one in the stream's direction. */
 FM_STREAMS_HOT uint64_t fm_streams_lead(uint64_t next, uint64_t line, uint64_t step)
 {
 	uint64_t down = -(step >> 63);
@@ -246,13 +276,13 @@ FM_STREAMS_HOT void fm_streams_plan_beyond(const struct fm_cache_description *ca
 		stream->steady = FM_STEADY_FAR;
 }
 
-/* Two lines a time, until far enough ahead or at the end of the page; then into the last cache only, if that may be. */
+/* Two steps a time, until far enough ahead or at the end of the page; then into the last cache only, if that may be. */
 FM_STREAMS_HOT struct fm_stream_plan fm_streams_plan(const struct fm_cache_description *cache, struct stream *stream,
                                                      uint64_t line, unsigned shift, bool far)
 {
 	uint64_t next = stream->ahead;
 	struct fm_stream_plan plan = {.step = (uint64_t)(int64_t)stream->direction};
-	uint64_t lead = fm_streams_lead(next, line, plan.step);
+	uint64_t lead = fm_streams_lead(next, line, plan.step), lines = fm_streams_lead(plan.step, 0, plan.step);
 
 	plan.next = next + plan.step;
 	for (unsigned i = 0; i < 2; i++) {
@@ -260,8 +290,11 @@ FM_STREAMS_HOT struct fm_stream_plan fm_streams_plan(const struct fm_cache_descr
 
 		if (__builtin_expect(across, 0) && !cache->crosses)
 			break;
-		if (++lead > cache->distance) {
+		lead += lines;
+		if (lead > cache->distance * lines) {
 			stream->ahead = next;
+			if (__builtin_expect(lines > 1, 0))
+				return plan;
 			if (far && cache->beyond)
 				fm_streams_plan_beyond(cache, stream, line, shift, &plan);
 			else if (lead == cache->distance + 1ull && !cache->crosses)

@@ -15,6 +15,7 @@ enum {
 	WINDOW_STEPS = 24,
 	PAGE_STEPS = 2048,
 	WAY_STEPS = 512,
+	SETS = FM_PREFETCH_SETS - 1,
 	ARGUMENTS = 4
 };
 
@@ -98,11 +99,57 @@ static struct fm_figure find_ways(const struct fm_recording *recording, enum fm_
 	return fm_ways_find(costs, &model);
 }
 
+/* What L2 and L3 hold, each more than the cache before; 0: nothing that is only theirs. */
+static uint64_t set_bytes(const struct fm_machine_description *machine, unsigned level)
+{
+	uint64_t before, bytes;
+
+	if (level >= machine->cache_count)
+		return 0;
+	before = machine->caches[level - 1].bytes;
+	bytes = level == 1 ? machine->caches[level].bytes / 2 : 3 * before;
+	return 2 * bytes <= machine->caches[level].bytes && bytes >= 2 * before ? bytes : 0;
+}
+
+static double plain_cost(const struct fm_recording *recording, const char *name, double steps)
+{
+	struct fm_figure cost = cost_of(recording, name, steps);
+
+	return cost.available ? cost.value : NAN;
+}
+
+static void find_prefetchers(const struct fm_recording *recording, const struct fm_machine_description *machine,
+                             struct fm_figure *ret_figures)
+{
+	struct fm_figure model = fm_figure_make(0, 0, 0, "", FM_ORIGIN_simulated, "exact", 1);
+	struct fm_prefetch_costs costs;
+	char name[48];
+
+	for (unsigned i = 0; i < FM_WALK_KINDS; i++)
+		for (unsigned k = 0; k < fm_walk_values((enum fm_walk_kind)i); k++) {
+			enum fm_walk_kind kind = (enum fm_walk_kind)i;
+
+			snprintf(name, sizeof(name), "%s_%u", fm_walk_name(kind), fm_walk_value(kind, k));
+			costs.walks[i][k] = plain_cost(recording, name, fm_walk_steps(kind, fm_walk_value(kind, k)));
+		}
+	for (unsigned i = 0; i < FM_PREFETCH_SETS; i++)
+		for (unsigned k = 0; k < FM_WALK_CHAIN_COUNTS; k++) {
+			uint64_t chains = fm_walk_chain_counts[k],
+			         loads = i == FM_PREFETCH_MEMORY ? FM_WALK_IN_PARALLEL : set_bytes(machine, i) / 64;
+
+			snprintf(name, sizeof(name), "parallel_%u_%u", i, fm_walk_chain_counts[k]);
+			costs.parallel[i][k] = plain_cost(recording, name, (double)(loads / chains * chains));
+		}
+	costs.pairs = plain_cost(recording, "parallel_pairs", FM_WALK_IN_PARALLEL);
+	costs.stream = plain_cost(recording, "stream", FM_WALK_STREAMS * FM_WALK_STREAM_LINES);
+	fm_prefetch_find(&costs, &model, ret_figures);
+}
+
 int fm_core_simulate(const struct fm_machine_description *machine, struct fm_found_core *ret_found,
                      struct fm_error *error)
 {
-	char program[PATH_LENGTH], bytes[32], steps[32], few[32], pages[FM_TRANSLATION_POINTS][12],
-	    *arguments[ARGUMENTS + FM_TRANSLATION_POINTS + 1] = {program, bytes, steps, few};
+	char program[PATH_LENGTH], bytes[32], steps[32], few[32], pages[FM_TRANSLATION_POINTS][12], sets[SETS][24],
+	    *arguments[ARGUMENTS + FM_TRANSLATION_POINTS + SETS + 1] = {program, bytes, steps, few};
 	const struct fm_observation wanted = {.program = arguments, .cores = "0", .timing = true};
 	struct fm_recording *recording = fm_recording_create();
 	struct fm_core_costs *costs = calloc(1, sizeof(*costs));
@@ -117,6 +164,10 @@ int fm_core_simulate(const struct fm_machine_description *machine, struct fm_fou
 		snprintf(pages[i], sizeof(pages[i]), "%u", fm_translation_points[i]);
 		arguments[ARGUMENTS + i] = pages[i];
 	}
+	for (unsigned i = 0; i < SETS && set_bytes(machine, i + 1); i++) {
+		snprintf(sets[i], sizeof(sets[i]), "@%llu", (unsigned long long)set_bytes(machine, i + 1));
+		arguments[ARGUMENTS + FM_TRANSLATION_POINTS + i] = sets[i];
+	}
 	if (!r) {
 		saved = fm_output_divert();
 		r = fm_engine_observe(&wanted, machine, recording, error);
@@ -128,6 +179,7 @@ int fm_core_simulate(const struct fm_machine_description *machine, struct fm_fou
 		find_pages(recording, ret_found->translation);
 		for (unsigned i = 0; i < FM_WAYS_COUNT; i++)
 			ret_found->ways[i] = find_ways(recording, (enum fm_ways)i);
+		find_prefetchers(recording, machine, ret_found->prefetch);
 	}
 	fm_recording_free(recording);
 	free(costs);
@@ -227,4 +279,60 @@ double fm_ways_described(const struct fm_machine_description *machine, enum fm_w
 	    (ways == FM_WAYS_second && (machine->physical || cache->ways < machine->caches[0].ways)))
 		return NAN;
 	return cache->ways;
+}
+
+static double yes_or_no(bool yes)
+{
+	return yes ? 1 : 0;
+}
+
+/* Of machines with lines of 64 bytes whose second cache has the prefetchers, as walks go. */
+double fm_prefetch_described(const struct fm_machine_description *machine, enum fm_prefetch_parameter parameter)
+{
+	const struct fm_cache_description *cache = &machine->caches[1],
+	                                  *last = &machine->caches[machine->cache_count - 1];
+	const struct fm_core_description *core = &machine->core;
+	double nanoseconds = machine->memory_latency / machine->frequency_ghz,
+	       bandwidth = nanoseconds *
+	                   fmin(machine->memory_core_gbs > 0 ? machine->memory_core_gbs : machine->memory_gbs,
+	                        machine->memory_gbs) /
+	                   machine->line_bytes;
+	bool beyond = machine->cache_count > 2 && last->inclusion != FM_INCLUSION_VICTIM && cache->beyond;
+
+	if (machine->cache_count < 2 || machine->line_bytes != 64 || machine->physical)
+		return NAN;
+	switch ((int)parameter) {
+	case FM_PREFETCH_prefetch_adjacent:
+		return yes_or_no(cache->adjacent);
+	case FM_PREFETCH_prefetch_next:
+		return 0;
+	case FM_PREFETCH_prefetch_streams:
+		return cache->streams < FM_WALK_STREAMS_MOST ? cache->streams : NAN;
+	case FM_PREFETCH_prefetch_distance:
+		return cache->distance < FM_WALK_AHEAD_MOST ? (cache->streams ? cache->distance : 0) : NAN;
+	case FM_PREFETCH_prefetch_beyond:
+		return cache->distance + cache->beyond < FM_WALK_AHEAD_MOST
+		           ? (beyond && cache->streams ? cache->beyond : 0)
+		           : NAN;
+	case FM_PREFETCH_prefetch_crosses:
+		return yes_or_no(cache->streams && cache->crosses);
+	case FM_PREFETCH_prefetch_strides:
+	case FM_PREFETCH_prefetch_instruction_strides:
+		/* a first cache that asks for the next line makes steps of one line of any */
+		if (machine->caches[0].next || cache->strides > 16)
+			return NAN;
+		return cache->streams && !cache->strides ? 1 : cache->streams ? cache->strides : 0;
+	case FM_PREFETCH_queue:
+		/* streams far ahead fill it where there is the bandwidth */
+		return cache->streams >= FM_WALK_STREAMS && cache->distance * FM_WALK_STREAMS > 4 * core->super_queue &&
+		               1.25 * core->super_queue < bandwidth
+		           ? core->super_queue
+		           : NAN;
+	case FM_PREFETCH_fill_buffers:
+		return core->fill_buffers < FM_CHAINS_MAX - 4 && core->fill_buffers < fmin(bandwidth, core->super_queue)
+		           ? core->fill_buffers
+		           : NAN;
+	default:
+		return NAN;
+	}
 }

@@ -4,6 +4,7 @@
 #define FATHOM_TRUST_SIMULATED_CORE_H
 
 #include "machine/core.h"
+#include "machine/prefetch.h"
 #include "machine/translation.h"
 #include "machine/ways.h"
 #include "simulator/description.h"
@@ -12,6 +13,7 @@ struct fm_found_core {
 	struct fm_figure core[FM_CORE_PARAMETERS];
 	struct fm_figure translation[FM_TRANSLATION_PARAMETERS];
 	struct fm_figure ways[FM_WAYS_COUNT];
+	struct fm_figure prefetch[FM_PREFETCH_PARAMETERS];
 };
 
 /* -ENOTSUP when there is no engine. */
@@ -22,5 +24,6 @@ int fm_core_simulate(const struct fm_machine_description *machine, struct fm_fou
 double fm_core_described(const struct fm_machine_description *machine, enum fm_core_parameter parameter);
 double fm_translation_described(const struct fm_machine_description *machine, enum fm_translation_parameter parameter);
 double fm_ways_described(const struct fm_machine_description *machine, enum fm_ways ways);
+double fm_prefetch_described(const struct fm_machine_description *machine, enum fm_prefetch_parameter parameter);
 
 #endif

@@ -21,19 +21,36 @@ operation  float_divide latency=44 interval=33
 operation  float_root latency=50 interval=47
 MACHINE
 
+cat > prefetch.machine <<'MACHINE'
+title      Prefetchers that nobody has built
+machine    sockets=1 cores=3 frequency=1.7GHz
+cache L1   size=24KiB ways=6 latency=3
+cache L2   size=320KiB ways=5 latency=19 interval=3 streams=12 distance=11 crosses=yes strides=5
+tlb        entries=48 ways=6 penalty=11
+tlb        entries=360 ways=6 penalty=90
+memory     latency=433 gbs=9
+core       width=3 window=97 load_buffers=41 store_buffers=23 fill_buffers=7 super_queue=19 load_ports=1 store_ports=1 multiply_ports=2 ports=5
+MACHINE
+
 "$tool" machine --machine ./odd.machine --json > odd.json 2> odd.err || skip "the engine does not run here: $(cat odd.err)"
-for name in ./odd.machine haswell-ep icelake-sp xeon-e5-2670 zen3; do
+for name in ./odd.machine ./prefetch.machine haswell-ep icelake-sp xeon-e5-2670 zen3; do
 	checks=$((checks + 1))
 	"$tool" machine --machine "$name" --json > found.json || fail "$name was not measured"
 	jq -r '. as $all | .described | to_entries[] | $all.core[.key] as $found |
 		select(($found == null) or $found.value == null or .value < $found.low or .value > $found.high) |
 		"\(.key): \($found.low) … \($found.high), not \(.value)"' found.json > wrong.txt
 	[ "$(jq '.described | length' found.json)" -ge 24 ] || fail "$name: few values are known of it"
+	[ "$(jq '[.described | keys[] | select(startswith("prefetch_") or . == "fill_buffers")] | length' found.json)" -ge 7 ] ||
+		fail "$name: few values are known of its prefetchers"
 	[ -s wrong.txt ] && fail "$name: $(cat wrong.txt)"
 done
 checks=$((checks + 1))
 "$tool" machine --machine ./odd.machine > odd.txt
 grep -q '^  float_fused_latency  *1[01]\.[0-9]* .* 11.00  cycles$' odd.txt || fail "the table: $(cat odd.txt)"
+checks=$((checks + 1))
+jq -e '.core | [.prefetch_adjacent, .prefetch_next, .prefetch_crosses] | all(.high < 0.5)' odd.json > /dev/null &&
+	jq -e '.core | [.prefetch_streams, .prefetch_distance, .prefetch_strides] | all(.value == 0)' odd.json > /dev/null ||
+	fail "prefetchers were found where there are none: $(jq -c .core odd.json)"
 checks=$((checks + 1))
 "$tool" machine --machine haswell-ep --quick > /dev/null 2> both.err
 [ $? -eq 2 ] || fail '--machine and --quick were taken together'

@@ -651,6 +651,38 @@ static void streams_are_followed(void **state)
 	}
 }
 
+/* So are lines at a stride up to the largest, and only these; larger ones are not. */
+static void strides_are_followed(void **state)
+{
+	const int64_t strides[] = {3, -3, 5, -5, 6, 12};
+	const uint64_t pages = 256;
+
+	(void)state;
+	for (unsigned k = 0; k < sizeof(strides) / sizeof(strides[0]); k++) {
+		struct fm_hierarchy *hierarchy =
+		    from_text("machine sockets=1 cores=1 frequency=2GHz\n"
+		              "cache L1 size=8KiB ways=8 latency=4\n"
+		              "cache L2 size=64KiB ways=8 latency=12 streams=16 distance=4 strides=5\n"
+		              "cache L3 size=512KiB ways=8 latency=40\n"
+		              "tlb entries=16 ways=4 penalty=7\nmemory latency=200 gbs=50\n" CORE);
+		struct fm_simulated_core *core = fm_hierarchy_core(hierarchy, 0);
+		uint64_t magnitude = (uint64_t)llabs(strides[k]), visits = 64 / magnitude,
+		         taught = magnitude > 5 ? visits : 3;
+
+		for (uint64_t page = 0; page < pages; page++)
+			for (uint64_t i = 0; i < visits; i++) {
+				uint64_t line = strides[k] > 0 ? i * magnitude : 63 - i * magnitude;
+
+				fm_hierarchy_access(hierarchy, core, page * 4096 + line * LINE, 8, FM_ACCESS_LOAD);
+			}
+		assert_int_equal(core->counts.caches[1].prefetch_hits, pages * (visits - taught));
+		/* past the last visit there may be one more of the page */
+		assert_in_range(core->counts.caches[1].lines_prefetch, pages * (visits - taught),
+		                pages * (visits - taught + (magnitude <= 5 && 64 % magnitude)));
+		fm_hierarchy_destroy(hierarchy);
+	}
+}
+
 /* The quick paths do, step by step, what the general one does: same counts on every core, after every kind of access,
    with and without prefetching, from one core and from eight that share some pages. */
 static void quick_paths_agree(void **state)
@@ -785,6 +817,9 @@ static void quick_paths_agree_on_other_shapes(void **state)
 	    "cache L2 size=64KiB ways=8 latency=12 adjacent=yes streams=8 distance=4\n"
 	    "cache L3 size=512KiB ways=16 latency=40 shared=3 available=300KiB inclusion=victim\n"
 	    "tlb entries=9 ways=9 penalty=7\n",
+	    "cache L1 size=8KiB ways=8 latency=4\n"
+	    "cache L2 size=64KiB ways=8 latency=12 streams=16 distance=5 beyond=3 strides=9\n" INCLUSIVE "\n"
+	    "tlb entries=16 ways=4 penalty=7\n",
 	    /* those that the path is compiled for */
 	    "cache L1 size=8KiB ways=8 latency=4 next=yes\n"
 	    "cache L2 size=64KiB ways=8 latency=12 adjacent=yes streams=32 distance=8 beyond=12\n"
@@ -951,6 +986,7 @@ int main(void)
 	    cmocka_unit_test(prefetchers_run_ahead),
 	    cmocka_unit_test(prefetching_from_private_caches),
 	    cmocka_unit_test(streams_are_followed),
+	    cmocka_unit_test(strides_are_followed),
 	    cmocka_unit_test(quick_paths_agree),
 	    cmocka_unit_test(quick_paths_agree_on_other_shapes),
 	    cmocka_unit_test(many_ways_are_still_least_recently_used),

@@ -310,6 +310,45 @@ static void published_cores_stand_in(void **state)
 	assert_int_equal(description.core.fill_buffers, 17);
 }
 
+/* What was measured of the prefetchers, and of lines on their way. */
+static void measured_prefetchers_are_used(void **state)
+{
+	struct fm_machine profile = invent(4, 4, 1, 1, (struct sharing){1, 1, 4});
+	struct fm_machine_description before = describe(&profile), description;
+
+	(void)state;
+	profile.prefetch_measured = true;
+	for (unsigned i = 0; i < FM_PREFETCH_PARAMETERS; i++)
+		profile.prefetch[i] = fm_figure_unavailable("not seen");
+	description = describe(&profile);
+	assert_memory_equal(&description.core, &before.core, sizeof(before.core));
+	assert_memory_equal(description.caches, before.caches, sizeof(before.caches));
+	profile.prefetch[FM_PREFETCH_prefetch_adjacent] = figure(0.9);
+	profile.prefetch[FM_PREFETCH_prefetch_streams] = figure(12);
+	profile.prefetch[FM_PREFETCH_prefetch_distance] = figure(11);
+	profile.prefetch[FM_PREFETCH_prefetch_beyond] = figure(5);
+	profile.prefetch[FM_PREFETCH_prefetch_crosses] = figure(0.1);
+	profile.prefetch[FM_PREFETCH_prefetch_strides] = figure(2);
+	profile.prefetch[FM_PREFETCH_prefetch_instruction_strides] = figure(28);
+	profile.prefetch[FM_PREFETCH_fill_buffers] = figure(13.7);
+	profile.prefetch[FM_PREFETCH_queue] = figure(40.2 + before.core.super_queue);
+	description = describe(&profile);
+	assert_int_equal(description.caches[1].adjacent, 1);
+	assert_int_equal(description.caches[1].streams, 12);
+	assert_int_equal(description.caches[1].distance, 11);
+	assert_int_equal(description.caches[1].beyond, 5);
+	assert_int_equal(description.caches[1].crosses, 0);
+	assert_int_equal(description.caches[1].strides, 28);
+	assert_int_equal(description.core.fill_buffers, 14);
+	assert_int_equal(description.core.super_queue, 40 + before.core.super_queue);
+	round_trip(&description);
+	profile.prefetch[FM_PREFETCH_prefetch_streams] = figure(0);
+	profile.prefetch[FM_PREFETCH_prefetch_distance] = figure(0);
+	description = describe(&profile);
+	assert_int_equal(description.caches[1].streams, 0);
+	use(&description);
+}
+
 /* Columns of a matrix whose rows are a power of two apart meet few sets of the first two caches: nothing stays in them
    until the next column, which is on the same lines. Rows of one line more are no such case. */
 static void columns_conflict(void **state)
@@ -415,6 +454,7 @@ int main(void)
 	    cmocka_unit_test(machines_of_all_shapes),    cmocka_unit_test(caches_as_they_are),
 	    cmocka_unit_test(memory_of_other_nodes),     cmocka_unit_test(measured_cores_are_used),
 	    cmocka_unit_test(published_cores_stand_in),  cmocka_unit_test(columns_conflict),
+	    cmocka_unit_test(measured_prefetchers_are_used),
 	    cmocka_unit_test(bandwidth_that_is_missing),
 	};
 

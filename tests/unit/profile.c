@@ -117,6 +117,10 @@ static struct fm_machine *invent(void)
 	machine->contentions[0] = (struct fm_contention_point){1, FM_CONTENTION_ATOMIC, figure(5, "ns")};
 	machine->contentions[1] = (struct fm_contention_point){3, FM_CONTENTION_STORE, figure(50, "ns")};
 	machine->contention_count = 2;
+	machine->prefetch_measured = true;
+	for (unsigned i = 0; i < FM_PREFETCH_PARAMETERS; i++)
+		machine->prefetch[i] = figure(i + 3, "lines");
+	machine->prefetch[FM_PREFETCH_prefetch_adjacent] = fm_figure_unavailable("not conclusive");
 	machine->core[FM_CORE_loads_64] = fm_figure_unavailable("no such instructions");
 	return machine;
 }
@@ -166,6 +170,8 @@ static void round_trip(void **state)
 	assert_int_equal(read->contentions[1].threads, 3);
 	assert_int_equal(read->contentions[1].kind, FM_CONTENTION_STORE);
 	assert_true(read->contentions[1].ns.value == 50);
+	assert_true(read->prefetch_measured && read->prefetch[FM_PREFETCH_queue].value == FM_PREFETCH_queue + 3);
+	assert_string_equal(read->prefetch[FM_PREFETCH_prefetch_adjacent].why, "not conclusive");
 	assert_string_equal(read->core[FM_CORE_loads_64].why, "no such instructions");
 	assert_string_equal(read->string_stores.points[1].string->name, "rep_stos");
 	assert_int_equal(read->string_stores.points[1].piece, 65536);
@@ -545,6 +551,30 @@ static void steps_are_found(void **state)
 	assert_false(fm_core_find_step(slow, 15, &low, &high));
 }
 
+/* A quick profile keeps what an earlier one of the same processor had, and nothing of another's. */
+static void quick_profiles_keep_prefetchers(void **state)
+{
+	struct fm_machine *quick = calloc(1, sizeof(*quick)), *earlier = calloc(1, sizeof(*earlier));
+
+	(void)state;
+	assert_non_null(quick);
+	assert_non_null(earlier);
+	strcpy(quick->topology.processor, "One");
+	strcpy(earlier->topology.processor, "Other");
+	earlier->prefetch_measured = true;
+	earlier->prefetch[FM_PREFETCH_queue] = figure(40, "lines");
+	fm_machine_keep_prefetch(quick, earlier);
+	assert_false(quick->prefetch_measured);
+	strcpy(earlier->topology.processor, "One");
+	fm_machine_keep_prefetch(quick, earlier);
+	assert_true(quick->prefetch_measured && quick->prefetch[FM_PREFETCH_queue].value == 40);
+	earlier->prefetch[FM_PREFETCH_queue] = figure(50, "lines");
+	fm_machine_keep_prefetch(quick, earlier);
+	assert_true(quick->prefetch[FM_PREFETCH_queue].value == 40);
+	fm_machine_free(quick);
+	fm_machine_free(earlier);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -552,8 +582,11 @@ int main(void)
 	    cmocka_unit_test(levels_without_plateau),  cmocka_unit_test(without_string_stores),
 	    cmocka_unit_test(without_touches),         cmocka_unit_test(bandwidth_curves),
 	    cmocka_unit_test(damaged_files),
-	    cmocka_unit_test(other_files_are_refused), cmocka_unit_test(links_are_not_followed),
-	    cmocka_unit_test(cannot_be_written),       cmocka_unit_test(path_follows_the_standard),
+	    cmocka_unit_test(other_files_are_refused),
+	    cmocka_unit_test(links_are_not_followed),
+	    cmocka_unit_test(cannot_be_written),
+	    cmocka_unit_test(path_follows_the_standard),
+	    cmocka_unit_test(quick_profiles_keep_prefetchers),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

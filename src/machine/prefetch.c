@@ -1,0 +1,448 @@
+#include "machine/prefetch.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "kernels/kernel.h"
+#include "machine/buffer.h"
+
+static const struct {
+	const char *name, *words, *unit;
+} parameters[FM_PREFETCH_PARAMETERS] = {
+#define PREFETCH_PARAMETER(identifier, words, unit) {#identifier, words, unit},
+#include "machine/prefetch.def"
+#undef PREFETCH_PARAMETER
+};
+
+const char *fm_prefetch_parameter_name(enum fm_prefetch_parameter parameter)
+{
+	return parameters[parameter].name;
+}
+
+const char *fm_prefetch_parameter_words(enum fm_prefetch_parameter parameter)
+{
+	return parameters[parameter].words;
+}
+
+const char *fm_prefetch_parameter_unit(enum fm_prefetch_parameter parameter)
+{
+	return parameters[parameter].unit;
+}
+
+struct finding {
+	const struct fm_prefetch_costs *costs;
+	const struct fm_figure *model;
+	struct fm_figure *figures;
+};
+
+static void set(struct finding *finding, enum fm_prefetch_parameter parameter, double value, double low, double high)
+{
+	const struct fm_figure *model = finding->model;
+
+	finding->figures[parameter] =
+	    fm_figure_make(value, low, high, parameters[parameter].unit, model->origin, model->backend, model->trials);
+}
+
+/* Of three walks, that to lines that are there, that in question, and that to lines that are not: the share of lines
+   that were there. NAN: the three do not tell. */
+static double share_of(double there, double asked, double elsewhere)
+{
+	const double least = 1.1;
+
+	return elsewhere > least * there ? fmin(1, fmax(0, (elsewhere - asked) / (elsewhere - there))) : NAN;
+}
+
+static void set_share(struct finding *finding, enum fm_prefetch_parameter parameter, double share)
+{
+	const double width = 0.2; /* what pages and rows of memory do to lines that are near */
+
+	if (isnan(share))
+		finding->figures[parameter] =
+		    fm_figure_unavailable("lines from memory took no longer than others: not conclusive");
+	else
+		set(finding, parameter, share, fmax(0, share - width), fmin(1, share + width));
+}
+
+/* The share of lines that come along with the one before. */
+static double find_neighbours(struct finding *finding)
+{
+	const double *pairs = finding->costs->walks[FM_WALK_pairs];
+	double upper = share_of(pairs[0], pairs[1], pairs[2]), lower = share_of(pairs[0], pairs[3], pairs[2]),
+	       next = share_of(pairs[0], pairs[4], pairs[2]);
+
+	/* whoever brings the next line brings the upper ones, too */
+	set_share(finding, FM_PREFETCH_prefetch_adjacent, isnan(upper) ? NAN : fmin(upper, lower));
+	set_share(finding, FM_PREFETCH_prefetch_next, next);
+	return isnan(upper) ? 0 : upper;
+}
+
+/* The first place from which on two costs in a row are above; `count`: none. */
+static unsigned exceeds_at(const double *costs, unsigned from, unsigned count, double above)
+{
+	for (unsigned i = from; i < count; i++)
+		if (costs[i] > above && (i + 1 == count || costs[i + 1] > above))
+			return i;
+	return count;
+}
+
+/* Where costs go up from one level to another one, by at least `least` and clearly more than they vary; `count`:
+ * nowhere.
+ */
+static unsigned climbs_at(const double *costs, unsigned count, double least)
+{
+	const double clear = 4; /* standard errors */
+	unsigned found = count;
+	double best = INFINITY;
+
+	for (unsigned split = 1; split < count; split++) {
+		double before = 0, after = 0, squares = 0, error;
+
+		for (unsigned i = 0; i < count; i++)
+			*(i < split ? &before : &after) += costs[i];
+		before /= split;
+		after /= count - split;
+		for (unsigned i = 0; i < count; i++)
+			squares += pow(costs[i] - (i < split ? before : after), 2);
+		error = sqrt(squares / count * (1.0 / split + 1.0 / (count - split)));
+		if (after - before > fmax(least, clear * error) && squares < best) {
+			best = squares;
+			found = split;
+		}
+	}
+	return found;
+}
+
+/* Lines ahead that are there, in a near cache and in any. */
+static void find_distance(struct finding *finding)
+{
+	const double level = 0.08, half = 0.5; /* of what memory takes */
+	enum { MOST = FM_WALK_AHEAD_MOST, PAGE_LINES = 64 };
+	const double *costs = finding->costs->walks[FM_WALK_ahead];
+	const double *pairs = finding->costs->walks[FM_WALK_pairs];
+	/* every second step of the pairs is one that the first walk saves */
+	double memory = 2 * (pairs[2] - pairs[0]) / FM_WALK_AHEAD_STEPS, there = costs[MOST] - memory;
+	unsigned distance, reach;
+
+	if (isnan(share_of(pairs[0], pairs[1], pairs[2])) || !(memory > 0.01 * costs[MOST])) {
+		finding->figures[FM_PREFETCH_prefetch_distance] = finding->figures[FM_PREFETCH_prefetch_beyond] =
+		    fm_figure_unavailable("lines from memory took no longer than others: not conclusive");
+		return;
+	}
+	reach = exceeds_at(costs, 0, MOST, there + half * memory);
+	distance = climbs_at(costs, reach, level * memory);
+	/* lines come by twos; the end of the walk is not that of the stream */
+	set(finding, FM_PREFETCH_prefetch_distance, distance, distance ? distance - 1 : 0,
+	    distance == MOST ? PAGE_LINES
+	    : distance       ? distance + 1
+	                     : 0);
+	set(finding, FM_PREFETCH_prefetch_beyond, reach - distance, reach > distance + 2 ? reach - distance - 2 : 0,
+	    reach == MOST      ? PAGE_LINES
+	    : reach > distance ? reach - distance + 2
+	                       : 0);
+}
+
+/* What a sequential line would take if nobody followed: lines that come along with others are not followed. */
+static double unfollowed(const struct finding *finding, double along)
+{
+	return finding->costs->walks[FM_WALK_shuffled][0] * (1 - along / 2);
+}
+
+static void find_streams(struct finding *finding, double along)
+{
+	const double followed = 0.7, rises = 1.5, little = 0.35, much = 0.65;
+	const double *costs = finding->costs->walks[FM_WALK_streams];
+	unsigned count = fm_walk_values(FM_WALK_streams), quick = 0, low, high;
+	double slow;
+
+	for (unsigned i = 1; i < count; i++)
+		if (costs[i] < costs[quick])
+			quick = i;
+	if (costs[quick] > followed * unfollowed(finding, along)) {
+		set(finding, FM_PREFETCH_prefetch_streams, 0, 0, 0);
+		return;
+	}
+	slow = costs[quick];
+	for (unsigned i = quick; i < count; i++)
+		slow = fmax(slow, costs[i]);
+	low = fm_walk_value(FM_WALK_streams, count - 1);
+	if (slow < rises * costs[quick]) {
+		/* at least */
+		set(finding, FM_PREFETCH_prefetch_streams, low, low, 4 * low);
+		return;
+	}
+	high = exceeds_at(costs, quick, count, costs[quick] + much * (slow - costs[quick]));
+	low = exceeds_at(costs, quick, count, costs[quick] + little * (slow - costs[quick]));
+	low = fm_walk_value(FM_WALK_streams, low ? low - 1 : 0);
+	high = fm_walk_value(FM_WALK_streams, high < count ? high : count - 1);
+	set(finding, FM_PREFETCH_prefetch_streams, low, low, high);
+}
+
+/* What of a run can be ahead of its use: a page may have to be learnt by three lines of it. */
+static double possible_share(unsigned stride)
+{
+	return stride <= 16 ? 1 - 3 * stride / 64.0 : 0.4;
+}
+
+static void find_strides(struct finding *finding, enum fm_walk_kind kind, enum fm_prefetch_parameter parameter,
+                         double along)
+{
+	const double enough = 0.4;
+	unsigned count = fm_walk_values(kind), first = fm_walk_value(FM_WALK_shuffled, 0), control = 0, low = 0, high,
+	         index;
+
+	for (index = 0; index < count; index++) {
+		unsigned stride = fm_walk_value(kind, index);
+		double random;
+
+		control += stride > first && control + 1 < fm_walk_values(FM_WALK_shuffled);
+		random = stride == 1 ? unfollowed(finding, along) : finding->costs->walks[FM_WALK_shuffled][control];
+		if (1 - finding->costs->walks[kind][index] / random < enough * possible_share(stride))
+			break;
+		low = stride;
+	}
+	high = index < count ? fm_walk_value(kind, index) - 1 : 2 * low;
+	set(finding, parameter, low, low, high);
+}
+
+/* Chases side by side: how many are on their way when it does not grow any more. */
+static double most_in_flight(const double *costs)
+{
+	double most = 0;
+
+	/* those that were not measured are not more */
+	for (unsigned i = 0; i < FM_WALK_CHAIN_COUNTS; i++)
+		most = fmax(most, costs[0] / costs[i]);
+	return most;
+}
+
+static void find_buffers(struct finding *finding, double along)
+{
+	const double apart = 1.1, near = 0.9, width = 0.15; /* others on the machine make it fewer */
+	const double *memory = finding->costs->parallel[FM_PREFETCH_MEMORY];
+	double lines = most_in_flight(memory), stream = memory[0] / finding->costs->stream,
+	       pairs = (1 + along) * memory[0] / finding->costs->pairs;
+	bool limited = lines > near * FM_CHAINS_MAX || fmax(stream, pairs) < apart * lines;
+	double most;
+
+	most = fmax(lines, fmax(stream, pairs));
+	set(finding, FM_PREFETCH_queue, most, (1 - width) * most, (1 + width) * most);
+	/* where prefetchers bring no more lines at once, bandwidth may be the limit: at least so many */
+	set(finding, FM_PREFETCH_fill_buffers, lines, (1 - width) * lines - 0.5,
+	    limited ? 2.0 * FM_CHAINS_MAX : (1 + width) * lines + 0.5);
+}
+
+static void find_in_flight(struct finding *finding, enum fm_prefetch_set level, enum fm_prefetch_parameter parameter)
+{
+	const double width = 0.08;
+	double lines;
+
+	if (isnan(finding->costs->parallel[level][0])) {
+		finding->figures[parameter] = fm_figure_unavailable("there is no such cache, or none to itself");
+		return;
+	}
+	lines = most_in_flight(finding->costs->parallel[level]);
+	set(finding, parameter, lines, (1 - width) * lines, (1 + width) * lines);
+}
+
+void fm_prefetch_find(const struct fm_prefetch_costs *costs, const struct fm_figure *model,
+                      struct fm_figure *ret_figures)
+{
+	struct finding finding = {costs, model, ret_figures};
+	const double *crossing = costs->walks[FM_WALK_crossing];
+	double along = find_neighbours(&finding);
+
+	set_share(&finding, FM_PREFETCH_prefetch_crosses, share_of(crossing[0], crossing[1], crossing[2]));
+	find_distance(&finding);
+	find_streams(&finding, along);
+	find_strides(&finding, FM_WALK_strides, FM_PREFETCH_prefetch_strides, along);
+	find_strides(&finding, FM_WALK_instruction_strides, FM_PREFETCH_prefetch_instruction_strides, along);
+	find_buffers(&finding, along);
+	find_in_flight(&finding, FM_PREFETCH_L2, FM_PREFETCH_in_flight_l2);
+	find_in_flight(&finding, FM_PREFETCH_L3, FM_PREFETCH_in_flight_l3);
+}
+
+/* Whatever one trial needs: of a walk, of chases side by side, or of a stream. */
+struct work {
+	struct fm_machine_session *session;
+	char *memory;
+	enum fm_walk_kind kind;
+	unsigned value;
+	unsigned chains;
+	bool pairs;
+	void **starts; /* FM_CHAINS_MAX of a set that stays where it is, evenly spread over its `lines`; else NULL */
+	size_t lines;
+};
+
+static int walk_trial(void *context, double *ret_cost, struct fm_error *error)
+{
+	struct work *work = context;
+	struct fm_kernel_arguments arguments = {0};
+	uint64_t begin;
+
+	(void)error;
+	arguments.count = fm_walk_lay(work->kind, work->value, work->memory, fm_random_next(&work->session->random),
+	                              &arguments.chain[0]);
+	begin = fm_clock_now();
+	fm_walk_function(work->kind)(&arguments);
+	*ret_cost = (double)(fm_clock_now() - begin) / (double)arguments.count;
+	return 0;
+}
+
+/* A set is walked once in all. */
+static uint64_t start_set(const struct work *work, struct fm_kernel_arguments *arguments)
+{
+	for (unsigned i = 0; i < work->chains; i++)
+		arguments->chain[i] = work->starts[i * (FM_CHAINS_MAX / work->chains)];
+	return work->lines / work->chains;
+}
+
+static int parallel_trial(void *context, double *ret_cost, struct fm_error *error)
+{
+	struct work *work = context;
+	struct fm_kernel_arguments arguments = {0};
+	fm_kernel_function chase = fm_kernel_chase_parallel[work->chains - 1];
+	uint64_t begin, steps;
+
+	(void)error;
+	if (work->starts) {
+		/* whatever was measured in between took lines of the set */
+		arguments.count = start_set(work, &arguments);
+		chase(&arguments);
+		steps = start_set(work, &arguments);
+	} else {
+		steps = fm_walk_lay_parallel(work->chains, !work->pairs, work->memory,
+		                             fm_random_next(&work->session->random), arguments.chain);
+	}
+	arguments.count = steps;
+	begin = fm_clock_now();
+	chase(&arguments);
+	*ret_cost = (double)(fm_clock_now() - begin) / (double)(steps * work->chains);
+	return 0;
+}
+
+static int stream_trial(void *context, double *ret_cost, struct fm_error *error)
+{
+	struct work *work = context;
+	struct fm_kernel_arguments arguments = {0};
+	uint64_t begin;
+
+	(void)error;
+	arguments.count = fm_walk_lay_streams(work->memory, fm_random_next(&work->session->random), arguments.chain);
+	begin = fm_clock_now();
+	fm_kernel_chase_parallel[FM_WALK_STREAMS - 1](&arguments);
+	*ret_cost = (double)(fm_clock_now() - begin) / (FM_WALK_STREAMS * FM_WALK_STREAM_LINES);
+	return 0;
+}
+
+enum {
+	WALKS_MAX = FM_WALK_KINDS * FM_WALK_VALUES_MAX,
+	MEASUREMENTS_MAX = WALKS_MAX + FM_PREFETCH_SETS * FM_WALK_CHAIN_COUNTS + 2
+};
+
+/* All that is measured, where its cost goes, and the memory it is measured on. */
+struct plan {
+	unsigned count;
+	struct fm_measurement measurements[MEASUREMENTS_MAX];
+	struct work work[MEASUREMENTS_MAX];
+	double *costs[MEASUREMENTS_MAX];
+	struct fm_buffer walks, sets[FM_PREFETCH_SETS];
+	void *starts[FM_PREFETCH_SETS][FM_CHAINS_MAX];
+};
+
+static void add(struct plan *plan, fm_trial_function trial, struct work work, double *cost)
+{
+	plan->work[plan->count] = work;
+	plan->costs[plan->count] = cost;
+	plan->measurements[plan->count] =
+	    (struct fm_measurement){.trial = trial, .context = &plan->work[plan->count], .wanted_width = 0.01};
+	plan->count++;
+}
+
+static int make_plan(struct fm_machine_session *session, const size_t *set_bytes, struct plan *plan,
+                     struct fm_prefetch_costs *costs, struct fm_error *error)
+{
+	enum fm_pages pages = session->huge_pages ? FM_PAGES_HUGE : FM_PAGES_SMALL;
+	enum { ALIGNED = 64 << 10 };
+	struct work work = {.session = session};
+	int status = fm_buffer_allocate(FM_WALK_BYTES + ALIGNED, pages, -1, &plan->walks, error);
+
+	if (status)
+		return status;
+	work.memory = (char *)(((uintptr_t)plan->walks.memory + ALIGNED - 1) / ALIGNED * ALIGNED);
+	for (unsigned kind = 0; kind < FM_WALK_KINDS; kind++)
+		for (unsigned i = 0; i < fm_walk_values((enum fm_walk_kind)kind); i++) {
+			work.kind = (enum fm_walk_kind)kind;
+			work.value = fm_walk_value((enum fm_walk_kind)kind, i);
+			add(plan, walk_trial, work, &costs->walks[kind][i]);
+		}
+	add(plan, stream_trial, work, &costs->stream);
+	work.pairs = true;
+	work.chains = FM_CHAINS_MAX;
+	add(plan, parallel_trial, work, &costs->pairs);
+	work.pairs = false;
+	for (unsigned level = 0; level < FM_PREFETCH_SETS; level++) {
+		if (level != FM_PREFETCH_MEMORY && !set_bytes[level])
+			continue;
+		if (level != FM_PREFETCH_MEMORY) {
+			status = fm_buffer_allocate(set_bytes[level], pages, -1, &plan->sets[level], error);
+			if (!status)
+				status = fm_chain_build(&plan->sets[level], &session->random, plan->starts[level],
+				                        FM_CHAINS_MAX, error);
+			if (status)
+				return status;
+			work.starts = plan->starts[level];
+			work.lines = set_bytes[level] / FM_LINE_BYTES;
+		}
+		for (unsigned i = 0; i < FM_WALK_CHAIN_COUNTS; i++) {
+			work.chains = fm_walk_chain_counts[i];
+			if (!work.starts || FM_CHAINS_MAX % work.chains == 0)
+				add(plan, parallel_trial, work, &costs->parallel[level][i]);
+		}
+	}
+	return 0;
+}
+
+static void forget_costs(struct fm_prefetch_costs *costs)
+{
+	double *all = (double *)costs;
+
+	for (size_t i = 0; i < sizeof(*costs) / sizeof(*all); i++)
+		all[i] = NAN;
+}
+
+int fm_prefetch_measure(struct fm_machine_session *session, const size_t set_bytes[FM_PREFETCH_SETS], double seconds,
+                        struct fm_figure *ret_figures, struct fm_error *error)
+{
+	struct plan *plan = calloc(1, sizeof(*plan));
+	struct fm_figure model = fm_figure_make(0, 0, 0, "", FM_ORIGIN_measured, "kernels", 0);
+	struct fm_prefetch_costs costs;
+	bool whole = true;
+	int status;
+
+	if (!plan)
+		return fm_error_set(error, ENOMEM, "out of memory");
+	forget_costs(&costs);
+	status = make_plan(session, set_bytes, plan, &costs, error);
+	if (!status)
+		status = fm_machine_session_measure(session, plan->measurements, plan->count, 8, 100, seconds, error);
+	for (unsigned i = 0; i < plan->count; i++) {
+		struct fm_figure figure = fm_measurement_figure(&plan->measurements[i], "ns");
+
+		whole &= figure.available;
+		*plan->costs[i] = figure.value;
+		model.trials += figure.trials;
+		fm_measurement_free(&plan->measurements[i]);
+	}
+	for (unsigned i = 0; i < FM_PREFETCH_PARAMETERS && !status && !whole; i++)
+		ret_figures[i] = fm_figure_unavailable("the times were too unsteady");
+	if (!status && whole)
+		fm_prefetch_find(&costs, &model, ret_figures);
+	fm_buffer_free(&plan->walks);
+	for (unsigned i = 0; i < FM_PREFETCH_SETS; i++)
+		fm_buffer_free(&plan->sets[i]);
+	free(plan);
+	return status;
+}
