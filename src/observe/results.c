@@ -1,5 +1,6 @@
 /* What the engine counted, as rows of a recording: names for addresses, processes together where names are the same. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -343,6 +344,10 @@ static int record_user(const struct fm_results *results, struct fm_symbols *symb
 	row->written = user->written;
 	row->loads = user->loads;
 	row->stores = user->stores;
+	row->atomics = user->atomics;
+	row->got = user->got;
+	row->near = user->near;
+	row->span = user->span;
 	name_data(results, symbols, shared->line + (uint64_t)__builtin_ctzll(touched) * bytes_per_bit, row->field,
 	          sizeof(row->field));
 	if (!*shared->object && *row->field)
@@ -399,6 +404,10 @@ static int record_threads(const struct fm_results *results, uint32_t process, st
 		thread->shares_core = results->threads[i].shares_core;
 		thread->clock = results->threads[i].clock;
 		thread->work = results->threads[i].work;
+		thread->entries = results->threads[i].entries;
+		thread->spins = results->threads[i].looking.references;
+		if (results->threads[i].ticks > 0)
+			thread->spinning = fmin(1, results->threads[i].looking.ticks / results->threads[i].ticks);
 		fm_result_thread_counts(results, i, &thread->counts, &thread->timing);
 	}
 	if (results->others.threads) {
