@@ -458,6 +458,14 @@ static int measure_transfers(struct fm_machine_session *session, struct fm_machi
 	                error, &machine->transfers_why);
 }
 
+static int measure_contention(struct fm_machine_session *session, struct fm_machine *machine, double seconds,
+                              struct fm_error *error)
+{
+	return optional(
+	    fm_contention_measure(session, seconds, machine->contentions, &machine->contention_count, error), error,
+	    &machine->contention_why);
+}
+
 static int measure_numa(struct fm_machine_session *session, struct fm_machine *machine, double seconds,
                         struct fm_error *error)
 {
@@ -497,6 +505,7 @@ static const struct {
     {"outstanding misses", 6, measure_parallel},
     {"latency under load", 6, measure_loaded},
     {"core to core", 2, measure_transfers},
+    {"contention for a line", 1, measure_contention},
     {"NUMA nodes", 2, measure_numa},
     {"latency of levels", 7, visit_levels},
 };
@@ -587,6 +596,7 @@ int fm_machine_characterise(const struct fm_characterise_options *options, struc
 	machine->cpus = session.cpus;
 	machine->loaded_why = machine->transfers_why = fm_figure_unavailable("not measured");
 	machine->outstanding_misses = fm_figure_unavailable("not measured");
+	machine->contention_why = machine->outstanding_misses;
 	for (unsigned i = 0; i < PHASES; i++)
 		weight_all += phases[i].weight;
 	weight_left = weight_all;

@@ -11,6 +11,7 @@
 #include "base/figure.h"
 #include "machine/bandwidth.h"
 #include "machine/concurrency.h"
+#include "machine/contention.h"
 #include "machine/core.h"
 #include "machine/latency.h"
 #include "machine/session.h"
@@ -63,6 +64,9 @@ struct fm_machine {
 	struct fm_transfer *transfers;
 	unsigned transfer_count;
 	struct fm_figure transfers_why;
+	struct fm_contention_point contentions[FM_CONTENTION_POINTS_MAX];
+	unsigned contention_count;
+	struct fm_figure contention_why; /* when there are none */
 	struct fm_numa_pair *numa;
 	unsigned numa_count;
 	struct fm_combination combination;

@@ -210,6 +210,15 @@ json_t *fm_machine_to_json(const struct fm_machine *machine)
 		json_array_append_new(array, pair);
 	}
 	set_list(root, "core_to_core", array, machine->transfers_why.why);
+	array = json_array();
+	for (unsigned i = 0; i < machine->contention_count; i++) {
+		json_t *point = json_pack("{s:i, s:s}", "threads", (int)machine->contentions[i].threads, "kind",
+		                          fm_contention_kind_name(machine->contentions[i].kind));
+
+		fm_json_set_figure(point, "ns", &machine->contentions[i].ns);
+		json_array_append_new(array, point);
+	}
+	set_list(root, "contention", array, machine->contention_why.why);
 	if (machine->combination.cases)
 		json_object_set_new(root, "combination",
 		                    json_pack("{s:i, s:f, s:f, s:f, s:f}", "cases", (int)machine->combination.cases,
@@ -480,6 +489,26 @@ static int pairs_from_json(const json_t *root, struct fm_machine *machine)
 	return 0;
 }
 
+/* Absent in profiles of earlier versions. */
+static void contention_from_json(const json_t *root, struct fm_machine *machine)
+{
+	const json_t *array = json_object_get(root, "contention");
+
+	machine->contention_why = fm_figure_unavailable("the profile does not say: run 'fathom machine' again");
+	if (json_object_get(root, "contention_why"))
+		text(root, "contention_why", machine->contention_why.why, sizeof(machine->contention_why.why));
+	for (size_t i = 0; i < json_array_size(array) && machine->contention_count < FM_CONTENTION_POINTS_MAX; i++) {
+		const json_t *entry = json_array_get(array, i);
+		const char *name = json_string_value(json_object_get(entry, "kind"));
+		struct fm_contention_point point = {.threads = (unsigned)whole(entry, "threads", FM_CPUS_MAX),
+		                                    .kind = fm_contention_kind_find(name ? name : ""),
+		                                    .ns = fm_json_get_figure(entry, "ns")};
+
+		if (point.threads && point.kind < FM_CONTENTION_KINDS)
+			machine->contentions[machine->contention_count++] = point;
+	}
+}
+
 static void get_combination(const json_t *object, struct fm_combination *ret)
 {
 	static const char *const names[] = {"count_error_median", "count_error_nine_tenths", "time_error_median",
@@ -536,6 +565,7 @@ int fm_machine_from_json(const json_t *root, struct fm_machine **ret_machine, st
 		    (struct fm_loaded_point){.traffic_gbs = fm_json_get_figure(json_array_get(array, i), "traffic_gbs"),
 		                             .latency_ns = fm_json_get_figure(json_array_get(array, i), "latency_ns")};
 	text(root, "loaded_latency_why", machine->loaded_why.why, sizeof(machine->loaded_why.why));
+	contention_from_json(root, machine);
 	get_combination(json_object_get(root, "combination"), &machine->combination);
 	text(root, "core_to_core_why", machine->transfers_why.why, sizeof(machine->transfers_why.why));
 	*ret_machine = machine;

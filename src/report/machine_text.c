@@ -416,6 +416,45 @@ static void print_transfers(const struct fm_machine *machine, FILE *output, unsi
 	fm_table_free(table);
 }
 
+static const struct fm_contention_point *find_contention(const struct fm_machine *machine, unsigned kind,
+                                                         unsigned threads)
+{
+	for (unsigned i = 0; i < machine->contention_count; i++)
+		if (machine->contentions[i].kind == kind && machine->contentions[i].threads == threads)
+			return &machine->contentions[i];
+	return NULL;
+}
+
+static void print_contention(const struct fm_machine *machine, FILE *output, unsigned width)
+{
+	struct fm_table *table;
+
+	if (!machine->contention_count) {
+		fprintf(output, "Contention for a line: n/a (%s)\n", machine->contention_why.why);
+		return;
+	}
+	fprintf(output, "Contention for a line (what an operation takes each thread while all want the line):\n");
+	table = fm_table_create("rrr");
+	fm_table_cell(table, "threads");
+	fm_table_cell(table, "atomic add");
+	fm_table_cell(table, "store, false sharing");
+	for (unsigned i = 0; i < machine->contention_count; i++) {
+		unsigned threads = machine->contentions[i].threads;
+
+		if (machine->contentions[i].kind != FM_CONTENTION_ATOMIC)
+			continue;
+		fm_table_cell(table, "%u", threads);
+		for (unsigned kind = 0; kind < FM_CONTENTION_KINDS; kind++) {
+			const struct fm_contention_point *point = find_contention(machine, kind, threads);
+			char text[64];
+
+			fm_table_cell(table, "%s", point ? fm_figure_text(text, sizeof(text), &point->ns) : "");
+		}
+	}
+	fm_table_print(table, output, 2, width);
+	fm_table_free(table);
+}
+
 static void print_numa(const struct fm_machine *machine, FILE *output, unsigned width)
 {
 	struct fm_table *table;
@@ -522,6 +561,7 @@ void fm_machine_print(const struct fm_machine *machine, FILE *output, unsigned w
 		fm_machine_print_core(machine, output, width);
 	print_concurrency(machine, output);
 	print_transfers(machine, output, width);
+	print_contention(machine, output, width);
 	print_numa(machine, output, width);
 	if (machine->curves[FM_PAGES_HUGE].why.why[0])
 		fprintf(output, "2 MiB pages: %s\n", machine->curves[FM_PAGES_HUGE].why.why);
@@ -610,6 +650,11 @@ void fm_machine_print_separated(const struct fm_machine *machine, FILE *output, 
 	for (unsigned i = 0; i < machine->transfer_count; i++) {
 		snprintf(detail, sizeof(detail), "%u-%u", machine->transfers[i].from_cpu, machine->transfers[i].to_cpu);
 		print_line(output, separator, "core_to_core", "core", detail, &machine->transfers[i].ns);
+	}
+	for (unsigned i = 0; i < machine->contention_count; i++) {
+		snprintf(detail, sizeof(detail), "%s/%u", fm_contention_kind_name(machine->contentions[i].kind),
+		         machine->contentions[i].threads);
+		print_line(output, separator, "contention", "core", detail, &machine->contentions[i].ns);
 	}
 	for (unsigned i = 0; i < machine->numa_count; i++) {
 		snprintf(detail, sizeof(detail), "%u-%u", machine->numa[i].cpu_node, machine->numa[i].memory_node);

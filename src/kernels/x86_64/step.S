@@ -1,4 +1,5 @@
-/* Kernels that advance step by step: the empty loop, dependent additions, the plain chase, the random update. */
+/* Kernels that advance step by step: the empty loop, dependent additions, the plain chase, the random update, one word again
+   and again. */
 #include "../layout.h"
 
 .macro function name
@@ -77,5 +78,28 @@ function random_update
 	jnz 1b
 	movq %rax, FM_ARGUMENT_RESULT(%rdi)
 end_function random_update
+
+/* stream[0] is the word, for several threads the same. */
+function locked_add
+	movq FM_ARGUMENT_COUNT(%rdi), %rcx
+	movq FM_ARGUMENT_STREAM(%rdi), %rsi
+	.p2align 5
+1:
+	movl $1, %eax
+	lock xaddq %rax, (%rsi)
+	subq $1, %rcx
+	jnz 1b
+end_function locked_add
+
+/* stream[0] is the word, for several threads another one of the same line. */
+function word_store
+	movq FM_ARGUMENT_COUNT(%rdi), %rcx
+	movq FM_ARGUMENT_STREAM(%rdi), %rsi
+	.p2align 5
+1:
+	movq %rcx, (%rsi)
+	subq $1, %rcx
+	jnz 1b
+end_function word_store
 
 	.section .note.GNU-stack, "", @progbits

@@ -56,5 +56,7 @@ int main(void)
 	run("chase_dependent", fm_kernel_chase_dependent[24], &arguments, STEPS);
 	run("chase_parallel", fm_kernel_chase_parallel[31], &arguments, STEPS);
 	run("random_update", fm_kernel_random_update, &arguments, STEPS);
+	run("locked_add", fm_kernel_locked_add, &arguments, STEPS);
+	run("word_store", fm_kernel_word_store, &arguments, STEPS);
 	return 0;
 }
