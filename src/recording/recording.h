@@ -85,6 +85,14 @@ struct fm_recorded_native_region {
 	struct fm_figure seconds; /* all instances together: median and range over the runs */
 };
 
+/* A thread of the native run whose time is the median, up to when it was last seen; s. */
+struct fm_recorded_native_thread {
+	uint32_t ordinal;
+	double ran;     /* on a processor */
+	double delayed; /* ready, and waiting for one */
+	double lived;   /* the rest it was blocked: waiting for something */
+};
+
 struct fm_recorded_process {
 	uint32_t process, parent;
 	bool executed; /* it began with an exec that was followed */
