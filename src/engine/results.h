@@ -216,6 +216,7 @@ struct fm_result_place {
 	uint64_t moved[FM_SIMULATED_CACHES_MAX];
 	/* its misses of the first cache: as far from the one before as that one from its own predecessor, or not */
 	uint64_t regular, irregular;
+	uint64_t locked; /* 1: an atomic operation */
 };
 
 /* Accesses on their way to the simulator, by number. Equal but for a violent end. */

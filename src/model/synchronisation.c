@@ -101,9 +101,27 @@ static struct fm_figure handing_over(const struct fm_recording *recording, const
 	                      recording->native.runs);
 }
 
+/* Of the threads' time: of what they take in all, predicted, with the kernel's share and with what they wait. */
+static struct fm_figure share_of_time(const struct fm_recording *recording, const struct fm_picture *picture,
+                                      const struct fm_figure *part)
+{
+	const struct fm_picture_times *times = &picture->times;
+	double share = fmin(0.99, recording->native.kernel_share),
+	       waiting = times->waiting.available ? times->waiting.value : 0,
+	       all = times->user.value / (1 - share) + waiting, rest = all - part->value;
+
+	if (!part->available || !(all > 0))
+		return part->available ? fm_figure_unavailable("there is no time to compare with") : *part;
+	return fm_figure_make(part->value / all, part->low / (rest + part->low), part->high / (rest + part->high), "",
+	                      part->origin, part->backend, part->trials);
+}
+
 void fm_synchronisation(const struct fm_recording *recording, const struct fm_core_counts *counts,
                         struct fm_picture *picture)
 {
 	picture->signs.blocked = blocked(recording, picture);
-	picture->signs.handing_over = handing_over(recording, counts, picture);
+	picture->signs.handing_over = picture->times.sharing.available
+	                                  ? share_of_time(recording, picture, &picture->times.sharing)
+	                                  : handing_over(recording, counts, picture);
+	picture->signs.spinning = share_of_time(recording, picture, &picture->times.spinning);
 }

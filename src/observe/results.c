@@ -325,6 +325,22 @@ static void name_data(const struct fm_results *results, struct fm_symbols *symbo
 		snprintf(text, size, "%s+%lu", name, (unsigned long)(address - object->begin));
 }
 
+/* Under QEMU only instructions are known to be atomic, not accesses: those of the line are if the one that fetched it
+   most often is; half of them where other data of the line is written too, as in a mutex. */
+static uint64_t atomics_by_site(const struct fm_results *results, const struct fm_line_user *user)
+{
+	enum { WORD = 8 };
+
+	if (results->native || !user->site)
+		return 0;
+	for (unsigned i = 0; i < results->site_count && i < FM_RESULT_SITES_MAX; i++)
+		if (results->places[i].address == user->site)
+			return !results->places[i].locked                         ? 0
+			       : __builtin_popcountll(user->written) <= WORD ? user->stores
+			                                                     : user->stores / 2;
+	return 0;
+}
+
 static int record_user(const struct fm_results *results, struct fm_symbols *symbols, unsigned index,
                        const struct fm_line_user *user, unsigned bytes_per_bit, struct fm_recording *recording)
 {
@@ -344,7 +360,8 @@ static int record_user(const struct fm_results *results, struct fm_symbols *symb
 	row->written = user->written;
 	row->loads = user->loads;
 	row->stores = user->stores;
-	row->atomics = user->atomics;
+	row->atomics = user->atomics ? user->atomics : atomics_by_site(results, user);
+	row->looks = user->looks;
 	row->got = user->got;
 	row->near = user->near;
 	row->span = user->span;

@@ -242,7 +242,7 @@ struct fm_recorded_user {
 	uint64_t loads, stores;  /* accesses since the line first moved */
 	uint64_t atomics;        /* of the stores, those of atomic operations */
 	uint64_t got;            /* times it got the line from another core */
-	uint64_t near, span;     /* as in struct fm_line_user */
+	uint64_t near, span, looks; /* as in struct fm_line_user */
 	char field[FM_FUNCTION]; /* what it wrote, or read, first in the line */
 	char function[FM_FUNCTION];
 	char file[256];

@@ -229,16 +229,17 @@ static void begin_use(struct fm_hierarchy *hierarchy, const struct fm_simulated_
 }
 
 /* How densely the core uses the line. The parts of one instruction are one step. */
-static void note_step(struct fm_line_user *user, uint64_t position)
+static void note_step(struct fm_line_user *user, const struct fm_simulated_core *core, bool store)
 {
-	uint64_t step = position - user->at;
+	uint64_t position = core->position ? core->position : core->counts.loads + core->counts.stores,
+	         step = position - user->at;
 
-	if (!position || !step)
-		return;
-	if (user->at && step <= FM_LINE_NEAR) {
+	if (step && user->at && step <= FM_LINE_NEAR) {
 		user->near++;
 		user->span += step;
+		user->looks += !core->position && step == 1 && !store && user->looked;
 	}
+	user->looked = !store;
 	user->at = position;
 }
 
@@ -259,7 +260,7 @@ static void note_use(struct fm_hierarchy *hierarchy, const struct fm_simulated_c
 			users->true_transfers++;
 		}
 	}
-	note_step(user, core->position);
+	note_step(user, core, store);
 	if (!store) {
 		user->loads++;
 		user->read |= core->touching;

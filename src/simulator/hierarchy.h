@@ -104,7 +104,7 @@ struct fm_simulated_core {
 	uint64_t touching; /* bytes of its line that the access under way touches, one bit each */
 	bool unread;       /* it overwrites the line, which is not read */
 	bool locked;       /* it is a part of an atomic operation */
-	uint64_t position; /* of it in the thread's trace, for whoever feeds one; 0: not told */
+	uint64_t position; /* of it in the thread's trace, for whoever feeds one; 0: as many accesses were before */
 	bool goes_far;     /* the latest miss went beyond the second cache, so the next one may */
 	enum fm_shape shape;
 	struct fm_stream_table *streams;
@@ -273,7 +273,9 @@ struct fm_line_users {
 		uint64_t got;           /* times it got the line from another core */
 		/* steps from one of its accesses to the next within FM_LINE_NEAR positions, and positions in them */
 		uint64_t near, span;
-		uint64_t at;            /* position of the latest */
+		uint64_t looks; /* loads that came right after another load of the line, with no access between */
+		uint64_t at;    /* position of the latest access */
+		bool looked;    /* it was a load, or the first part of one that also stores */
 		uint64_t stale;         /* written by others since it had the line */
 		uint64_t incoming;      /* what was stale when it got the line */
 		uint64_t site, votes;   /* for the engine: the code that fetched it most often, if one did mostly */
