@@ -62,6 +62,18 @@ static bool measured_cost(const struct fm_machine *profile, enum fm_contention_k
 	return true;
 }
 
+/* For how long a core keeps a line that others want: operations that take so long by themselves, and so long in the
+   crowd, moved it once in so many of them. */
+static double kept(const struct fm_machine *profile, enum fm_contention_kind kind, const struct fm_range *crowd,
+                   double transfer, double otherwise)
+{
+	struct fm_range alone;
+
+	if (!measured_cost(profile, kind, 1, &alone) || !(crowd->value > alone.value))
+		return otherwise;
+	return transfer * alone.value / (crowd->value - alone.value);
+}
+
 bool fm_contended_costs(const struct fm_machine *profile, double threads, struct fm_contended_costs *ret_costs)
 {
 	struct fm_contended_costs costs = {0};
@@ -83,6 +95,11 @@ bool fm_contended_costs(const struct fm_machine *profile, double threads, struct
 	if (!store)
 		costs.store = range(STORE_LIKELY * costs.transfer.value, 0, costs.transfer.high);
 	costs.measured = atomic && store;
+	costs.atomic_kept =
+	    atomic ? kept(profile, FM_CONTENTION_ATOMIC, &costs.atomic, costs.transfer.value, 0) : 0;
+	costs.store_kept = store ? kept(profile, FM_CONTENTION_STORE, &costs.store, costs.transfer.value,
+	                                costs.transfer.value)
+	                         : costs.transfer.value;
 	*ret_costs = costs;
 	return true;
 }
@@ -136,6 +153,12 @@ static struct fm_range moved_share(const struct fm_line_use *use, double own, do
 	             seen + dense * (fmax(seen, alternating) - seen));
 }
 
+/* At most one operation in as many as are done while the line is kept finds it gone. */
+static double limited(double share, double pause, double kept)
+{
+	return kept > 0 ? fmin(share, pause / kept) : share;
+}
+
 /* The share of its operations that lie where others use the line, too: a thread that has it to itself for many turns
    does not lose it in them. */
 static double contended_share(const struct fm_line_use *use, double own)
@@ -179,12 +202,10 @@ struct fm_line_cost fm_line_contention(const struct fm_line_use *uses, unsigned 
 		       share = end == 0 ? moved.value : end == 1 ? moved.low : moved.high;
 
 		*serial = contended * fmax(0, use->near * (use->atomics * atomic + plain * store) - work);
-		/* Atomic operations wait for the line, and so do loads of what another has written. A load of what the
-		   thread itself has just stored does not: it goes on for as long as the stores find room, which is
-		   about as long as the others have the line. Stores alone are waited for by nobody. */
-		*moving = transfer *
-		          (share * use->atomics + fmin(share * reading, written) +
-		           (use->loads > 0 ? fmin(share * plain, plain * pause / transfer) : 0));
+		/* Atomic operations wait for the line, and so do loads. Stores alone are waited for by nobody. */
+		*moving = transfer * (limited(share, pause, costs->atomic_kept) * use->atomics +
+		                      fmin(share * reading, written) +
+		                      (use->loads > 0 ? limited(share, pause, costs->store_kept) * plain : 0));
 	}
 	return cost;
 }

@@ -23,9 +23,11 @@ struct fm_line_use {
 	double turn;        /* … how far a thread went at a time in the engine */
 };
 
-/* What operations take while so many threads do nothing else, and what one transfer takes; s. */
+/* What operations take while so many threads do nothing else, and what one transfer takes; s. A thread that gets the
+   line keeps it for a while, in which it can do several operations if they are close enough together. */
 struct fm_contended_costs {
 	struct fm_range atomic, store, transfer;
+	double atomic_kept, store_kept;
 	bool measured; /* false: from the transfer alone */
 };
 

@@ -58,25 +58,43 @@ static struct fm_scheduled *find(struct fm_schedule *schedule, pid_t thread)
 	return found;
 }
 
-static void look_at(struct fm_schedule *schedule, const char *name)
+static bool read_line(const struct fm_schedule *schedule, const char *thread, const char *name, char *line, size_t size)
 {
-	struct fm_scheduled *thread;
-	char path[96], line[96];
-	double ran, delayed;
+	char path[96];
 	ssize_t length;
 	int file;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%.20s/schedstat", (int)schedule->process, name);
+	snprintf(path, sizeof(path), "/proc/%d/task/%.20s/%s", (int)schedule->process, thread, name);
 	file = open(path, O_RDONLY | O_CLOEXEC);
 	if (file < 0)
-		return;
-	length = read(file, line, sizeof(line) - 1);
+		return false;
+	length = read(file, line, size - 1);
 	close(file);
 	if (length <= 0)
-		return;
+		return false;
 	line[length] = '\0';
-	thread = fm_schedule_parse(line, &ran, &delayed) ? find(schedule, (pid_t)atoi(name)) : NULL;
-	if (!thread)
+	return true;
+}
+
+/* Is it ready, and has no processor? What it waits for that is only counted once it has got one. */
+static bool is_ready(const struct fm_schedule *schedule, const char *name)
+{
+	char line[256];
+	const char *state = read_line(schedule, name, "stat", line, sizeof(line)) ? strrchr(line, ')') : NULL;
+
+	return state && state[1] == ' ' && state[2] == 'R';
+}
+
+static void look_at(struct fm_schedule *schedule, const char *name)
+{
+	struct fm_scheduled *thread;
+	double ran, delayed;
+	char line[96];
+
+	if (!read_line(schedule, name, "schedstat", line, sizeof(line)) || !fm_schedule_parse(line, &ran, &delayed))
+		return;
+	thread = find(schedule, (pid_t)atoi(name));
+	if (!thread || (thread->ran == ran && thread->delayed == delayed && is_ready(schedule, name)))
 		return;
 	thread->ran = ran;
 	thread->delayed = delayed;
