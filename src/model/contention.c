@@ -53,9 +53,8 @@ static bool measured_cost(const struct fm_machine *profile, enum fm_contention_k
 		return false;
 	below = below ? below : above;
 	above = above ? above : below;
-	part = above->threads > below->threads
-	           ? (threads - below->threads) / (double)(above->threads - below->threads)
-	           : 0;
+	part = above->threads > below->threads ? (threads - below->threads) / (double)(above->threads - below->threads)
+	                                       : 0;
 	*ret = range((below->ns.value + part * (above->ns.value - below->ns.value)) * 1e-9,
 	             (below->ns.low + part * (above->ns.low - below->ns.low)) * 1e-9,
 	             (below->ns.high + part * (above->ns.high - below->ns.high)) * 1e-9);
@@ -95,11 +94,10 @@ bool fm_contended_costs(const struct fm_machine *profile, double threads, struct
 	if (!store)
 		costs.store = range(STORE_LIKELY * costs.transfer.value, 0, costs.transfer.high);
 	costs.measured = atomic && store;
-	costs.atomic_kept =
-	    atomic ? kept(profile, FM_CONTENTION_ATOMIC, &costs.atomic, costs.transfer.value, 0) : 0;
-	costs.store_kept = store ? kept(profile, FM_CONTENTION_STORE, &costs.store, costs.transfer.value,
-	                                costs.transfer.value)
-	                         : costs.transfer.value;
+	costs.atomic_kept = atomic ? kept(profile, FM_CONTENTION_ATOMIC, &costs.atomic, costs.transfer.value, 0) : 0;
+	costs.store_kept =
+	    store ? kept(profile, FM_CONTENTION_STORE, &costs.store, costs.transfer.value, costs.transfer.value)
+	          : costs.transfer.value;
 	*ret_costs = costs;
 	return true;
 }
@@ -192,20 +190,30 @@ struct fm_line_cost fm_line_contention(const struct fm_line_use *uses, unsigned 
 	work = use->own_seconds * (use->atomics + plain) / own;
 	pause = use->near > 0 ? use->own_seconds / (own * use->near) : INFINITY;
 	for (int end = 0; end < 3; end++) {
-		double *serial = end == 0 ? &cost.serial.value : end == 1 ? &cost.serial.low : &cost.serial.high,
-		       *moving = end == 0 ? &cost.moving.value : end == 1 ? &cost.moving.low : &cost.moving.high,
-		       atomic = end == 0 ? costs->atomic.value : end == 1 ? costs->atomic.low : costs->atomic.high,
-		       store = end == 0 ? costs->store.value : end == 1 ? costs->store.low : costs->store.high,
+		double *serial = end == 0   ? &cost.serial.value
+		                 : end == 1 ? &cost.serial.low
+		                            : &cost.serial.high,
+		       *moving = end == 0   ? &cost.moving.value
+		                 : end == 1 ? &cost.moving.low
+		                            : &cost.moving.high,
+		       atomic = end == 0   ? costs->atomic.value
+		                : end == 1 ? costs->atomic.low
+		                           : costs->atomic.high,
+		       store = end == 0   ? costs->store.value
+		               : end == 1 ? costs->store.low
+		                          : costs->store.high,
 		       transfer = end == 0   ? costs->transfer.value
 		                  : end == 1 ? costs->transfer.low
 		                             : costs->transfer.high,
-		       share = end == 0 ? moved.value : end == 1 ? moved.low : moved.high;
+		       share = end == 0   ? moved.value
+		               : end == 1 ? moved.low
+		                          : moved.high;
 
 		*serial = contended * fmax(0, use->near * (use->atomics * atomic + plain * store) - work);
 		/* Atomic operations wait for the line, and so do loads. Stores alone are waited for by nobody. */
-		*moving = transfer * (limited(share, pause, costs->atomic_kept) * use->atomics +
-		                      fmin(share * reading, written) +
-		                      (use->loads > 0 ? limited(share, pause, costs->store_kept) * plain : 0));
+		*moving = transfer *
+		          (limited(share, pause, costs->atomic_kept) * use->atomics + fmin(share * reading, written) +
+		           (use->loads > 0 ? limited(share, pause, costs->store_kept) * plain : 0));
 	}
 	return cost;
 }

@@ -1,5 +1,5 @@
-/* What it costs threads that several of them want a line at the same time: arithmetic on how often each uses it and how long
-   its own work between two uses takes, with what the machine was measured to take (docs/decisions/threads.md). */
+/* What it costs threads that several of them want a line at the same time: arithmetic on how often each uses it and how
+   long its own work between two uses takes, with what the machine was measured to take (docs/decisions/threads.md). */
 #ifndef FATHOM_MODEL_CONTENTION_H
 #define FATHOM_MODEL_CONTENTION_H
 

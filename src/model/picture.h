@@ -60,10 +60,10 @@ struct fm_picture_signs {
 struct fm_picture_times {
 	/* user time of all threads together, predicted: each by itself, handing lines over, spinning … */
 	struct fm_figure work, sharing, spinning;
-	struct fm_figure user; /* … their sum */
-	struct fm_figure wall; /* predicted, but for the kernel's share and for waiting, which are measured */
-	struct fm_figure waiting; /* blocked in the kernel, all threads that work together; measured */
-	double waiting_longest;   /* of these, by the thread that decides the wall time */
+	struct fm_figure user;      /* … their sum */
+	struct fm_figure wall;      /* predicted, but for the kernel's share and for waiting, which are measured */
+	struct fm_figure waiting;   /* blocked in the kernel, all threads that work together; measured */
+	double waiting_longest;     /* of these, by the thread that decides the wall time */
 	struct fm_figure available; /* share of the time in which ready threads had a processor; measured */
 };
 
@@ -78,10 +78,10 @@ struct fm_picture {
 	struct fm_figure predicted_seconds;
 	struct fm_figure user_seconds; /* measured, outside the kernel: what a prediction compares with */
 	struct fm_picture_times times;
-	struct fm_figure off;          /* the prediction's error: predicted over measured user time, less one */
-	bool doubtful;                 /* it is off by more than 30 %: the simulated machine does not fit the program */
-	bool unchecked;                /* there was a prediction, and nothing to compare it with */
-	char differs[200];             /* why counts and time are not of the same thing; "": they are */
+	struct fm_figure off; /* the prediction's error: predicted over measured user time, less one */
+	bool doubtful;        /* it is off by more than 30 %: the simulated machine does not fit the program */
+	bool unchecked;       /* there was a prediction, and nothing to compare it with */
+	char differs[200];    /* why counts and time are not of the same thing; "": they are */
 	struct fm_picture_level levels[FM_PICTURE_LEVELS];
 	unsigned level_count;
 	/* cycles, summed over the threads */

@@ -36,8 +36,8 @@ struct worker {
 struct building {
 	const struct fm_recording *recording;
 	struct worker workers[FM_SIMULATED_CORES_MAX];
-	double apart;  /* cycles of other processes */
-	bool windows;  /* shares of time are known from them */
+	double apart; /* cycles of other processes */
+	bool windows; /* shares of time are known from them */
 	double hertz;
 	double turn;
 };
@@ -59,8 +59,8 @@ static void add_threads(struct building *building)
 	for (size_t i = 0; i < recording->threads_count; i++) {
 		const struct fm_recorded_thread *thread = &recording->threads[i];
 		struct worker *worker = &building->workers[thread->core % FM_SIMULATED_CORES_MAX];
-		double own = thread->entries ? (double)thread->entries
-		                             : (double)(thread->counts.loads + thread->counts.stores);
+		double own =
+		    thread->entries ? (double)thread->entries : (double)(thread->counts.loads + thread->counts.stores);
 
 		if (thread->process || thread->others) {
 			building->apart += (double)thread->timing.cycles;
@@ -74,8 +74,8 @@ static void add_threads(struct building *building)
 		if (own > worker->entries)
 			worker->represents = thread->represents > 0 ? thread->represents : 1;
 		if (worker->entries + own > 0)
-			worker->spinning = (worker->spinning * worker->entries + thread->spinning * own) /
-			                   (worker->entries + own);
+			worker->spinning =
+			    (worker->spinning * worker->entries + thread->spinning * own) / (worker->entries + own);
 		worker->entries += own;
 		worker->spun += (double)thread->spins * (thread->represents > 0 ? thread->represents : 1);
 		entries += own;
@@ -227,7 +227,8 @@ static void add(struct fm_range *sum, const struct fm_range *other)
 	sum->high += other->high;
 }
 
-/* Each by itself, and what it loses by others that run at the same time. What the engine has seen moved is the least. */
+/* Each by itself, and what it loses by others that run at the same time. What the engine has seen moved is the least.
+ */
 static void time_worker(struct worker *worker, const struct fm_range *together, const struct fm_range *exactness,
                         double hertz, bool windows)
 {
@@ -283,8 +284,8 @@ static struct fm_figure seconds(const struct fm_range *range, enum fm_origin ori
 
 static void unavailable(struct fm_picture_times *times, const char *why)
 {
-	times->work = times->sharing = times->spinning = times->user = times->waiting = times->wall =
-	    times->available = fm_figure_unavailable("%s", why);
+	times->work = times->sharing = times->spinning = times->user = times->waiting = times->wall = times->available =
+	    fm_figure_unavailable("%s", why);
 }
 
 /* The thread that takes longest. What it waits is measured, and so is what is the kernel's. */
@@ -308,12 +309,28 @@ static void predict_wall(struct building *building, bool waits, struct fm_pictur
 		blocked += worker->blocked;
 		if (own.value > wall.value)
 			times->waiting_longest = worker->blocked;
-		wall = (struct fm_range){fmax(wall.value, own.value), fmax(wall.low, own.low),
-		                         fmax(wall.high, own.high)};
+		wall =
+		    (struct fm_range){fmax(wall.value, own.value), fmax(wall.low, own.low), fmax(wall.high, own.high)};
 	}
+	/* How long each of them waited is not known, but what the threads could have run and did not: shared among
+	 * them. */
 	if (!waits) {
-		times->waiting = times->wall =
-		    fm_figure_unavailable("how long each thread waited was not seen in a native run");
+		unsigned running = native->cpus && picture->threads > native->cpus ? native->cpus : picture->threads;
+		struct fm_range all = {times->user.value, times->user.low, times->user.high};
+
+		if (!native->seconds.available) {
+			times->waiting = times->wall = native->seconds;
+			return;
+		}
+		blocked = fmax(0, native->seconds.value - native->cpu_seconds / running);
+		multiply(&all, &(struct fm_range){kernel / running, kernel / running, kernel / running});
+		add(&all, &(struct fm_range){blocked, 0, blocked});
+		wall =
+		    (struct fm_range){fmax(wall.value, all.value), fmax(wall.low, all.low), fmax(wall.high, all.high)};
+		times->waiting_longest = wall.value > all.value ? 0 : blocked;
+		blocked *= running;
+		times->waiting = fm_figure_make(blocked, 0, blocked, "s", FM_ORIGIN_measured, "native", native->runs);
+		times->wall = seconds(&wall, FM_ORIGIN_combined);
 		return;
 	}
 	times->waiting = fm_figure_make(blocked, blocked, blocked, "s", FM_ORIGIN_measured, "native", 1);
@@ -333,9 +350,9 @@ void fm_threads_predict(const struct fm_recording *recording, struct fm_picture 
 		unavailable(times, !building ? "out of memory"
 		                   : picture->part.region || picture->part.thread >= 0
 		                       ? "shared lines are known for the whole program only"
-		                   : picture->threads < 2      ? "one thread waits for nobody"
-		                   : !recording->native.runs   ? "the program did not run by itself"
-		                                               : "there was no core timing");
+		                   : picture->threads < 2    ? "one thread waits for nobody"
+		                   : !recording->native.runs ? "the program did not run by itself"
+		                                             : "there was no core timing");
 		free(building);
 		return;
 	}
@@ -372,9 +389,9 @@ void fm_threads_predict(const struct fm_recording *recording, struct fm_picture 
 	times->sharing = seconds(&sharing, FM_ORIGIN_combined);
 	times->spinning = seconds(&spinning, building->windows ? FM_ORIGIN_sampled : FM_ORIGIN_simulated);
 	times->user = seconds(&user, FM_ORIGIN_combined);
-	times->available = available >= 0 ? fm_figure_make(available, available, available, "", FM_ORIGIN_measured,
-	                                                   "native", 1)
-	                                  : fm_figure_unavailable("no thread of a native run was seen");
+	times->available = available >= 0
+	                       ? fm_figure_make(available, available, available, "", FM_ORIGIN_measured, "native", 1)
+	                       : fm_figure_unavailable("no thread of a native run was seen");
 	predict_wall(building, waits, picture);
 	free(building);
 }

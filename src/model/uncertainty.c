@@ -139,11 +139,11 @@ static struct fm_figure user_seconds(const struct fm_recorded_native *native, co
 	if (picture->times.user.available) {
 		double relative_low = seconds->low / seconds->value, relative_high = seconds->high / seconds->value;
 
-		return fm_figure_make(
-		    native->cpu_seconds * (1 - share),
-		    native->cpu_seconds * (native->same_run ? relative_low : 1) * (1 - share - error),
-		    native->cpu_seconds * (native->same_run ? relative_high : 1) * fmin(1, 1 - share + error), "s",
-		    FM_ORIGIN_measured, "native", seconds->trials);
+		return fm_figure_make(native->cpu_seconds * (1 - share),
+		                      native->cpu_seconds * (native->same_run ? relative_low : 1) * (1 - share - error),
+		                      native->cpu_seconds * (native->same_run ? relative_high : 1) *
+		                          fmin(1, 1 - share + error),
+		                      "s", FM_ORIGIN_measured, "native", seconds->trials);
 	}
 	/* a single thread that was not running all the time was waiting for its processor, or for input */
 	if (picture->threads < 2 && native->seconds.value > 0)

@@ -115,7 +115,7 @@ struct gathered {
 	struct threads {
 		unsigned count;
 		struct fm_scheduled threads[FM_SCHEDULED_MAX];
-	} *threads;
+	} * threads;
 };
 
 /* Its index; the count when it is none of them. */

@@ -335,7 +335,7 @@ static uint64_t atomics_by_site(const struct fm_results *results, const struct f
 		return 0;
 	for (unsigned i = 0; i < results->site_count && i < FM_RESULT_SITES_MAX; i++)
 		if (results->places[i].address == user->site)
-			return !results->places[i].locked                         ? 0
+			return !results->places[i].locked                    ? 0
 			       : __builtin_popcountll(user->written) <= WORD ? user->stores
 			                                                     : user->stores / 2;
 	return 0;

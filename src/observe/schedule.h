@@ -1,5 +1,6 @@
-/* What the scheduler says of the threads of a running program: how long each ran, waited for a processor, and was there. It
-   is looked up while the program runs (/proc/PID/task/TID/schedstat), since nothing is left of a thread that has ended. */
+/* What the scheduler says of the threads of a running program: how long each ran, waited for a processor, and was
+   there. It is looked up while the program runs (/proc/PID/task/TID/schedstat), since nothing is left of a thread that
+   has ended. */
 #ifndef FATHOM_OBSERVE_SCHEDULE_H
 #define FATHOM_OBSERVE_SCHEDULE_H
 

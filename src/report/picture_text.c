@@ -37,15 +37,18 @@ static void print_times(const struct fm_picture *picture, FILE *output)
 {
 	const struct fm_picture_times *times = &picture->times;
 
-	fprintf(output, "Of this %.3g s are their own work, %.3g s handing over lines that several use, %.3g s spinning.\n",
+	fprintf(output,
+	        "Of this %.3g s are their own work, %.3g s handing over lines that several use, %.3g s spinning.\n",
 	        times->work.value, times->sharing.value, times->spinning.value);
 	if (times->wall.available)
 		fprintf(output,
-		        "Predicted on the wall clock: %.3g s, of which %.3g s are waiting, as measured; measured: %.3g s.\n",
+		        "Predicted on the wall clock: %.3g s, of which %.3g s are waiting, as measured; measured: %.3g "
+		        "s.\n",
 		        times->wall.value, fmin(times->wall.value, times->waiting_longest), picture->seconds.value);
 	if (times->available.available && times->available.value < PROCESSOR_ENOUGH)
 		fprintf(output,
-		        "Other programs ran: ready threads had a processor %.0f %% of the time, so that they met, span and\n"
+		        "Other programs ran: ready threads had a processor %.0f %% of the time, so that they met, span "
+		        "and\n"
 		        "waited otherwise than by themselves.\n",
 		        100 * times->available.value);
 }

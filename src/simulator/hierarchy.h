@@ -273,12 +273,12 @@ struct fm_line_users {
 		uint64_t got;           /* times it got the line from another core */
 		/* steps from one of its accesses to the next within FM_LINE_NEAR positions, and positions in them */
 		uint64_t near, span;
-		uint64_t looks; /* loads that came right after another load of the line, with no access between */
-		uint64_t at;    /* position of the latest access */
-		bool looked;    /* it was a load, or the first part of one that also stores */
-		uint64_t stale;         /* written by others since it had the line */
-		uint64_t incoming;      /* what was stale when it got the line */
-		uint64_t site, votes;   /* for the engine: the code that fetched it most often, if one did mostly */
+		uint64_t looks;       /* loads that came right after another load of the line, with no access between */
+		uint64_t at;          /* position of the latest access */
+		bool looked;          /* it was a load, or the first part of one that also stores */
+		uint64_t stale;       /* written by others since it had the line */
+		uint64_t incoming;    /* what was stale when it got the line */
+		uint64_t site, votes; /* for the engine: the code that fetched it most often, if one did mostly */
 	} users[FM_LINE_USERS];
 };
 

@@ -19,8 +19,8 @@ static struct fm_machine *machine(bool contentions)
 		unsigned threads;
 		enum fm_contention_kind kind;
 		double ns;
-	} points[] = {{1, FM_CONTENTION_ATOMIC, 5}, {2, FM_CONTENTION_ATOMIC, 80}, {4, FM_CONTENTION_ATOMIC, 200},
-	              {1, FM_CONTENTION_STORE, 0.5}, {2, FM_CONTENTION_STORE, 2}, {4, FM_CONTENTION_STORE, 5}};
+	} points[] = {{1, FM_CONTENTION_ATOMIC, 5},  {2, FM_CONTENTION_ATOMIC, 80}, {4, FM_CONTENTION_ATOMIC, 200},
+	              {1, FM_CONTENTION_STORE, 0.5}, {2, FM_CONTENTION_STORE, 2},   {4, FM_CONTENTION_STORE, 5}};
 	struct fm_machine *profile = calloc(1, sizeof(*profile));
 
 	profile->transfers = calloc(1, sizeof(*profile->transfers));
@@ -62,8 +62,7 @@ static void costs_follow_the_threads(void **state)
 }
 
 /* Both threads do nothing else: a million operations each, three entries apart, 1 ns of their own each. */
-static const struct fm_line_use dense = {
-    .near = 1, .own_seconds = 1e-3, .got = 10000, .distance = 3, .turn = 300};
+static const struct fm_line_use dense = {.near = 1, .own_seconds = 1e-3, .got = 10000, .distance = 3, .turn = 300};
 
 static struct fm_range lost(const struct fm_line_use *uses, unsigned count, unsigned which)
 {
@@ -115,8 +114,8 @@ static void stores_are_buffered(void **state)
 	/* with 50 ns of work between them, nothing */
 	uses[0].own_seconds = uses[1].own_seconds = 50e-3;
 	assert_near(lost(uses, 2, 0).value, 0, 1e-12);
-	/* Increments load what they have stored: a core that loses the line once in 27 (40 ns / 1.5 ns) stores of 0.5 ns
-	   keeps it for 13 ns. */
+	/* Increments load what they have stored: a core that loses the line once in 27 (40 ns / 1.5 ns) stores of 0.5
+	   ns keeps it for 13 ns. */
 	uses[0].own_seconds = uses[1].own_seconds = 4e-3;
 	uses[0].loads = uses[1].loads = 1e6;
 	assert_near(lost(uses, 2, 0).value, 4.0 / 13.33 * 40e-3, 1e-4);
@@ -189,7 +188,8 @@ struct invented {
 	bool shares;     /* both do a million atomic operations on one line */
 	bool windows;    /* seen through windows, a hundredth of it */
 	double spinning; /* share of the second one's time */
-	double available, blocked;
+	double available, blocked, cpu_seconds;
+	bool unseen;            /* by the scheduler */
 	double cycles[WORKERS]; /* 10^6 */
 };
 
@@ -200,14 +200,17 @@ static struct fm_recording *invent(const struct invented *invented)
 
 	recording->machine.frequency_ghz = 1;
 	recording->profile = machine(true);
-	recording->native = (struct fm_recorded_native){
-	    .runs = 3, .cpus = 2, .seconds = exactly(0.1, "s"), .cpu_seconds = 0.2, .share_seconds = 0.6};
+	recording->native =
+	    (struct fm_recorded_native){.runs = 3,
+	                                .cpus = 2,
+	                                .seconds = exactly(0.1, "s"),
+	                                .cpu_seconds = invented->cpu_seconds > 0 ? invented->cpu_seconds : 0.2,
+	                                .share_seconds = 0.6};
 	((struct fm_recorded_process *)fm_recording_add(recording, processes))->turns = (uint64_t)(20000 * part);
 	if (invented->shares)
 		((struct fm_recorded_shared *)fm_recording_add(recording, shared))->modified = 20000;
 	for (uint32_t i = 0; i < WORKERS; i++) {
 		struct fm_recorded_thread *thread = fm_recording_add(recording, threads);
-		struct fm_recorded_native_thread *native = fm_recording_add(recording, native_threads);
 
 		thread->thread = thread->core = i;
 		thread->timing.cycles = thread->clock = (uint64_t)(invented->cycles[i] * 1e6);
@@ -216,10 +219,12 @@ static struct fm_recording *invent(const struct invented *invented)
 		thread->represents = invented->windows ? 100 : 0;
 		thread->entries = invented->windows ? 30000 : 0;
 		thread->spinning = i ? invented->spinning : 0;
-		*native = (struct fm_recorded_native_thread){.ordinal = i,
-		                                             .ran = invented->available,
-		                                             .delayed = 1 - invented->available,
-		                                             .lived = 1 + (i ? invented->blocked : 0)};
+		if (!invented->unseen)
+			*(struct fm_recorded_native_thread *)fm_recording_add(recording, native_threads) =
+			    (struct fm_recorded_native_thread){.ordinal = i,
+			                                       .ran = invented->available,
+			                                       .delayed = 1 - invented->available,
+			                                       .lived = 1 + (i ? invented->blocked : 0)};
 		if (invented->shares) {
 			struct fm_recorded_user *user = fm_recording_add(recording, users);
 
@@ -263,8 +268,8 @@ static void times_of_threads(void **state)
 	assert_near(times.wall.value, 3e-3, 1e-9);
 	/* an atomic counter of two threads: 3 ms simulated, 80 ms each in truth */
 	for (int windows = 0; windows < 2; windows++) {
-		times = predict(
-		    &(struct invented){.shares = true, .windows = windows, .available = 1, .cycles = {3, 3}});
+		times =
+		    predict(&(struct invented){.shares = true, .windows = windows, .available = 1, .cycles = {3, 3}});
 		assert_near(times.sharing.value, 2 * 77e-3, 1e-6);
 		assert_near(times.user.value, 160e-3, 1e-6);
 		assert_near(times.wall.value, 80e-3, 1e-6);
@@ -290,19 +295,21 @@ static void times_of_threads(void **state)
 	assert_near(times.wall.value, 11e-3, 1e-6);
 	assert_int_equal(times.wall.origin, FM_ORIGIN_combined);
 	assert_near(times.waiting_longest, 8e-3, 1e-6);
+	/* of whom is not known: two processors for 0.1 s, of which 0.15 s were used */
+	times = predict(&(struct invented){.unseen = true, .available = 1, .cpu_seconds = 0.15, .cycles = {10, 3}});
+	assert_near(times.waiting.value, 50e-3, 1e-6);
+	assert_near(times.wall.value, 31.5e-3, 1e-6);
+	assert_near(times.wall.low, 10e-3, 1e-6);
+	assert_false(times.available.available);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(costs_follow_the_threads),
-	    cmocka_unit_test(atomics_of_two_threads_take_turns),
-	    cmocka_unit_test(stores_are_buffered),
-	    cmocka_unit_test(readers_wait_for_the_writer_only),
-	    cmocka_unit_test(threads_apart_lose_nothing),
-	    cmocka_unit_test(lines_add_up),
-	    cmocka_unit_test(processors_taken_away),
-	    cmocka_unit_test(times_of_threads),
+	    cmocka_unit_test(costs_follow_the_threads),   cmocka_unit_test(atomics_of_two_threads_take_turns),
+	    cmocka_unit_test(stores_are_buffered),        cmocka_unit_test(readers_wait_for_the_writer_only),
+	    cmocka_unit_test(threads_apart_lose_nothing), cmocka_unit_test(lines_add_up),
+	    cmocka_unit_test(processors_taken_away),      cmocka_unit_test(times_of_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,5 +1,5 @@
-/* Whether an x86-64 instruction is an atomic operation: it has the lock prefix, or exchanges a register with memory, which
-   needs none. */
+/* Whether an x86-64 instruction is an atomic operation: it has the lock prefix, or exchanges a register with memory,
+   which needs none. */
 #ifndef FATHOM_ENGINE_ACCOUNT_LOCKED_H
 #define FATHOM_ENGINE_ACCOUNT_LOCKED_H
 

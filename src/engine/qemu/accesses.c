@@ -795,8 +795,8 @@ static bool watch(struct qemu_plugin_insn *instruction, const struct fm_decoded 
 	struct translated_site *where;
 	unsigned whole = whole_bytes(decoded);
 
-	if (decoded->writes && fm_is_locked(qemu_plugin_insn_data(instruction),
-	                                    (unsigned)qemu_plugin_insn_size(instruction)))
+	if (decoded->writes &&
+	    fm_is_locked(qemu_plugin_insn_data(instruction), (unsigned)qemu_plugin_insn_size(instruction)))
 		fm_places_of(site)->locked = 1;
 	if (fm_engine.follows && (decoded->calls || decoded->returns))
 		return follow(instruction, decoded, index, false);
