@@ -9,7 +9,7 @@
 /* A load in a loop that does nothing else takes the simulated core about a cycle. */
 #define SPIN_CYCLES 1.0
 #define SPIN_LEAST 0.5
-#define SPIN_MOST 3.0
+#define SPIN_MOST 2.0
 
 /* A share of windows that were spent spinning is not known better than this part of it. */
 #define SPINNING_ERROR 0.3
@@ -31,6 +31,7 @@ struct worker {
 	double blocked;  /* s, measured */
 	struct fm_line_cost lines;
 	struct fm_range work, sharing, spin; /* s */
+	struct fm_range own;                 /* work and spinning together: better known than each */
 };
 
 struct building {
@@ -178,6 +179,14 @@ static double availability(const struct fm_recording *recording)
 	return ran > 0 ? ran / (ran + delayed) : -1;
 }
 
+/* The scheduler counts in nanoseconds; less than a microsecond is rounding. */
+static double blocked_for(const struct fm_recorded_native_thread *native)
+{
+	double blocked = native->lived - native->ran - native->delayed;
+
+	return blocked > 1e-6 ? blocked : 0;
+}
+
 /* Both runs make threads in the same order. False: they did not make as many, and nobody knows whose waiting it is. */
 static bool add_waiting(struct building *building)
 {
@@ -206,7 +215,7 @@ static bool add_waiting(struct building *building)
 			continue;
 		worker = &building->workers[thread->core % FM_SIMULATED_CORES_MAX];
 		worker->works = true;
-		worker->blocked += fmax(0, native->lived - native->ran - native->delayed);
+		worker->blocked += blocked_for(native);
 	}
 	return true;
 }
@@ -244,8 +253,15 @@ static void time_worker(struct worker *worker, const struct fm_range *together, 
 	worker->sharing.value = fmax(worker->sharing.value, handed);
 	worker->sharing.low = fmax(worker->sharing.low, fmin(handed, worker->sharing.value));
 	worker->sharing.high = fmax(worker->sharing.high, handed);
-	if (windows)
+	worker->own = (struct fm_range){busy, busy, busy};
+	multiply(&worker->own, exactness);
+	/* in the engine they run at once, and who does not meet anybody does not wait for him */
+	worker->spin.low *= together->low;
+	worker->own.low -= spun * (1 - together->low) * exactness->low;
+	if (windows) {
 		worker->spin = (struct fm_range){0};
+		worker->own = worker->work;
+	}
 }
 
 static double odds(double share)
@@ -270,9 +286,10 @@ static void time_spinning(struct building *building)
 		double own = worker->work.value + worker->sharing.value,
 		       spin = worker->spinning < SPINS_ONLY ? own * odds(worker->spinning) : longest * worker->spinning;
 
-		if (worker->exists && spin > 0)
-			worker->spin =
-			    (struct fm_range){spin, spin * (1 - SPINNING_ERROR), spin * (1 + SPINNING_ERROR)};
+		if (!worker->exists || !(spin > 0))
+			continue;
+		worker->spin = (struct fm_range){spin, spin * (1 - SPINNING_ERROR), spin * (1 + SPINNING_ERROR)};
+		add(&worker->own, &worker->spin);
 	}
 }
 
@@ -298,12 +315,11 @@ static void predict_wall(struct building *building, bool waits, struct fm_pictur
 
 	for (unsigned i = 0; i < FM_SIMULATED_CORES_MAX; i++) {
 		struct worker *worker = &building->workers[i];
-		struct fm_range own = worker->work;
+		struct fm_range own = worker->own;
 
 		if (!worker->exists || (waits && !worker->works))
 			continue;
 		add(&own, &worker->sharing);
-		add(&own, &worker->spin);
 		multiply(&own, &(struct fm_range){kernel, kernel, kernel});
 		add(&own, &(struct fm_range){worker->blocked, worker->blocked, worker->blocked});
 		blocked += worker->blocked;
@@ -377,14 +393,14 @@ void fm_threads_predict(const struct fm_recording *recording, struct fm_picture 
 	work = (struct fm_range){building->apart / building->hertz, building->apart / building->hertz,
 	                         building->apart / building->hertz};
 	multiply(&work, &exactness);
+	user = work;
 	for (unsigned i = 0; i < FM_SIMULATED_CORES_MAX; i++) {
 		add(&work, &building->workers[i].work);
 		add(&sharing, &building->workers[i].sharing);
 		add(&spinning, &building->workers[i].spin);
+		add(&user, &building->workers[i].own);
+		add(&user, &building->workers[i].sharing);
 	}
-	user = work;
-	add(&user, &sharing);
-	add(&user, &spinning);
 	times->work = seconds(&work, picture->predicted_seconds.origin);
 	times->sharing = seconds(&sharing, FM_ORIGIN_combined);
 	times->spinning = seconds(&spinning, building->windows ? FM_ORIGIN_sampled : FM_ORIGIN_simulated);
