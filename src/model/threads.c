@@ -26,7 +26,7 @@ struct worker {
 	double cycles, handed; /* of these, waited for lines of other cores in the engine */
 	double entries;        /* in which the positions of accesses are counted */
 	double represents;
-	double spun;     /* loads of loops that only look at a line */
+	double spun;     /* cycles of loops that only look at a line, or loads */
 	double spinning; /* share of its time in such loops, by windows */
 	double blocked;  /* s, measured */
 	struct fm_line_cost lines;
@@ -38,7 +38,7 @@ struct building {
 	const struct fm_recording *recording;
 	struct worker workers[FM_SIMULATED_CORES_MAX];
 	double apart; /* cycles of other processes */
-	bool windows; /* shares of time are known from them */
+	bool windows; /* natively: shares of time are known, from windows or from all of it */
 	double hertz;
 	double turn;
 };
@@ -67,7 +67,7 @@ static void add_threads(struct building *building)
 			building->apart += (double)thread->timing.cycles;
 			continue;
 		}
-		building->windows |= thread->represents > 0;
+		building->windows |= thread->entries > 0;
 		worker->exists = true;
 		worker->cycles += (double)thread->timing.cycles;
 		worker->handed += (double)thread->timing.latency_stalls[FM_SERVED_CORE];
@@ -132,7 +132,8 @@ static void add_line(struct building *building, const struct fm_recorded_user *c
 			continue;
 		owners[known] = &building->workers[thread->core % FM_SIMULATED_CORES_MAX];
 		if (!building->windows && users[i]->looks && others_store(recording, users[i]))
-			owners[known]->spun += (double)users[i]->looks;
+			owners[known]->spun +=
+			    (double)(users[i]->look_cycles ? users[i]->look_cycles : users[i]->looks);
 		uses[known] = use_of(owners[known], users[i], building);
 		known++;
 	}

@@ -362,6 +362,7 @@ static int record_user(const struct fm_results *results, struct fm_symbols *symb
 	row->stores = user->stores;
 	row->atomics = user->atomics ? user->atomics : atomics_by_site(results, user);
 	row->looks = user->looks;
+	row->look_cycles = user->look_cycles;
 	row->got = user->got;
 	row->near = user->near;
 	row->span = user->span;

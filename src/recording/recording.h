@@ -236,14 +236,14 @@ struct fm_recorded_shared {
 };
 
 struct fm_recorded_user {
-	uint32_t shared;            /* index of the line */
-	int64_t thread;             /* -1: not known */
-	uint64_t read, written;     /* bytes, one bit each */
-	uint64_t loads, stores;     /* accesses since the line first moved */
-	uint64_t atomics;           /* of the stores, those of atomic operations */
-	uint64_t got;               /* times it got the line from another core */
-	uint64_t near, span, looks; /* as in struct fm_line_user */
-	char field[FM_FUNCTION];    /* what it wrote, or read, first in the line */
+	uint32_t shared;                         /* index of the line */
+	int64_t thread;                          /* -1: not known */
+	uint64_t read, written;                  /* bytes, one bit each */
+	uint64_t loads, stores;                  /* accesses since the line first moved */
+	uint64_t atomics;                        /* of the stores, those of atomic operations */
+	uint64_t got;                            /* times it got the line from another core */
+	uint64_t near, span, looks, look_cycles; /* as in struct fm_line_user */
+	char field[FM_FUNCTION];                 /* what it wrote, or read, first in the line */
 	char function[FM_FUNCTION];
 	char file[256];
 	int64_t source_line;

@@ -237,8 +237,13 @@ static void note_step(struct fm_line_user *user, const struct fm_simulated_core 
 	if (step && user->at && step <= FM_LINE_NEAR) {
 		user->near++;
 		user->span += step;
-		user->looks += !core->position && step == 1 && !store && user->looked;
+		if (!core->position && step == 1 && !store && user->looked) {
+			user->looks++;
+			user->look_cycles +=
+			    user->moment && core->moment > user->moment ? core->moment - user->moment : 0;
+		}
 	}
+	user->moment = core->moment;
 	user->looked = !store;
 	user->at = position;
 }

@@ -105,6 +105,7 @@ struct fm_simulated_core {
 	bool unread;       /* it overwrites the line, which is not read */
 	bool locked;       /* it is a part of an atomic operation */
 	uint64_t position; /* of it in the thread's trace, for whoever feeds one; 0: as many accesses were before */
+	uint64_t moment;   /* of simulated time, for whoever has one; 0: not told */
 	bool goes_far;     /* the latest miss went beyond the second cache, so the next one may */
 	enum fm_shape shape;
 	struct fm_stream_table *streams;
@@ -274,6 +275,8 @@ struct fm_line_users {
 		/* steps from one of its accesses to the next within FM_LINE_NEAR positions, and positions in them */
 		uint64_t near, span;
 		uint64_t looks;       /* loads that came right after another load of the line, with no access between */
+		uint64_t look_cycles; /* from one of these to the next, where moments are told */
+		uint64_t moment;      /* of the latest access */
 		uint64_t at;          /* position of the latest access */
 		bool looked;          /* it was a load, or the first part of one that also stores */
 		uint64_t stale;       /* written by others since it had the line */

@@ -598,6 +598,8 @@ static void flush_block(struct fm_engine_thread *thread)
 {
 	end_gathering(thread);
 	if (thread->block && thread->timing) {
+		if (thread->core)
+			thread->core->moment = thread->clock;
 		feed(thread, thread->block->count);
 		note_time(thread);
 	}
