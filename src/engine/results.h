@@ -37,6 +37,12 @@ enum {
 
 #define FM_RESULT_MAGIC 0x3974617865746146ull
 
+/* What a thread did in loops that load from one line, to which others store, and do nothing else. */
+struct fm_result_looking {
+	uint64_t references, instructions;
+	double ticks;
+};
+
 /* One thread of the program, in the order in which they began. */
 struct fm_result_thread {
 	uint32_t host_thread;
@@ -54,6 +60,11 @@ struct fm_result_thread {
 	uint32_t moves;
 	struct fm_core_counts before_moves;
 	struct fm_timing_counts timing_before_moves;
+	/* by the native engine: entries of its trace, references and pieces of code, and how long they took it; with
+	   windows, of those in windows, and of these those that count */
+	uint64_t entries, counted_entries;
+	double ticks;
+	struct fm_result_looking looking;
 };
 
 /* Threads that ended and had no record of their own: all of them together. */
@@ -222,6 +233,7 @@ struct fm_result_place {
 	uint64_t moved[FM_SIMULATED_CACHES_MAX];
 	/* its misses of the first cache: as far from the one before as that one from its own predecessor, or not */
 	uint64_t regular, irregular;
+	uint64_t locked; /* 1: an atomic operation */
 };
 
 /* Accesses on their way to the simulator, by number. Equal but for a violent end. */

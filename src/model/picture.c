@@ -7,6 +7,7 @@
 
 #include "model/agreement.h"
 #include "model/kernel_time.h"
+#include "model/threads.h"
 #include "model/uncertainty.h"
 #include "recording/windows.h"
 #include "simulator/numbers.h"
@@ -545,6 +546,9 @@ void fm_picture_build(const struct fm_recording *recording, const struct fm_part
 	if (!part->region && part->thread < 0)
 		fill_unused(recording, &sums->counts, picture);
 	fill_false_sharing(recording, picture);
+	fm_threads_predict(recording, picture);
+	if (picture->times.user.available)
+		picture->predicted_seconds = picture->times.user;
 	fm_uncertain_prediction(recording, picture);
 	fm_kernel_time(recording, picture);
 	fm_synchronisation(recording, &sums->counts, picture);

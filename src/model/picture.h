@@ -58,6 +58,18 @@ struct fm_picture_signs {
 	struct fm_figure false_sharing; /* of the turns between threads, those that moved one line for nothing */
 	struct fm_figure blocked;       /* of the threads' time, waiting in the kernel for somebody */
 	struct fm_figure handing_over;  /* of the threads' time, moving lines that several write from core to core */
+	struct fm_figure spinning;      /* of the threads' time, in loops that only look at a line of others */
+};
+
+/* Time of several threads, of the whole program (model/threads.h). */
+struct fm_picture_times {
+	/* user time of all threads together, predicted: each by itself, handing lines over, spinning … */
+	struct fm_figure work, sharing, spinning;
+	struct fm_figure user;      /* … their sum */
+	struct fm_figure wall;      /* predicted, but for the kernel's share and for waiting, which are measured */
+	struct fm_figure waiting;   /* blocked in the kernel, all threads that work together; measured */
+	double waiting_longest;     /* of these, by the thread that decides the wall time */
+	struct fm_figure available; /* share of the time in which ready threads had a processor; measured */
 };
 
 struct fm_picture {
@@ -67,12 +79,14 @@ struct fm_picture {
 	unsigned threads; /* that did anything */
 	uint64_t instances;
 	struct fm_figure seconds;
-	struct fm_figure predicted_seconds; /* by the simulated core */
-	struct fm_figure user_seconds; /* of `seconds`, those outside the kernel: what a prediction compares with */
-	struct fm_figure off;          /* the prediction's error: predicted over measured user time, less one */
-	bool doubtful;                 /* it is off by more than 30 %: the simulated machine does not fit the program */
-	bool unchecked;                /* there was a prediction, and nothing to compare it with */
-	char differs[200];             /* why counts and time are not of the same thing; "": they are */
+	/* by the simulated core; of a program with several threads that also ran by itself, their user time together */
+	struct fm_figure predicted_seconds;
+	struct fm_figure user_seconds; /* measured, outside the kernel: what a prediction compares with */
+	struct fm_picture_times times;
+	struct fm_figure off; /* the prediction's error: predicted over measured user time, less one */
+	bool doubtful;        /* it is off by more than 30 %: the simulated machine does not fit the program */
+	bool unchecked;       /* there was a prediction, and nothing to compare it with */
+	char differs[200];    /* why counts and time are not of the same thing; "": they are */
 	struct fm_picture_level levels[FM_PICTURE_LEVELS];
 	unsigned level_count;
 	/* cycles, summed over the threads */

@@ -14,7 +14,7 @@ static struct fm_figure blocked(const struct fm_recording *recording, const stru
 {
 	const struct fm_recorded_native *native = &recording->native;
 	unsigned running = native->cpus && picture->threads > native->cpus ? native->cpus : picture->threads;
-	double waited, error, others, chosen;
+	double waited, error, others, chosen, used = 0;
 
 	if (!native->runs)
 		return fm_figure_unavailable("only a native run tells how long threads wait");
@@ -26,6 +26,10 @@ static struct fm_figure blocked(const struct fm_recording *recording, const stru
 		return fm_figure_unavailable("it ran too briefly: most of its time was its beginning and end");
 	/* of the run that was least disturbed: other programs take processors away, and that is no waiting */
 	waited = fmax(0, 1 - native->busiest / running);
+	/* nor is it where threads are ready and other programs have their processors */
+	for (size_t i = 0; i < recording->native_threads_count; i++)
+		used += recording->native_threads[i].ran + recording->native_threads[i].delayed;
+	waited = fmin(waited, fmax(0, 1 - used / (native->seconds.value * running)));
 	/* What was lost to others is not known, but how it was lost: each time a processor was taken away, or a thread
 	   began, it waited for at most a slice; and of all waits, those that the threads chose themselves were for
 	   somebody. */
@@ -101,9 +105,27 @@ static struct fm_figure handing_over(const struct fm_recording *recording, const
 	                      recording->native.runs);
 }
 
+/* Of the threads' time: of what they take in all, predicted, with the kernel's share and with what they wait. */
+static struct fm_figure share_of_time(const struct fm_recording *recording, const struct fm_picture *picture,
+                                      const struct fm_figure *part)
+{
+	const struct fm_picture_times *times = &picture->times;
+	double share = fmin(0.99, recording->native.kernel_share),
+	       waiting = times->waiting.available ? times->waiting.value : 0,
+	       all = times->user.value / (1 - share) + waiting, rest = all - part->value;
+
+	if (!part->available || !(all > 0))
+		return part->available ? fm_figure_unavailable("there is no time to compare with") : *part;
+	return fm_figure_make(part->value / all, part->low / (rest + part->low), part->high / (rest + part->high), "",
+	                      part->origin, part->backend, part->trials);
+}
+
 void fm_synchronisation(const struct fm_recording *recording, const struct fm_core_counts *counts,
                         struct fm_picture *picture)
 {
 	picture->signs.blocked = blocked(recording, picture);
-	picture->signs.handing_over = handing_over(recording, counts, picture);
+	picture->signs.handing_over = picture->times.sharing.available
+	                                  ? share_of_time(recording, picture, &picture->times.sharing)
+	                                  : handing_over(recording, counts, picture);
+	picture->signs.spinning = share_of_time(recording, picture, &picture->times.spinning);
 }

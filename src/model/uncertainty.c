@@ -135,6 +135,16 @@ static struct fm_figure user_seconds(const struct fm_recorded_native *native, co
 	error = TICKS * TICK / native->share_seconds;
 	if (share + error >= 1)
 		return fm_figure_unavailable("it ran too briefly: how much of its time was the kernel's is not known");
+	/* of several threads, all together */
+	if (picture->times.user.available) {
+		double relative_low = seconds->low / seconds->value, relative_high = seconds->high / seconds->value;
+
+		return fm_figure_make(native->cpu_seconds * (1 - share),
+		                      native->cpu_seconds * (native->same_run ? relative_low : 1) * (1 - share - error),
+		                      native->cpu_seconds * (native->same_run ? relative_high : 1) *
+		                          fmin(1, 1 - share + error),
+		                      "s", FM_ORIGIN_measured, "native", seconds->trials);
+	}
 	/* processor time of one run is an estimate of which the kernel's part is known: the rest has all of its error
 	 */
 	if (native->same_run && native->cpu_seconds > 0) {

@@ -15,6 +15,7 @@
 #include "base/statistics.h"
 #include "counters/markers.h"
 #include "observe/parts.h"
+#include "observe/schedule.h"
 
 /* The program by itself, to see how long it takes. */
 
@@ -112,6 +113,11 @@ struct gathered {
 	size_t count;
 	double (*seconds)[RUNS_MAX];
 	uint64_t huge_faults[RUNS_MAX]; /* of all processes, during each run */
+	/* threads of each run; NULL: without memory */
+	struct threads {
+		unsigned count;
+		struct fm_scheduled threads[FM_SCHEDULED_MAX];
+	} * threads;
 };
 
 /* Its index; the count when it is none of them. */
@@ -213,6 +219,7 @@ static int run_once(const struct fm_observation *wanted, bool measured, struct g
 	int nothing = measured && !fm_input_rewind() ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
 	struct fm_launch launch = {.program = wanted->program, .output = -1, .input = nothing, .prepare = prepare};
 	struct fm_markers *markers = NULL;
+	struct fm_schedule *schedule;
 	struct fm_launched launched;
 	struct fm_error ignored;
 	int r;
@@ -230,7 +237,10 @@ static int run_once(const struct fm_observation *wanted, bool measured, struct g
 	if (!r)
 		r = fm_launch_release(&launched, wanted->program[0], error);
 	if (!r) {
+		schedule = gathered->threads ? fm_schedule_begin(launched.process) : NULL;
 		fm_launch_wait(&launched, true, wanted->told_to_end, ret_end);
+		if (schedule)
+			gathered->threads[run].count = fm_schedule_end(schedule, gathered->threads[run].threads);
 		gathered->huge_faults[run] = fm_memory_huge_faults() - gathered->huge_faults[run];
 		gather(gathered, markers, run);
 	}
@@ -244,10 +254,28 @@ static int run_once(const struct fm_observation *wanted, bool measured, struct g
 	return r;
 }
 
-static void conclude(struct fm_recorded_native *native, const struct fm_launch_end *ends, const uint64_t *huge_faults,
-                     unsigned runs)
+/* Threads of one of the runs. */
+static int keep_threads(const struct threads *threads, struct fm_recording *recording)
+{
+	for (unsigned i = 0; i < threads->count; i++) {
+		struct fm_recorded_native_thread *row = fm_recording_add(recording, native_threads);
+
+		if (!row)
+			return -ENOMEM;
+		*row = (struct fm_recorded_native_thread){.ordinal = i,
+		                                          .ran = threads->threads[i].ran,
+		                                          .delayed = threads->threads[i].delayed,
+		                                          .lived = threads->threads[i].lived};
+	}
+	return 0;
+}
+
+/* Returns the run whose time is the median. */
+static unsigned conclude(struct fm_recorded_native *native, const struct fm_launch_end *ends,
+                         const uint64_t *huge_faults, unsigned runs)
 {
 	double sorted[RUNS_MAX], kernel = 0;
+	unsigned median = 0;
 
 	native->runs = runs;
 	native->huge_always = fm_memory_huge_always();
@@ -274,7 +302,9 @@ static void conclude(struct fm_recorded_native *native, const struct fm_launch_e
 			native->faults = ends[i].faults;
 			native->major_faults = ends[i].major_faults;
 			native->huge_faults = huge_faults[i] < ends[i].faults ? huge_faults[i] : ends[i].faults;
+			median = i;
 		}
+	return median;
 }
 
 /* The first run has our output, the others write into a file that is only measured. Standard input is rewound for each
@@ -283,7 +313,7 @@ int fm_native_observe(const struct fm_observation *wanted, const struct fm_nativ
                       struct fm_recording *recording, struct fm_error *error)
 {
 	struct fm_recorded_native *native = &recording->native;
-	struct gathered gathered = {.recording = recording};
+	struct gathered gathered = {.recording = recording, .threads = calloc(RUNS_MAX, sizeof(struct threads))};
 	struct fm_launch_end ends[RUNS_MAX];
 	double total = 0;
 	cpu_set_t cpus;
@@ -317,12 +347,17 @@ int fm_native_observe(const struct fm_observation *wanted, const struct fm_nativ
 		}
 	}
 	settle_regions(&gathered, runs);
-	if (r)
-		return r;
-	if (runs)
-		native->exit_status = ends[0].status;
-	conclude(native, ends, gathered.huge_faults, runs);
-	return 0;
+	if (!r) {
+		unsigned median;
+
+		if (runs)
+			native->exit_status = ends[0].status;
+		median = conclude(native, ends, gathered.huge_faults, runs);
+		if (runs && gathered.threads && keep_threads(&gathered.threads[median], recording))
+			r = fm_error_set(error, ENOMEM, "out of memory");
+	}
+	free(gathered.threads);
+	return r;
 }
 
 static int probe(const struct fm_observation *wanted, struct fm_recording *recording, struct fm_error *why)

@@ -1,5 +1,6 @@
 /* What the engine counted, as rows of a recording: names for addresses, processes together where names are the same. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -324,6 +325,22 @@ static void name_data(const struct fm_results *results, struct fm_symbols *symbo
 		snprintf(text, size, "%s+%lu", name, (unsigned long)(address - object->begin));
 }
 
+/* Under QEMU only instructions are known to be atomic, not accesses: those of the line are if the one that fetched it
+   most often is; half of them where other data of the line is written too, as in a mutex. */
+static uint64_t atomics_by_site(const struct fm_results *results, const struct fm_line_user *user)
+{
+	enum { WORD = 8 };
+
+	if (results->native || !user->site)
+		return 0;
+	for (unsigned i = 0; i < results->site_count && i < FM_RESULT_SITES_MAX; i++)
+		if (results->places[i].address == user->site)
+			return !results->places[i].locked                    ? 0
+			       : __builtin_popcountll(user->written) <= WORD ? user->stores
+			                                                     : user->stores / 2;
+	return 0;
+}
+
 static int record_user(const struct fm_results *results, struct fm_symbols *symbols, unsigned index,
                        const struct fm_line_user *user, unsigned bytes_per_bit, struct fm_recording *recording)
 {
@@ -343,6 +360,12 @@ static int record_user(const struct fm_results *results, struct fm_symbols *symb
 	row->written = user->written;
 	row->loads = user->loads;
 	row->stores = user->stores;
+	row->atomics = user->atomics ? user->atomics : atomics_by_site(results, user);
+	row->looks = user->looks;
+	row->look_cycles = user->look_cycles;
+	row->got = user->got;
+	row->near = user->near;
+	row->span = user->span;
 	name_data(results, symbols, shared->line + (uint64_t)__builtin_ctzll(touched) * bytes_per_bit, row->field,
 	          sizeof(row->field));
 	if (!*shared->object && *row->field)
@@ -399,6 +422,10 @@ static int record_threads(const struct fm_results *results, uint32_t process, st
 		thread->shares_core = results->threads[i].shares_core;
 		thread->clock = results->threads[i].clock;
 		thread->work = results->threads[i].work;
+		thread->entries = results->threads[i].entries;
+		thread->spins = results->threads[i].looking.references;
+		if (results->threads[i].ticks > 0)
+			thread->spinning = fmin(1, results->threads[i].looking.ticks / results->threads[i].ticks);
 		fm_result_thread_counts(results, i, &thread->counts, &thread->timing);
 	}
 	if (results->others.threads) {

@@ -357,6 +357,18 @@ static const struct fm_results *results_of(const struct fm_engine_run *run, uint
 	return process ? run->forked[process - 1] : run->results;
 }
 
+/* Shared lines are noted in the first part of a window too, which only warms the caches. */
+static double represents(const struct fm_results *results, const struct fm_recorded_thread *thread,
+                         const struct factors *factors)
+{
+	const struct fm_result_thread *record =
+	    !thread->others && thread->thread < FM_RESULT_THREADS_MAX ? &results->threads[thread->thread] : NULL;
+
+	if (!record || !record->entries || !record->counted_entries)
+		return factors->work[0];
+	return factors->work[0] * (double)record->counted_entries / (double)record->entries;
+}
+
 static int scale(const struct fm_engine_run *run, struct fm_recording *recording)
 {
 	struct factors *factors = calloc(recording->processes_count + 1, sizeof(*factors));
@@ -377,6 +389,7 @@ static int scale(const struct fm_engine_run *run, struct fm_recording *recording
 		struct fm_recorded_thread *thread = &recording->threads[i];
 		const struct factors *own = &factors[thread->process];
 
+		thread->represents = represents(results_of(run, thread->process), thread, own);
 		multiply(&thread->counts, COUNTS, own->counts);
 		multiply(&thread->work, WORKS, own->work);
 		add_unseen(thread, own);

@@ -142,12 +142,20 @@ static struct fm_figure translation_share(const struct fm_picture *picture, unsi
 	return part(picture->signs.translation);
 }
 
-/* Blocked, or handing lines over: a thread does one or the other. */
+/* Blocked, spinning, or handing lines over: a thread does one of them at a time. */
 static struct fm_figure waiting_share(const struct fm_picture *picture, unsigned level)
 {
 	const struct fm_figure *blocked = &picture->signs.blocked, *handing = &picture->signs.handing_over;
+	struct fm_figure both;
 
 	(void)level;
+	if (handing->available && picture->signs.spinning.available) {
+		both = fm_figure_make(fmin(1, handing->value + picture->signs.spinning.value),
+		                      fmin(1, handing->low + picture->signs.spinning.low),
+		                      fmin(1, handing->high + picture->signs.spinning.high), "", handing->origin,
+		                      handing->backend, handing->trials);
+		handing = &both;
+	}
 	if (!blocked->available && !handing->available)
 		return *blocked;
 	/* one of the two is not known: it may be anything */

@@ -76,6 +76,10 @@ static void say(const struct fm_picture *picture, enum fm_metric metric, unsigne
 		snprintf(finding->evidence + used, sizeof(finding->evidence) - used,
 		         ": %.0f %% blocked, %.0f %% handing over lines that several threads write",
 		         100 * picture->signs.blocked.value, 100 * picture->signs.handing_over.value);
+		used = strlen(finding->evidence);
+		if (picture->signs.spinning.available && picture->signs.spinning.value >= 0.005)
+			snprintf(finding->evidence + used, sizeof(finding->evidence) - used, ", %.0f %% spinning",
+			         100 * picture->signs.spinning.value);
 	}
 	if (metric == FM_METRIC_saturation && picture->levels[level].peak_gbs.available &&
 	    picture->levels[level].gbs.available) {

@@ -89,6 +89,14 @@ struct fm_recorded_native_region {
 	struct fm_figure seconds; /* all instances together: median and range over the runs */
 };
 
+/* A thread of the native run whose time is the median, up to when it was last seen; s. */
+struct fm_recorded_native_thread {
+	uint32_t ordinal;
+	double ran;     /* on a processor */
+	double delayed; /* ready, and waiting for one */
+	double lived;   /* the rest it was blocked: waiting for something */
+};
+
 struct fm_recorded_process {
 	uint32_t process, parent;
 	bool executed; /* it began with an exec that was followed */
@@ -176,6 +184,12 @@ struct fm_recorded_thread {
 	bool shares_core;
 	uint64_t others; /* > 0: stands for so many threads that had no record of their own */
 	uint64_t clock;  /* with timing: the cycle of simulated time it reached */
+	/* natively: how many times what was noted of its shared lines and of its spinning it did in all, 0: as often as
+	   was noted; entries of its trace that were looked at for that */
+	double represents;
+	uint64_t entries;
+	double spinning; /* share of its time in loops that only look at a line which others store to */
+	uint64_t spins;  /* loads in them */
 	struct fm_work work;
 	struct fm_core_counts counts;
 	struct fm_timing_counts timing;
@@ -240,11 +254,14 @@ struct fm_recorded_shared {
 };
 
 struct fm_recorded_user {
-	uint32_t shared;         /* index of the line */
-	int64_t thread;          /* -1: not known */
-	uint64_t read, written;  /* bytes, one bit each */
-	uint64_t loads, stores;  /* accesses since the line first moved */
-	char field[FM_FUNCTION]; /* what it wrote, or read, first in the line */
+	uint32_t shared;                         /* index of the line */
+	int64_t thread;                          /* -1: not known */
+	uint64_t read, written;                  /* bytes, one bit each */
+	uint64_t loads, stores;                  /* accesses since the line first moved */
+	uint64_t atomics;                        /* of the stores, those of atomic operations */
+	uint64_t got;                            /* times it got the line from another core */
+	uint64_t near, span, looks, look_cycles; /* as in struct fm_line_user */
+	char field[FM_FUNCTION];                 /* what it wrote, or read, first in the line */
 	char function[FM_FUNCTION];
 	char file[256];
 	int64_t source_line;

@@ -407,6 +407,28 @@ static void set_machine(json_t *root, const struct fm_recording *recording)
 	json_object_set_new(root, "exit_status", json_integer((json_int_t)recording->run.exit_status));
 }
 
+/* Of several threads: what the predicted time consists of, and what of it is measured instead. */
+static json_t *times_json(const struct fm_picture *picture)
+{
+	const struct fm_picture_times *times = &picture->times;
+	json_t *object = json_object();
+
+	fm_json_set_figure(object, "user", &times->user);
+	fm_json_set_figure(object, "work", &times->work);
+	fm_json_set_figure(object, "sharing", &times->sharing);
+	fm_json_set_figure(object, "spinning", &times->spinning);
+	fm_json_set_figure(object, "waiting", &times->waiting);
+	fm_json_set_figure(object, "wall", &times->wall);
+	if (times->wall.available)
+		json_object_set_new(object, "wall_measured_seconds",
+		                    json_real(fmin(times->wall.value, times->waiting_longest)));
+	fm_json_set_figure(object, "processor_available", &times->available);
+	fm_json_set_figure(object, "sharing_share", &picture->signs.handing_over);
+	fm_json_set_figure(object, "spinning_share", &picture->signs.spinning);
+	fm_json_set_figure(object, "waiting_share", &picture->signs.blocked);
+	return object;
+}
+
 static void set_native(json_t *root, const struct fm_analysis *analysis)
 {
 	const struct fm_recorded_native *native = &analysis->recording->native;
@@ -428,6 +450,8 @@ static void set_native(json_t *root, const struct fm_analysis *analysis)
 			                              (json_int_t)native->major_faults, "huge_at_most",
 			                              (json_int_t)native->huge_faults));
 		fm_json_set_figure(object, "predicted_page_fault_seconds", &picture->fault_seconds);
+		if (picture->times.user.available)
+			json_object_set_new(object, "threads_time", times_json(picture));
 	}
 	json_object_set_new(root, "native", object);
 	if (native->runs) {

@@ -31,6 +31,30 @@ static const char *bytes(char *text, size_t size, const struct fm_figure *figure
 
 /* The first lines */
 
+/* With less than this a program of several threads is not by itself. */
+#define PROCESSOR_ENOUGH 0.8
+
+/* What the predicted time of several threads consists of. */
+static void print_times(const struct fm_picture *picture, FILE *output)
+{
+	const struct fm_picture_times *times = &picture->times;
+
+	fprintf(output,
+	        "Of this %.3g s are their own work, %.3g s handing over lines that several use, %.3g s spinning.\n",
+	        times->work.value, times->sharing.value, times->spinning.value);
+	if (times->wall.available)
+		fprintf(output,
+		        "Predicted on the wall clock: %.3g s, of which %.3g s are waiting, as measured; measured: %.3g "
+		        "s.\n",
+		        times->wall.value, fmin(times->wall.value, times->waiting_longest), picture->seconds.value);
+	if (times->available.available && times->available.value < PROCESSOR_ENOUGH)
+		fprintf(output,
+		        "Other programs ran: ready threads had a processor %.0f %% of the time, so that they met, span "
+		        "and\n"
+		        "waited otherwise than by themselves.\n",
+		        100 * times->available.value);
+}
+
 /* Does the simulated machine describe this program? What is wrong is said first. */
 static void print_prediction(const struct fm_picture *picture, FILE *output)
 {
@@ -44,8 +68,11 @@ static void print_prediction(const struct fm_picture *picture, FILE *output)
 	}
 	if (picture->doubtful)
 		fprintf(output, "DOUBTFUL: ");
-	fprintf(output, "Predicted from the simulated cycles: %.3g s of user time; measured: %.3g s (%+.0f %%).\n",
-	        picture->predicted_seconds.value, picture->user_seconds.value, 100 * picture->off.value);
+	fprintf(output, "Predicted from the simulated cycles: %.3g s of user time%s; measured: %.3g s (%+.0f %%).\n",
+	        picture->predicted_seconds.value, picture->times.user.available ? ", all threads together" : "",
+	        picture->user_seconds.value, 100 * picture->off.value);
+	if (picture->times.user.available)
+		print_times(picture, output);
 	if (picture->doubtful)
 		fprintf(
 		    output,

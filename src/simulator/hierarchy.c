@@ -222,9 +222,30 @@ static void begin_use(struct fm_hierarchy *hierarchy, const struct fm_simulated_
 			stale &= users->users[i].stale;
 			users->users[i].stale = 0;
 		}
+	user->got++;
 	user->pending = 1;
 	user->fresh = 1;
 	user->incoming = stale;
+}
+
+/* How densely the core uses the line. The parts of one instruction are one step. */
+static void note_step(struct fm_line_user *user, const struct fm_simulated_core *core, bool store)
+{
+	uint64_t position = core->position ? core->position : core->counts.loads + core->counts.stores,
+	         step = position - user->at;
+
+	if (step && user->at && step <= FM_LINE_NEAR) {
+		user->near++;
+		user->span += step;
+		if (!core->position && step == 1 && !store && user->looked) {
+			user->looks++;
+			user->look_cycles +=
+			    user->moment && core->moment > user->moment ? core->moment - user->moment : 0;
+		}
+	}
+	user->moment = core->moment;
+	user->looked = !store;
+	user->at = position;
 }
 
 /* An access to a watched line. With the hierarchy's lock held, or by the only thread. */
@@ -244,12 +265,14 @@ static void note_use(struct fm_hierarchy *hierarchy, const struct fm_simulated_c
 			users->true_transfers++;
 		}
 	}
+	note_step(user, core, store);
 	if (!store) {
 		user->loads++;
 		user->read |= core->touching;
 		return;
 	}
 	user->stores++;
+	user->atomics += core->locked;
 	user->written |= core->touching;
 	for (unsigned i = 0; i < FM_LINE_USERS && users->users[i].core; i++)
 		if (!is_of_core(hierarchy, &users->users[i], core))

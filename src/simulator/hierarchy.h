@@ -103,6 +103,9 @@ struct fm_simulated_core {
 	uint64_t last_nontemporal_line;
 	uint64_t touching; /* bytes of its line that the access under way touches, one bit each */
 	bool unread;       /* it overwrites the line, which is not read */
+	bool locked;       /* it is a part of an atomic operation */
+	uint64_t position; /* of it in the thread's trace, for whoever feeds one; 0: as many accesses were before */
+	uint64_t moment;   /* of simulated time, for whoever has one; 0: not told */
 	bool goes_far;     /* the latest miss went beyond the second cache, so the next one may */
 	enum fm_shape shape;
 	struct fm_stream_table *streams;
@@ -254,7 +257,7 @@ struct fm_shared_line {
 	uint64_t users; /* for the simulator: where its users are, plus one */
 };
 
-enum { FM_LINE_USERS = 8 };
+enum { FM_LINE_USERS = 8, FM_LINE_NEAR = 4096 };
 
 /* Who touched which bytes of such a line (one bit each; of longer lines, each stands for several), and whether its
    transfers brought anything: one is true sharing when the core that got the line touched a byte that others had
@@ -267,9 +270,18 @@ struct fm_line_users {
 		uint64_t fresh;   /* it has just got the line, and nobody has said by which code */
 		uint64_t read, written;
 		uint64_t loads, stores; /* accesses since the line first moved */
-		uint64_t stale;         /* written by others since it had the line */
-		uint64_t incoming;      /* what was stale when it got the line */
-		uint64_t site, votes;   /* for the engine: the code that fetched it most often, if one did mostly */
+		uint64_t atomics;       /* of the stores, those of atomic operations */
+		uint64_t got;           /* times it got the line from another core */
+		/* steps from one of its accesses to the next within FM_LINE_NEAR positions, and positions in them */
+		uint64_t near, span;
+		uint64_t looks;       /* loads that came right after another load of the line, with no access between */
+		uint64_t look_cycles; /* from one of these to the next, where moments are told */
+		uint64_t moment;      /* of the latest access */
+		uint64_t at;          /* position of the latest access */
+		bool looked;          /* it was a load, or the first part of one that also stores */
+		uint64_t stale;       /* written by others since it had the line */
+		uint64_t incoming;    /* what was stale when it got the line */
+		uint64_t site, votes; /* for the engine: the code that fetched it most often, if one did mostly */
 	} users[FM_LINE_USERS];
 };
 

@@ -19,4 +19,11 @@ holds [ "$(verdict imbalance)" = absent ]
 # who spins with an atomic exchange does no work
 expect 0 '' "$tool" stat --json -o "$scratch/stat.json" -- "$program" spin 300000
 holds [ "$(verdict imbalance)" != absent ]
+# threads that share nothing: nothing is added to their own work; an atomic counter costs more than its additions. The parts add up.
+time_of() { jq -e ".native.threads_time | (.user.value - .work.value - .sharing.value - .spinning.value | fabs) < 0.01 * .user.value and ($1)" \
+	"$scratch/stat.json"; }
+expect 0 '' "$tool" stat --counters exact --engine qemu --json -o "$scratch/stat.json" -- "$program" alone 300000
+holds time_of '.sharing.high + .spinning.high < 0.02 * .user.value'
+expect 0 '' "$tool" stat --counters exact --engine qemu --json -o "$scratch/stat.json" -- "$program" atomic 300000
+holds time_of '.sharing.high > .work.value and .spinning.value < 0.01 * .user.value and .sharing.origin == "combined"'
 finish

@@ -419,6 +419,46 @@ static void sharing_is_judged_by_the_core(void **state)
 	fm_hierarchy_destroy(hierarchy);
 }
 
+/* How densely each core uses a line that moves, with atomic operations or not, and who only looks at it. */
+static void use_of_shared_lines_is_noted(void **state)
+{
+	struct fm_hierarchy *hierarchy = machine_with(NEITHER, "threads=1");
+	struct fm_simulated_core *adder = fm_hierarchy_core(hierarchy, 0), *looker = fm_hierarchy_core(hierarchy, 1);
+	struct fm_shared_line line;
+	struct fm_line_users users;
+
+	(void)state;
+	fm_hierarchy_access(hierarchy, looker, 0x4000, 8, FM_ACCESS_LOAD);
+	for (unsigned i = 0; i < 100; i++) {
+		adder->locked = true;
+		fm_hierarchy_access(hierarchy, adder, 0x4000, 8, FM_ACCESS_LOAD);
+		fm_hierarchy_access(hierarchy, adder, 0x4000, 8, FM_ACCESS_STORE);
+		adder->locked = false;
+		fm_hierarchy_access(hierarchy, adder, 0x8000, 8, FM_ACCESS_LOAD);
+		for (unsigned k = 0; k < 10; k++)
+			fm_hierarchy_access(hierarchy, looker, 0x4000, 8, FM_ACCESS_LOAD);
+	}
+	assert_int_equal(fm_hierarchy_shared_lines(hierarchy, &line, &users, 1), 1);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct fm_line_user *user = &users.users[i];
+
+		if (user->core == adder->index + 1) {
+			assert_in_range(user->atomics, 99, 100);
+			assert_int_equal(user->atomics, user->stores);
+			/* two steps of an access, and one over another line */
+			assert_near((double)user->span / (double)user->near, 1.5, 0.05);
+			assert_int_equal(user->looks, 0);
+		} else {
+			assert_int_equal(user->core, looker->index + 1);
+			assert_int_equal(user->atomics, 0);
+			assert_in_range(user->got, 99, 100);
+			assert_in_range(user->looks, 990, 1000);
+			assert_near((double)user->span / (double)user->near, 1, 1e-9);
+		}
+	}
+	fm_hierarchy_destroy(hierarchy);
+}
+
 struct runner {
 	struct fm_hierarchy *hierarchy;
 	struct fm_simulated_core *core;
@@ -987,6 +1027,7 @@ int main(void)
 	    cmocka_unit_test(prefetching_from_private_caches),
 	    cmocka_unit_test(streams_are_followed),
 	    cmocka_unit_test(strides_are_followed),
+	    cmocka_unit_test(use_of_shared_lines_is_noted),
 	    cmocka_unit_test(quick_paths_agree),
 	    cmocka_unit_test(quick_paths_agree_on_other_shapes),
 	    cmocka_unit_test(many_ways_are_still_least_recently_used),

@@ -138,6 +138,7 @@ static void thread_end(struct fm_consumer *consumer, struct fm_native_thread *th
 	if (!thread->live)
 		return;
 	fm_native_settle(consumer, thread);
+	fm_spinning_settle(consumer, thread);
 	own_core(consumer, thread);
 	core = thread->side.core->index;
 	fm_timing_thread_end(consumer, thread);
@@ -263,6 +264,23 @@ static const struct fm_trace_entry *entry_at(const struct fm_consumer *consumer,
 	return entries_at(consumer, thread, number, &count);
 }
 
+/* How long so many entries of the stretch took, about. */
+static double ticks_of(const struct fm_native_thread *thread, uint64_t count)
+{
+	return thread->read >= thread->from && thread->read < thread->until
+	           ? (double)(thread->ended - thread->began) * (double)count / (double)(thread->until - thread->from)
+	           : 0;
+}
+
+static void note_entries(struct fm_native_thread *thread, uint64_t count)
+{
+	struct fm_result_thread *record = thread->record;
+
+	record->entries += count;
+	record->counted_entries += thread->window.warm ? count : 0;
+	record->ticks += ticks_of(thread, count);
+}
+
 static void consume(struct fm_consumer *consumer, struct fm_native_thread *thread, uint64_t count)
 {
 	if (thread->live)
@@ -287,6 +305,11 @@ static void consume(struct fm_consumer *consumer, struct fm_native_thread *threa
 			fed = feed(consumer, thread, entries, most);
 		if (consumer->beside)
 			fm_beside_pass(consumer->beside, entries, fed, thread->side.delay - delay, consumer->running);
+		if (fed && (thread->window.number || !consumer->windows)) {
+			note_entries(thread, fed);
+			if (consumer->live_count > 1)
+				fm_spinning_look(consumer, thread, entries, fed, ticks_of(thread, fed));
+		}
 		/* as in the other engine: a line that is fought for moves at each of these */
 		if (fed && consumer->latest != thread) {
 			fm_account.results->turns += consumer->latest != NULL && consumer->live_count > 1;

@@ -4,6 +4,7 @@
 #include "simulator/array.h"
 #include "simulator/wide.h"
 #include "engine/account/decode.h"
+#include "engine/account/locked.h"
 #include "engine/account/places.h"
 #include "engine/native/curve.h"
 #include "engine/native/state.h"
@@ -54,6 +55,7 @@ static void prepare(struct fm_consumer *consumer, uint32_t number)
 		if (length && fm_decode(bytes, (unsigned)length, &decoded)) {
 			if (rest->stores && decoded.nontemporal)
 				rest->access = FM_ACCESS_STORE_NONTEMPORAL;
+			rest->locked = rest->stores && fm_is_locked(bytes, (unsigned)length);
 			rest->copies = rest->repeated && decoded.reads && decoded.writes;
 			rest->may_stop = rest->repeated && !decoded.writes;
 		}
@@ -224,10 +226,12 @@ __attribute__((noinline)) void fm_native_feed_slowly(struct fm_consumer *consume
 		return;
 	}
 	thread->unfollowed = rest->apart;
+	thread->side.core->locked = rest->locked;
 	if (rest->loads)
 		access_parts(consumer, thread, rest, address, FM_ACCESS_LOAD);
 	if (rest->stores)
 		access_parts(consumer, thread, rest, address, (enum fm_access)rest->access);
+	thread->side.core->locked = false;
 	thread->unfollowed = false;
 }
 
@@ -369,6 +373,12 @@ static inline void look_ahead(const struct fm_simulated_core *core, const struct
 		__builtin_prefetch(set + i);
 }
 
+/* Where in the thread's trace a reference is: how far apart those to one line are (fm_line_user). */
+static inline void tell_position(struct fm_native_thread *thread, uint64_t index)
+{
+	thread->side.core->position = thread->read + index;
+}
+
 /* What is compared and added for each reference, in as few instructions as there can be: a line's entry is a part of
    the address. With windows, lines must have been touched in this one; until it is `warm`, nothing counts. */
 static inline __attribute__((always_inline)) uint64_t
@@ -410,12 +420,14 @@ feed_usual(struct fm_consumer *consumer, struct fm_native_thread *thread, const 
 		site = &sites[what];
 		slot = site->site->slots;
 		if (windows && (!site->range || !fm_is_touched(touched, address >> 6))) {
+			tell_position(thread, (uint64_t)(entry - entries));
 			fm_native_feed_slowly(consumer, thread, (uint32_t)what, address);
 			continue;
 		}
 		if (warm && __builtin_expect(address - slot->begin >= slot->size, 0)) {
 			slot++;
 			if (address - slot->begin >= slot->size) {
+				tell_position(thread, (uint64_t)(entry - entries));
 				fm_native_feed_slowly(consumer, thread, (uint32_t)what, address);
 				continue;
 			}
@@ -447,6 +459,7 @@ feed_usual(struct fm_consumer *consumer, struct fm_native_thread *thread, const 
 			          ? FM_HIT_DONE
 			          : FM_HIT_OTHER;
 		if (__builtin_expect(hit != FM_HIT_DONE, 0)) {
+			tell_position(thread, (uint64_t)(entry - entries));
 			if (windows) {
 				fm_native_feed_slowly(consumer, thread, (uint32_t)what, address);
 			} else {
@@ -490,6 +503,7 @@ static uint64_t feed_plainly(struct fm_consumer *consumer, struct fm_native_thre
 		slot = fm_account_likely_slot(site->site, address);
 		if (!fm_account_in_slot(slot, address) ||
 		    !fm_hierarchy_only_counts(view, address, site->last + 1u, site->store)) {
+			tell_position(thread, i);
 			fm_native_feed_slowly(consumer, thread, (uint32_t)what, address);
 			continue;
 		}
@@ -513,8 +527,10 @@ static uint64_t feed_carefully(struct fm_consumer *consumer, struct fm_native_th
 		if (what < FM_TRACE_SITES) {
 			if (what >= consumer->site_count)
 				grow(consumer, what);
-			if (thread->counts || consumer->windows)
+			if (thread->counts || consumer->windows) {
+				tell_position(thread, i);
 				fm_native_feed_slowly(consumer, thread, (uint32_t)what, entries[i].address);
+			}
 		} else if ((what ^ FM_TRACE_PIECE) < FM_TRACE_PIECES) {
 			if (consumer->windows ? thread->window.warm : thread->counts)
 				count_piece(thread, thread->pieces, what ^ FM_TRACE_PIECE);

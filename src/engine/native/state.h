@@ -9,6 +9,7 @@
 #include "engine/account/account.h"
 #include "engine/native/code.h"
 #include "engine/native/followed.h"
+#include "engine/native/spinning.h"
 #include "engine/native/timing.h"
 #include "engine/native/windows.h"
 #include "engine/results.h"
@@ -37,6 +38,7 @@ struct fm_native_rest {
 	bool copies;   /* a repeated instruction that loads and stores: both at a time */
 	bool may_stop; /* it only loads: it ends when it has found what it looks for */
 	bool apart;    /* FM_TRANSLATE_APART */
+	bool locked;   /* an atomic operation */
 };
 
 struct fm_native_open {
@@ -86,6 +88,7 @@ struct fm_native_thread {
 	   all of it before the instruction was interrupted */
 	bool unfollowed;
 	struct fm_native_timed timed;
+	struct fm_native_spinning spinning;
 };
 
 struct fm_consumer {

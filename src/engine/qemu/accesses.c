@@ -11,6 +11,7 @@
 #include "engine/qemu/mappings.h"
 #include "engine/account/misses.h"
 #include "engine/account/objects.h"
+#include "engine/account/locked.h"
 #include "engine/account/places.h"
 #include "engine/qemu/queue.h"
 #include "engine/qemu/repeated.h"
@@ -599,6 +600,8 @@ static void flush_block(struct fm_engine_thread *thread)
 {
 	end_gathering(thread);
 	if (thread->block && thread->timing) {
+		if (thread->core)
+			thread->core->moment = thread->clock;
 		feed(thread, thread->block->count);
 		note_time(thread);
 	}
@@ -813,6 +816,9 @@ static bool watch(struct qemu_plugin_insn *instruction, const struct fm_decoded 
 	struct translated_site *where;
 	unsigned whole = whole_bytes(decoded);
 
+	if (decoded->writes &&
+	    fm_is_locked(qemu_plugin_insn_data(instruction), (unsigned)qemu_plugin_insn_size(instruction)))
+		fm_places_of(site)->locked = 1;
 	if (fm_engine.follows && (decoded->calls || decoded->returns))
 		return follow(instruction, decoded, index, false);
 	if (!fm_engine.timing && decoded->repeated) {
