@@ -398,6 +398,33 @@ static int measure_bandwidth(struct fm_machine_session *session, struct fm_machi
 	return 0;
 }
 
+const enum fm_stream_kernel_index fm_small_pages_kernels[FM_SMALL_PAGES_KERNELS] = {
+    [FM_SMALL_PAGES_LOAD] = FM_STREAM_load, [FM_SMALL_PAGES_STORE] = FM_STREAM_store};
+
+static int measure_small_pages(struct fm_machine_session *session, struct fm_machine *machine, double seconds,
+                               struct fm_error *error)
+{
+	struct fm_bandwidth list[FM_SMALL_PAGES_KERNELS];
+	unsigned memory = machine->level_count - 1;
+	bool huge_pages = session->huge_pages;
+	int status;
+
+	for (unsigned i = 0; i < FM_SMALL_PAGES_KERNELS; i++)
+		list[i] = (struct fm_bandwidth){.level = memory,
+		                                .kernel = fm_small_pages_kernels[i],
+		                                .isa = fm_isa_widest(),
+		                                .threads = 1,
+		                                .bytes = level_bytes(session, machine, memory, 1),
+		                                .streaming = true};
+	machine->huge_always = fm_memory_huge_always();
+	session->huge_pages = false;
+	status = fm_bandwidth_measure(session, list, FM_SMALL_PAGES_KERNELS, seconds, error);
+	session->huge_pages = huge_pages;
+	for (unsigned i = 0; i < FM_SMALL_PAGES_KERNELS && !status; i++)
+		machine->small_pages[i] = list[i].gbs;
+	return status;
+}
+
 /* A third of a stream is walked untimed; the rest is a quarter more than the last cache, which is where some processors
    begin to write past the caches. */
 static int measure_string_stores(struct fm_machine_session *session, struct fm_machine *machine, double seconds,
@@ -573,6 +600,7 @@ static const struct {
     {"string stores", 7, measure_string_stores},
     {"latency of levels", 7, visit_levels},
     {"latency on 4K pages", 4, visit_levels_on_small_pages},
+    {"memory on 4K pages", 3, measure_small_pages},
     {"core", 8, measure_core},
     {"prefetchers", 14, measure_prefetch},
     {"outstanding misses", 6, measure_parallel},

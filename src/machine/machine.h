@@ -47,6 +47,10 @@ struct fm_combination {
 	double time_median, time_most;   /* of the time, against the measured one */
 };
 
+/* Kernels that are measured on small pages, too. */
+enum { FM_SMALL_PAGES_LOAD, FM_SMALL_PAGES_STORE, FM_SMALL_PAGES_KERNELS };
+extern const enum fm_stream_kernel_index fm_small_pages_kernels[FM_SMALL_PAGES_KERNELS];
+
 struct fm_machine {
 	char taken[32]; /* when, UTC */
 	enum fm_effort effort;
@@ -83,6 +87,10 @@ struct fm_machine {
 	struct fm_figure ways[FM_WAYS_COUNT];
 	bool translation_huge_measured;
 	struct fm_figure translation_huge[FM_TRANSLATION_PARAMETERS]; /* pages of 2 MiB */
+	/* GB/s of memory on pages of 4 KiB, one thread, the widest instructions: most programs have no other pages, and
+	   prefetchers may stop at their ends */
+	struct fm_figure small_pages[FM_SMALL_PAGES_KERNELS];
+	bool huge_always; /* the kernel gives everybody huge pages where it can */
 	bool touch_measured;
 	struct fm_figure touch[FM_TOUCH_PARAMETERS];
 	bool prefetch_measured;

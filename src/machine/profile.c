@@ -148,6 +148,15 @@ static json_t *touch_to_json(const struct fm_machine *machine)
 	return object;
 }
 
+static json_t *small_pages_to_json(const struct fm_machine *machine)
+{
+	json_t *object = json_object();
+
+	for (unsigned i = 0; i < FM_SMALL_PAGES_KERNELS; i++)
+		fm_json_set_figure(object, fm_stream_kernels[fm_small_pages_kernels[i]].name, &machine->small_pages[i]);
+	return object;
+}
+
 /* By the table of families, with where it was published. NULL when the table does not have the processor. */
 static json_t *published_to_json(const struct fm_machine *machine)
 {
@@ -268,6 +277,8 @@ json_t *fm_machine_to_json(const struct fm_machine *machine)
 		json_object_set_new(root, "core", core_to_json(machine));
 	if (machine->touch_measured)
 		json_object_set_new(root, "first_touch", touch_to_json(machine));
+	json_object_set_new(root, "memory_4k", small_pages_to_json(machine));
+	json_object_set_new(root, "huge_pages_always", json_boolean(machine->huge_always));
 	if (fm_family_of(&machine->topology))
 		json_object_set_new(root, "published", published_to_json(machine));
 	array = json_array();
@@ -447,6 +458,21 @@ static void core_from_json(const json_t *object, struct fm_machine *machine)
 	    json_object_get(object, fm_prefetch_parameter_name(FM_PREFETCH_prefetch_adjacent)) != NULL;
 	for (unsigned i = 0; i < FM_PREFETCH_PARAMETERS; i++)
 		machine->prefetch[i] = core_figure(object, fm_prefetch_parameter_name((enum fm_prefetch_parameter)i));
+}
+
+/* Absent in profiles of earlier versions. */
+static void small_pages_from_json(const json_t *object, struct fm_machine *machine)
+{
+	for (unsigned i = 0; i < FM_SMALL_PAGES_KERNELS; i++) {
+		struct fm_figure *figure = &machine->small_pages[i];
+
+		*figure = fm_figure_unavailable("the profile does not say: run 'fathom machine' again");
+		if (json_is_object(object))
+			*figure = fm_json_get_figure(object, fm_stream_kernels[fm_small_pages_kernels[i]].name);
+		if (figure->available && !(figure->low > 0 && figure->low <= figure->value &&
+		                           figure->value <= figure->high && figure->high < 1e6))
+			*figure = fm_figure_unavailable("no memory has that bandwidth");
+	}
 }
 
 /* Absent in profiles of earlier versions. */
@@ -694,6 +720,8 @@ int fm_machine_from_json(const json_t *root, struct fm_machine **ret_machine, st
 	string_stores_from_json(json_object_get(root, "string_stores"), machine);
 	core_from_json(json_object_get(root, "core"), machine);
 	touch_from_json(json_object_get(root, "first_touch"), machine);
+	small_pages_from_json(json_object_get(root, "memory_4k"), machine);
+	machine->huge_always = json_is_true(json_object_get(root, "huge_pages_always"));
 	array = json_object_get(root, "parallel_chases");
 	for (size_t i = 0; i < json_array_size(array) && i < FM_PARALLEL_POINTS_MAX; i++)
 		machine->parallel[machine->parallel_count++] = (struct fm_parallel_point){

@@ -36,6 +36,21 @@ static double load_gbs(const struct fm_machine *profile, unsigned level, bool al
 	return kernel_gbs(profile, FM_STREAM_load, level, all);
 }
 
+/* Of a cache whose lines neighbours take now and then: the most that was seen, as long as that is believable. */
+static double best_load_gbs(const struct fm_machine *profile, unsigned level)
+{
+	double best = 0;
+
+	for (unsigned i = 0; i < profile->bandwidth_count; i++) {
+		const struct fm_bandwidth *point = &profile->bandwidths[i];
+
+		if (point->level == level && point->kernel == FM_STREAM_load && point->threads == 1 &&
+		    point->gbs.available)
+			best = fmax(best, fmin(point->gbs.high, 2 * point->gbs.value));
+	}
+	return best;
+}
+
 /* Of memory. A disturbed measurement may lack it: then what other kernels reached, or what so many misses at once of
    that latency bring (Little's law). */
 static double memory_gbs(const struct fm_machine *profile, const struct fm_level *memory, bool all)
@@ -266,8 +281,13 @@ static void set_caches(const struct fm_machine *profile, struct fm_machine_descr
 		/* a first-level cache is what it says; the curve crosses half-way a little beyond */
 		if (!above)
 			cache->available = 0;
-		cache->latency = cycles(fmax(above ? above->latency + 1.0 : 1, level->latency_cycles.value));
-		cache->interval = hundredths_per_line(description, load_gbs(profile, i, false));
+		/* on a climb some of the accesses miss already, which the simulated cache does by itself: what is left
+		   is its beginning */
+		cache->latency =
+		    cycles(fmax(above ? above->latency + 1.0 : 1,
+		                level->no_plateau ? level->latency_cycles.low : level->latency_cycles.value));
+		cache->interval = hundredths_per_line(description, level->no_plateau ? best_load_gbs(profile, i)
+		                                                                     : load_gbs(profile, i, false));
 		/* a stored line is read first; what is left of its time is for writing it back */
 		if (kernel_gbs(profile, FM_STREAM_store, i, false) > 0) {
 			unsigned stored =
@@ -334,6 +354,11 @@ static void set_memory(const struct fm_machine *profile, const struct fm_level *
 	    cycles(fmax(memory->latency_cycles.value, description->caches[description->cache_count - 1].latency + 1.0));
 	description->memory_remote_latency = description->memory_latency;
 	description->memory_core_gbs = fmax(0.1, memory_gbs(profile, memory, false));
+	/* programs have small pages unless they ask for others, or everybody is given them */
+	if (!profile->huge_always && profile->small_pages[FM_SMALL_PAGES_LOAD].available)
+		description->memory_core_gbs = profile->small_pages[FM_SMALL_PAGES_LOAD].value;
+	if (!profile->huge_always && profile->small_pages[FM_SMALL_PAGES_STORE].available)
+		store_gbs = profile->small_pages[FM_SMALL_PAGES_STORE].value;
 	/* all threads together have the memory of all sockets */
 	description->memory_gbs =
 	    fmax(0.1, sockets > 1 && own_gbs > 0 ? own_gbs : memory_gbs(profile, memory, true) / sockets);
@@ -385,6 +410,8 @@ static void set_core(const struct fm_machine *profile, struct fm_core_descriptio
 		core->misprediction = whole_or(&found[FM_CORE_misprediction], 0, 255);
 	if (found[FM_CORE_forward].available)
 		core->forward = whole_or(&found[FM_CORE_forward], FM_FORWARD_LATENCY, 255);
+	if (found[FM_CORE_reload].available)
+		core->reload = whole_or(&found[FM_CORE_reload], FM_FORWARD_LATENCY, 255);
 	/* whatever takes a cycle has as many units as additions have */
 	if (found[FM_CORE_additions].available && found[FM_CORE_additions].high >= 1)
 		core->operations[FM_OPERATION_simple] = (struct fm_operation_description){

@@ -72,6 +72,9 @@ int fm_same_run_regions(const struct fm_markers *markers, double seconds, struct
 /* As much as this was executed without being counted, compared with what was. */
 double fm_same_run_uncounted(const struct fm_results *results);
 
+/* Time in plain code, compared with the rest of the time as it would have been in plain code. */
+double fm_same_run_plain(const struct fm_results *results);
+
 /* From now on what is written to standard output goes into a file; the end gives its size and puts the old one back. */
 int fm_output_divert(void);
 int64_t fm_output_restore(int saved);

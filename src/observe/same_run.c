@@ -45,6 +45,14 @@ double fm_same_run_uncounted(const struct fm_results *results)
 	           : 0;
 }
 
+double fm_same_run_plain(const struct fm_results *results)
+{
+	struct spent spent = spent_by(results);
+	double by_itself = spent.counted / fmax(1, results->pace.ratio);
+
+	return by_itself > 0 ? fmin(1, spent.plain / by_itself) : 0;
+}
+
 static const struct fm_results *results_of(const struct fm_engine_run *run, unsigned index)
 {
 	return index ? run->forked[index - 1] : run->results;

@@ -86,16 +86,17 @@ static void find_timing_factors(const struct fm_recording *recording, uint32_t p
 
 /* From what pieces of code took, and how often each was executed. */
 static void find_piece_factors(const struct fm_results *results, const struct fm_recorded_window *windows, size_t count,
-                               double executed, double *factors)
+                               double *factors)
 {
-	const struct fm_timing_counts *pieces = &results->pieces.timing;
+	/* plain code counts no pieces; it comes at random times, so it takes the cycles of the time it had */
+	double all = 1 + fm_same_run_plain(results);
 
 	for (unsigned k = 0; k < TIMINGS; k++) {
 		double counted = 0;
 
 		for (size_t i = 0; i < count; i++)
 			counted += number(&windows[i].timing, k);
-		factors[k] = counted > 0 ? number(pieces, k) * executed / (double)pieces->instructions / counted : 1;
+		factors[k] = counted > 0 ? all * number(&results->pieces.timing, k) / counted : 1;
 	}
 }
 
@@ -153,7 +154,7 @@ static int find_factors(const struct fm_recording *recording, const struct fm_re
 	ret_factors->executed = executed;
 	find_timing_factors(recording, process, windows, count, values, ret_factors->timing);
 	if (recording->processes[process].pieces_timed > 0)
-		find_piece_factors(results, windows, count, executed, ret_factors->timing);
+		find_piece_factors(results, windows, count, ret_factors->timing);
 	free(values);
 	return 0;
 }

@@ -361,6 +361,16 @@ static void print_string_stores(const struct fm_machine *machine, FILE *output, 
 	fm_table_free(table);
 }
 
+static void print_small_pages(const struct fm_machine *machine, FILE *output)
+{
+	char text[2][64];
+
+	if (machine->small_pages[FM_SMALL_PAGES_LOAD].available)
+		fprintf(output, "Memory on 4 KiB pages, 1 thread: load %s, store %s\n",
+		        fm_figure_text(text[0], sizeof(text[0]), &machine->small_pages[FM_SMALL_PAGES_LOAD]),
+		        fm_figure_text(text[1], sizeof(text[1]), &machine->small_pages[FM_SMALL_PAGES_STORE]));
+}
+
 static void print_touch(const struct fm_machine *machine, FILE *output)
 {
 	const struct fm_figure *small = &machine->touch[FM_TOUCH_touch_write_4k],
@@ -622,6 +632,7 @@ void fm_machine_print(const struct fm_machine *machine, FILE *output, unsigned w
 	print_string_stores(machine, output, width);
 	if (verbose > 0 && machine->core_measured)
 		fm_machine_print_core(machine, output, width);
+	print_small_pages(machine, output);
 	print_touch(machine, output);
 	print_concurrency(machine, output, verbose);
 	fm_bandwidth_curve_print(machine, output, width);
@@ -722,6 +733,9 @@ void fm_machine_print_separated(const struct fm_machine *machine, FILE *output, 
 		if (core.published.available)
 			print_line(output, separator, core.name, "core", "published", &core.published);
 	}
+	for (unsigned i = 0; i < FM_SMALL_PAGES_KERNELS; i++)
+		print_line(output, separator, fm_stream_kernels[fm_small_pages_kernels[i]].name, "memory",
+		           "4 KiB pages", &machine->small_pages[i]);
 	print_line(output, separator, "outstanding_misses", "core", "", &machine->outstanding_misses);
 	for (unsigned i = 0; i < machine->loaded_count; i++) {
 		snprintf(detail, sizeof(detail), "%.1f GB/s", machine->loaded[i].traffic_gbs.value);

@@ -85,9 +85,10 @@ struct fm_core_timing {
 		enum fm_unit unit;
 		unsigned latency, interval;
 	} operations[FM_OPERATION_COUNT];
-	unsigned forward_latency;
-	unsigned load_shares[FM_ACCESS_WIDTHS], store_intervals[FM_ACCESS_WIDTHS]; /* the latter in hundredths of cycles */
-	struct fm_branches *branches;                                /* NULL: all are foreseen */
+	unsigned forward_latency, reload_latency;
+	unsigned load_shares[FM_ACCESS_WIDTHS],
+	    store_intervals[FM_ACCESS_WIDTHS]; /* the latter in hundredths of cycles */
+	struct fm_branches *branches;          /* NULL: all are foreseen */
 	struct fm_timing_counts counts;
 	struct cycle *ring;
 	uint64_t accounted; /* cycles before this one are in the counts */
@@ -112,10 +113,15 @@ struct fm_core_timing {
 	uint64_t next_commit; /* hundredths of cycles */
 	struct slot *fill_buffers, *super_queue;
 
+	/* recent stores, by the words of 8 bytes that they wrote */
 	struct forward {
 		uint64_t address;
-		uint64_t ready;
-	} forwards[FORWARDS]; /* recent stores, by address */
+		uint64_t address_reads; /* registers of the address … */
+		uint64_t changes;       /* … and how often these had changed by then */
+		uint64_t ready, reloaded;
+		uint8_t bytes;
+	} forwards[FORWARDS];
+	uint64_t changes[REGISTERS]; /* how often each was written */
 	struct coming {
 		uint64_t line, ready;
 		unsigned served;
@@ -760,6 +766,30 @@ static unsigned count_sharers(const struct fm_core_timing *timing)
 	return count;
 }
 
+static uint64_t changes_of(const struct fm_core_timing *timing, uint64_t registers)
+{
+	uint64_t changes = 0;
+
+	for (; registers; registers &= registers - 1)
+		changes += timing->changes[__builtin_ctzll(registers)];
+	return changes;
+}
+
+/* Loads of what it wrote get it from here: it left for its buffer at `at`, and its data was there at `data`. */
+static void note_store(struct fm_core_timing *timing, const struct fm_instruction *instruction,
+                       const struct fm_memory_access *access, uint64_t at, uint64_t data)
+{
+	const struct forward forward = {.address = access->address,
+	                                .address_reads = instruction->address_reads,
+	                                .changes = changes_of(timing, instruction->address_reads),
+	                                .ready = at + timing->forward_latency,
+	                                .reloaded = data + timing->reload_latency,
+	                                .bytes = access->bytes};
+
+	for (uint64_t word = access->address / 8; word <= (access->address + access->bytes - 1) / 8; word++)
+		timing->forwards[word % FORWARDS] = forward;
+}
+
 void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction *instruction,
                      struct fm_memory_access *accesses, unsigned count)
 {
@@ -811,6 +841,7 @@ void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction 
 		uint64_t at;
 		struct fetched fetched;
 		const struct forward *forward;
+		uint64_t forwarded;
 
 		if (accesses[i].access != FM_ACCESS_LOAD)
 			continue;
@@ -819,9 +850,20 @@ void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction 
 		fetched = access_memory(timing, &accesses[i], at);
 		mark(timing, at + 1, fetched.ready, FLAG_LOAD);
 		forward = &timing->forwards[accesses[i].address / 8 % FORWARDS];
-		if (forward->address == accesses[i].address && forward->ready > data) {
-			data = forward->ready;
-			cause = CAUSE_LATENCY;
+		if (accesses[i].address >= forward->address &&
+		    accesses[i].address + accesses[i].bytes <= forward->address + forward->bytes) {
+			bool same = forward->address == accesses[i].address &&
+			            forward->address_reads == instruction->address_reads &&
+			            forward->changes == changes_of(timing, instruction->address_reads);
+
+			forwarded = same ? forward->reloaded : forward->ready;
+			/* the core takes the value of the store, whatever the cache would do */
+			if (same && !fetched.served)
+				fetched.ready = forwarded;
+			if (forwarded > data) {
+				data = forwarded;
+				cause = CAUSE_LATENCY;
+			}
 		}
 		if (fetched.ready > data) {
 			data = fetched.ready;
@@ -853,15 +895,16 @@ void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction 
 	default:
 		break;
 	}
-	for (uint64_t writes = instruction->writes; writes; writes &= writes - 1)
+	for (uint64_t writes = instruction->writes; writes; writes &= writes - 1) {
 		timing->ready[__builtin_ctzll(writes)] = done;
+		timing->changes[__builtin_ctzll(writes)]++;
+	}
 	if (stores) {
 		uint64_t at = take_port(timing, done, offsetof(struct cycle, stores), 1, shape->store_ports);
 
 		for (unsigned i = 0; i < count; i++)
 			if (accesses[i].access != FM_ACCESS_LOAD)
-				timing->forwards[accesses[i].address / 8 % FORWARDS] =
-				    (struct forward){accesses[i].address, at + timing->forward_latency};
+				note_store(timing, instruction, &accesses[i], at, done);
 		if (at + 1 > done)
 			done = at + 1;
 	}
@@ -969,6 +1012,7 @@ static bool set_operations(struct fm_core_timing *timing)
 		timing->store_intervals[i] = 10000 / fm_core_stores(timing->shape, i);
 	}
 	timing->forward_latency = timing->shape->forward ? timing->shape->forward : FM_FORWARD_LATENCY;
+	timing->reload_latency = timing->shape->reload ? timing->shape->reload : timing->forward_latency;
 	return true;
 }
 

@@ -92,6 +92,7 @@ static const struct key core_keys[] = {
     {"stores_32", KIND_HUNDREDTHS, CORE(wide_stores[1]), 0.1, 8, NULL, false},
     {"stores_64", KIND_HUNDREDTHS, CORE(wide_stores[2]), 0.1, 8, NULL, false},
     {"forward", KIND_WHOLE, CORE(forward), 1, 255, NULL, false},
+    {"reload", KIND_WHOLE, CORE(reload), 1, 255, NULL, false},
     {"misprediction", KIND_WHOLE, CORE(misprediction), 1, 255, NULL, false},
     {0},
 };

@@ -234,6 +234,8 @@ double fm_core_described(const struct fm_machine_description *machine, enum fm_c
 		return fewer(core->ports, core->width);
 	case FM_CORE_forward:
 		return core->forward ? core->forward : FM_FORWARD_LATENCY;
+	case FM_CORE_reload:
+		return core->reload ? core->reload : fm_core_described(machine, FM_CORE_forward);
 	case FM_CORE_misprediction:
 		return core->misprediction ? core->misprediction : NAN;
 	case FM_CORE_window:

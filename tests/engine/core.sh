@@ -11,7 +11,7 @@ cache L2   size=320KiB ways=5 latency=19 interval=3
 tlb        entries=48 ways=6 penalty=11
 tlb        entries=360 ways=6 penalty=90
 memory     latency=433 gbs=9
-core       width=3 window=97 load_buffers=41 store_buffers=23 fill_buffers=7 super_queue=9 load_ports=2 store_ports=1 multiply_ports=2 ports=5 loads_32=1 stores_16=0.75 forward=7 misprediction=23
+core       width=3 window=97 load_buffers=41 store_buffers=23 fill_buffers=7 super_queue=9 load_ports=2 store_ports=1 multiply_ports=2 ports=5 loads_32=1 stores_16=0.75 forward=7 reload=3 misprediction=23
 operation  multiply latency=7 interval=1.5
 operation  divide latency=31 interval=27
 operation  float_add latency=6 interval=0.75

@@ -302,14 +302,27 @@ port_kernels avx512, vmovaps, vmovaps, zmm0, zmm1, 0, vzeroupper
 /* Out and in again. The address depends on the value, or some processors would rename it away. */
 function forward
 	movq FM_ARGUMENT_STREAM(%rdi), %rsi
+	movq %rsi, %rdx
 	xorl %eax, %eax
 	loop_begin
 	.rept FM_CORE_STEPS
-	movq %rax, (%rsi, %rax)
-	movq (%rsi, %rax), %rax
+	movq %rax, (%rsi)
+	movq (%rdx), %rax
 	.endr
 	loop_end
 end_function forward
+
+/* The same through one register, by which some cores know before they look at addresses: the stack pointer, since others
+   are only remembered for few instructions. */
+function reload
+	xorl %eax, %eax
+	loop_begin
+	.rept FM_CORE_STEPS
+	movq %rax, -8(%rsp)
+	movq -8(%rsp), %rax
+	.endr
+	loop_end
+end_function reload
 
 /* A branch that goes by a bit of a random number, if it is among those of passes; else never. */
 function branches
