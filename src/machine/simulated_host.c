@@ -241,14 +241,16 @@ static void set_prefetchers(const struct fm_machine *profile, struct fm_cache_de
 {
 	const struct fm_figure *found = profile->prefetch, *streams = &found[FM_PREFETCH_prefetch_streams],
 	                       *distance = &found[FM_PREFETCH_prefetch_distance],
-	                       *strides = &found[FM_PREFETCH_prefetch_strides],
-	                       *by_instruction = &found[FM_PREFETCH_prefetch_instruction_strides];
+	                       *strides = &found[FM_PREFETCH_prefetch_strides];
 
 	cache->streams = 32;
 	cache->crosses = 1;
 	if (!profile->prefetch_measured)
 		return;
-	cache->adjacent = mostly(&found[FM_PREFETCH_prefetch_adjacent], cache->adjacent);
+	if (mostly(&found[FM_PREFETCH_prefetch_next], false))
+		cache->adjacent = FM_ADJACENT_NEXT;
+	if (mostly(&found[FM_PREFETCH_prefetch_adjacent], false))
+		cache->adjacent = FM_ADJACENT_PAIR;
 	cache->crosses = mostly(&found[FM_PREFETCH_prefetch_crosses], cache->crosses);
 	if (streams->available)
 		cache->streams = streams->value < 1 ? 0 : whole_or(streams, 32, 64);
@@ -257,9 +259,10 @@ static void set_prefetchers(const struct fm_machine *profile, struct fm_cache_de
 	cache->beyond = found[FM_PREFETCH_prefetch_beyond].available && found[FM_PREFETCH_prefetch_beyond].value >= 1
 	                    ? whole_or(&found[FM_PREFETCH_prefetch_beyond], 1, 64)
 	                    : 0;
-	/* the simulated ones go by pages; most loads that follow each other at a stride are one instruction's */
-	if (strides->available && by_instruction->available)
-		cache->strides = whole_or(strides->value > by_instruction->value ? strides : by_instruction, 1, 32);
+	/* What is followed by one instruction alone is not taken for it: those prefetchers run ahead by few steps, and the
+	   simulated one by as many as of a stream. */
+	if (strides->available && strides->value >= 1)
+		cache->strides = whole_or(strides, 1, 32);
 }
 
 static void set_caches(const struct fm_machine *profile, struct fm_machine_description *description,

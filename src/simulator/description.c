@@ -45,7 +45,7 @@ static const struct key cache_keys[] = {
     {"write", KIND_HUNDREDTHS, CACHE(write_interval), 0, 1000, NULL, false},
     {"replacement", KIND_WORD, CACHE(replacement), 0, 0, "lru tree random", false},
     {"inclusion", KIND_WORD, CACHE(inclusion), 0, 0, "none inclusive victim", false},
-    {"adjacent", KIND_WORD, CACHE(adjacent), 0, 0, "no yes", false},
+    {"adjacent", KIND_WORD, CACHE(adjacent), 0, 0, "no yes next", false},
     {"next", KIND_WORD, CACHE(next), 0, 0, "no yes", false},
     {"streams", KIND_WHOLE, CACHE(streams), 0, 64, NULL, false},
     {"distance", KIND_WHOLE, CACHE(distance), 1, 64, NULL, false},

@@ -24,6 +24,7 @@ enum {
 #define FM_CACHE_NAME_LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
 enum fm_replacement { FM_REPLACEMENT_LRU, FM_REPLACEMENT_TREE, FM_REPLACEMENT_RANDOM };
+enum fm_adjacent { FM_ADJACENT_NONE, FM_ADJACENT_PAIR, FM_ADJACENT_NEXT }; /* the other of 128 bytes, the next one */
 enum fm_inclusion { FM_INCLUSION_NONE, FM_INCLUSION_INCLUSIVE, FM_INCLUSION_VICTIM };
 
 struct fm_cache_description {
@@ -37,7 +38,7 @@ struct fm_cache_description {
 	unsigned write_interval; /* … that it takes to accept a dirty line from above, in hundredths */
 	enum fm_replacement replacement;
 	enum fm_inclusion inclusion; /* of what the private caches hold; only a shared cache has one */
-	unsigned adjacent;           /* prefetch the other line of the pair on a miss */
+	enum fm_adjacent adjacent;   /* line that is prefetched on a miss */
 	unsigned next;     /* first cache: ask the second for the next line while a load waits for lower levels */
 	unsigned streams;  /* stream prefetcher: how many it follows, 0 for none */
 	unsigned distance; /* how many lines it runs ahead */
@@ -69,8 +70,8 @@ struct fm_core_description {
 	unsigned walkers; /* page walks at a time; 0: as many as there are */
 	unsigned forward; /* cycles from a store's data to a load of the same address, through the store buffer; 0:
 	                     FM_FORWARD_LATENCY */
-	unsigned reload;        /* the same where the load finds the address as the store did, in registers that have not
-	                           changed; 0: as forward */
+	unsigned reload;  /* the same where the load finds the address as the store did, in registers that have not
+	                     changed; 0: as forward */
 	unsigned misprediction; /* cycles that a branch costs which was not foreseen; 0: all are */
 	struct fm_operation_description operations[FM_OPERATION_COUNT];
 };

@@ -121,8 +121,12 @@ void fm_hierarchy_train(struct fm_hierarchy *hierarchy, struct fm_simulated_core
 	struct fm_stream_plan plan;
 	struct stream *stream;
 
-	if (miss && cache->adjacent)
-		fm_hierarchy_prefetch_line(hierarchy, core, level, line ^ 1, store);
+	if (miss && cache->adjacent) {
+		uint64_t neighbour = fm_streams_neighbour(cache, line, fm_streams_shift(hierarchy));
+
+		if (neighbour != line)
+			fm_hierarchy_prefetch_line(hierarchy, core, level, neighbour, store);
+	}
 	stream = cache->streams ? fm_streams_learn(hierarchy, core, line, fm_streams_shift(hierarchy), cache->crosses)
 	                        : NULL;
 	if (!stream)

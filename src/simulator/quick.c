@@ -449,8 +449,12 @@ HOT void train(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, u
 	const struct fm_cache_description *cache = &hierarchy->description.caches[1];
 	struct stream *stream;
 
-	if (miss && cache->adjacent)
-		parts[shape].adjacent(hierarchy, core, line ^ 1, store, from);
+	if (miss && cache->adjacent) {
+		uint64_t neighbour = fm_streams_neighbour(cache, line, page_lines_shift(hierarchy, shape));
+
+		if (neighbour != line)
+			parts[shape].adjacent(hierarchy, core, neighbour, store, from);
+	}
 	if (!cache->streams)
 		return;
 	stream = fm_streams_learn(hierarchy, core, line, page_lines_shift(hierarchy, shape), cache->crosses);

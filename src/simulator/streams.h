@@ -57,6 +57,15 @@ static inline bool fm_hierarchy_goes_beyond(const struct fm_hierarchy *hierarchy
 
 /* The shift from a line to its 4 KiB: hardware follows physical addresses within these, whatever the size of the pages.
  */
+/* The line to bring along with one that was missed; the line itself: none, since pages are physical ones. */
+static inline uint64_t fm_streams_neighbour(const struct fm_cache_description *cache, uint64_t line,
+                                            unsigned page_shift)
+{
+	if (cache->adjacent == FM_ADJACENT_PAIR)
+		return line ^ 1;
+	return (line + 1) >> page_shift == line >> page_shift ? line + 1 : line;
+}
+
 static inline unsigned fm_streams_shift(const struct fm_hierarchy *hierarchy)
 {
 	return 12 - (hierarchy->line_shift < 12 ? hierarchy->line_shift : 12);

@@ -305,9 +305,9 @@ double fm_prefetch_described(const struct fm_machine_description *machine, enum 
 		return NAN;
 	switch ((int)parameter) {
 	case FM_PREFETCH_prefetch_adjacent:
-		return yes_or_no(cache->adjacent);
+		return yes_or_no(cache->adjacent == FM_ADJACENT_PAIR);
 	case FM_PREFETCH_prefetch_next:
-		return 0;
+		return yes_or_no(cache->adjacent == FM_ADJACENT_NEXT);
 	case FM_PREFETCH_prefetch_streams:
 		return cache->streams < FM_WALK_STREAMS_MOST ? cache->streams : NAN;
 	case FM_PREFETCH_prefetch_distance:

@@ -851,7 +851,7 @@ static void quick_paths_agree_on_other_shapes(void **state)
 	    "cache L3 size=352KiB ways=11 latency=40 shared=4 inclusion=victim\n"
 	    "tlb entries=24 ways=6 penalty=7\n",
 	    "cache L1 size=4KiB ways=4 latency=4\n"
-	    "cache L2 size=32KiB ways=4 latency=12 adjacent=yes streams=4 distance=4 beyond=2\n" NEITHER "\n"
+	    "cache L2 size=32KiB ways=4 latency=12 adjacent=next streams=4 distance=4 beyond=2\n" NEITHER "\n"
 	    "tlb entries=48 ways=12 penalty=7\n",
 	    "cache L1 size=8KiB ways=2 latency=4 next=yes\n"
 	    "cache L2 size=64KiB ways=8 latency=12 adjacent=yes streams=8 distance=4\n"
@@ -870,7 +870,7 @@ static void quick_paths_agree_on_other_shapes(void **state)
 	    "cache L3 size=256KiB ways=16 latency=40 shared=4 inclusion=victim\n"
 	    "tlb entries=64 ways=64 penalty=7\ntlb entries=128 ways=16 penalty=30\n",
 	    "cache L1 size=12KiB ways=12 latency=4\n"
-	    "cache L2 size=80KiB ways=20 latency=12 adjacent=yes streams=32 distance=20\n"
+	    "cache L2 size=80KiB ways=20 latency=12 adjacent=next streams=32 distance=20\n"
 	    "cache L3 size=384KiB ways=12 latency=40 shared=4 inclusion=victim\n"
 	    "tlb entries=16 ways=4 penalty=7\ntlb entries=128 ways=16 penalty=30\n",
 	};
