@@ -31,24 +31,34 @@ static double kernel_gbs(const struct fm_machine *profile, enum fm_stream_kernel
 	return best ? best->gbs.value : 0;
 }
 
-static double load_gbs(const struct fm_machine *profile, unsigned level, bool all)
-{
-	return kernel_gbs(profile, FM_STREAM_load, level, all);
-}
-
-/* Of a cache whose lines neighbours take now and then: the most that was seen, as long as that is believable. */
-static double best_load_gbs(const struct fm_machine *profile, unsigned level)
+/* Of a cache: the widest instructions on one thread. Where neighbours take its lines now and then, the most that was
+   seen, as long as that is believable. */
+static double cache_gbs(const struct fm_machine *profile, unsigned level, enum fm_stream_kernel_index kernel)
 {
 	double best = 0;
 
+	if (!profile->levels[level].no_plateau)
+		return kernel_gbs(profile, kernel, level, false);
 	for (unsigned i = 0; i < profile->bandwidth_count; i++) {
 		const struct fm_bandwidth *point = &profile->bandwidths[i];
 
-		if (point->level == level && point->kernel == FM_STREAM_load && point->threads == 1 &&
-		    point->gbs.available)
+		if (point->level == level && point->kernel == kernel && point->threads == 1 && point->gbs.available)
 			best = fmax(best, fmin(point->gbs.high, 2 * point->gbs.value));
 	}
 	return best;
+}
+
+/* On a climb some of the accesses miss already, which the simulated cache does by itself: what is left is its
+   beginning, of which the first steps still hit the cache above. No last cache is less than three times as far as the
+   one above. */
+static double latency_of(const struct fm_level *level, const struct fm_cache_description *above)
+{
+	const double farther = 3;
+	const struct fm_figure *latency = &level->latency_cycles;
+
+	if (!level->no_plateau)
+		return latency->value;
+	return fmin(latency->high, fmax(latency->low, above ? farther * above->latency : 0));
 }
 
 /* Of memory. A disturbed measurement may lack it: then what other kernels reached, or what so many misses at once of
@@ -259,8 +269,8 @@ static void set_prefetchers(const struct fm_machine *profile, struct fm_cache_de
 	cache->beyond = found[FM_PREFETCH_prefetch_beyond].available && found[FM_PREFETCH_prefetch_beyond].value >= 1
 	                    ? whole_or(&found[FM_PREFETCH_prefetch_beyond], 1, 64)
 	                    : 0;
-	/* What is followed by one instruction alone is not taken for it: those prefetchers run ahead by few steps, and the
-	   simulated one by as many as of a stream. */
+	/* What is followed by one instruction alone is not taken for it: those prefetchers run ahead by few steps, and
+	   the simulated one by as many as of a stream. */
 	if (strides->available && strides->value >= 1)
 		cache->strides = whole_or(strides, 1, 32);
 }
@@ -284,17 +294,11 @@ static void set_caches(const struct fm_machine *profile, struct fm_machine_descr
 		/* a first-level cache is what it says; the curve crosses half-way a little beyond */
 		if (!above)
 			cache->available = 0;
-		/* on a climb some of the accesses miss already, which the simulated cache does by itself: what is left
-		   is its beginning */
-		cache->latency =
-		    cycles(fmax(above ? above->latency + 1.0 : 1,
-		                level->no_plateau ? level->latency_cycles.low : level->latency_cycles.value));
-		cache->interval = hundredths_per_line(description, level->no_plateau ? best_load_gbs(profile, i)
-		                                                                     : load_gbs(profile, i, false));
+		cache->latency = cycles(fmax(above ? above->latency + 1.0 : 1, latency_of(level, above)));
+		cache->interval = hundredths_per_line(description, cache_gbs(profile, i, FM_STREAM_load));
 		/* a stored line is read first; what is left of its time is for writing it back */
-		if (kernel_gbs(profile, FM_STREAM_store, i, false) > 0) {
-			unsigned stored =
-			    hundredths_per_line(description, kernel_gbs(profile, FM_STREAM_store, i, false));
+		if (cache_gbs(profile, i, FM_STREAM_store) > 0) {
+			unsigned stored = hundredths_per_line(description, cache_gbs(profile, i, FM_STREAM_store));
 
 			cache->write_interval = stored > cache->interval ? stored - cache->interval : 0;
 		}

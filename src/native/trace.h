@@ -155,6 +155,7 @@ struct fm_trace_head {
 	uint64_t plain_ns;              /* processor time in plain code … */
 	uint64_t plain_instructions;    /* … and how many it has executed, about … */
 	uint64_t plain_unknown_ns;      /* … without those of this time */
+	uint64_t beats;                 /* the consumer's: it is at work on something long */
 	uint64_t episode_count;
 	struct fm_trace_episode episodes[FM_TRACE_EPISODES];
 	int32_t error;     /* errno why nothing is traced, 0: it is */

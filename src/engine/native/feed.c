@@ -151,6 +151,8 @@ static void feed_repeated(struct fm_consumer *consumer, struct fm_native_thread 
 		left = line - first->address % line;
 	if (second)
 		other = second->count > most / second->site->size ? most : second->count * second->site->size;
+	/* entries are told to be read in batches, and this one may take a while */
+	consumer->trace->head.beats++;
 	thread->unfollowed = !fm_native_count_repeated(consumer, thread, first->site->stores, first->address, left);
 	if (second)
 		fm_native_count_repeated(consumer, thread, second->site->stores, second->address, other);

@@ -314,7 +314,7 @@ static void begin_consumer(struct fm_native *native, struct traced *traced)
 
 static uint64_t entries_read(const struct fm_trace_file *trace)
 {
-	uint64_t read = 0;
+	uint64_t read = trace->head.beats;
 
 	for (unsigned i = 0; i < FM_TRACE_THREADS; i++)
 		read += trace->threads[i].read;
