@@ -11,7 +11,9 @@ enum {
 	EARLY_ONE_OF = 8,
 	LEAST_ROOM = 128,
 	EARLY_PAUSE_NS = 5000000,
-	EARLY_PART = 16,      /* of the time so far */
+	EARLY_PART = 16, /* of the time so far */
+	LONGEST_PAUSE_NS = 20000000,
+	LONGEST_PART = 8, /* of the time so far: however much they cost, or nothing would be known of some programs */
 	WINDOW_NS = 10000000, /* processor time: code that waits for memory all the time makes few references */
 };
 
@@ -61,7 +63,7 @@ static bool is_open(uint64_t state, uint64_t now)
 
 bool fm_window_is_due(const struct fm_place *place)
 {
-	uint64_t state, now;
+	uint64_t state, now, next;
 
 	if (fm_session->mode != FM_TRACE_WINDOWS || fm_stopped || fm_session->stop || place->epoch ||
 	    place->pace.step || (fm_session->region[0] && !place->region_depth))
@@ -70,8 +72,10 @@ bool fm_window_is_due(const struct fm_place *place)
 	now = now_ns();
 	if (is_open(state, now))
 		return place->last_epoch != epoch_of(state);
-	/* the last window must be read, most of it, or threads would wait in the next one */
-	return now >= load(&windows.next_ns) && !fm_rings_are_behind();
+	/* the last window must be read, most of it, or threads would wait in the next one; but not for ever, where the
+	   lines that are followed keep the reader busy */
+	next = load(&windows.next_ns);
+	return now >= next && (!fm_rings_are_behind() || (double)(now - next) > (double)now / LONGEST_PART);
 }
 
 /* The number of the window that the thread is in now, 0: none. */
@@ -192,6 +196,11 @@ static double reader_cost(double waited)
 	return larger(0, smaller(ran, took - ran) * 1e-9 * share - waited);
 }
 
+static double longest_pause(uint64_t now)
+{
+	return larger(LONGEST_PAUSE_NS, (double)now / LONGEST_PART);
+}
+
 /* The pause, from the end of the window on or added to what other threads of it have asked for. */
 static void put_off_next(struct fm_place *place, uint64_t ticks)
 {
@@ -206,6 +215,7 @@ static void put_off_next(struct fm_place *place, uint64_t ticks)
 	/* a short program can be looked at more closely: it takes no long time anyway */
 	if ((double)all < EARLY_SECONDS * ticks_per_second())
 		pause = smaller(pause, larger(EARLY_PAUSE_NS, (double)now / EARLY_PART) * jitter);
+	pause = smaller(pause, longest_pause(now) * jitter);
 	if (pause < SHORTEST_PAUSE_NS)
 		pause = SHORTEST_PAUSE_NS * jitter;
 	if (fm_head()->enough)
