@@ -258,13 +258,13 @@ static int arenas_create(struct ground *ground, size_t bytes, struct fm_error *e
 }
 
 /* The points of one mixture, interleaved. */
-static int measure_mix(struct ground *ground, struct trial *trials, struct fm_measurement *measurements, unsigned count,
-                       double seconds, struct fm_error *error)
+static int measure_mix(struct ground *ground, enum fm_stream_kernel_index kernel, struct trial *trials,
+                       struct fm_measurement *measurements, unsigned count, double seconds, struct fm_error *error)
 {
 	struct fm_machine_session *session = ground->session;
 	uint64_t begin = fm_clock_now();
 
-	ground->kernel = trials[count - 1].point->kernel;
+	ground->kernel = kernel;
 	fm_team_run(session->team, ground->who, ground->cpus, NULL, walk, ground, ground->times);
 	for (unsigned i = 0; i < count; i++) {
 		measurements[i].trial = run_trial;
@@ -309,7 +309,7 @@ static int measure_all(struct ground *ground, struct fm_bandwidth_curve_point *p
 		end = mix_end(points, count, first);
 		for (unsigned i = first; i < end; i++)
 			trials[i] = (struct trial){.ground = ground, .point = &points[i]};
-		status = measure_mix(ground, &trials[first], &measurements[first], end - first,
+		status = measure_mix(ground, points[end - 1].kernel, &trials[first], &measurements[first], end - first,
 		                     seconds * (end - first) / count, error);
 	}
 	for (unsigned i = 0; i < count && !status; i++) {

@@ -296,7 +296,7 @@ static uint64_t start_set(const struct work *work, struct fm_kernel_arguments *a
 {
 	for (unsigned i = 0; i < work->chains; i++)
 		arguments->chain[i] = work->starts[i * (FM_CHAINS_MAX / work->chains)];
-	return work->lines / work->chains;
+	return work->chains ? work->lines / work->chains : 0;
 }
 
 static int parallel_trial(void *context, double *ret_cost, struct fm_error *error)

@@ -80,7 +80,7 @@ static void find(const double *given, unsigned count, size_t page, const struct 
                  struct fm_figure *ret_figures)
 {
 	const double seen = 2, twice = 1.6; /* cycles that are more than chance; what is another level */
-	unsigned first = rises_at(given, count, 0, seen), settled, second, last = count - 1;
+	unsigned first = rises_at(given, count, 0, seen), settled, second, last = count ? count - 1 : 0;
 	double penalty, walk, least, cycles[FM_TRANSLATION_POINTS];
 
 	for (unsigned i = 0; i < FM_TRANSLATION_PARAMETERS; i++)

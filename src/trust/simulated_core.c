@@ -138,7 +138,7 @@ static void find_prefetchers(const struct fm_recording *recording, const struct 
 			         loads = i == FM_PREFETCH_MEMORY ? FM_WALK_IN_PARALLEL : set_bytes(machine, i) / 64;
 
 			snprintf(name, sizeof(name), "parallel_%u_%u", i, fm_walk_chain_counts[k]);
-			costs.parallel[i][k] = plain_cost(recording, name, (double)(loads / chains * chains));
+			costs.parallel[i][k] = plain_cost(recording, name, (double)(loads - loads % chains));
 		}
 	costs.pairs = plain_cost(recording, "parallel_pairs", FM_WALK_IN_PARALLEL);
 	costs.stream = plain_cost(recording, "stream", FM_WALK_STREAMS * FM_WALK_STREAM_LINES);

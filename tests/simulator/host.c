@@ -451,11 +451,10 @@ static void memory_of_other_nodes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(machines_of_all_shapes),    cmocka_unit_test(caches_as_they_are),
-	    cmocka_unit_test(memory_of_other_nodes),     cmocka_unit_test(measured_cores_are_used),
-	    cmocka_unit_test(published_cores_stand_in),  cmocka_unit_test(columns_conflict),
-	    cmocka_unit_test(measured_prefetchers_are_used),
-	    cmocka_unit_test(bandwidth_that_is_missing),
+	    cmocka_unit_test(machines_of_all_shapes),        cmocka_unit_test(caches_as_they_are),
+	    cmocka_unit_test(memory_of_other_nodes),         cmocka_unit_test(measured_cores_are_used),
+	    cmocka_unit_test(published_cores_stand_in),      cmocka_unit_test(columns_conflict),
+	    cmocka_unit_test(measured_prefetchers_are_used), cmocka_unit_test(bandwidth_that_is_missing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -578,9 +578,12 @@ static void quick_profiles_keep_prefetchers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(steps_are_found),         cmocka_unit_test(round_trip),
-	    cmocka_unit_test(levels_without_plateau),  cmocka_unit_test(without_string_stores),
-	    cmocka_unit_test(without_touches),         cmocka_unit_test(bandwidth_curves),
+	    cmocka_unit_test(steps_are_found),
+	    cmocka_unit_test(round_trip),
+	    cmocka_unit_test(levels_without_plateau),
+	    cmocka_unit_test(without_string_stores),
+	    cmocka_unit_test(without_touches),
+	    cmocka_unit_test(bandwidth_curves),
 	    cmocka_unit_test(damaged_files),
 	    cmocka_unit_test(other_files_are_refused),
 	    cmocka_unit_test(links_are_not_followed),

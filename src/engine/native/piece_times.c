@@ -263,8 +263,12 @@ void fm_piece_times_total(struct fm_piece_times *times, const struct fm_piece_to
 
 	memset(ret, 0, sizeof(*ret));
 	fm_piece_times_end_window(times, times->executed_before);
-	if (list.pieces && rates)
-		place_all(times, pieces, count, &list);
+	if (!list.pieces || !rates) {
+		free(list.pieces);
+		free(rates);
+		return;
+	}
+	place_all(times, pieces, count, &list);
 	for (uint32_t i = 0; i < count && list.count; i++) {
 		double instructions = (double)pieces[i].executed * pieces[i].instructions, factor;
 		struct told told;

@@ -30,7 +30,7 @@ struct fm_native_timed {
 	uint32_t number;              /* of that piece */
 	bool noted;                   /* the core's counts at its beginning are: */
 	struct fm_timing_counts piece_from;
-	unsigned next;                /* of its instructions; these are its accesses so far: */
+	unsigned next; /* of its instructions; these are its accesses so far: */
 	unsigned count;
 	struct fm_memory_access accesses[FM_INSTRUCTION_ACCESSES_MAX];
 	struct fm_result_site *sites[FM_INSTRUCTION_ACCESSES_MAX];

@@ -85,7 +85,7 @@ void fm_engine_trace(struct fm_engine_thread *thread, bool tracing)
 
 static void publish_timing(struct fm_engine_thread *thread)
 {
-	if (!thread->timing)
+	if (!thread->timing || !thread->core)
 		return;
 	fm_account.results->timings[thread->core->index] = *fm_core_timing_counts(thread->timing);
 	thread->record->clock = thread->clock;

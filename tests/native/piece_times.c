@@ -1,0 +1,143 @@
+/* Cycles of a run from what pieces of code took in the stretches that were timed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "engine/native/piece_times.h"
+
+enum { QUICK, SLOW, UNSEEN, PIECES, INSTRUCTIONS = 10, BYTES = 40 };
+
+static struct fm_piece_total totals[PIECES];
+
+static void set_up(uint64_t quick, uint64_t slow, uint64_t unseen)
+{
+	const uint64_t executed[PIECES] = {quick, slow, unseen};
+
+	for (unsigned i = 0; i < PIECES; i++)
+		totals[i] = (struct fm_piece_total){
+		    .pc = 0x1000 * (i + 1ul), .bytes = BYTES, .instructions = INSTRUCTIONS, .executed = executed[i]};
+}
+
+static void note(struct fm_piece_times *times, unsigned piece, uint64_t cycles, unsigned count)
+{
+	struct fm_timing_counts took = {.cycles = cycles, .instructions = INSTRUCTIONS};
+
+	took.stalls[FM_STALL_compute] = cycles / 2;
+	for (unsigned i = 0; i < count; i++)
+		fm_piece_times_note(times, piece, &took);
+}
+
+/* Most instructions are in the quick piece, most time in the slow one, and nearly all windows see that one. */
+static void instructions_are_no_measure_of_time(void **state)
+{
+	struct fm_piece_times *times = fm_piece_times_create();
+	struct fm_result_pieces sum;
+	double truth;
+
+	(void)state;
+	assert_non_null(times);
+	set_up(1000000, 20000, 0);
+	for (unsigned i = 1; i <= 20; i++) {
+		note(times, i == 1 ? QUICK : SLOW, i == 1 ? 3 : 4000, 30);
+		fm_piece_times_end_stretch(times);
+		fm_piece_times_end_window(times, i * 500000);
+	}
+	fm_piece_times_total(times, totals, PIECES, &sum);
+	truth = 1000000.0 * 3 + 20000.0 * 4000;
+	assert_true(sum.timing.instructions == 10200000);
+	assert_true(labs((long)sum.timing.cycles - (long)truth) < 0.001 * truth);
+	assert_true(labs((long)sum.timing.stalls[FM_STALL_compute] - (long)(1000000.0 + 20000.0 * 2000)) < 100);
+	assert_true(sum.timed == 1);
+	fm_piece_times_destroy(times);
+}
+
+/* The same code in pieces of another cut. */
+static void addresses_decide(void **state)
+{
+	struct fm_piece_times *times = fm_piece_times_create();
+	struct fm_piece_total cut[2] = {
+	    {.pc = 0x1000, .bytes = BYTES, .instructions = INSTRUCTIONS, .executed = 5000},
+	    {.pc = 0x1000 + BYTES / 2, .bytes = BYTES / 2, .instructions = INSTRUCTIONS / 2, .executed = 0}};
+	struct fm_timing_counts took = {.cycles = 35, .instructions = INSTRUCTIONS / 2};
+	struct fm_result_pieces sum;
+
+	(void)state;
+	assert_non_null(times);
+	for (unsigned i = 0; i < 4; i++) {
+		fm_piece_times_note(times, 1, &took);
+		fm_piece_times_end_stretch(times);
+	}
+	fm_piece_times_end_window(times, 1000);
+	fm_piece_times_total(times, cut, 2, &sum);
+	assert_int_equal(sum.timing.cycles, 5000 * 70);
+	fm_piece_times_destroy(times);
+}
+
+/* Code that no window saw took little time: a cycle per instruction, and nobody knows. */
+static void unseen_code_is_doubtful(void **state)
+{
+	struct fm_piece_times *times = fm_piece_times_create();
+	struct fm_result_pieces sum;
+
+	(void)state;
+	assert_non_null(times);
+	set_up(0, 1000, 1000);
+	for (unsigned i = 0; i < 16; i++) {
+		note(times, SLOW, 50, 10);
+		fm_piece_times_end_stretch(times);
+		fm_piece_times_end_window(times, 1000 * (i + 1ul));
+	}
+	fm_piece_times_total(times, totals, PIECES, &sum);
+	assert_int_equal(sum.timing.cycles, 1000 * 50 + 1000 * INSTRUCTIONS);
+	assert_true(sum.timed == 0.5);
+	assert_true(sum.error > 0.16 && sum.error < 0.18);
+	set_up(0, 10, 1000);
+	fm_piece_times_total(times, totals, PIECES, &sum);
+	assert_int_equal(sum.timing.instructions, 0);
+	fm_piece_times_destroy(times);
+}
+
+/* The error covers the truth about as often as it says, where stretches differ by chance. */
+static void the_error_is_honest(void **state)
+{
+	enum { RUNS = 400, STRETCHES = 24 };
+	struct fm_random random;
+	unsigned held = 0;
+
+	(void)state;
+	fm_random_seed(&random, 3);
+	for (unsigned run = 0; run < RUNS; run++) {
+		struct fm_piece_times *times = fm_piece_times_create();
+		struct fm_result_pieces sum;
+		double truth = 1000.0 * 100, off;
+
+		assert_non_null(times);
+		set_up(0, 1000, 0);
+		for (unsigned i = 0; i < STRETCHES; i++) {
+			note(times, SLOW, 50 + fm_random_below(&random, 101), 5);
+			fm_piece_times_end_stretch(times);
+		}
+		fm_piece_times_end_window(times, 1000);
+		fm_piece_times_total(times, totals, PIECES, &sum);
+		off = (double)sum.timing.cycles / truth - 1;
+		held += (off < 0 ? -off : off) <= sum.error;
+		fm_piece_times_destroy(times);
+	}
+	assert_true(held > 0.92 * RUNS && held < 0.995 * RUNS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(instructions_are_no_measure_of_time),
+	    cmocka_unit_test(addresses_decide),
+	    cmocka_unit_test(unseen_code_is_doubtful),
+	    cmocka_unit_test(the_error_is_honest),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
