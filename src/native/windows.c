@@ -61,6 +61,21 @@ static bool is_open(uint64_t state, uint64_t now)
 	return (uint32_t)state && now - load(&windows.opened_ns) < LONGEST_NS;
 }
 
+static double smaller(double one, double other)
+{
+	return one < other ? one : other;
+}
+
+static double larger(double one, double other)
+{
+	return one > other ? one : other;
+}
+
+static double longest_pause(uint64_t now)
+{
+	return larger(LONGEST_PAUSE_NS, (double)now / LONGEST_PART);
+}
+
 bool fm_window_is_due(const struct fm_place *place)
 {
 	uint64_t state, now, next;
@@ -75,7 +90,7 @@ bool fm_window_is_due(const struct fm_place *place)
 	/* the last window must be read, most of it, or threads would wait in the next one; but not for ever, where the
 	   lines that are followed keep the reader busy */
 	next = load(&windows.next_ns);
-	return now >= next && (!fm_rings_are_behind() || (double)(now - next) > (double)now / LONGEST_PART);
+	return now >= next && (!fm_rings_are_behind() || (double)(now - next) > longest_pause(now));
 }
 
 /* The number of the window that the thread is in now, 0: none. */
@@ -165,16 +180,6 @@ static uint64_t window_ticks(const struct fm_place *place)
 	return (uint64_t)((double)ns * 1e-9 * ticks_per_second()) + place->waited - place->window_waited;
 }
 
-static double smaller(double one, double other)
-{
-	return one < other ? one : other;
-}
-
-static double larger(double one, double other)
-{
-	return one > other ? one : other;
-}
-
 /* What came since it was asked last. */
 static double since(uint64_t *last, uint64_t now)
 {
@@ -194,11 +199,6 @@ static double reader_cost(double waited)
 	       left = (double)head->processors - (took > 0 ? ran / took : 0), share = left > busy ? busy / left : 1;
 
 	return larger(0, smaller(ran, took - ran) * 1e-9 * share - waited);
-}
-
-static double longest_pause(uint64_t now)
-{
-	return larger(LONGEST_PAUSE_NS, (double)now / LONGEST_PART);
 }
 
 /* The pause, from the end of the window on or added to what other threads of it have asked for. */
