@@ -148,9 +148,10 @@ void fm_coverage_print(const struct fm_recording *recording, FILE *output)
 		        "them is sampled, with 95 %% intervals from the differences between windows.\n",
 		        recording->windows_count, seen.instructions > 0 ? 100 * seen.in_windows / seen.instructions : 0,
 		        fm_text_grouped(text, sizeof(text), (uint64_t)seen.instructions));
-	else if (recording->processes[0].native > 1)
-		fprintf(output, "It ran too briefly for windows: nothing was seen. --counters exact sees all of it.\n");
-	else
+	if (recording->processes[0].native > 1 && recording->windows_count < FM_WINDOWS_LEAST)
+		fprintf(output, "It ran too briefly for windows: %s. --counters exact sees all of it.\n",
+		        recording->windows_count ? "so few tell little" : "nothing was seen");
+	if (!recording->windows_count && recording->processes[0].native < 2)
 		fprintf(output, "Run natively in a code cache, every load and store seen.\n");
 	if (seen.outside + seen.inside && (seen.outside > (seen.inside + seen.outside) / 100))
 		fprintf(output, "Not seen: %.0f %% of its time it was outside the code cache (left it %s).\n",
