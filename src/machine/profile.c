@@ -277,8 +277,10 @@ json_t *fm_machine_to_json(const struct fm_machine *machine)
 		json_object_set_new(root, "core", core_to_json(machine));
 	if (machine->touch_measured)
 		json_object_set_new(root, "first_touch", touch_to_json(machine));
-	json_object_set_new(root, "memory_4k", small_pages_to_json(machine));
-	json_object_set_new(root, "huge_pages_always", json_boolean(machine->huge_always));
+	if (machine->small_pages[FM_SMALL_PAGES_LOAD].available || machine->small_pages[FM_SMALL_PAGES_STORE].available)
+		json_object_set_new(root, "memory_4k", small_pages_to_json(machine));
+	if (machine->huge_always)
+		json_object_set_new(root, "huge_pages_always", json_true());
 	if (fm_family_of(&machine->topology))
 		json_object_set_new(root, "published", published_to_json(machine));
 	array = json_array();
