@@ -2,10 +2,13 @@
 #include "unit/check.h"
 
 #include <pthread.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "engine/account/locked.h"
-#include "observe/schedule.h"
+#include "base/schedule.h"
 
 static void lines_are_read(void **state)
 {
@@ -52,6 +55,62 @@ static void threads_are_found(void **state)
 	assert_int_equal(fm_schedule_end(NULL, threads), 0);
 }
 
+/* A shell that starts it, the program, and what that starts. */
+static void busiest_process_is_left(void **state)
+{
+	struct fm_scheduled threads[] = {{.process = 1, .thread = 1, .ran = 0.1},
+	                                 {.process = 2, .thread = 2, .ran = 0.2},
+	                                 {.process = 2, .thread = 4, .ran = 0.3},
+	                                 {.process = 3, .thread = 3, .ran = 0.4}};
+
+	(void)state;
+	assert_int_equal(fm_schedule_busiest(threads, 4), 2);
+	assert_int_equal(threads[0].thread, 2);
+	assert_int_equal(threads[1].thread, 4);
+	assert_int_equal(fm_schedule_busiest(threads, 0), 0);
+}
+
+/* Processes that are made are found with their threads; what a process did before is not its own. */
+static void children_are_found(void **state)
+{
+	static struct fm_scheduled threads[FM_SCHEDULED_MAX];
+	pid_t child = fork(), grandchild = 0;
+	struct fm_schedule *schedule;
+	bool found = false;
+	unsigned count;
+
+	(void)state;
+	assert_true(child >= 0);
+	if (!child) {
+		grandchild = fork();
+		if (!grandchild)
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (!grandchild)
+			for (volatile unsigned long i = 0;; i++)
+				;
+		pause();
+		_exit(0);
+	}
+	schedule = fm_schedule_begin(child);
+	assert_non_null(schedule);
+	usleep(200000);
+	count = fm_schedule_end(schedule, threads);
+	for (unsigned i = 0; i < count; i++)
+		if (threads[i].process != child) {
+			found = true;
+			kill(threads[i].process, SIGKILL);
+		}
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	if (!count || !found) {
+		print_message("there is no schedstat here, or no list of children\n");
+		skip();
+	}
+	assert_int_equal(count, 2);
+	assert_int_equal(threads[0].process, child);
+	assert_true(threads[0].ran < 0.1);
+}
+
 static void atomic_instructions_are_known(void **state)
 {
 	static const struct {
@@ -83,6 +142,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(lines_are_read),
+	    cmocka_unit_test(busiest_process_is_left),
+	    cmocka_unit_test(children_are_found),
 	    cmocka_unit_test(threads_are_found),
 	    cmocka_unit_test(atomic_instructions_are_known),
 	};
