@@ -37,4 +37,10 @@
 #define FM_WINDOW_LOADS 8
 #define FM_WINDOW_STORES 4
 
+/* Straight code: passed over for each number of bytes from one step to all, so often in the simulator. */
+#define FM_CODE_STEP (8 << 10)
+#define FM_CODE_POINTS 20
+#define FM_CODE_PASSES 6
+#define FM_STRAIGHT_BYTES (FM_CODE_POINTS * FM_CODE_STEP)
+
 #endif

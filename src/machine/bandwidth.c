@@ -328,8 +328,8 @@ int fm_bandwidth_measure(struct fm_machine_session *session, struct fm_bandwidth
 		if (list[i].streaming && list[i].string && !list[i].chunked)
 			measurements[i].weight = 3;
 	}
-	status = fm_machine_session_measure(session, measurements, count, 5, 60,
-	                                    seconds - (double)(fm_clock_now() - begin) / 1e9, error);
+	status = fm_machine_session_measure(session, measurements, count, session->effort == FM_EFFORT_QUICK ? 4 : 5,
+	                                    60, seconds - (double)(fm_clock_now() - begin) / 1e9, error);
 	if (status)
 		goto out;
 	for (unsigned i = 0; i < count; i++) {

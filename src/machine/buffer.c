@@ -11,8 +11,16 @@
 #include "base/sysfs.h"
 #include "base/text.h"
 #include "kernels/layout.h"
+#include "machine/cycle.h"
 
-enum { HUGE_BYTES = 2 << 20 };
+enum {
+	HUGE_BYTES = 2 << 20,
+	LARGE_CHAIN = 16 << 20, /* bytes of a chain that is computed instead of shuffled */
+};
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
 
 static const char *const pages_names[FM_PAGES_COUNT] = {"2M", "4K"};
 
@@ -74,7 +82,9 @@ int fm_buffer_allocate(size_t bytes, enum fm_pages pages, int node, struct fm_bu
 	}
 	if (status)
 		return status;
-	/* writing makes every page present; reading would map them all to the zero page */
+	/* writing makes every page present; reading would map them all to the zero page. In one go it is faster, but
+	   not all kernels know how to. */
+	madvise(buffer.memory, bytes & ~(size_t)4095, MADV_POPULATE_WRITE);
 	memset(buffer.memory, 1, bytes);
 	*ret_buffer = buffer;
 	return 0;
@@ -136,6 +146,24 @@ int fm_huge_pages_probe(struct fm_error *error)
 	    setting);
 }
 
+static char *line_at(const struct fm_buffer *buffer, uint64_t line)
+{
+	return buffer->memory + line * FM_LINE_BYTES;
+}
+
+/* Starts that are a little off their places do not matter among so many lines, the time to shuffle them does. */
+static void chain_build_large(const struct fm_buffer *buffer, struct fm_random *random, void **starts, unsigned count)
+{
+	size_t lines = buffer->bytes / FM_LINE_BYTES;
+	struct fm_cycle cycle;
+
+	fm_cycle_make(lines, random, &cycle);
+	for (size_t i = 0; i < lines; i++)
+		*(void **)line_at(buffer, i) = line_at(buffer, fm_cycle_next(&cycle, i));
+	for (unsigned i = 0; i < count; i++)
+		starts[i] = line_at(buffer, fm_cycle_at(&cycle, i, count));
+}
+
 int fm_chain_build(const struct fm_buffer *buffer, struct fm_random *random, void **starts, unsigned count,
                    struct fm_error *error)
 {
@@ -144,6 +172,10 @@ int fm_chain_build(const struct fm_buffer *buffer, struct fm_random *random, voi
 
 	if (lines < count || lines > UINT32_MAX)
 		return fm_error_set(error, EINVAL, "a chain of %zu lines cannot be built", lines);
+	if (buffer->bytes >= LARGE_CHAIN) {
+		chain_build_large(buffer, random, starts, count);
+		return 0;
+	}
 	order = malloc(lines * sizeof(*order));
 	if (!order)
 		return fm_error_set(error, ENOMEM, "not enough memory to shuffle %zu lines", lines);
@@ -157,12 +189,10 @@ int fm_chain_build(const struct fm_buffer *buffer, struct fm_random *random, voi
 		order[j] = swap;
 	}
 	for (size_t i = 0; i < lines; i++) {
-		char *line = buffer->memory + (size_t)order[i] * FM_LINE_BYTES;
-
-		*(void **)line = buffer->memory + (size_t)order[i + 1 < lines ? i + 1 : 0] * FM_LINE_BYTES;
+		*(void **)line_at(buffer, order[i]) = line_at(buffer, order[i + 1 < lines ? i + 1 : 0]);
 	}
 	for (unsigned i = 0; i < count; i++)
-		starts[i] = buffer->memory + (size_t)order[lines * i / count] * FM_LINE_BYTES;
+		starts[i] = line_at(buffer, order[lines * i / count]);
 	free(order);
 	return 0;
 }

@@ -152,6 +152,18 @@ static void set_climb_on_small_pages(struct fm_level *level, const struct fm_fou
 	    fm_figure_make(other[0], other[1], other[2], "ns", FM_ORIGIN_measured, "kernels", trials);
 }
 
+/* What the last cache can hold. A quick look goes by what it has seen of the advertised size, if that is less: a guest
+   often has a small part of hundreds of megabytes, and memory takes long to be had and to be walked. */
+static double last_cache_bytes(const struct fm_machine_session *session, const struct fm_machine *machine)
+{
+	unsigned last = session->topology.cache_count - 1;
+	double advertised = (double)session->topology.caches[last].bytes;
+	const struct fm_figure *effective = &machine->levels[last].effective_bytes;
+
+	return session->effort == FM_EFFORT_QUICK && effective->available ? fmin(advertised, 1.5 * effective->high)
+	                                                                  : advertised;
+}
+
 static int find_levels(struct fm_machine_session *session, struct fm_machine *machine, struct fm_error *error)
 {
 	const struct fm_topology *topology = &session->topology;
@@ -161,7 +173,7 @@ static int find_levels(struct fm_machine_session *session, struct fm_machine *ma
 	struct fm_curve_point *points = plain_points(curve, &trials), *small = plain_points(small_curve, &small_trials);
 	struct fm_found_level found[FM_LEVELS_MAX];
 	double advertised[FM_CACHES_MAX];
-	double below = 0, largest;
+	double below = 0, largest, last;
 	int status = 0;
 
 	if (!points || !small) {
@@ -202,9 +214,9 @@ static int find_levels(struct fm_machine_session *session, struct fm_machine *ma
 	machine->levels[machine->level_count] = (struct fm_level){.name = "memory", .shared_by = topology->cpus};
 	machine->levels[machine->level_count].effective_bytes =
 	    fm_figure_unavailable("memory has no capacity limit here");
-	machine->levels[machine->level_count].measured_bytes = to_lines(fmin(
-	    largest,
-	    4 * fmax(below, topology->cache_count ? (double)topology->caches[topology->cache_count - 1].bytes : 0)));
+	last = last_cache_bytes(session, machine);
+	machine->levels[machine->level_count].measured_bytes =
+	    to_lines(fmin(largest, 4 * (session->effort == FM_EFFORT_QUICK ? last : fmax(below, last))));
 	machine->level_count++;
 out:
 	free(points);
@@ -314,7 +326,7 @@ static size_t level_bytes(const struct fm_machine_session *session, const struct
 	double bytes = (double)level->measured_bytes;
 
 	if (!strcmp(level->name, "memory")) {
-		double last = (double)session->topology.caches[session->topology.cache_count - 1].bytes;
+		double last = last_cache_bytes(session, machine);
 
 		/* three times the last cache: a third is walked untimed, so that the timed part starts in a steady
 		 * state */
@@ -416,7 +428,6 @@ static int measure_small_pages(struct fm_machine_session *session, struct fm_mac
 		                                .threads = 1,
 		                                .bytes = level_bytes(session, machine, memory, 1),
 		                                .streaming = true};
-	machine->huge_always = fm_memory_huge_always();
 	session->huge_pages = false;
 	status = fm_bandwidth_measure(session, list, FM_SMALL_PAGES_KERNELS, seconds, error);
 	session->huge_pages = huge_pages;
@@ -473,22 +484,11 @@ static int measure_prefetch(struct fm_machine_session *session, struct fm_machin
 	    [FM_PREFETCH_L2] = set_inside(machine, "L2"), [FM_PREFETCH_L3] = set_inside(machine, "L3")};
 	int status;
 
-	for (unsigned i = 0; i < FM_PREFETCH_PARAMETERS; i++)
-		machine->prefetch[i] = fm_figure_unavailable("not measured with --quick");
 	if (session->effort == FM_EFFORT_QUICK)
 		return 0;
 	status = fm_prefetch_measure(session, sets, seconds, machine->prefetch, error);
 	machine->prefetch_measured = !status;
 	return status;
-}
-
-void fm_machine_keep_prefetch(struct fm_machine *machine, const struct fm_machine *earlier)
-{
-	if (machine->prefetch_measured || !earlier->prefetch_measured ||
-	    strcmp(machine->topology.processor, earlier->topology.processor))
-		return;
-	machine->prefetch_measured = true;
-	memcpy(machine->prefetch, earlier->prefetch, sizeof(machine->prefetch));
 }
 
 static int measure_parallel(struct fm_machine_session *session, struct fm_machine *machine, double seconds,
@@ -534,16 +534,11 @@ static int measure_contention(struct fm_machine_session *session, struct fm_mach
 	    &machine->contention_why);
 }
 
-/* What takes memory or time, and hardly changes: a quick look keeps what there is. */
 static int measure_touch(struct fm_machine_session *session, struct fm_machine *machine, double seconds,
                          struct fm_error *error)
 {
-	int status = 0;
+	int status = fm_touch_measure(session, seconds, machine->touch, error);
 
-	if (session->earlier && session->earlier->touch_measured)
-		memcpy(machine->touch, session->earlier->touch, sizeof(machine->touch));
-	else
-		status = fm_touch_measure(session, seconds, machine->touch, error);
 	machine->touch_measured = !status;
 	return status;
 }
@@ -551,16 +546,12 @@ static int measure_touch(struct fm_machine_session *session, struct fm_machine *
 static int measure_huge_pages(struct fm_machine_session *session, struct fm_machine *machine, double seconds,
                               struct fm_error *error)
 {
-	int status = 0;
+	int status;
 
-	if (session->earlier && session->earlier->translation_huge_measured)
-		memcpy(machine->translation_huge, session->earlier->translation_huge,
-		       sizeof(machine->translation_huge));
-	else if (session->effort == FM_EFFORT_QUICK)
+	if (session->effort == FM_EFFORT_QUICK)
 		return 0;
-	else
-		status = fm_translation_measure_huge(session, &machine->frequency_ghz, seconds,
-		                                     machine->translation_huge, error);
+	status =
+	    fm_translation_measure_huge(session, &machine->frequency_ghz, seconds, machine->translation_huge, error);
 	machine->translation_huge_measured = !status;
 	return status;
 }
@@ -586,33 +577,46 @@ static int first_visit(struct fm_machine_session *session, struct fm_machine *ma
 	return status ? status : visit_levels(session, machine, seconds, error);
 }
 
-/* Phases in order, each with its share of the time. A phase that ends early leaves its time to the later ones. */
+/* Phases in order, each with its share of the time. A phase that ends early leaves its time to the later ones. Parts
+   that may be kept are measured by a quick characterisation only if there is nothing to keep and there is time left. */
 static const struct {
-	const char *what;
+	const char *what; /* NULL: the words of what may be kept */
 	double weight;
 	int (*run)(struct fm_machine_session *session, struct fm_machine *machine, double seconds,
 	           struct fm_error *error);
+	bool may_be_kept;
+	enum fm_kept_part part;
 } phases[] = {
-    {"core frequency", 1, measure_frequency},
-    {"latency against size", 34, measure_curves},
-    {"latency of levels", 7, first_visit},
-    {"bandwidth", 26, measure_bandwidth},
-    {"string stores", 7, measure_string_stores},
-    {"latency of levels", 7, visit_levels},
-    {"latency on 4K pages", 4, visit_levels_on_small_pages},
-    {"memory on 4K pages", 3, measure_small_pages},
-    {"core", 8, measure_core},
-    {"prefetchers", 14, measure_prefetch},
-    {"outstanding misses", 6, measure_parallel},
-    {"latency under load", 8, measure_loaded},
-    {"core to core", 2, measure_transfers},
-    {"2 MiB pages", 6, measure_huge_pages},
-    {"first touches", 2, measure_touch},
-    {"contention for a line", 1, measure_contention},
-    {"NUMA nodes", 2, measure_numa},
-    {"latency of levels", 7, visit_levels},
+    {"core frequency", 1, measure_frequency, false, 0},
+    {"latency against size", 34, measure_curves, false, 0},
+    {"latency of levels", 7, first_visit, false, 0},
+    {"bandwidth", 26, measure_bandwidth, false, 0},
+    {NULL, 7, measure_string_stores, true, FM_KEPT_string_stores},
+    {"latency of levels", 7, visit_levels, false, 0},
+    {"latency on 4K pages", 4, visit_levels_on_small_pages, false, 0},
+    {NULL, 3, measure_small_pages, true, FM_KEPT_small_pages},
+    {NULL, 8, measure_core, true, FM_KEPT_core},
+    {NULL, 14, measure_prefetch, true, FM_KEPT_prefetch},
+    {NULL, 6, measure_parallel, true, FM_KEPT_parallel},
+    {NULL, 8, measure_loaded, true, FM_KEPT_loaded},
+    {"core to core", 2, measure_transfers, false, 0},
+    {NULL, 6, measure_huge_pages, true, FM_KEPT_huge_pages},
+    {NULL, 2, measure_touch, true, FM_KEPT_touch},
+    {"contention for a line", 1, measure_contention, false, 0},
+    {"NUMA nodes", 2, measure_numa, false, 0},
+    {"latency of levels", 7, visit_levels, false, 0},
 };
 enum { PHASES = sizeof(phases) / sizeof(phases[0]) };
+#define QUICK_LEAST 1.0 /* s: nothing is begun with less */
+
+static bool passed_over(const struct fm_machine_session *session, struct fm_machine *machine, unsigned phase,
+                        const struct fm_machine *earlier)
+{
+	if (session->effort != FM_EFFORT_QUICK || !phases[phase].may_be_kept)
+		return false;
+	return (earlier && fm_machine_keep(machine, phases[phase].part, earlier)) ||
+	       fm_machine_session_time_left(session) < QUICK_LEAST;
+}
 
 static int judge_disturbance(const struct fm_machine *machine, double tolerate, struct fm_error *error)
 {
@@ -670,7 +674,6 @@ int fm_machine_characterise(const struct fm_characterise_options *options, struc
 	    .effort = options->effort,
 	    .cpus = options->cpus,
 	    .watcher = options->watcher,
-	    .earlier = options->effort == FM_EFFORT_QUICK ? options->earlier : NULL,
 	};
 	double weight_left = 0, weight_all = 0, budget;
 	struct fm_error why_no_huge_pages;
@@ -726,17 +729,22 @@ int fm_machine_characterise(const struct fm_characterise_options *options, struc
 	machine->loaded_why = machine->transfers_why = fm_figure_unavailable("not measured");
 	machine->outstanding_misses = fm_figure_unavailable("not measured");
 	machine->contention_why = machine->outstanding_misses;
+	for (unsigned i = 0; i < FM_SMALL_PAGES_KERNELS; i++)
+		machine->small_pages[i] = machine->outstanding_misses;
+	for (unsigned i = 0; i < FM_PREFETCH_PARAMETERS; i++)
+		machine->prefetch[i] = fm_figure_unavailable("not measured with --quick");
+	machine->huge_always = fm_memory_huge_always();
 	for (unsigned i = 0; i < PHASES; i++)
 		weight_all += phases[i].weight;
 	weight_left = weight_all;
 	for (unsigned i = 0; i < PHASES && !status; i++) {
 		double share = phases[i].weight / weight_left;
 
-		session.phase = phases[i].what;
+		session.phase = phases[i].what ? phases[i].what : fm_kept_words(phases[i].part);
 		session.phase_begin = 1 - weight_left / weight_all;
 		session.phase_end = session.phase_begin + phases[i].weight / weight_all;
 		status = fm_machine_session_check(&session, error);
-		if (!status)
+		if (!status && !passed_over(&session, machine, i, options->earlier))
 			status =
 			    phases[i].run(&session, machine, fm_machine_session_time_left(&session) * share, error);
 		weight_left -= phases[i].weight;

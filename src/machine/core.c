@@ -28,6 +28,7 @@ enum {
 	ADDITION = FM_CORE_KERNELS,
 	RANDOM_BRANCHES,
 	SIMPLE,
+	CODE_LINES = 5000, /* that are passed in a trial */
 };
 
 const struct fm_core_operation fm_core_operations[FM_CORE_OPERATIONS] = {
@@ -242,6 +243,45 @@ static int measure_windows(struct fm_machine_session *session, size_t bytes, dou
 	return status;
 }
 
+static int code_trial(void *context, double *ret_cost, struct fm_error *error)
+{
+	const struct work *work = context;
+	struct fm_kernel_arguments arguments = {.passes = work->passes};
+	uint64_t begin, lines;
+
+	(void)error;
+	/* once for it to be where it will be */
+	arguments.count = 1;
+	work->function(&arguments);
+	arguments.count = 1 + CODE_LINES * FM_LINE_BYTES / work->passes;
+	begin = fm_clock_now();
+	work->function(&arguments);
+	lines = arguments.count * work->passes / FM_LINE_BYTES;
+	*ret_cost = (double)(fm_clock_now() - begin) / (double)lines;
+	return 0;
+}
+
+static int measure_code(struct fm_machine_session *session, double seconds, struct fm_core_costs *ret_costs,
+                        struct fm_error *error)
+{
+	struct fm_measurement measurements[FM_CODE_POINTS];
+	struct work work[FM_CODE_POINTS];
+	int status;
+
+	for (unsigned i = 0; i < FM_CODE_POINTS; i++) {
+		work[i] = (struct work){.function = fm_kernel_straight, .passes = (i + 1ull) * FM_CODE_STEP};
+		measurements[i] =
+		    (struct fm_measurement){.trial = code_trial, .context = &work[i], .wanted_width = 0.02};
+	}
+	status = fm_machine_session_measure(session, measurements, FM_CODE_POINTS, 12, 100, seconds, error);
+	for (unsigned i = 0; i < FM_CODE_POINTS; i++) {
+		if (!status)
+			ret_costs->code[i] = fm_measurement_figure(&measurements[i], "ns");
+		fm_measurement_free(&measurements[i]);
+	}
+	return status;
+}
+
 /* In cycles: a dependent addition takes one. The loop around the steps takes its time, too. */
 static struct fm_figure in_cycles(const struct fm_core_costs *costs, const struct fm_figure *cost)
 {
@@ -254,6 +294,32 @@ static struct fm_figure in_cycles(const struct fm_core_costs *costs, const struc
 	cycles.low *= 1 - loop;
 	cycles.high *= 1 + loop;
 	return cycles;
+}
+
+/* The first cache of code holds what comes as quickly as the least; the most that is tried comes from the second. */
+static void find_code(const struct fm_core_costs *costs, struct fm_figure *ret_bytes, struct fm_figure *ret_interval)
+{
+	double values[FM_CODE_POINTS], fits, does_not;
+	unsigned low, high, trials = 0;
+
+	for (unsigned i = 0; i < FM_CODE_POINTS; i++) {
+		if (!costs->code[i].available) {
+			*ret_bytes = *ret_interval = costs->code[i];
+			return;
+		}
+		values[i] = costs->code[i].value;
+		trials += costs->code[i].trials;
+	}
+	if (!fm_core_find_step(values, FM_CODE_POINTS, &low, &high)) {
+		*ret_bytes = *ret_interval = fm_figure_unavailable(
+		    "up to %d KiB of code come as quickly as little: not conclusive", FM_STRAIGHT_BYTES >> 10);
+		return;
+	}
+	fits = (low + 1.0) * FM_CODE_STEP;
+	does_not = (high + 1.0) * FM_CODE_STEP;
+	*ret_bytes = fm_figure_make((fits + does_not) / 2, fits, does_not, "bytes", costs->code[0].origin,
+	                            costs->code[0].backend, trials);
+	*ret_interval = in_cycles(costs, &costs->code[FM_CODE_POINTS - 1]);
 }
 
 void fm_core_find(const struct fm_core_costs *costs, struct fm_figure *ret_figures)
@@ -271,6 +337,7 @@ void fm_core_find(const struct fm_core_costs *costs, struct fm_figure *ret_figur
 	}
 	for (unsigned i = 0; i < FM_CORE_WINDOWS; i++)
 		ret_figures[families[i].parameter] = find_window(costs->windows[i], i);
+	find_code(costs, &ret_figures[FM_CORE_code_bytes], &ret_figures[FM_CORE_code_interval]);
 	ret_figures[FM_CORE_float_root_latency] =
 	    difference(&root, &ret_figures[FM_CORE_float_add_latency], 1, "cycles");
 	/* every other random branch goes the other way */
@@ -285,7 +352,9 @@ int fm_core_measure(struct fm_machine_session *session, size_t memory_bytes, dou
 	    costs ? measure_simple(session, 0.4 * seconds, costs, error) : fm_error_set(error, ENOMEM, "out of memory");
 
 	if (!status)
-		status = measure_windows(session, memory_bytes, 0.6 * seconds, costs, error);
+		status = measure_code(session, 0.1 * seconds, costs, error);
+	if (!status)
+		status = measure_windows(session, memory_bytes, 0.5 * seconds, costs, error);
 	if (!status)
 		fm_core_find(costs, ret_figures);
 	free(costs);

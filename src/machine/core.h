@@ -38,6 +38,7 @@ struct fm_core_costs {
 	struct fm_figure addition, random_branches;
 	struct fm_figure kernels[FM_CORE_KERNELS];
 	struct fm_figure windows[FM_CORE_WINDOWS][FM_WINDOW_FUNCTIONS];
+	struct fm_figure code[FM_CODE_POINTS]; /* of a line of straight code: so many steps of it */
 };
 
 /* What they say. ret_figures has FM_CORE_PARAMETERS; those that could not be found say why. */

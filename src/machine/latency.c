@@ -12,6 +12,7 @@ enum {
 	WARM_CHAINS = 12,
 	BUFFERS_PER_SIZE = 4,
 	LARGE_BYTES = 16 << 20, /* one buffer of this size has pages enough to be typical */
+	CHAINS_PER_LINE = FM_LINE_BYTES / sizeof(void *),
 	POINTS_MAX = 160,
 };
 
@@ -23,23 +24,41 @@ struct walk {
 	uint64_t steps;
 };
 
-static int walk_prepare(struct walk *walk, struct fm_machine_session *session, size_t bytes, enum fm_pages pages,
-                        struct fm_error *error)
+/* A chain through the buffer that the walk has. */
+static int walk_link(struct walk *walk, struct fm_machine_session *session, struct fm_error *error)
 {
 	const struct fm_topology *topology = &session->topology;
-	size_t last = topology->cache_count ? topology->caches[topology->cache_count - 1].bytes : 0;
-	int status = fm_buffer_allocate(bytes, pages, -1, &walk->buffer, error);
+	size_t last = topology->cache_count ? topology->caches[topology->cache_count - 1].bytes : 0,
+	       bytes = walk->buffer.bytes;
+	int status = fm_chain_build(&walk->buffer, &session->random, walk->arguments.chain, WARM_CHAINS, error);
 
 	if (status)
 		return status;
-	status = fm_chain_build(&walk->buffer, &session->random, walk->arguments.chain, WARM_CHAINS, error);
-	if (status) {
-		fm_buffer_free(&walk->buffer);
-		return status;
-	}
 	walk->warm_steps = bytes <= 2 * last ? bytes / FM_LINE_BYTES / WARM_CHAINS + 1 : 0;
 	walk->steps = bytes <= 1 << 20 ? 32768 : 8192;
 	return 0;
+}
+
+static int walk_prepare(struct walk *walk, struct fm_machine_session *session, size_t bytes, enum fm_pages pages,
+                        struct fm_error *error)
+{
+	int status = fm_buffer_allocate(bytes, pages, -1, &walk->buffer, error);
+
+	return status ? status : walk_link(walk, session, error);
+}
+
+/* Memory for several large sizes: a line has room for a pointer of each. The walks do not own it. */
+struct common {
+	struct fm_buffer buffer;
+	unsigned chains;
+};
+
+static int walk_prepare_in(struct walk *walk, struct fm_machine_session *session, size_t bytes, struct common *common,
+                           struct fm_error *error)
+{
+	walk->buffer =
+	    (struct fm_buffer){.memory = common->buffer.memory + common->chains++ * sizeof(void *), .bytes = bytes};
+	return walk_link(walk, session, error);
 }
 
 /* Other trials have used the caches meanwhile: walk the whole set once, twelve chains at a time, then follow one chain.
@@ -94,8 +113,9 @@ static size_t round_to_lines(double bytes)
 }
 
 /* The sizes to begin with. Beyond twice the last cache the curve is expected to be flat: few, because they are large.
- */
-static unsigned first_sizes(const struct fm_machine_session *session, size_t *ret_sizes)
+   Of a last cache of hundreds of megabytes that goes for its upper end too: fresh memory takes seconds a gigabyte in
+   some virtual machines. */
+static unsigned first_sizes(const struct fm_machine_session *session, enum fm_pages pages, size_t *ret_sizes)
 {
 	const struct fm_topology *topology = &session->topology;
 	size_t first = topology->cache_count ? topology->caches[0].bytes : 32 << 10;
@@ -103,18 +123,52 @@ static unsigned first_sizes(const struct fm_machine_session *session, size_t *re
 	double per_octave = session->effort == FM_EFFORT_QUICK ? 2 : session->effort == FM_EFFORT_DEFAULT ? 3 : 6;
 	static const double beyond[FM_EFFORT_FULL + 1][4] = {{3, 6, 0, 0}, {3, 5, 10, 0}, {3, 4, 6, 10}};
 	unsigned count = 0;
-	double limit = (double)session->memory_limit / 2;
+	double limit = (double)session->memory_limit / 2, many = session->effort == FM_EFFORT_FULL ? limit : 64 << 20,
+	       end = fmin(2.0 * (double)last, limit);
 
-	for (double bytes = (double)first / 2; bytes <= 2.0 * (double)last && bytes < limit && count < POINTS_MAX - 8;
-	     bytes *= exp2(1 / per_octave))
+	/* levels come from the curve on huge pages; this one may be coarse where it is large */
+	if (session->effort == FM_EFFORT_QUICK && session->huge_pages && pages == FM_PAGES_SMALL)
+		end = fmin(end, many);
+	for (double bytes = (double)first / 2; bytes <= end && count < POINTS_MAX - 8;
+	     bytes *= exp2((bytes < many ? 1 : 2) / per_octave))
 		ret_sizes[count++] = round_to_lines(bytes);
 	for (unsigned i = 0; i < 4 && beyond[session->effort][i] > 0; i++) {
 		double bytes = beyond[session->effort][i] * (double)last;
 
+		/* one of them is needed, the others are good to have */
+		if (i && bytes > many * 16)
+			break;
 		if (bytes < limit)
 			ret_sizes[count++] = round_to_lines(bytes);
 	}
 	return count;
+}
+
+/* Prepares a walk for each of the sizes, of which the large ones share memory. */
+static int prepare_points(struct fm_machine_session *session, enum fm_pages pages, const size_t *sizes, unsigned count,
+                          struct walk *walks, struct common *common, struct fm_error *error)
+{
+	int status = 0;
+
+	for (unsigned i = 0; i < count && !status; i++) {
+		struct common *with = NULL;
+
+		status = fm_machine_session_check(session, error);
+		for (unsigned j = 0; sizes[i] >= LARGE_BYTES && !with; j++)
+			if (common[j].chains < CHAINS_PER_LINE)
+				with = &common[j];
+		if (!status && with && !with->chains) {
+			size_t most = 0;
+
+			for (unsigned j = i; j < count; j++)
+				most = sizes[j] > most ? sizes[j] : most;
+			status = fm_buffer_allocate(most, pages, -1, &with->buffer, error);
+		}
+		if (!status)
+			status = with ? walk_prepare_in(&walks[i], session, sizes[i], with, error)
+			              : walk_prepare(&walks[i], session, sizes[i], pages, error);
+	}
+	return status;
 }
 
 static int measure_points(struct fm_machine_session *session, enum fm_pages pages, const size_t *sizes, unsigned count,
@@ -122,6 +176,7 @@ static int measure_points(struct fm_machine_session *session, enum fm_pages page
 {
 	struct walk *walks = calloc(count, sizeof(*walks));
 	struct fm_measurement *measurements = calloc(count, sizeof(*measurements));
+	struct common common[POINTS_MAX / CHAINS_PER_LINE + 1] = {0};
 	uint64_t begin = fm_clock_now();
 	int status = 0;
 
@@ -129,12 +184,10 @@ static int measure_points(struct fm_machine_session *session, enum fm_pages page
 		status = fm_error_set(error, ENOMEM, "out of memory");
 		goto out;
 	}
+	status = prepare_points(session, pages, sizes, count, walks, common, error);
+	if (status)
+		goto out;
 	for (unsigned i = 0; i < count; i++) {
-		status = fm_machine_session_check(session, error);
-		if (!status)
-			status = walk_prepare(&walks[i], session, sizes[i], pages, error);
-		if (status)
-			goto out;
 		measurements[i].trial = walk_trial;
 		measurements[i].context = &walks[i];
 		measurements[i].wanted_width = 0.02;
@@ -154,6 +207,8 @@ out:
 		if (measurements)
 			fm_measurement_free(&measurements[i]);
 	}
+	for (unsigned i = 0; i < sizeof(common) / sizeof(common[0]); i++)
+		fm_buffer_free(&common[i].buffer);
 	free(walks);
 	free(measurements);
 	return status;
@@ -164,19 +219,25 @@ int fm_latency_measure_curve(struct fm_machine_session *session, enum fm_pages p
 {
 	struct fm_latency_curve curve = {.pages = pages};
 	size_t sizes[POINTS_MAX];
-	double finest = session->effort == FM_EFFORT_QUICK ? 0.25 : 0.125;
+	bool quick = session->effort == FM_EFFORT_QUICK;
+	double finest = quick ? 0.25 : 0.125;
+	uint64_t end = fm_clock_now() + (uint64_t)(seconds * 1e9);
 	int status;
 
 	curve.points = calloc(POINTS_MAX, sizeof(*curve.points));
 	if (!curve.points)
 		return fm_error_set(error, ENOMEM, "out of memory");
-	curve.count = first_sizes(session, sizes);
+	curve.count = first_sizes(session, pages, sizes);
 	status = measure_points(session, pages, sizes, curve.count, seconds * 0.6, curve.points, error);
+	/* the curve that the levels come from is made finer once in any case */
 	for (int round = 0; !status && round < 3; round++) {
+		bool levels = !session->huge_pages || pages == FM_PAGES_HUGE;
 		struct fm_curve_point points[POINTS_MAX];
 		double more[POINTS_MAX];
 		unsigned added;
 
+		if (quick && (round || !levels) && fm_clock_now() > end)
+			break;
 		for (unsigned i = 0; i < curve.count; i++)
 			points[i] = (struct fm_curve_point){(double)curve.points[i].bytes, curve.points[i].ns.value,
 			                                    curve.points[i].ns.low, curve.points[i].ns.high};

@@ -15,6 +15,7 @@
 #include "machine/contention.h"
 #include "machine/core.h"
 #include "machine/family.h"
+#include "machine/kept.h"
 #include "machine/latency.h"
 #include "machine/peak.h"
 #include "machine/prefetch.h"
@@ -95,6 +96,7 @@ struct fm_machine {
 	struct fm_figure touch[FM_TOUCH_PARAMETERS];
 	bool prefetch_measured;
 	struct fm_figure prefetch[FM_PREFETCH_PARAMETERS];
+	struct fm_kept kept[FM_KEPT_PARTS];
 };
 
 struct fm_characterise_options {
@@ -105,7 +107,7 @@ struct fm_characterise_options {
 	uint64_t seed;
 	double tolerate; /* largest share of disturbed trials that still makes a profile */
 	struct fm_watcher watcher;
-	/* of the same machine, or NULL: with quick effort its first touches and its 2 MiB pages are kept */
+	/* of the same machine, or NULL: with quick effort parts of it are kept (kept.def) */
 	const struct fm_machine *earlier;
 };
 
@@ -113,9 +115,6 @@ struct fm_characterise_options {
 int fm_machine_characterise(const struct fm_characterise_options *options, struct fm_machine **ret_machine,
                             struct fm_error *error);
 void fm_machine_free(struct fm_machine *machine);
-
-/* A quick characterisation does not measure the prefetchers: takes them from an earlier one of the same processor. */
-void fm_machine_keep_prefetch(struct fm_machine *machine, const struct fm_machine *earlier);
 
 /* What `fathom machine --json` prints and what the profile holds. A new reference. */
 json_t *fm_machine_to_json(const struct fm_machine *machine);

@@ -16,7 +16,7 @@ static json_t *topology_to_json(const struct fm_machine *machine)
 {
 	const struct fm_topology *topology = &machine->topology;
 	char cpus[6 * FM_CPUS_MAX]; /* they need not be in sequence */
-	json_t *caches = json_array();
+	json_t *caches = json_array(), *kept = json_array();
 	json_t *object;
 
 	for (unsigned i = 0; i < topology->cache_count; i++) {
@@ -39,6 +39,14 @@ static json_t *topology_to_json(const struct fm_machine *machine)
 	json_object_set_new(object, "taken", json_string(machine->taken));
 	json_object_set_new(object, "effort", json_string(fm_effort_name(machine->effort)));
 	json_object_set_new(object, "seed", json_integer((json_int_t)machine->seed));
+	for (int part = 0; part < FM_KEPT_PARTS; part++)
+		if (machine->kept[part].taken[0])
+			json_array_append_new(kept,
+			                      json_pack("{s:s, s:s}", "what", fm_kept_words((enum fm_kept_part)part),
+			                                "taken", machine->kept[part].taken));
+	if (json_array_size(kept))
+		json_object_set(object, "kept", kept);
+	json_decref(kept);
 	return object;
 }
 
@@ -370,8 +378,9 @@ static void parse_foreign_cpus(const char *position, struct fm_cpu_list *ret_lis
 static void topology_from_json(const json_t *object, struct fm_machine *machine)
 {
 	struct fm_topology *topology = &machine->topology;
-	const json_t *caches = json_object_get(object, "caches");
+	const json_t *caches = json_object_get(object, "caches"), *entry;
 	char word[6 * FM_CPUS_MAX];
+	size_t index;
 
 	text(object, "host", topology->host, sizeof(topology->host));
 	text(object, "processor", topology->processor, sizeof(topology->processor));
@@ -387,7 +396,7 @@ static void topology_from_json(const json_t *object, struct fm_machine *machine)
 	topology->cpu_nodes = (unsigned)whole(object, "numa_cpu_nodes", 1u << 16);
 	topology->memory_bytes = whole(object, "memory_bytes", UINT64_MAX / 2);
 	for (size_t i = 0; i < json_array_size(caches) && i < FM_CACHES_MAX; i++) {
-		const json_t *entry = json_array_get(caches, i);
+		entry = json_array_get(caches, i);
 
 		topology->caches[topology->cache_count++] =
 		    (struct fm_cache){.level = (unsigned)whole(entry, "level", 16),
@@ -404,6 +413,13 @@ static void topology_from_json(const json_t *object, struct fm_machine *machine)
 		if (!strcmp(word, fm_effort_name((enum fm_effort)effort)))
 			machine->effort = (enum fm_effort)effort;
 	machine->seed = whole(object, "seed", UINT64_MAX / 2);
+	json_array_foreach(json_object_get(object, "kept"), index, entry)
+	{
+		text(entry, "what", word, sizeof(word));
+		for (int part = 0; part < FM_KEPT_PARTS; part++)
+			if (!strcmp(word, fm_kept_words((enum fm_kept_part)part)))
+				text(entry, "taken", machine->kept[part].taken, sizeof(machine->kept[part].taken));
+	}
 }
 
 static int bandwidth_from_json(const json_t *entry, unsigned level, struct fm_bandwidth *ret_point)

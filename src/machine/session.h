@@ -40,7 +40,6 @@ struct fm_machine_session {
 	uint64_t deadline_ns;
 	uint64_t memory_limit; /* how much we may allocate at one time */
 	struct fm_latency_visits level_visits;
-	const struct fm_machine *earlier; /* whose figures may be kept instead of measured; or NULL */
 
 	/* where the work stands, for the progress line */
 	struct fm_watcher watcher;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/layout.h"
+
 /* Any will do; a fixed one makes runs repeatable. */
 enum { PHYSICAL_SEED = 1 };
 
@@ -347,6 +349,32 @@ static double median_of_pairs(const struct fm_machine *profile, bool remote, enu
 #define ASSUMED_REMOTE_LATENCY 1.7
 #define ASSUMED_REMOTE_BANDWIDTH 0.5
 
+/* Cycles. The level is measured far beyond all caches, where finding the page has its share, which is simulated apart:
+   with huge pages, of what is a few times as large as the last cache was seen to be, it has little. */
+static double memory_latency(const struct fm_machine *profile, const struct fm_level *memory)
+{
+	enum { POINTS = 128 };
+	const double beyond = 4;
+	const struct fm_level *last = memory > profile->levels ? memory - 1 : NULL;
+	const struct fm_latency_curve *curve = &profile->curves[FM_PAGES_HUGE];
+	struct fm_curve_point points[POINTS];
+	unsigned count = 0;
+	double ns;
+
+	if (!last || !last->effective_bytes.available || !last->latency_ns.available)
+		return memory->latency_cycles.value;
+	for (unsigned i = 0; i < curve->count && count < POINTS; i++)
+		if (curve->points[i].ns.available && curve->points[i].ns.value > 0)
+			points[count++] = (struct fm_curve_point){.bytes = (double)curve->points[i].bytes,
+			                                          .ns = curve->points[i].ns.value};
+	if (!count || points[count - 1].bytes < beyond * last->effective_bytes.value)
+		return memory->latency_cycles.value;
+	ns = fm_levels_ns_at(points, count, beyond * last->effective_bytes.value);
+	/* never as little as a part of the last cache's hits would make it */
+	return fmin(memory->latency_cycles.value,
+	            profile->frequency_ghz.value * fmax(ns, 1.25 * last->latency_ns.value));
+}
+
 static void set_memory(const struct fm_machine *profile, const struct fm_level *memory,
                        struct fm_machine_description *description, struct remarks *remarks)
 {
@@ -357,8 +385,8 @@ static void set_memory(const struct fm_machine *profile, const struct fm_level *
 	       remote_gbs = median_of_pairs(profile, true, PAIR_BANDWIDTH),
 	       store_gbs = kernel_gbs(profile, FM_STREAM_store, level, false), ratio;
 
-	description->memory_latency =
-	    cycles(fmax(memory->latency_cycles.value, description->caches[description->cache_count - 1].latency + 1.0));
+	description->memory_latency = cycles(
+	    fmax(memory_latency(profile, memory), description->caches[description->cache_count - 1].latency + 1.0));
 	description->memory_remote_latency = description->memory_latency;
 	description->memory_core_gbs = fmax(0.1, memory_gbs(profile, memory, false));
 	/* programs have small pages unless they ask for others, or everybody is given them */
@@ -419,6 +447,16 @@ static void set_core(const struct fm_machine *profile, struct fm_core_descriptio
 		core->forward = whole_or(&found[FM_CORE_forward], FM_FORWARD_LATENCY, 255);
 	if (found[FM_CORE_reload].available)
 		core->reload = whole_or(&found[FM_CORE_reload], FM_FORWARD_LATENCY, 255);
+	/* if it takes longer than what eight instructions, which a line of the kernel is, take anyway */
+	if (found[FM_CORE_code_bytes].available && found[FM_CORE_code_interval].available &&
+	    found[FM_CORE_code_interval].value > 8.0 / core->width) {
+		/* a step of the kernel has whole sets of any line */
+		core->code_bytes =
+		    between(1, (unsigned)fmin(128, found[FM_CORE_code_bytes].low / FM_CODE_STEP), 128) * FM_CODE_STEP;
+		core->code_ways = FM_CODE_WAYS;
+		core->code_interval =
+		    between(1, (unsigned)round(100 * fmin(255, found[FM_CORE_code_interval].value)), 25500);
+	}
 	/* whatever takes a cycle has as many units as additions have */
 	if (found[FM_CORE_additions].available && found[FM_CORE_additions].high >= 1)
 		core->operations[FM_OPERATION_simple] = (struct fm_operation_description){

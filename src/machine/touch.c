@@ -107,10 +107,21 @@ struct work {
 	unsigned silent; /* … that nothing faulted: the pages were there */
 };
 
+/* Of slices that were given back nothing is left to unmap: by now a thread's stack may be there. */
 static void unmap(struct work *work)
 {
-	if (work->mapping)
-		munmap(work->mapping, work->bytes + HUGE_PAGE);
+	char *end, *rest = work->mapping;
+
+	if (!work->mapping)
+		return;
+	end = work->mapping + work->bytes + HUGE_PAGE;
+	if (work->kind->timed == RELEASE && work->position) {
+		if (work->memory > work->mapping)
+			munmap(work->mapping, (size_t)(work->memory - work->mapping));
+		rest = work->memory + work->position;
+	}
+	if (end > rest)
+		munmap(rest, (size_t)(end - rest));
 	work->mapping = NULL;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "simulator/code_cache.h"
 #include "simulator/parts.h"
 
 enum {
@@ -21,6 +22,9 @@ enum {
 	/* from the beginning of what follows a branch to the execution of the next one that depends on it: part of what
 	   `misprediction` says that a branch costs */
 	REFILL = 2,
+	/* Cycles that lines of code are asked for before their instructions could be issued: the branches ahead are
+	   foreseen, and what has been fetched waits in a queue. */
+	FETCHED_AHEAD = 20,
 };
 
 enum {
@@ -89,6 +93,11 @@ struct fm_core_timing {
 	unsigned load_shares[FM_ACCESS_WIDTHS],
 	    store_intervals[FM_ACCESS_WIDTHS]; /* the latter in hundredths of cycles */
 	struct fm_branches *branches;          /* NULL: all are foreseen */
+	struct fm_code_cache *code;            /* NULL: it has all */
+	uint64_t code_line;                    /* the latest, and one more: 0 is none */
+	uint64_t code_free;                    /* when the next can come, in hundredths of cycles */
+	uint64_t code_from;                    /* nothing is issued before: it had not come */
+	uint64_t code_lost;                    /* issues_from when lines last had to be asked for anew */
 	struct fm_timing_counts counts;
 	struct cycle *ring;
 	uint64_t accounted; /* cycles before this one are in the counts */
@@ -248,7 +257,9 @@ static uint64_t take_unit(struct fm_core_timing *timing, unsigned unit, uint64_t
 	return timing->sharers > 1 ? fm_lane_take(&timing->shared->units[unit], from, cost) : from;
 }
 
-/* The first cycle from `from` on with room on the ports: `cost` of the `limit` there is of these; takes it. */
+/* The first cycle from `from` on with room on the ports: `cost` of the `limit` there is of these; takes it. What does
+   not fit into the cycle any more is taken of the next one, so that rates need not be whole: with 1.9 loads per cycle
+   two begin in most of them. */
 static uint64_t take_port(struct fm_core_timing *timing, uint64_t from, size_t which, unsigned cost, unsigned limit)
 {
 	static const unsigned units[] = {[offsetof(struct cycle, loads)] = SHARED_LOADS,
@@ -259,15 +270,21 @@ static uint64_t take_port(struct fm_core_timing *timing, uint64_t from, size_t w
 		from = take_unit(timing, units[which], from, 100 * cost / limit);
 	for (;; from++) {
 		struct cycle *cycle = cycle_at(timing, from);
-		uint8_t *used = (uint8_t *)cycle + which;
+		uint8_t *used = (uint8_t *)cycle + which, *next;
+		unsigned over;
 
-		if (cycle->executed < timing->shape->ports &&
-		    (which == offsetof(struct cycle, executed) || *used + cost <= limit)) {
-			if (which != offsetof(struct cycle, executed))
-				*used = (uint8_t)(*used + cost);
-			cycle->executed++;
-			return from;
+		if (cycle->executed >= timing->shape->ports)
+			continue;
+		if (which != offsetof(struct cycle, executed)) {
+			next = (uint8_t *)cycle_at(timing, from + 1) + which;
+			over = *used + cost > limit ? *used + cost - limit : 0;
+			if (*used >= limit || *next + over > limit)
+				continue;
+			*used = (uint8_t)(*used + cost - over);
+			*next = (uint8_t)(*next + over);
 		}
+		cycle->executed++;
+		return from;
 	}
 }
 
@@ -354,6 +371,17 @@ static uint64_t take_buses(struct fm_core_timing *timing, bool remote, uint64_t 
 	return fm_bus_take(memory_bus(timing, remote), now, lines * line_interval(timing, description->memory_gbs));
 }
 
+/* From when on the last cache, which serves all that share it, can be had for so many lines. */
+static uint64_t take_shared(struct fm_core_timing *timing, unsigned level, uint64_t now, uint64_t lines)
+{
+	const struct fm_hierarchy *hierarchy = timing->hierarchy;
+
+	if (!hierarchy->shared_buses || level + 1 != hierarchy->description.cache_count)
+		return now;
+	return fm_bus_take(&hierarchy->shared_buses[fm_hierarchy_group(hierarchy, timing->core)], now,
+	                   lines * hierarchy->description.caches[level].shared_interval);
+}
+
 static struct coming *coming_at(struct fm_core_timing *timing, uint64_t line)
 {
 	return &timing->coming[line % COMING];
@@ -401,11 +429,8 @@ static uint64_t fetch_beyond(struct fm_core_timing *timing, uint64_t line, unsig
 	uint64_t begin = take_slot(timing->super_queue, portion(timing, timing->shape->super_queue), now, &slot), start,
 	         latency;
 
-	if (begin > now) {
-		/* seen when it finds no place and when it gets one, like a request for a fill buffer */
-		mark(timing, now, now + 1, FLAG_QUEUE_FULL);
-		mark(timing, begin, begin + 1, FLAG_QUEUE_FULL);
-	}
+	if (begin > now)
+		mark(timing, now, begin, FLAG_QUEUE_FULL);
 	if (served == FM_SERVED_MEMORY || served == FM_SERVED_REMOTE) {
 		start = ask_memory(timing, served == FM_SERVED_REMOTE, begin);
 		latency = memory_latency(timing, served == FM_SERVED_REMOTE);
@@ -415,7 +440,9 @@ static uint64_t fetch_beyond(struct fm_core_timing *timing, uint64_t line, unsig
 		const struct coming *coming =
 		    level < timing->hierarchy->private_caches ? private_at(timing, line) : coming_at(timing, line);
 
-		start = fm_lane_take(&timing->shared->lanes[level], begin, description->caches[level].interval);
+		start = take_shared(
+		    timing, level,
+		    fm_lane_take(&timing->shared->lanes[level], begin, description->caches[level].interval), 1);
 		latency = description->caches[level].latency;
 		if (coming->line == line && coming->ready > start) {
 			start = coming->ready;
@@ -499,10 +526,12 @@ static void charge_writes(struct fm_core_timing *timing, const struct extras *af
 	uint64_t lines;
 	bool remote;
 
-	for (unsigned i = 1; i < description->cache_count; i++)
-		fm_lane_take(&timing->shared->lanes[i], now,
-		             (after->lines_written[i - 1] - before->lines_written[i - 1]) *
-		                 description->caches[i].write_interval);
+	for (unsigned i = 1; i < description->cache_count; i++) {
+		lines = after->lines_written[i - 1] - before->lines_written[i - 1];
+		fm_lane_take(&timing->shared->lanes[i], now, lines * description->caches[i].write_interval);
+		if (lines)
+			take_shared(timing, i, now, lines);
+	}
 	if (after->memory_writes == before->memory_writes)
 		return;
 	remote = after->memory_writes_remote != before->memory_writes_remote;
@@ -610,10 +639,7 @@ static struct fetched access_memory(struct fm_core_timing *timing, struct fm_mem
 	    queue_cache(timing) ? fm_lane_take(&timing->shared->lanes[1], now, description->caches[1].interval) : now;
 	begin = take_slot(timing->fill_buffers, portion(timing, timing->shape->fill_buffers), asked, &slot);
 	if (begin > asked) {
-		/* a request that finds no buffer sleeps, and tries again when one comes free: it is seen in two cycles
-		 */
-		mark(timing, asked, asked + 1, FLAG_FILL_FULL);
-		mark(timing, begin, begin + 1, FLAG_FILL_FULL);
+		mark(timing, asked, begin, FLAG_FILL_FULL);
 		if (slot->served > fetched.waited_for)
 			fetched.waited_for = slot->served;
 	}
@@ -674,6 +700,8 @@ static uint64_t issue(struct fm_core_timing *timing, unsigned loads, unsigned st
 		cycle++;
 	if (timing->issues_from > cycle)
 		cycle = timing->issues_from;
+	if (timing->code_from > cycle)
+		cycle = timing->code_from;
 	free_at = let_go(timing, timing->window, shape->window, timing->window_next, 0);
 	cycle = free_at > cycle ? free_at : cycle;
 	for (unsigned i = 0; i < loads; i++) {
@@ -734,6 +762,52 @@ void fm_core_branch(struct fm_core_timing *timing, enum fm_branch_kind kind, uin
 	timing->counts.mispredictions++;
 	timing->issues_from = timing->executed_at + timing->shape->misprediction;
 	timing->issues_from -= timing->shape->misprediction > REFILL ? REFILL : timing->shape->misprediction;
+}
+
+/* When a line that the instruction cache lacks can be issued from. One after the other, ahead of what is issued; but
+   after a branch that was not foreseen nobody asked for it before. */
+static void fetch_line(struct fm_core_timing *timing)
+{
+	uint64_t issue = timing->issue_cycle > timing->issues_from ? timing->issue_cycle : timing->issues_from,
+	         from = 100 * (issue > FETCHED_AHEAD ? issue - FETCHED_AHEAD : 0),
+	         interval = timing->shape->code_interval;
+
+	if (timing->code_lost != timing->issues_from) {
+		const struct fm_machine_description *description = &timing->hierarchy->description;
+
+		timing->code_lost = timing->issues_from;
+		from = 100 * timing->issues_from;
+		if (timing->issue_cycle <= timing->issues_from && description->cache_count > 1 &&
+		    interval < 100ull * description->caches[1].latency)
+			interval = 100ull * description->caches[1].latency;
+	}
+	if (from < timing->code_free)
+		from = timing->code_free;
+	timing->code_free = from + interval;
+	timing->code_from = timing->code_free / 100;
+}
+
+void fm_core_fetch(struct fm_core_timing *timing, uint64_t address, unsigned bytes)
+{
+	unsigned shift = timing->hierarchy->line_shift;
+
+	if (!timing->code || !bytes)
+		return;
+	for (uint64_t line = address >> shift; line <= (address + bytes - 1) >> shift; line++) {
+		if (timing->code_line == line + 1)
+			continue;
+		timing->code_line = line + 1;
+		if (!fm_code_cache_touch(timing->code, line))
+			fetch_line(timing);
+	}
+}
+
+void fm_core_skip_code(struct fm_core_timing *timing, uint64_t address, unsigned bytes)
+{
+	unsigned shift = timing->hierarchy->line_shift;
+
+	for (uint64_t line = address >> shift; timing->code && bytes && line <= (address + bytes - 1) >> shift; line++)
+		fm_code_cache_touch(timing->code, line);
 }
 
 /* When the line of a store goes into the first cache: in order, several in one cycle if they are of one line. */
@@ -966,6 +1040,11 @@ const struct fm_timing_counts *fm_core_timing_counts(const struct fm_core_timing
 	return &timing->counts;
 }
 
+void fm_core_count(struct fm_core_timing *timing, const struct fm_timing_counts *counts)
+{
+	timing->counts = *counts;
+}
+
 void fm_core_timing_destroy(struct fm_core_timing *timing)
 {
 	if (!timing)
@@ -978,6 +1057,7 @@ void fm_core_timing_destroy(struct fm_core_timing *timing)
 		if (timing->shared->timings[i] == timing)
 			timing->shared->timings[i] = NULL;
 	fm_branches_destroy(timing->branches);
+	fm_code_cache_destroy(timing->code);
 	free(timing->ring);
 	free(timing->window);
 	free(timing->load_buffers);
@@ -1041,13 +1121,17 @@ int fm_core_timing_create(struct fm_hierarchy *hierarchy, unsigned core, struct 
 	timing->fill_buffers = calloc(shape->fill_buffers, sizeof(*timing->fill_buffers));
 	timing->super_queue = calloc(shape->super_queue, sizeof(*timing->super_queue));
 	timing->branches = shape->misprediction ? fm_branches_create() : NULL;
+	if (shape->code_bytes)
+		timing->code =
+		    fm_code_cache_create(shape->code_bytes, shape->code_ways ? shape->code_ways : FM_CODE_WAYS,
+		                         hierarchy->description.line_bytes);
 	if (timing->core && !timing->core->physical->timing)
 		timing->core->physical->timing = calloc(1, sizeof(*timing->shared));
 	timing->shared = timing->core ? timing->core->physical->timing : NULL;
 	timing->sharers = 1;
 	if (!timing->shared || !timing->ring || !timing->window || !timing->load_buffers || !timing->store_buffers ||
 	    !timing->fill_buffers || !timing->super_queue || (shape->misprediction && !timing->branches) ||
-	    !set_operations(timing)) {
+	    (shape->code_bytes && !timing->code) || !set_operations(timing)) {
 		fm_core_timing_destroy(timing);
 		return fm_error_set(error, ENOMEM, "not enough memory for the timing of core %u", core);
 	}

@@ -70,6 +70,14 @@ void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction 
 void fm_core_branch(struct fm_core_timing *timing, enum fm_branch_kind kind, uint64_t address, unsigned bytes,
                     uint64_t target);
 
+/* What is executed next is code of so many bytes, up to the next branch: lines of it that the instruction cache does
+   not have come from the second cache, which is taken to have them. Machines that say nothing of their code have it
+   all. */
+void fm_core_fetch(struct fm_core_timing *timing, uint64_t address, unsigned bytes);
+
+/* The same of code that was executed without being timed: only the cache learns of it. */
+void fm_core_skip_code(struct fm_core_timing *timing, uint64_t address, unsigned bytes);
+
 /* Account for all cycles up to the retirement of what was fed. The counts so far; they may be read at any time, but
    without this they lag behind. */
 void fm_core_drain(struct fm_core_timing *timing);
@@ -77,6 +85,9 @@ void fm_core_drain(struct fm_core_timing *timing);
 /* Nothing is executed until that cycle: what comes next begins then, and the cycles between are nobody's. */
 void fm_core_skip(struct fm_core_timing *timing, uint64_t until);
 const struct fm_timing_counts *fm_core_timing_counts(const struct fm_core_timing *timing);
+
+/* They are these from now on: what was executed stands for more that was not fed. */
+void fm_core_count(struct fm_core_timing *timing, const struct fm_timing_counts *counts);
 
 /* The cycle in which the last instruction fed will have retired. */
 uint64_t fm_core_now(const struct fm_core_timing *timing);

@@ -242,12 +242,15 @@ int fm_hierarchy_create_in(const struct fm_machine_description *description, str
 	hierarchy->physical = fm_memory_apart(hierarchy->physical_count, sizeof(*hierarchy->physical));
 	hierarchy->active = fm_memory_apart(hierarchy->physical_count, sizeof(*hierarchy->active));
 	hierarchy->shared = fm_memory_apart(hierarchy->physical_count, sizeof(*hierarchy->shared));
+	if (last->shared_interval)
+		hierarchy->shared_buses = calloc(hierarchy->physical_count, sizeof(*hierarchy->shared_buses));
 	hierarchy->pages = fm_pages_create();
 	hierarchy->lines = fm_lines_create();
 	hierarchy->pairs =
 	    fm_memory_apart((size_t)hierarchy->core_count * hierarchy->core_count, sizeof(*hierarchy->pairs));
 	if (!hierarchy->cores || !hierarchy->physical || !hierarchy->active || !hierarchy->shared ||
-	    !hierarchy->pages || !hierarchy->lines || !hierarchy->pairs) {
+	    !hierarchy->pages || !hierarchy->lines || !hierarchy->pairs ||
+	    (last->shared_interval && !hierarchy->shared_buses)) {
 		fm_hierarchy_destroy(hierarchy);
 		return fm_error_set(error, ENOMEM, "not enough memory to simulate %s", description->name);
 	}
@@ -265,7 +268,6 @@ int fm_hierarchy_create_in(const struct fm_machine_description *description, str
 static struct fm_simulated_core *activate(struct fm_hierarchy *hierarchy, unsigned index)
 {
 	const struct fm_machine_description *description = &hierarchy->description;
-	const struct fm_cache_description *last = &description->caches[description->cache_count - 1];
 	struct fm_simulated_core *core;
 
 	if (index >= hierarchy->core_count)
@@ -276,9 +278,7 @@ static struct fm_simulated_core *activate(struct fm_hierarchy *hierarchy, unsign
 	if (!core->view.first_lines && create_core(hierarchy, core))
 		return NULL;
 	if (hierarchy->private_caches < description->cache_count) {
-		/* the last group of a socket may be smaller than the others */
-		unsigned groups = (description->cores + last->shared_by - 1) / last->shared_by;
-		unsigned group = core->socket * groups + core->core % description->cores / last->shared_by;
+		unsigned group = fm_hierarchy_group(hierarchy, core);
 
 		if (!hierarchy->shared[group]) {
 			hierarchy->shared[group] = create_cache(hierarchy, description->cache_count - 1);
@@ -330,6 +330,7 @@ void fm_hierarchy_destroy(struct fm_hierarchy *hierarchy)
 		free(hierarchy->cores);
 	free(hierarchy->active);
 	free(hierarchy->shared);
+	free(hierarchy->shared_buses);
 	fm_pages_destroy(hierarchy->pages);
 	fm_lines_destroy(hierarchy->lines);
 	free(hierarchy->pairs);

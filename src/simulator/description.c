@@ -43,6 +43,7 @@ static const struct key cache_keys[] = {
     {"latency", KIND_WHOLE, CACHE(latency), 1, 10000, NULL, true},
     {"interval", KIND_HUNDREDTHS, CACHE(interval), 0, 1000, NULL, false},
     {"write", KIND_HUNDREDTHS, CACHE(write_interval), 0, 1000, NULL, false},
+    {"shared_interval", KIND_HUNDREDTHS, CACHE(shared_interval), 0, 1000, NULL, false},
     {"replacement", KIND_WORD, CACHE(replacement), 0, 0, "lru tree random", false},
     {"inclusion", KIND_WORD, CACHE(inclusion), 0, 0, "none inclusive victim", false},
     {"adjacent", KIND_WORD, CACHE(adjacent), 0, 0, "no yes next", false},
@@ -52,6 +53,7 @@ static const struct key cache_keys[] = {
     {"beyond", KIND_WHOLE, CACHE(beyond), 0, 64, NULL, false},
     {"crosses", KIND_WORD, CACHE(crosses), 0, 0, "no yes", false},
     {"strides", KIND_WHOLE, CACHE(strides), 0, 32, NULL, false},
+    {"others", KIND_WORD, CACHE(others), 0, 0, "no yes", false},
     {0},
 };
 
@@ -94,6 +96,9 @@ static const struct key core_keys[] = {
     {"forward", KIND_WHOLE, CORE(forward), 1, 255, NULL, false},
     {"reload", KIND_WHOLE, CORE(reload), 1, 255, NULL, false},
     {"misprediction", KIND_WHOLE, CORE(misprediction), 1, 255, NULL, false},
+    {"code", KIND_BYTES, CORE(code_bytes), 1024, 1 << 30, NULL, false},
+    {"code_ways", KIND_WHOLE, CORE(code_ways), 1, 64, NULL, false},
+    {"code_interval", KIND_HUNDREDTHS, CORE(code_interval), 0.01, 255, NULL, false},
     {0},
 };
 
@@ -282,6 +287,8 @@ static int parse_cache(struct reader *reader, char *text)
 		               description->cores);
 	if (cache.shared_by > 1 && !description->cache_count)
 		return mistake(reader, "%s: the first cache cannot be shared by cores", cache.name);
+	if (cache.shared_by == 1 && cache.shared_interval)
+		return mistake(reader, "%s: shared_interval is for a cache that cores share", cache.name);
 	if (cache.shared_by == 1 && cache.inclusion != FM_INCLUSION_NONE)
 		return mistake(reader, "%s: only a shared cache can be inclusive or a victim cache", cache.name);
 	if (description->cache_count) {
@@ -325,6 +332,19 @@ static void end_at_blanks(char *text)
 {
 	for (size_t end = strlen(text); end && (text[end - 1] == ' ' || text[end - 1] == '\t'); end--)
 		text[end - 1] = 0;
+}
+
+static int check_code(struct reader *reader)
+{
+	const struct fm_core_description *core = &reader->description->core;
+	uint64_t each = (uint64_t)reader->description->line_bytes * (core->code_ways ? core->code_ways : FM_CODE_WAYS);
+
+	if (!core->code_bytes != !core->code_interval)
+		return mistake(reader, "code and code_interval belong together");
+	if (core->code_bytes % each)
+		return mistake(reader, "code is no multiple of its ways times the line of %u bytes",
+		               reader->description->line_bytes);
+	return 0;
 }
 
 static int parse_line(struct reader *reader, char *line)
@@ -379,7 +399,8 @@ static int parse_line(struct reader *reader, char *line)
 		if (reader->core_seen)
 			return mistake(reader, "a second core line");
 		reader->core_seen = true;
-		return parse_keys(reader, rest, core_keys, &description->core);
+		status = parse_keys(reader, rest, core_keys, &description->core);
+		return status ? status : check_code(reader);
 	}
 	if (!strcmp(line, "operation"))
 		return parse_operation(reader, rest);

@@ -17,6 +17,7 @@ enum {
 	FM_SIMULATED_THREADS_MAX = 8, /* of a core */
 	FM_SIMULATED_SOCKETS_MAX = 8,
 	FM_FORWARD_LATENCY = 5,
+	FM_CODE_WAYS = 8,
 	FM_ACCESS_WIDTHS = 4, /* of accesses: up to 8 bytes, 16, 32, 64 */
 };
 
@@ -32,10 +33,11 @@ struct fm_cache_description {
 	uint64_t bytes;
 	uint64_t available; /* of these, what neighbours leave; 0: all */
 	unsigned ways;
-	unsigned shared_by;      /* cores of a socket; 1 is private */
-	unsigned latency;        /* load to use, cycles */
-	unsigned interval;       /* cycles between two lines it can deliver to one core, in hundredths */
-	unsigned write_interval; /* … that it takes to accept a dirty line from above, in hundredths */
+	unsigned shared_by;       /* cores of a socket; 1 is private */
+	unsigned latency;         /* load to use, cycles */
+	unsigned interval;        /* cycles between two lines it can deliver to one core, in hundredths */
+	unsigned write_interval;  /* … that it takes to accept a dirty line from above, in hundredths */
+	unsigned shared_interval; /* cycles per line for all cores that share it together, in hundredths; 0: no limit */
 	enum fm_replacement replacement;
 	enum fm_inclusion inclusion; /* of what the private caches hold; only a shared cache has one */
 	enum fm_adjacent adjacent;   /* line that is prefetched on a miss */
@@ -45,6 +47,7 @@ struct fm_cache_description {
 	unsigned beyond;   /* and how many more into the last cache only */
 	unsigned crosses;  /* goes on from one page to the next */
 	unsigned strides;  /* the largest stride that it follows, in lines; 0 and 1: line by line only */
+	unsigned others;   /* loads seen coming: also fetches lines that other cores have */
 };
 
 struct fm_tlb_description {
@@ -73,6 +76,10 @@ struct fm_core_description {
 	unsigned reload;  /* the same where the load finds the address as the store did, in registers that have not
 	                     changed; 0: as forward */
 	unsigned misprediction; /* cycles that a branch costs which was not foreseen; 0: all are */
+	unsigned code_bytes;    /* of its instruction cache; 0: all code is there */
+	unsigned code_ways;     /* 0: 8 */
+	unsigned code_interval; /* cycles from one line of code to the next that the second cache delivers, in
+	                           hundredths */
 	struct fm_operation_description operations[FM_OPERATION_COUNT];
 };
 

@@ -130,12 +130,6 @@ void fm_hierarchy_insert_private(struct fm_hierarchy *hierarchy, struct fm_simul
 
 /* Other cores */
 
-struct found {
-	bool any;
-	bool modified;
-	unsigned from;
-};
-
 /* A mask of cores, by number modulo FM_PAGE_CORES, that touched the page and may be others than this one. */
 uint64_t fm_hierarchy_touched_by_others(struct fm_hierarchy *hierarchy, const struct fm_simulated_core *core,
                                         uint64_t line)
@@ -148,10 +142,10 @@ uint64_t fm_hierarchy_touched_by_others(struct fm_hierarchy *hierarchy, const st
 	return hierarchy->physical_count > FM_PAGE_CORES ? cores : cores & ~(1ull << core->core);
 }
 
-/* Look for copies in other cores that touched the page. With `take` they lose them, otherwise they keep them shared. */
-static struct found ask_others(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line, bool take)
+struct fm_found fm_hierarchy_ask_others(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line,
+                                        bool take)
 {
-	struct found found = {0};
+	struct fm_found found = {0};
 	struct fm_shared_line *record;
 	uint64_t cores = fm_hierarchy_touched_by_others(hierarchy, core, line);
 
@@ -206,26 +200,29 @@ static bool is_of_core(const struct fm_hierarchy *hierarchy, const struct fm_lin
 
 /* The core gets a line that others have: was it worth it the last time? */
 static void begin_use(struct fm_hierarchy *hierarchy, const struct fm_simulated_core *core,
-                      struct fm_shared_line *record)
+                      struct fm_shared_line *record, bool prefetched)
 {
 	struct fm_line_users *users = record ? fm_lines_users(hierarchy->lines, record) : NULL;
 	struct fm_line_user *user = users ? fm_line_user(users, core->index) : NULL;
-	uint64_t stale = ~0ull;
+	uint64_t stale = ~0ull, unseen = 0;
 
 	if (!user)
 		return;
 	/* the other hardware threads of the core get it too; what one of them had was not new to any */
 	for (unsigned i = 0; i < FM_LINE_USERS && users->users[i].core; i++)
 		if (is_of_core(hierarchy, &users->users[i], core)) {
-			users->false_transfers += users->users[i].pending;
-			users->users[i].pending = 0;
+			users->false_transfers += users->users[i].pending == FM_PENDING_ASKED;
+			/* what was prefetched in vain is still new */
+			if (users->users[i].pending == FM_PENDING_PREFETCHED)
+				unseen |= users->users[i].incoming;
+			users->users[i].pending = FM_PENDING_NO;
 			stale &= users->users[i].stale;
 			users->users[i].stale = 0;
 		}
 	user->got++;
-	user->pending = 1;
+	user->pending = prefetched ? FM_PENDING_PREFETCHED : FM_PENDING_ASKED;
 	user->fresh = 1;
-	user->incoming = stale;
+	user->incoming = stale | unseen;
 }
 
 /* How densely the core uses the line. The parts of one instruction are one step. */
@@ -261,7 +258,7 @@ static void note_use(struct fm_hierarchy *hierarchy, const struct fm_simulated_c
 		struct fm_line_user *fetcher = &users->users[i];
 
 		if (fetcher->pending && fetcher->incoming & core->touching && is_of_core(hierarchy, fetcher, core)) {
-			fetcher->pending = 0;
+			fetcher->pending = FM_PENDING_NO;
 			users->true_transfers++;
 		}
 	}
@@ -306,14 +303,17 @@ void fm_hierarchy_note_site(struct fm_hierarchy *hierarchy, const struct fm_simu
 	fm_hierarchy_unlock(hierarchy, &hierarchy->lock);
 }
 
-static void count_transfer(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line,
-                           const struct found *found)
+void fm_hierarchy_count_transfer(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line,
+                                 const struct fm_found *found, enum fm_asker asker)
 {
 	struct fm_shared_line *record = fm_lines_touch(hierarchy->lines, line);
+	bool remote = hierarchy->cores[found->from].socket != core->socket, load = asker == FM_ASKER_LOAD;
 
 	if (found->modified) {
 		core->counts.transfers_modified++;
-		core->counts.transfers_modified_remote += hierarchy->cores[found->from].socket != core->socket;
+		core->counts.transfers_modified_remote += remote;
+		core->counts.transfers_modified_loads += load;
+		core->counts.transfers_modified_loads_remote += remote && load;
 	} else {
 		core->counts.transfers_clean++;
 	}
@@ -322,7 +322,7 @@ static void count_transfer(struct fm_hierarchy *hierarchy, struct fm_simulated_c
 	else if (record)
 		record->clean++;
 	hierarchy->pairs[(size_t)found->from * hierarchy->core_count + core->index]++;
-	begin_use(hierarchy, core, record);
+	begin_use(hierarchy, core, record, asker == FM_ASKER_PREFETCHER);
 }
 
 void fm_hierarchy_touch_page(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t page)
@@ -340,7 +340,7 @@ static unsigned fetch(struct fm_hierarchy *hierarchy, struct fm_simulated_core *
                       bool store)
 {
 	unsigned last = fm_hierarchy_last_cache(hierarchy), served = FM_SERVED_MEMORY, state = FM_LINE_EXCLUSIVE;
-	struct found found = {0};
+	struct fm_found found = {0};
 	unsigned level;
 	bool watched;
 
@@ -361,7 +361,7 @@ static unsigned fetch(struct fm_hierarchy *hierarchy, struct fm_simulated_core *
 		break;
 	}
 	if (served == FM_SERVED_MEMORY && hierarchy->active_cores > 1)
-		found = ask_others(hierarchy, core, line, store);
+		found = fm_hierarchy_ask_others(hierarchy, core, line, store);
 	if (served == FM_SERVED_MEMORY && fm_hierarchy_has_shared(hierarchy)) {
 		struct fm_cache_counts *counts = &core->counts.caches[last];
 		uint64_t *entry = fm_array_find_in(core->arrays[last], last_set, line);
@@ -383,7 +383,7 @@ static unsigned fetch(struct fm_hierarchy *hierarchy, struct fm_simulated_core *
 	}
 	if (found.any) {
 		served = FM_SERVED_CORE;
-		count_transfer(hierarchy, core, line, &found);
+		fm_hierarchy_count_transfer(hierarchy, core, line, &found, store ? FM_ASKER_STORE : FM_ASKER_LOAD);
 		if (!store)
 			state = FM_LINE_SHARED;
 	} else if (served == FM_SERVED_MEMORY && core->unread) {
@@ -397,7 +397,7 @@ static unsigned fetch(struct fm_hierarchy *hierarchy, struct fm_simulated_core *
 	}
 	if (store && served < hierarchy->private_caches && state == FM_LINE_SHARED) {
 		core->counts.upgrades++;
-		ask_others(hierarchy, core, line, true);
+		fm_hierarchy_ask_others(hierarchy, core, line, true);
 	}
 	/* One copy is responsible for what was changed: the first cache after a store, else the one furthest down. */
 	for (unsigned fill = served < hierarchy->private_caches ? served : hierarchy->private_caches; fill-- > 1;) {
@@ -470,7 +470,7 @@ static unsigned upgrade_line(struct fm_hierarchy *hierarchy, struct fm_simulated
 	fm_hierarchy_lock(hierarchy, &hierarchy->lock);
 	core->counts.upgrades++;
 	core->counts.caches[0].store_hits++;
-	ask_others(hierarchy, core, line, true);
+	fm_hierarchy_ask_others(hierarchy, core, line, true);
 	fm_hierarchy_lock_core(hierarchy, core);
 	/* it may have been taken away between the two locks; then it comes back modified all the same */
 	entry = fm_array_peek(core->arrays[0], line);
@@ -553,7 +553,7 @@ static unsigned store_past(struct fm_hierarchy *hierarchy, struct fm_simulated_c
 	core->last_nontemporal_line = line;
 	fm_hierarchy_lock(hierarchy, &hierarchy->lock);
 	if (hierarchy->active_cores > 1)
-		ask_others(hierarchy, core, line, true);
+		fm_hierarchy_ask_others(hierarchy, core, line, true);
 	fm_hierarchy_lock_core(hierarchy, core);
 	for (unsigned level = 0; level < hierarchy->private_caches; level++)
 		fm_array_remove(core->arrays[level], line);

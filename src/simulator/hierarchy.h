@@ -57,9 +57,12 @@ struct fm_core_counts {
 	uint64_t whole_lines;        /* taken into the caches to be overwritten, and therefore not read from memory */
 	uint64_t transfers_modified; /* lines that came from another core that had changed them */
 	uint64_t transfers_modified_remote; /* of these, on another socket */
-	uint64_t transfers_clean;           /* … that had not */
-	uint64_t upgrades;                  /* stores to lines that others hold too */
-	uint64_t invalidations;             /* lines taken away from other cores by our stores */
+	uint64_t
+	    transfers_modified_loads; /* of all these, those that a load asked for, and neither store nor prefetcher */
+	uint64_t transfers_modified_loads_remote;
+	uint64_t transfers_clean; /* … that had not */
+	uint64_t upgrades;        /* stores to lines that others hold too */
+	uint64_t invalidations;   /* lines taken away from other cores by our stores */
 	uint64_t tlb_misses[FM_SIMULATED_TLBS_MAX];
 };
 
@@ -135,6 +138,7 @@ struct fm_hierarchy {
 	struct fm_array **shared;                             /* the last cache, by socket and group */
 	struct fm_bus memory_buses[FM_SIMULATED_SOCKETS_MAX]; /* for core timing */
 	struct fm_bus link_buses[FM_SIMULATED_SOCKETS_MAX];   /* from the other sockets */
+	struct fm_bus *shared_buses; /* out of the last cache, like `shared`; NULL: without limit */
 	struct fm_page_table *pages;
 	struct fm_line_table *lines; /* of lines that moved between cores */
 	uint64_t *pairs;             /* transfers from core to core, [from * core_count + to] */
@@ -259,14 +263,18 @@ struct fm_shared_line {
 
 enum { FM_LINE_USERS = 8, FM_LINE_NEAR = 4096 };
 
+/* What a core has not touched yet of a line that it got: asked for, or brought by a prefetcher. What a prefetcher
+   brings in vain is nobody's sharing. */
+enum fm_pending { FM_PENDING_NO, FM_PENDING_ASKED, FM_PENDING_PREFETCHED };
+
 /* Who touched which bytes of such a line (one bit each; of longer lines, each stands for several), and whether its
    transfers brought anything: one is true sharing when the core that got the line touched a byte that others had
-   written since it had the line before, false sharing when it did not. */
+   written since it had the line before, false sharing when it asked for the line and did not. */
 struct fm_line_users {
 	uint64_t true_transfers, false_transfers;
 	struct fm_line_user {
 		uint32_t core;    /* plus one */
-		uint32_t pending; /* it has the line, and has touched nothing new yet */
+		uint32_t pending; /* enum fm_pending: it has the line, and has touched nothing new yet */
 		uint64_t fresh;   /* it has just got the line, and nobody has said by which code */
 		uint64_t read, written;
 		uint64_t loads, stores; /* accesses since the line first moved */

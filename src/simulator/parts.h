@@ -77,6 +77,32 @@ static inline bool fm_hierarchy_has_shared(const struct fm_hierarchy *hierarchy)
 	return hierarchy->private_caches < hierarchy->description.cache_count;
 }
 
+/* Which of the last caches is the core's; the last group of a socket may be smaller than the others. */
+static inline unsigned fm_hierarchy_group(const struct fm_hierarchy *hierarchy, const struct fm_simulated_core *core)
+{
+	const struct fm_machine_description *description = &hierarchy->description;
+	unsigned shared_by = description->caches[description->cache_count - 1].shared_by,
+	         groups = (description->cores + shared_by - 1) / shared_by;
+
+	return core->socket * groups + core->core % description->cores / shared_by;
+}
+
+/* What other cores have of a line. */
+struct fm_found {
+	bool any;
+	bool modified;
+	unsigned from;
+};
+
+/* Look for copies in other cores that touched the page. With `take` they lose them, otherwise they keep them shared. */
+struct fm_found fm_hierarchy_ask_others(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line,
+                                        bool take);
+
+/* The core gets the line from there. Counted by who asks for it. */
+enum fm_asker { FM_ASKER_LOAD, FM_ASKER_STORE, FM_ASKER_PREFETCHER };
+void fm_hierarchy_count_transfer(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t line,
+                                 const struct fm_found *found, enum fm_asker asker);
+
 /* Find the page in the translation buffers and count. */
 void fm_hierarchy_translate(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t page);
 

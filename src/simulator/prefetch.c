@@ -2,6 +2,7 @@
 #include "simulator/array.h"
 #include "simulator/parts.h"
 #include "simulator/streams.h"
+#include "simulator/tables.h"
 
 static bool held_by_others(struct fm_hierarchy *hierarchy, const struct fm_simulated_core *core, uint64_t line)
 {
@@ -30,30 +31,75 @@ static void count_request(struct fm_simulated_core *core, unsigned level, bool s
 	core->counts.caches[level].prefetch_requests_ownership += store;
 }
 
+/* In the first cache a line is used without further questions, unless it is known to move between cores. */
+static unsigned watch(const struct fm_hierarchy *hierarchy, uint64_t line)
+{
+	return hierarchy->active_cores > 1 && fm_lines_find(hierarchy->lines, line) ? FM_LINE_WATCHED : 0;
+}
+
 /* Into the private caches from `level` down to the one before `bottom`. As with demand, the copy furthest down is
    responsible for what was changed. */
 static void fill_private(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
                          unsigned bottom, uint64_t line, unsigned state, bool store)
 {
+	unsigned watched = level ? 0 : watch(hierarchy, line);
+
 	while (bottom-- > level) {
 		core->counts.caches[bottom].lines_prefetch++;
 		core->counts.caches[bottom].lines_prefetch_ownership += store;
-		fm_hierarchy_insert_private(hierarchy, core, bottom, line, state | FM_LINE_PREFETCHED);
+		fm_hierarchy_insert_private(hierarchy, core, bottom, line,
+		                            state | FM_LINE_PREFETCHED | (bottom ? 0 : watched));
 		if (state == FM_LINE_MODIFIED)
 			state = FM_LINE_EXCLUSIVE;
 	}
 }
 
-/* Bring a line into a private cache ahead of its use. A copy elsewhere is left alone: prefetchers do not fight for
-   lines. */
+/* A line that another core has, for a load that is seen coming: both have it shared then. */
+static void prefetch_from_core(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
+                               uint64_t line)
+{
+	unsigned last = fm_hierarchy_last_cache(hierarchy), below = level + 1;
+	struct fm_found found;
+
+	while (below < hierarchy->private_caches && !fm_array_peek(core->arrays[below], line))
+		below++;
+	/* what is further down in the core itself is no transfer */
+	if (below < hierarchy->private_caches ||
+	    (core->on_prefetch && !core->on_prefetch(core->prefetch_context, line, level, FM_SERVED_CORE)))
+		return;
+	fm_hierarchy_touch_page(hierarchy, core, line >> (hierarchy->page_shift - hierarchy->line_shift));
+	count_request(core, level, false);
+	found = fm_hierarchy_ask_others(hierarchy, core, line, false);
+	fm_hierarchy_count_transfer(hierarchy, core, line, &found, FM_ASKER_PREFETCHER);
+	if (fm_hierarchy_has_shared(hierarchy)) {
+		uint64_t *set = fm_array_set(core->arrays[last], line);
+
+		if (fm_array_find_in(core->arrays[last], set, line)) {
+			core->counts.caches[last].prefetches_answered++;
+		} else {
+			core->counts.caches[last].lines_prefetch++;
+			if (hierarchy->description.caches[last].inclusion != FM_INCLUSION_VICTIM)
+				fm_hierarchy_insert_shared(hierarchy, core, set, line, FM_LINE_EXCLUSIVE);
+		}
+	}
+	fill_private(hierarchy, core, level, hierarchy->private_caches, line, FM_LINE_SHARED, false);
+}
+
+/* Bring a line into a private cache ahead of its use. A copy elsewhere is left alone, unless the
+   machine's description says otherwise; for stores always: prefetchers do not fight for lines. */
 void fm_hierarchy_prefetch_line(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
                                 uint64_t line, bool store)
 {
 	unsigned caches = hierarchy->description.cache_count, last = caches - 1, below = level + 1;
 	unsigned state = FM_LINE_EXCLUSIVE;
 
-	if (fm_array_peek(core->arrays[level], line) || held_by_others(hierarchy, core, line))
+	if (fm_array_peek(core->arrays[level], line))
 		return;
+	if (held_by_others(hierarchy, core, line)) {
+		if (!store && hierarchy->description.caches[level].others)
+			prefetch_from_core(hierarchy, core, level, line);
+		return;
+	}
 	while (below < caches && !fm_array_peek(core->arrays[below], line))
 		below++;
 	if (core->on_prefetch) {
@@ -162,5 +208,5 @@ void fm_hierarchy_ask_next(struct fm_hierarchy *hierarchy, struct fm_simulated_c
 	/* the copy below stays responsible for what was changed */
 	fm_hierarchy_insert_private(hierarchy, core, 0, next,
 	                            ((*below & FM_LINE_STATE) == FM_LINE_SHARED ? FM_LINE_SHARED : FM_LINE_EXCLUSIVE) |
-	                                FM_LINE_PREFETCHED);
+	                                FM_LINE_PREFETCHED | watch(hierarchy, next));
 }

@@ -224,7 +224,7 @@ size_t fm_lines_list(const struct fm_line_table *table, struct fm_shared_line *r
 		ret_users[i] = all[i].users ? table->users[all[i].users - 1] : (struct fm_line_users){0};
 		/* who has the line at the end and has touched nothing new will not any more */
 		for (unsigned k = 0; k < FM_LINE_USERS; k++)
-			ret_users[i].false_transfers += ret_users[i].users[k].pending;
+			ret_users[i].false_transfers += ret_users[i].users[k].pending == FM_PENDING_ASKED;
 	}
 	free(all);
 	return count;

@@ -77,6 +77,28 @@ static bool is_done(const struct run *run, const struct fm_together_stream *stre
 	return stream->ended || stream->references >= run->until[stream - run->streams];
 }
 
+/* Registers, one bit each: what was loaded, and the sum of what is computed with it. */
+enum { LOADED = 1, SUM = 2 };
+
+/* The reference and what is computed with it, in the core's own time. Who served it. */
+static unsigned execute(const struct fm_together_stream *stream, const struct fm_together_reference *reference)
+{
+	static const struct fm_instruction load = {.writes = LOADED}, add = {.reads = LOADED | SUM,
+	                                                                     .writes = SUM,
+	                                                                     .operation = FM_OPERATION_simple};
+	struct fm_memory_access accesses[] = {{.address = fm_space_address(stream->space, reference->address),
+	                                       .bytes = (uint8_t)reference->bytes,
+	                                       .access = FM_ACCESS_LOAD},
+	                                      {.address = fm_space_address(stream->space, reference->address),
+	                                       .bytes = (uint8_t)reference->bytes,
+	                                       .access = (uint8_t)reference->access}};
+
+	fm_core_execute(stream->timing, &load, accesses, reference->access == FM_ACCESS_LOAD ? 1 : 2);
+	for (unsigned i = 0; i < stream->gap; i++)
+		fm_core_execute(stream->timing, &add, NULL, 0);
+	return accesses[0].served;
+}
+
 /* One reference. */
 static void step(struct run *run, struct fm_together_stream *stream)
 {
@@ -89,9 +111,14 @@ static void step(struct run *run, struct fm_together_stream *stream)
 		return;
 	}
 	own(run, stream);
+	stream->references++;
+	if (stream->timing) {
+		stream->served[execute(stream, &reference)]++;
+		stream->time = fm_core_now(stream->timing);
+		return;
+	}
 	served = fm_hierarchy_access(run->hierarchy, core, fm_space_address(stream->space, reference.address),
 	                             reference.bytes, reference.access);
-	stream->references++;
 	stream->served[served]++;
 	stream->time += (stream->gap ? stream->gap : 1) + run->latency[served];
 }
@@ -142,7 +169,8 @@ int fm_together_run(struct fm_hierarchy *hierarchy, struct fm_together_stream *s
 	if (!run.cores || !run.until)
 		status = -ENOMEM;
 	for (unsigned i = 0; i < count && !status; i++) {
-		run.until[i] = limits->most ? streams[i].references + limits->most : UINT64_MAX;
+		run.until[i] =
+		    limits->most && !(i && limits->others_go_on) ? streams[i].references + limits->most : UINT64_MAX;
 		if (!fm_hierarchy_core(hierarchy, streams[i].core))
 			status = -ENOMEM;
 	}

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "simulator/core.h"
 #include "simulator/hierarchy.h"
 
 struct fm_together_reference {
@@ -29,6 +30,11 @@ struct fm_together_stream {
 	unsigned space, core;
 	unsigned turn; /* in a fixed schedule: references in a row when it is its turn; 0 is 1 */
 	unsigned gap;  /* by time: cycles from one reference to the next, to which a miss adds its latency; 0 is 1 */
+	/* With core timing (simulator/core.h) of its core, which no other stream has: its time is the core's. Each
+	   reference is one instruction, followed by `gap` additions that each need the result of the one before and of
+	   the reference; references overlap as far as the core's queues and the bandwidth of memory allow. A store
+	   reads what it changes. NULL: none. */
+	struct fm_core_timing *timing;
 	/* what it has done so far; zeroed by the caller before the first run */
 	struct fm_core_counts counts;
 	uint64_t references;
@@ -43,11 +49,12 @@ enum fm_together_order {
 };
 
 /* Lets each stream go on until it has ended, or, with `most`, has made so many references more; with `first_decides`
-   all stop when that is true of the first one. Called again, the streams go on where they are, and counts are added.
-   -EINVAL for a core that the machine does not have or a space there is not, -ENOMEM. */
+   all stop when that is true of the first one, and with `others_go_on` the others have no other limit. Called again,
+   the streams go on where they are, and counts are added. -EINVAL for a core that the machine does not have or a space
+   there is not, -ENOMEM. */
 struct fm_together_limits {
 	uint64_t most; /* 0: none */
-	bool first_decides;
+	bool first_decides, others_go_on;
 };
 
 int fm_together_run(struct fm_hierarchy *hierarchy, struct fm_together_stream *streams, unsigned count,
