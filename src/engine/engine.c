@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -27,6 +28,8 @@
 #include "record/stream.h"
 
 enum { PATH_LENGTH = FM_PROGRAM_PATH };
+#define MOST 0.5  /* of all instructions */
+#define WORTH 2e6 /* instructions: to begin and end takes a process some hundred thousand */
 
 /* Finding the program */
 
@@ -523,6 +526,31 @@ static void collect_forked(const char *path, struct fm_engine_run *run, uint64_t
 	}
 }
 
+/* Shells, nice, env and the like do little but execute the program. What was executed and did most of all is it. */
+static void put_program_first(struct fm_engine_run *run, struct fm_results *first)
+{
+	double all = (double)first->all_work.instructions;
+	unsigned program = run->forked_count;
+
+	for (unsigned i = 0; i < run->forked_count; i++) {
+		const struct fm_results *other = run->forked[i];
+
+		all += (double)other->all_work.instructions;
+		if (other->executed && (program == run->forked_count ||
+		                        other->all_work.instructions > run->forked[program]->all_work.instructions))
+			program = i;
+	}
+	if (program == run->forked_count ||
+	    (double)run->forked[program]->all_work.instructions < fmax(WORTH, MOST * all))
+		return;
+	run->mapping = (void *)run->forked[program];
+	run->results = run->mapping;
+	run->forked[program] = first;
+	/* these are counted in the first one's */
+	((struct fm_results *)run->mapping)->lost_processes = first->lost_processes;
+	first->lost_processes = 0;
+}
+
 static int execute_natively(const struct fm_engine_options *options, char *const *argv, struct fm_engine_run *ret_run,
                             struct fm_error *error)
 {
@@ -559,14 +587,18 @@ static int execute_natively(const struct fm_engine_options *options, char *const
 			first->lost_processes += fm_native_lost_processes(native);
 		for (unsigned i = 0; first && i < run.forked_count; i++)
 			first->forks += !run.forked[i]->executed && run.forked[i]->parent == first->process;
+		run.scheduled_count = fm_native_scheduled(native, &run.scheduled);
 		fm_native_report_beside(native, run.beside);
 		fm_native_end(native);
 	}
 	unlink(results);
-	if (!status)
+	if (!status) {
+		if (!options->beside_count)
+			put_program_first(&run, first);
 		*ret_run = run;
-	else
+	} else {
 		fm_engine_run_free(&run);
+	}
 	return status;
 }
 
@@ -677,6 +709,7 @@ void fm_engine_run_free(struct fm_engine_run *run)
 	for (unsigned i = 0; i < run->forked_count; i++)
 		munmap((void *)run->forked[i], sizeof(struct fm_results));
 	free(run->forked);
+	free(run->scheduled);
 	memset(run, 0, sizeof(*run));
 }
 

@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "base/error.h"
+#include "base/schedule.h"
 #include "simulator/description.h"
 #include "engine/results.h"
 
@@ -61,15 +62,18 @@ struct fm_engine_options {
 };
 
 struct fm_engine_run {
-	enum fm_engine_kind kind; /* FM_ENGINE_NATIVE or FM_ENGINE_QEMU: which it was */
-	const struct fm_results *results;
-	const struct fm_results **forked; /* of processes the program forked */
+	enum fm_engine_kind kind;         /* FM_ENGINE_NATIVE or FM_ENGINE_QEMU: which it was */
+	const struct fm_results *results; /* of the program: if a shell or the like has executed it, not of that */
+	const struct fm_results **forked; /* of other processes */
 	unsigned forked_count;
 	int exit_status; /* of the program: 0 … 255, or 128 + the signal */
 	int signal;
 	bool killed; /* it, or what it forked, did not end when asked to */
 	double seconds;
-	struct rusage used;                                      /* by it and what it waited for; native only */
+	struct rusage used;             /* by it and what it waited for; native only */
+	struct fm_scheduled *scheduled; /* threads of all processes as the scheduler saw them; native only. What has
+	                                   executed another program comes before it */
+	unsigned scheduled_count;
 	struct fm_engine_neighbour beside[FM_ENGINE_BESIDE_MAX]; /* as many as were wished for */
 	void *mapping;
 };

@@ -54,6 +54,12 @@ int fm_native_status(const struct fm_native *native, struct fm_error *error)
 	return -ENOTSUP;
 }
 
+unsigned fm_native_scheduled(struct fm_native *native, struct fm_scheduled **ret_threads)
+{
+	(void)native, (void)ret_threads;
+	return 0;
+}
+
 unsigned fm_native_lost_processes(const struct fm_native *native)
 {
 	(void)native;

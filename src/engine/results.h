@@ -64,6 +64,7 @@ struct fm_result_thread {
 	   windows, of those in windows, and of these those that count */
 	uint64_t entries, counted_entries;
 	double ticks;
+	uint64_t waited_ticks; /* for whoever reads its trace, if it came to its end */
 	struct fm_result_looking looking;
 };
 
@@ -120,11 +121,12 @@ struct fm_result_known {
 /* What was counted in one window of all threads; everything else in the results is the sum of all windows then. */
 struct fm_result_window {
 	uint64_t begun, ended; /* ticks */
-	uint64_t executed;     /* instructions of the whole process, all threads, up to its end */
+	uint64_t executed;     /* instructions and string lines of the whole process, all threads, up to its end */
 	/* in the part that counts, of all cores; with only one region counted, inside it */
 	struct fm_work work;
 	struct fm_core_counts counts;
-	uint64_t outside; /* instructions of this part outside of that region */
+	uint64_t outside;      /* instructions of this part outside of that region */
+	uint64_t string_lines; /* lines of string instructions */
 	/* of stretches in the part that counts, scaled up to all its instructions; instructions 0: there are none */
 	struct fm_timing_counts timing;
 	uint64_t timed; /* instructions of these stretches */
@@ -268,7 +270,10 @@ struct fm_results {
 	uint32_t native;         /* by the native engine: enum fm_trace_mode + 1; 0: by QEMU */
 	uint32_t window_count;   /* kept; with more of them every second is dropped and two neighbours become one */
 	struct fm_work all_work; /* by windows: all that was executed, counted */
-	struct fm_references all_references;        /* and all that it referred to */
+	struct fm_references all_references; /* and all that it referred to */
+	uint64_t all_string_lines; /* of these, lines of string instructions: in weights of windows each counts as an
+	                              instruction, since one instruction may move hundreds of megabytes */
+	double string_sizes_deviation; /* of the logarithm of the lines of a string instruction, each line counted */
 	uint64_t signals_in_cache, signals_outside; /* where the timer found the threads: coverage */
 	uint64_t native_threads, lost_accesses;
 	uint64_t left[64]; /* by enum fm_translate_reason */

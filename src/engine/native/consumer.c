@@ -180,6 +180,7 @@ static void on_control(struct fm_consumer *consumer, struct fm_native_thread *th
 	fm_timing_settle(consumer, thread);
 	switch (control) {
 	case FM_TRACE_THREAD_END:
+		thread->record->waited_ticks = value;
 		thread_end(consumer, thread);
 		break;
 	case FM_TRACE_REGION_BEGIN:
@@ -730,6 +731,16 @@ static void add_short(const struct fm_trace_head *head, unsigned line_bytes, str
 	}
 }
 
+static double string_sizes_deviation(const struct fm_consumer *consumer)
+{
+	double lines = (double)fm_native_string_lines(consumer), mean;
+
+	if (!(lines > 0))
+		return 0;
+	mean = consumer->repeated_logarithm / lines;
+	return sqrt(fmax(0, consumer->repeated_square / lines - mean * mean));
+}
+
 /* Everything that was executed, whether it was logged or not. */
 static void sum_up_pieces(struct fm_consumer *consumer, struct fm_work *sum)
 {
@@ -739,6 +750,8 @@ static void sum_up_pieces(struct fm_consumer *consumer, struct fm_work *sum)
 
 	fm_seen_complete(consumer->trace->pieces, count, consumer->piece_seen);
 	*references = consumer->repeated;
+	fm_account.results->all_string_lines = fm_native_string_lines(consumer);
+	fm_account.results->string_sizes_deviation = string_sizes_deviation(consumer);
 	add_short(&consumer->trace->head, 1u << fm_account.hierarchy->line_shift, references);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct fm_trace_piece *piece = &consumer->trace->pieces[i];

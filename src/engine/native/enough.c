@@ -11,7 +11,7 @@ static double rate_of(const struct fm_result_window *window, unsigned cache)
 {
 	const struct fm_cache_counts *counts = &window->counts.caches[cache];
 
-	uint64_t instructions = window->work.instructions + window->outside;
+	uint64_t instructions = window->work.instructions + window->outside + window->string_lines;
 
 	return instructions ? (double)(counts->lines_demand + counts->lines_ownership + counts->lines_prefetch) /
 	                          (double)instructions

@@ -1,3 +1,4 @@
+#include <math.h>
 #include <string.h>
 
 #include "translate/translate.h"
@@ -7,10 +8,17 @@
 #include "engine/account/locked.h"
 #include "engine/account/places.h"
 #include "engine/native/curve.h"
+#include "engine/native/long_string.h"
 #include "engine/native/state.h"
 
 /* What the loop counts is one number: loads, stores, bytes loaded, bytes stored. It has room for so many accesses. */
 enum { STORES = 12, LOAD_BYTES = 24, STORE_BYTES = 44, ACCESSES_MAX = (1 << 12) - 1 };
+
+/* Lines of one string instruction between two signs of life: some ten milliseconds. */
+enum { BEAT_EVERY = 1 << 13 };
+
+/* Lines of string instructions in one part of a window, warming or counting. */
+enum { STRING_LINES_ENOUGH = 1 << 17 };
 
 /* No address is in its slots. */
 static struct fm_result_site nowhere;
@@ -118,6 +126,7 @@ static void access_line(struct fm_consumer *consumer, struct fm_native_thread *t
 	                           : FM_ACCESS_STORE);
 	repeated->address += bytes;
 	*left -= bytes;
+	thread->string_lines++;
 }
 
 bool fm_native_count_repeated(struct fm_consumer *consumer, struct fm_native_thread *thread, bool stores,
@@ -126,14 +135,78 @@ bool fm_native_count_repeated(struct fm_consumer *consumer, struct fm_native_thr
 	struct fm_references *repeated = &consumer->repeated;
 	uint64_t begin = thread->repeated[stores].begin, end = thread->repeated[stores].end;
 	unsigned shift = fm_account.hierarchy->line_shift;
+	double lines, logarithm;
 
 	thread->repeated[stores].begin = address;
 	thread->repeated[stores].end = address + bytes;
 	if (!bytes || (address + bytes == end && address > begin))
 		return false;
-	*(stores ? &repeated->stores : &repeated->loads) += ((address + bytes - 1) >> shift) - (address >> shift) + 1;
+	lines = (double)(((address + bytes - 1) >> shift) - (address >> shift) + 1);
+	logarithm = log(lines);
+	consumer->repeated_logarithm += lines * logarithm;
+	consumer->repeated_square += lines * logarithm * logarithm;
+	*(stores ? &repeated->stores : &repeated->loads) += (uint64_t)lines;
 	*(stores ? &repeated->store_bytes : &repeated->load_bytes) += bytes;
 	return true;
+}
+
+/* Entries are told to be read in batches, and some take long: whoever waits for that is not to give up. */
+static void beat(struct fm_consumer *consumer)
+{
+	uint64_t *beats = &consumer->trace->head.beats;
+
+	__atomic_store_n(beats, *beats + 1, __ATOMIC_RELAXED);
+}
+
+static void follow_only(struct fm_consumer *consumer, struct fm_native_thread *thread,
+                        const struct fm_native_repeated *repeated, uint64_t bytes)
+{
+	if (consumer->followed && !thread->unfollowed)
+		fm_followed_range(consumer->followed, thread, repeated->site->site, repeated->address, bytes,
+		                  repeated->site->stores);
+}
+
+/* Goes on behind lines that other lines of the same instruction stand for. Those that are followed are followed all the
+   same. */
+static void pass_lines(struct fm_consumer *consumer, struct fm_native_thread *thread,
+                       struct fm_native_repeated *repeated, uint64_t lines, uint64_t *left)
+{
+	const struct fm_native_rest *rest = repeated->site;
+	uint64_t bytes = lines << fm_account.hierarchy->line_shift;
+	struct fm_result_slot *slot = fm_account_find_slot(rest->site, repeated->address);
+
+	*(rest->stores ? &slot->stores : &slot->loads) += lines;
+	thread->string_lines += lines;
+	follow_only(consumer, thread, repeated, bytes);
+	repeated->address += bytes;
+	*left -= bytes;
+}
+
+/* Whether the latest repeated instruction was simulated in this part of this window, warming or counting. What is left
+   of it after an interruption was simulated with it. */
+static uint64_t part_of_window(const struct fm_native_thread *thread)
+{
+	return thread->window.number ? 2 * thread->window.number + thread->window.warm : 0;
+}
+
+static bool is_simulated(const struct fm_native_thread *thread, bool stores)
+{
+	return part_of_window(thread) && thread->repeated[stores].part == part_of_window(thread);
+}
+
+static void note_simulated(struct fm_native_thread *thread, bool stores)
+{
+	thread->repeated[stores].part = part_of_window(thread);
+}
+
+/* A program that does nothing but clear what its second cache holds moves millions of lines in one window: a part of
+   them is enough, and the rest is neither simulated nor counted in it, as if the window were over. Totals do not
+   change: windows are weighed by the lines that they have seen (recording/windows.h). What is timed is always
+   simulated. */
+static bool has_enough(const struct fm_consumer *consumer, const struct fm_native_thread *thread)
+{
+	return consumer->windows && !thread->timed.on &&
+	       thread->string_lines - thread->window.string_lines > STRING_LINES_ENOUGH;
 }
 
 /* One stream, or two at a time. */
@@ -143,7 +216,8 @@ static void feed_repeated(struct fm_consumer *consumer, struct fm_native_thread 
 	/* what a damaged trace says is not walked for hours */
 	const uint64_t most = 1ull << 30;
 	unsigned line = 1u << fm_account.hierarchy->line_shift;
-	uint64_t left = first->count, other = 0;
+	uint64_t left = first->count, other = 0, lines = 0, passed;
+	struct fm_long_string sample;
 
 	left = left > most / first->site->size ? most : left * first->site->size;
 	/* nobody knows where it found what it was looking for */
@@ -151,15 +225,41 @@ static void feed_repeated(struct fm_consumer *consumer, struct fm_native_thread 
 		left = line - first->address % line;
 	if (second)
 		other = second->count > most / second->site->size ? most : second->count * second->site->size;
-	/* entries are told to be read in batches, and this one may take a while */
-	consumer->trace->head.beats++;
+	beat(consumer);
 	thread->unfollowed = !fm_native_count_repeated(consumer, thread, first->site->stores, first->address, left);
+	if (thread->unfollowed && is_simulated(thread, first->site->stores)) {
+		thread->unfollowed = false;
+		return;
+	}
+	note_simulated(thread, first->site->stores);
 	if (second)
 		fm_native_count_repeated(consumer, thread, second->site->stores, second->address, other);
+	if (has_enough(consumer, thread)) {
+		fm_window_enough(consumer, thread);
+		follow_only(consumer, thread, first, left);
+		if (second)
+			follow_only(consumer, thread, second, other);
+		thread->unfollowed = false;
+		return;
+	}
+	passed = fm_long_string_passes(consumer, second && other < left ? other : left);
 	while (left || other) {
 		access_line(consumer, thread, first, &left);
 		if (second)
 			access_line(consumer, thread, second, &other);
+		if (++lines % BEAT_EVERY == 0)
+			beat(consumer);
+		if (!passed)
+			continue;
+		if (lines == FM_LONG_STRING_FILLS)
+			fm_long_string_begin(thread, first->site, second ? second->site : NULL, &sample);
+		if (lines == FM_LONG_STRING_FILLS + FM_LONG_STRING_SAMPLE) {
+			fm_long_string_stand_for(thread, &sample, passed);
+			pass_lines(consumer, thread, first, passed, &left);
+			if (second)
+				pass_lines(consumer, thread, second, passed, &other);
+			passed = 0;
+		}
 	}
 	thread->unfollowed = false;
 }
@@ -305,8 +405,14 @@ static __attribute__((noinline)) void note_piece(struct fm_native_thread *thread
 	thread->touched[thread->touched_count++] = (uint32_t)number;
 }
 
+static inline void pass_piece(struct fm_native_thread *thread, uint64_t number)
+{
+	thread->recent[thread->recent_next++ % FM_NATIVE_RECENT] = (uint32_t)number;
+}
+
 static inline void count_piece(struct fm_native_thread *thread, uint32_t *pieces, uint64_t number)
 {
+	pass_piece(thread, number);
 	if (__builtin_expect(!pieces[number]++, 0))
 		note_piece(thread, number);
 }
@@ -413,6 +519,8 @@ feed_usual(struct fm_consumer *consumer, struct fm_native_thread *thread, const 
 			if ((what ^ FM_TRACE_PIECE) < FM_TRACE_PIECES) {
 				if (warm)
 					count_piece(thread, pieces, what ^ FM_TRACE_PIECE);
+				else
+					pass_piece(thread, what ^ FM_TRACE_PIECE);
 				continue;
 			}
 			if (what >= FM_TRACE_SITES)
@@ -536,6 +644,8 @@ static uint64_t feed_carefully(struct fm_consumer *consumer, struct fm_native_th
 		} else if ((what ^ FM_TRACE_PIECE) < FM_TRACE_PIECES) {
 			if (consumer->windows ? thread->window.warm : thread->counts)
 				count_piece(thread, thread->pieces, what ^ FM_TRACE_PIECE);
+			else
+				pass_piece(thread, what ^ FM_TRACE_PIECE);
 		} else {
 			break;
 		}

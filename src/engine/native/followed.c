@@ -251,9 +251,8 @@ unsigned fm_followed_access(struct fm_followed *lines, struct fm_native_thread *
 	return into;
 }
 
-/* Those lines of [address, address + bytes) that are followed. */
-static void access_range(struct fm_followed *lines, struct fm_native_thread *thread, const struct fm_result_site *site,
-                         uint64_t address, uint64_t bytes, bool store)
+void fm_followed_range(struct fm_followed *lines, struct fm_native_thread *thread, const struct fm_result_site *site,
+                       uint64_t address, uint64_t bytes, bool store)
 {
 	const uint64_t line = 1u << LINE_SHIFT;
 	uint64_t end = address + (bytes < MOST_BYTES ? bytes : MOST_BYTES);
@@ -267,7 +266,7 @@ static void feed_range(struct fm_consumer *consumer, struct fm_native_thread *th
                        uint64_t address, uint64_t bytes, bool store)
 {
 	if (bytes <= MOST_BYTES && fm_native_count_repeated(consumer, thread, store, address, bytes))
-		access_range(consumer->followed, thread, site, address, bytes, store);
+		fm_followed_range(consumer->followed, thread, site, address, bytes, store);
 }
 
 /* Only if somebody wants to know: most sites are not otherwise asked for outside of windows. */

@@ -48,6 +48,10 @@ uint64_t fm_followed_feed(struct fm_consumer *consumer, struct fm_native_thread 
 unsigned fm_followed_access(struct fm_followed *lines, struct fm_native_thread *thread,
                             const struct fm_result_site *site, uint64_t address, bool store);
 
+/* Those lines of [address, address + bytes) that are followed. */
+void fm_followed_range(struct fm_followed *lines, struct fm_native_thread *thread, const struct fm_result_site *site,
+                       uint64_t address, uint64_t bytes, bool store);
+
 /* What they did; and into the results. */
 void fm_followed_take(const struct fm_followed *lines, struct fm_result_followed *ret_followed);
 void fm_followed_finish(const struct fm_followed *lines, struct fm_results *results);

@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/installed.h"
 #include "base/preloadable.h"
+#include "base/schedule.h"
 #include "engine/native/consumer.h"
 #include "engine/native/large.h"
 #include "engine/native/neighbours.h"
@@ -48,6 +49,7 @@ struct traced {
 	int process;    /* descriptor */
 	bool first, over;
 	uint64_t read, read_since;
+	struct fm_schedule *schedule; /* of its threads; NULL: it is over */
 };
 
 struct fm_native {
@@ -61,6 +63,8 @@ struct fm_native {
 	struct traced *traced;
 	unsigned count, room;
 	struct fm_neighbours *neighbours; /* programs beside it; NULL: none */
+	struct fm_scheduled *scheduled;   /* threads of processes that are over */
+	unsigned scheduled_count;
 };
 
 int fm_native_check(const struct fm_engine_options *options, const char *program, struct fm_error *error)
@@ -302,6 +306,7 @@ static void begin_consumer(struct fm_native *native, struct traced *traced)
 	}
 	if (!native->has_first && traced->trace->head.process == (uint32_t)native->program)
 		native->has_first = traced->first = true;
+	traced->schedule = fm_schedule_create((pid_t)traced->trace->head.process);
 	traced->consumer = fork();
 	if (!traced->consumer)
 		be_consumer(native, traced, tool);
@@ -346,6 +351,22 @@ static void look_after(struct fm_native *native, struct traced *traced, bool las
 	}
 }
 
+/* What the scheduler said of it. Without memory, nothing. */
+static void keep_schedule(struct fm_native *native, struct traced *traced)
+{
+	static struct fm_scheduled threads[FM_SCHEDULED_MAX];
+	unsigned count = fm_schedule_end(traced->schedule, threads);
+	struct fm_scheduled *all =
+	    count ? realloc(native->scheduled, (native->scheduled_count + count) * sizeof(*all)) : NULL;
+
+	traced->schedule = NULL;
+	if (!all)
+		return;
+	memcpy(all + native->scheduled_count, threads, count * sizeof(*all));
+	native->scheduled = all;
+	native->scheduled_count += count;
+}
+
 /* How many are not at their end. */
 static unsigned look_after_all(struct fm_native *native, bool last)
 {
@@ -359,6 +380,12 @@ static unsigned look_after_all(struct fm_native *native, bool last)
 			begin_consumer(native, traced);
 		else if (!traced->over)
 			look_after(native, traced, last);
+		/* a dead process has no threads, and its number may be another's: after an exec it is */
+		if (traced->schedule && (traced->over || traced->trace->head.ended || last))
+			keep_schedule(native, traced);
+		else if (traced->schedule)
+			fm_schedule_look(traced->schedule, (double)traced->trace->head.waited_ticks /
+			                                       (double)native->session->ticks_per_second);
 		if (traced->over && traced->trace) {
 			munmap(traced->trace, sizeof(*traced->trace));
 			traced->trace = NULL;
@@ -489,6 +516,16 @@ int fm_native_status(const struct fm_native *native, struct fm_error *error)
 	return 0;
 }
 
+unsigned fm_native_scheduled(struct fm_native *native, struct fm_scheduled **ret_threads)
+{
+	unsigned count = native->scheduled_count;
+
+	*ret_threads = native->scheduled;
+	native->scheduled = NULL;
+	native->scheduled_count = 0;
+	return count;
+}
+
 unsigned fm_native_lost_processes(const struct fm_native *native)
 {
 	return native->lost + native->session->lost_processes;
@@ -523,8 +560,11 @@ void fm_native_end(struct fm_native *native)
 			munmap(traced->trace, sizeof(*traced->trace));
 		if (traced->process >= 0)
 			close(traced->process);
+		if (traced->schedule)
+			keep_schedule(native, traced);
 	}
 	free(native->traced);
+	free(native->scheduled);
 	fm_neighbours_destroy(native->neighbours);
 	if (native->session)
 		munmap(native->session, sizeof(*native->session));

@@ -37,6 +37,8 @@ int fm_native_wait(struct fm_native *native, pid_t program, const volatile sig_a
    not all. */
 int fm_native_status(const struct fm_native *native, struct fm_error *error);
 unsigned fm_native_lost_processes(const struct fm_native *native);
+/* What the scheduler said of all threads, after fm_native_wait(), for the caller to free. Returns how many. */
+unsigned fm_native_scheduled(struct fm_native *native, struct fm_scheduled **ret_threads);
 
 /* Nothing of it is left. */
 void fm_native_end(struct fm_native *native);

@@ -15,7 +15,7 @@
 #include "engine/results.h"
 #include "translate/translate.h"
 
-enum { FM_NATIVE_OPEN_MAX = 32 };
+enum { FM_NATIVE_OPEN_MAX = 32, FM_NATIVE_RECENT = 2048 };
 
 /* What the loop needs of a site: half a line. What is not plain has a site here in which no address ever is. */
 struct fm_native_site {
@@ -73,6 +73,8 @@ struct fm_native_thread {
 	/* how often pieces began since they were last added up, and which */
 	uint32_t *pieces, *touched;
 	uint32_t touched_count;
+	/* the latest, in turn: an instruction cache has their code */
+	uint32_t recent[FM_NATIVE_RECENT], recent_next;
 	uint64_t unsettled; /* entries */
 	struct fm_native_open open[FM_NATIVE_OPEN_MAX];
 	unsigned open_count;
@@ -83,10 +85,12 @@ struct fm_native_thread {
 	uint64_t line_address;
 	struct {
 		uint64_t begin, end;
-	} repeated[2]; /* the latest one: what it loads, what it stores */
+		uint64_t part; /* of a window, in which it was simulated: feed.c; 0: in none */
+	} repeated[2];         /* the latest one: what it loads, what it stores */
 	/* what is fed now is nothing for followed lines: outside of windows they would not see it either, or they had
 	   all of it before the instruction was interrupted */
 	bool unfollowed;
+	uint64_t string_lines; /* that were simulated */
 	struct fm_native_timed timed;
 	struct fm_native_spinning spinning;
 };
@@ -111,16 +115,17 @@ struct fm_consumer {
 	unsigned core_users[FM_SIMULATED_CORES_MAX];
 	struct fm_native_thread *owners[FM_SIMULATED_CORES_MAX]; /* whose the counts of a core are now */
 	unsigned threads_begun, live_count;
-	unsigned places;                       /* of threads that were ever used, up to the last */
-	struct fm_native_windows known;        /* with windows */
-	struct fm_references repeated;         /* of string instructions, in windows and outside */
-	struct fm_stack *stack;                /* with a curve; else NULL */
-	struct fm_followed *followed;          /* that are followed; NULL: none */
-	struct fm_translate_filter filter;     /* which these are; limit 0: none */
-	struct fm_native_timing *timing;       /* with core timing; else NULL */
-	struct fm_beside *beside;              /* programs beside it; NULL: none */
-	unsigned running;                      /* with these: threads that have something to be read */
-	const struct fm_native_thread *latest; /* whose references were simulated last */
+	unsigned places;                            /* of threads that were ever used, up to the last */
+	struct fm_native_windows known;             /* with windows */
+	struct fm_references repeated;              /* of string instructions, in windows and outside */
+	double repeated_logarithm, repeated_square; /* of their lines, added up over lines */
+	struct fm_stack *stack;                     /* with a curve; else NULL */
+	struct fm_followed *followed;               /* that are followed; NULL: none */
+	struct fm_translate_filter filter;          /* which these are; limit 0: none */
+	struct fm_native_timing *timing;            /* with core timing; else NULL */
+	struct fm_beside *beside;                   /* programs beside it; NULL: none */
+	unsigned running;                           /* with these: threads that have something to be read */
+	const struct fm_native_thread *latest;      /* whose references were simulated last */
 	struct fm_native_thread threads[FM_TRACE_THREADS];
 };
 
@@ -132,6 +137,12 @@ uint64_t fm_native_feed(struct fm_consumer *consumer, struct fm_native_thread *t
    again. False then. */
 bool fm_native_count_repeated(struct fm_consumer *consumer, struct fm_native_thread *thread, bool stores,
                               uint64_t address, uint64_t bytes);
+
+/* Lines of all string instructions so far. */
+static inline uint64_t fm_native_string_lines(const struct fm_consumer *consumer)
+{
+	return consumer->repeated.loads + consumer->repeated.stores;
+}
 
 /* One reference, the slow way: the site is known. A site, made ready; NULL: it is not to be used. */
 void fm_native_feed_slowly(struct fm_consumer *consumer, struct fm_native_thread *thread, uint32_t number,

@@ -160,14 +160,18 @@ static void execute(struct fm_consumer *consumer, struct fm_native_thread *threa
 	timed->count = 0;
 	timed->in_part = true;
 	timed->executed += !instruction->continues;
+	timed->parts++;
 }
 
 static void execute_next(struct fm_consumer *consumer, struct fm_native_thread *thread)
 {
 	struct fm_native_timed *timed = &thread->timed;
-	struct fm_instruction part = timed->piece->instructions[timed->next].instruction;
+	const struct timed_instruction *next = &timed->piece->instructions[timed->next];
+	struct fm_instruction part = next->instruction;
 
 	part.continues = timed->in_part;
+	if (!timed->in_part && next->at != UNKNOWN)
+		fm_core_fetch(timed->core, timed->piece->pc + next->at, next->bytes);
 	if (!timed->in_part || timed->count)
 		execute(consumer, thread, &part);
 }
@@ -438,13 +442,28 @@ static void join_others(struct fm_consumer *consumer, struct fm_native_thread *t
 		fm_core_skip(thread->timed.core, latest);
 }
 
+/* The code that came before the stretch. */
+static void learn_code(struct fm_consumer *consumer, struct fm_native_thread *thread)
+{
+	uint32_t count = thread->recent_next < FM_NATIVE_RECENT ? thread->recent_next : FM_NATIVE_RECENT;
+
+	for (uint32_t i = thread->recent_next - count; i != thread->recent_next; i++) {
+		const struct fm_trace_piece *piece = &consumer->trace->pieces[thread->recent[i % FM_NATIVE_RECENT]];
+
+		if (__atomic_load_n(&piece->ready, __ATOMIC_ACQUIRE))
+			fm_core_skip_code(thread->timed.core, piece->pc, piece->bytes);
+	}
+	thread->recent_next = 0;
+}
+
 static void begin_stretch(struct fm_consumer *consumer, struct fm_native_thread *thread)
 {
 	join_others(consumer, thread);
+	learn_code(consumer, thread);
 	attach(consumer, thread, true);
 	fm_native_settle(consumer, thread);
 	thread->timed.began = thread->record->work.instructions;
-	thread->timed.executed = 0;
+	thread->timed.executed = thread->timed.parts = 0;
 	thread->timed.counting = false;
 }
 
@@ -518,7 +537,7 @@ static bool look_at_stretch(struct fm_consumer *consumer, struct fm_native_threa
 		end_stretch(consumer, thread);
 		return true;
 	}
-	if (timed->executed >= FILLS && !timed->counting) {
+	if (timed->parts >= FILLS && !timed->counting) {
 		timed->before = *counts;
 		timed->counting = true;
 	}

@@ -37,6 +37,7 @@ struct fm_native_timed {
 	bool followed[FM_INSTRUCTION_ACCESSES_MAX];
 	bool in_part;      /* it was executed, with accesses that did not fit */
 	uint64_t executed; /* instructions, of the stretch */
+	uint64_t parts;    /* the same, but each part of a string instruction is one */
 	/* in windows */
 	bool counting;
 	uint64_t random;

@@ -24,7 +24,7 @@ static const struct kind place_kind = NUMBERS_OF(struct fm_result_place, loads, 
                          region_kind = NUMBERS_OF(struct fm_result_region, work, timing),
                          whole_kind = NUMBERS_OF(struct fm_result_weighted, work, counts);
 
-enum { ROOM = 64, BLOCKS = 3 };
+enum { ROOM = 64, LATEST = FM_WEIGHED_KINDS, BEFORE, BLOCKS };
 
 static unsigned numbers_of(const struct kind *kind)
 {
@@ -56,19 +56,24 @@ static uint64_t *at(void *records, const struct kind *kind, unsigned index)
 /* How much of what the latest window and the one before had for each instruction is to be added. */
 struct portion {
 	double latest, before;
+	unsigned latest_kind, before_kind;
 };
 
 static void add(double *sums, unsigned count, struct portion portion)
 {
-	const double *latest = sums + count, *before = latest + count;
+	const double *latest = sums + (size_t)LATEST * count, *before = sums + (size_t)BEFORE * count;
+	double *to_latest = sums + (size_t)portion.latest_kind * count,
+	       *to_before = sums + (size_t)portion.before_kind * count;
 
 	for (unsigned i = 0; i < count; i++)
-		sums[i] += portion.latest * latest[i] + portion.before * before[i];
+		to_latest[i] += portion.latest * latest[i];
+	for (unsigned i = 0; i < count; i++)
+		to_before[i] += portion.before * before[i];
 }
 
 static void take_one(uint64_t *numbers, double *sums, unsigned count, double instructions)
 {
-	double *latest = sums + count, *before = latest + count;
+	double *latest = sums + (size_t)LATEST * count, *before = sums + (size_t)BEFORE * count;
 
 	for (unsigned i = 0; i < count; i++) {
 		before[i] = latest[i];
@@ -94,20 +99,58 @@ static void take(struct fm_weighted *weighted, const struct kind *kind, void *re
 		double *sums = weighted->numbers + (size_t)BLOCKS * each * i;
 		uint64_t *numbers = at(records, kind, i);
 
-		if (is_idle(numbers, sums + each, sums + 2ul * each))
+		if (is_idle(numbers, sums + (size_t)LATEST * each, sums + (size_t)BEFORE * each))
 			continue;
 		add(sums, each, portion);
 		take_one(numbers, sums, each, instructions);
 	}
 }
 
+static unsigned kind_of(double strings)
+{
+	return strings > 0.5;
+}
+
 /* Of the gap before the latest window. The first stands for all that was before it. */
 static struct portion split(const struct fm_weights *weights)
 {
-	const struct fm_gap *gap = &weights->latest.gap;
-	double share = weights->windows > 1 ? fm_gap_share(gap) : 0;
+	const struct fm_weighing *latest = &weights->latest;
+	double share = weights->windows > 1 ? fm_gap_share(&latest->gap) : 0;
 
-	return (struct portion){(1 - share) * gap->instructions, share * gap->instructions};
+	return (struct portion){.latest = (1 - share) * latest->gap.instructions,
+	                        .before = share * latest->gap.instructions,
+	                        .latest_kind = kind_of(latest->strings[0]),
+	                        .before_kind = kind_of(latest->strings[1])};
+}
+
+static void add_sums(struct fm_weights *weights, struct portion portion)
+{
+	const double *strings = weights->latest.strings;
+
+	weights->sums[portion.latest_kind].strings += portion.latest * strings[0];
+	weights->sums[portion.latest_kind].plain += portion.latest * (1 - strings[0]);
+	weights->sums[portion.before_kind].strings += portion.before * strings[1];
+	weights->sums[portion.before_kind].plain += portion.before * (1 - strings[1]);
+}
+
+/* With which each kind has as much weight as was counted of it; 1 where windows do not tell. */
+static void find_factors(const struct fm_weights *weights, double executed, double string_lines,
+                         double factors[FM_WEIGHED_KINDS])
+{
+	const double most = 50;
+	double determinant = weights->sums[0].plain * weights->sums[1].strings -
+	                     weights->sums[1].plain * weights->sums[0].strings,
+	       plain = executed - string_lines, a, b;
+
+	factors[0] = factors[1] = 1;
+	if (!(determinant > 0))
+		return;
+	a = (plain * weights->sums[1].strings - string_lines * weights->sums[1].plain) / determinant;
+	b = (string_lines * weights->sums[0].plain - plain * weights->sums[0].strings) / determinant;
+	if (a * most > 1 && a < most && b * most > 1 && b < most) {
+		factors[0] = a;
+		factors[1] = b;
+	}
 }
 
 void fm_weights_take(struct fm_weights *weights, struct fm_results *results, const struct fm_weighed *window)
@@ -127,19 +170,22 @@ void fm_weights_take(struct fm_weights *weights, struct fm_results *results, con
 			fm_objects_settle(&results->sites[i]);
 	latest->gap.after = fm_gap_pace(&next);
 	portion = split(weights);
+	add_sums(weights, portion);
 	take(&weights->places, &place_kind, results->places, results->site_count, window->instructions, portion);
 	take(&weights->objects, &object_kind, results->objects, results->object_count, window->instructions, portion);
 	take(&weights->regions, &region_kind, results->regions, results->region_count, window->instructions, portion);
 	take(&weights->whole, &whole_kind, &results->weighted, 1, window->instructions, portion);
 	next.before = weights->windows > 1 ? fm_gap_pace(&latest->gap) : 0;
 	latest->gap = next;
+	latest->strings[1] = latest->strings[0];
+	latest->strings[0] = fmin(window->string_lines / window->instructions, 1);
 	latest->executed += next.instructions;
 	latest->ended = window->ended;
 	weights->windows++;
 }
 
 static void give(const struct fm_weighted *weighted, const struct kind *kind, void *records, unsigned count,
-                 struct portion portion)
+                 struct portion portion, const double factors[FM_WEIGHED_KINDS])
 {
 	unsigned each = numbers_of(kind);
 
@@ -149,19 +195,22 @@ static void give(const struct fm_weighted *weighted, const struct kind *kind, vo
 
 		add(sums, each, portion);
 		for (unsigned k = 0; k < each; k++)
-			numbers[k] += (uint64_t)llround(sums[k]);
+			numbers[k] += (uint64_t)llround(factors[0] * sums[k] + factors[1] * sums[each + k]);
 	}
 }
 
-void fm_weights_return(struct fm_weights *weights, struct fm_results *results, double executed)
+void fm_weights_return(struct fm_weights *weights, struct fm_results *results, double executed, double string_lines)
 {
 	struct portion portion = split(weights);
+	double factors[FM_WEIGHED_KINDS];
 
 	portion.latest += fmax(0, executed - weights->latest.executed);
-	give(&weights->places, &place_kind, results->places, results->site_count, portion);
-	give(&weights->objects, &object_kind, results->objects, results->object_count, portion);
-	give(&weights->regions, &region_kind, results->regions, results->region_count, portion);
-	give(&weights->whole, &whole_kind, &results->weighted, 1, portion);
+	add_sums(weights, portion);
+	find_factors(weights, executed, string_lines, factors);
+	give(&weights->places, &place_kind, results->places, results->site_count, portion, factors);
+	give(&weights->objects, &object_kind, results->objects, results->object_count, portion, factors);
+	give(&weights->regions, &region_kind, results->regions, results->region_count, portion, factors);
+	give(&weights->whole, &whole_kind, &results->weighted, 1, portion, factors);
 }
 
 void fm_weights_destroy(struct fm_weights *weights)

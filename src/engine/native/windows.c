@@ -293,6 +293,7 @@ static void merge(struct fm_result_window *target, const struct fm_result_window
 	target->begun = earlier(target->begun, other->begun);
 	fm_work_add(&target->work, &other->work);
 	target->outside += other->outside;
+	target->string_lines += other->string_lines;
 	fm_numbers_add(&target->counts, &other->counts, sizeof(target->counts));
 	fm_numbers_add(&target->timing, &other->timing, sizeof(target->timing));
 	target->timed += other->timed;
@@ -379,17 +380,20 @@ static void add_to_latest(struct fm_consumer *consumer, const struct fm_result_w
 	double second = results->ticks_per_second ? (double)results->ticks_per_second : 1e9,
 	       ended = (double)part->ended / second;
 
-	latest->instructions += (double)(part->work.instructions + part->outside);
+	latest->instructions += (double)(part->work.instructions + part->outside + part->string_lines);
+	latest->string_lines += (double)part->string_lines;
 	latest->executed = fmax(latest->executed, (double)part->executed);
 	latest->ended = fmax(latest->ended, ended);
 	fm_work_add(&results->weighted.work, &part->work);
 	fm_numbers_add(&results->weighted.counts, &part->counts, sizeof(part->counts));
 }
 
-void fm_windows_finish(struct fm_consumer *consumer, uint64_t executed)
+void fm_windows_finish(struct fm_consumer *consumer, uint64_t instructions)
 {
+	double strings = (double)fm_native_string_lines(consumer);
+
 	close_latest(consumer);
-	fm_weights_return(&consumer->known.weights, fm_account.results, (double)executed);
+	fm_weights_return(&consumer->known.weights, fm_account.results, (double)instructions + strings, strings);
 }
 
 void fm_window_begin(struct fm_consumer *consumer, struct fm_native_thread *thread, uint64_t number)
@@ -398,7 +402,7 @@ void fm_window_begin(struct fm_consumer *consumer, struct fm_native_thread *thre
 
 	if (!number)
 		return;
-	thread->window = (struct fm_native_window){.number = number};
+	thread->window = (struct fm_native_window){.number = number, .string_lines = thread->string_lines};
 	if (number == windows->number)
 		return;
 	if (is_worth_weighing(windows))
@@ -414,14 +418,43 @@ void fm_window_warm(struct fm_consumer *consumer, struct fm_native_thread *threa
 {
 	struct fm_timing_counts timing;
 
-	if (!thread->window.number || thread->window.warm)
+	if (!thread->window.number || thread->window.warm || thread->window.is_closed)
 		return;
 	fm_native_settle(consumer, thread);
 	thread->window.warm = true;
 	thread->window.outside = 0;
+	thread->window.string_lines = thread->string_lines;
 	thread->window.work = thread->record->work;
 	fm_result_sum(fm_account.results, thread->record, &thread->window.counts, &timing);
 	fm_timing_window_warm(consumer, thread);
+}
+
+/* What the thread did in the part that counts. */
+static void close_part(struct fm_consumer *consumer, struct fm_native_thread *thread, struct fm_result_window *part)
+{
+	struct fm_timing_counts timing;
+
+	part->work = thread->record->work;
+	fm_work_subtract(&part->work, &thread->window.work);
+	part->outside = thread->window.outside;
+	part->string_lines = thread->string_lines - thread->window.string_lines;
+	fm_result_sum(fm_account.results, thread->record, &part->counts, &timing);
+	fm_numbers_subtract(&part->counts, &thread->window.counts, sizeof(part->counts));
+	memcpy(part->unknown, thread->window.unknown, sizeof(part->unknown));
+	part->followed = thread->window.followed;
+	part->known = thread->window.known;
+	fm_timing_window_end(consumer, thread, part);
+}
+
+void fm_window_enough(struct fm_consumer *consumer, struct fm_native_thread *thread)
+{
+	if (!thread->window.warm)
+		return;
+	fm_native_settle(consumer, thread);
+	memset(&thread->window.closed, 0, sizeof(thread->window.closed));
+	close_part(consumer, thread, &thread->window.closed);
+	thread->window.warm = false;
+	thread->window.is_closed = true;
 }
 
 void fm_window_end(struct fm_consumer *consumer, struct fm_native_thread *thread, uint64_t executed)
@@ -429,23 +462,21 @@ void fm_window_end(struct fm_consumer *consumer, struct fm_native_thread *thread
 	struct fm_native_windows *windows = &consumer->known;
 	struct fm_result_window *window, part = {.begun = thread->window.begun,
 	                                         .ended = thread->passed,
-	                                         .executed = executed,
+	                                         .executed = executed + fm_native_string_lines(consumer),
 	                                         .work = thread->record->work};
-	struct fm_timing_counts timing;
 
 	if (!thread->window.number)
 		return;
 	fm_native_settle(consumer, thread);
-	if (thread->window.warm) {
-		part.work = thread->record->work;
-		fm_work_subtract(&part.work, &thread->window.work);
-		part.outside = thread->window.outside;
-		fm_result_sum(fm_account.results, thread->record, &part.counts, &timing);
-		fm_numbers_subtract(&part.counts, &thread->window.counts, sizeof(part.counts));
-		memcpy(part.unknown, thread->window.unknown, sizeof(part.unknown));
-		part.followed = thread->window.followed;
-		part.known = thread->window.known;
-		fm_timing_window_end(consumer, thread, &part);
+	if (thread->window.is_closed) {
+		uint64_t begun = part.begun, ended = part.ended, at = part.executed;
+
+		part = thread->window.closed;
+		part.begun = begun;
+		part.ended = ended;
+		part.executed = at;
+	} else if (thread->window.warm) {
+		close_part(consumer, thread, &part);
 	} else {
 		part.work = (struct fm_work){0};
 	}

@@ -49,10 +49,13 @@ struct fm_native_window {
 	uint64_t begun;
 	struct fm_work work;
 	uint64_t outside; /* instructions since, outside of the region that alone is wanted */
+	uint64_t string_lines;
 	struct fm_core_counts counts;
 	uint64_t unknown[FM_SIMULATED_CACHES_MAX];
 	struct fm_result_known known;
 	struct fm_result_group followed;
+	bool is_closed; /* fm_window_enough() was called: nothing counts any more, and this is what did */
+	struct fm_result_window closed;
 };
 
 /* No line has been touched. Also before the first window. */
@@ -62,8 +65,11 @@ void fm_window_begin(struct fm_consumer *consumer, struct fm_native_thread *thre
 void fm_window_warm(struct fm_consumer *consumer, struct fm_native_thread *thread);
 void fm_window_end(struct fm_consumer *consumer, struct fm_native_thread *thread, uint64_t executed);
 
+/* What counted so far is enough: the rest of the window is not counted, in this thread. */
+void fm_window_enough(struct fm_consumer *consumer, struct fm_native_thread *thread);
+
 /* After the last one. What the process has executed is known now. */
-void fm_windows_finish(struct fm_consumer *consumer, uint64_t executed);
+void fm_windows_finish(struct fm_consumer *consumer, uint64_t instructions);
 
 /* An access of the thread. */
 void fm_window_access(struct fm_consumer *consumer, struct fm_native_thread *thread, struct fm_result_site *site,

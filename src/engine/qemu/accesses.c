@@ -428,9 +428,17 @@ static unsigned feed_one(struct fm_engine_thread *thread, unsigned next)
 /* All instructions before that of this number. Their accesses come in program order. */
 static void feed(struct fm_engine_thread *thread, unsigned until)
 {
+	uint64_t at = thread->block->address;
 	unsigned next = 0;
 
+	for (unsigned i = 0; i < thread->fed; i++)
+		at += thread->block->decoded[i].length;
 	for (; thread->fed < until; thread->fed++) {
+		const struct fm_decoded *decoded = &thread->block->decoded[thread->fed];
+
+		if (!thread->fed_in_part)
+			fm_core_fetch(thread->timing, at, decoded->length);
+		at += decoded->length;
 		next += feed_one(thread, next);
 		thread->fed_in_part = false;
 	}
