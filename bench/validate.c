@@ -1,5 +1,6 @@
-/* How long events take to be judged, and how that grows with their number: truthful and flawed ones, with noise and ten
-   repetitions, over the matrix of a simulated machine. Usage: bench_validate [EVENTS] (the most; 400 by default). */
+/* How long events take to be judged, and how that grows with their number: truthful ones, and some with one flaw, two
+   or three, with noise, a floor and ten repetitions, over the matrix of a simulated machine. Usage: bench_validate
+   [EVENTS] (the most; 400 by default). */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,23 +38,29 @@ static struct fm_matrix *make_matrix(void)
 	return matrix;
 }
 
-/* An event that counts one quantity and some of another, with a percent of noise. */
+/* An event that counts one quantity; half of them with another factor, a third with some of another quantity, a quarter
+   with a loss when several threads run, a sixth with a constant. All with a percent of noise and a floor. */
 static void add_event(struct fm_matrix *matrix, struct fm_random *random)
 {
 	const struct fm_quantities *all = &matrix->quantities;
 	unsigned first = (unsigned)fm_random_below(random, all->quantity_count),
 	         second = (unsigned)fm_random_below(random, all->quantity_count), index = matrix->event_count;
-	double factor = fm_random_below(random, 2) ? 1 : 0.5, share = fm_random_below(random, 2) ? 0 : 0.4;
+	double factor = fm_random_below(random, 2) ? 1 : 0.5, share = fm_random_below(random, 3) ? 0 : 0.4,
+	       kept = fm_random_below(random, 4) ? 1 : 0.7, constant = fm_random_below(random, 6) ? 0 : 1000;
 	bool socket = fm_random_below(random, 4) == 0;
 	char name[32];
 
 	snprintf(name, sizeof(name), "EVENT_%u", index);
 	fm_matrix_add_event(matrix, name, socket);
 	for (unsigned r = 0; r < matrix->run_count; r++)
-		for (unsigned k = 0; k < REPEATS; k++)
-			fm_matrix_counts(matrix, index, r)[k] = (factor * fm_run_quantity(matrix, r, first, socket) +
-			                                         share * fm_run_quantity(matrix, r, second, socket)) *
-			                                        (1 + 0.01 * fm_random_normal(random));
+		for (unsigned k = 0; k < REPEATS; k++) {
+			double content = factor * fm_run_quantity(matrix, r, first, socket) +
+			                 share * fm_run_quantity(matrix, r, second, socket);
+
+			fm_matrix_counts(matrix, index, r)[k] =
+			    content * (matrix->runs[r].cores > 1 ? kept : 1) * (1 + 0.01 * fm_random_normal(random)) +
+			    constant - 20 * log(1 - fm_random_uniform(random));
+		}
 }
 
 int main(int argc, char **argv)

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Installs the Debian 12 packages whose programs commands.txt draws from: setup-lot.sh (as root).
+# Installs the Debian 12 packages whose programs commands.txt and threaded.txt name: setup-lot.sh (as root).
 set -eu
 export DEBIAN_FRONTEND=noninteractive
 
 packages="
-zstd lz4 brotli lzip plzip xz-utils bzip2 pigz p7zip-full zopfli
+zstd lz4 brotli lzip plzip xz-utils bzip2 pigz pbzip2 lbzip2 lrzip p7zip-full zopfli
 lua5.4 ruby gawk mawk tcl guile-3.0 perl python3 python3-numpy swi-prolog-nox gforth php-cli octave
 sqlite3 bc jq m4 datamash coreutils sed gzip
 gnuplot-nox imagemagick graphicsmagick librsvg2-bin ghostscript pngquant webp povray

@@ -207,13 +207,17 @@ struct fm_line_cost fm_line_contention(const struct fm_line_use *uses, unsigned 
 		                             : costs->transfer.high,
 		       share = end == 0   ? moved.value
 		               : end == 1 ? moved.low
-		                          : moved.high;
+		                          : moved.high,
+		       *locked = end == 0   ? &cost.atomic.value
+		                 : end == 1 ? &cost.atomic.low
+		                            : &cost.atomic.high;
 
 		*serial = contended * fmax(0, use->near * (use->atomics * atomic + plain * store) - work);
 		/* Atomic operations wait for the line, and so do loads. Stores alone are waited for by nobody. */
-		*moving = transfer *
-		          (limited(share, pause, costs->atomic_kept) * use->atomics + fmin(share * reading, written) +
-		           (use->loads > 0 ? limited(share, pause, costs->store_kept) * plain : 0));
+		*locked = transfer * limited(share, pause, costs->atomic_kept) * use->atomics;
+		*moving =
+		    *locked + transfer * (fmin(share * reading, written) +
+		                          (use->loads > 0 ? limited(share, pause, costs->store_kept) * plain : 0));
 	}
 	return cost;
 }
@@ -226,11 +230,20 @@ void fm_contention_add(struct fm_line_cost *sum, const struct fm_line_cost *line
 	sum->moving.value += line->moving.value;
 	sum->moving.low += line->moving.low;
 	sum->moving.high += line->moving.high;
+	sum->atomic.value += line->atomic.value;
+	sum->atomic.low += line->atomic.low;
+	sum->atomic.high += line->atomic.high;
+	sum->largest.value = fmax(sum->largest.value, line->moving.value - line->atomic.value);
+	sum->largest.low = fmax(sum->largest.low, line->moving.low - line->atomic.low);
+	sum->largest.high = fmax(sum->largest.high, line->moving.high - line->atomic.high);
 }
 
+/* Loads that do not depend on each other are on their way together, stores leave one behind the other while the core
+   goes on: at least as long as the line that is waited for longest, at most one after the other. */
 struct fm_range fm_contention_sum(const struct fm_line_cost *sum)
 {
-	return range(fmax(sum->serial.value, sum->moving.value), fmax(sum->serial.low, sum->moving.low),
+	return range(fmax(sum->serial.value, sum->atomic.value + sum->largest.value),
+	             fmax(sum->serial.low, sum->atomic.low + sum->largest.low),
 	             fmax(sum->serial.high, sum->moving.high));
 }
 

@@ -38,9 +38,11 @@ bool fm_contended_costs(const struct fm_machine *profile, double threads, struct
 double fm_line_threads(const struct fm_line_use *uses, unsigned count);
 
 /* Seconds that one of them takes longer, since the line can be in one place only (serial), and since it has to come
-   from elsewhere (moving). Of several lines the largest serial, and the sum of moving: see fm_contention_sum(). */
+   from elsewhere (moving; of this `atomic`: for atomic operations, which nothing overtakes). Of several lines the
+   largest serial, and the sum of moving at most: a core waits for several lines at once, see fm_contention_sum(). */
 struct fm_line_cost {
-	struct fm_range serial, moving;
+	struct fm_range serial, moving, atomic;
+	struct fm_range largest; /* of several lines: of moving without `atomic`, the most that one has */
 };
 struct fm_line_cost fm_line_contention(const struct fm_line_use *uses, unsigned count, unsigned which,
                                        const struct fm_contended_costs *costs);

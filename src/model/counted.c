@@ -112,6 +112,24 @@ static void fill_level(const struct fm_counted *counted, unsigned index, struct 
 	}
 }
 
+/* What the vendor's formulas are not good for, where it is not said beside the formula itself. */
+static void say_limits(const struct fm_counted *counted, struct fm_picture *picture)
+{
+	const struct fm_recipe_item *pending = fm_recipe_find(counted->recipe, FM_RECIPE_loads_pending, NULL);
+
+	for (unsigned i = 0; i < picture->level_count; i++) {
+		struct fm_picture_level *level = &picture->levels[i];
+		const struct fm_recipe_item *write = fm_recipe_find(counted->recipe, FM_RECIPE_write, level->name);
+		size_t used = strlen(level->source);
+
+		if (write && *write->limits && used && !strstr(level->source, write->limits))
+			snprintf(level->source + used, sizeof(level->source) - used, "; what is written: %s",
+			         write->limits);
+	}
+	if (pending && *pending->limits)
+		fm_recipe_describe(counted->recipe, pending, picture->cycles_source, sizeof(picture->cycles_source));
+}
+
 static void name_levels(const struct fm_counted *counted, struct fm_picture *picture)
 {
 	static const char *const usual[] = {"L1", "L2", "L3", "memory"};
@@ -163,7 +181,7 @@ static double least_cycles(const struct fm_counted *counted, const struct fm_pic
 	return most;
 }
 
-enum { ACTIVE, STALL, LOADS, STORES, QUEUES, INPUTS };
+enum { ACTIVE, STALL, LOADS, STORES, QUEUES, OUTSTANDING, INPUTS };
 
 /* The decomposition with each event as counted; one of them, perhaps, at an end of its interval. */
 static struct fm_decomposition decompose(const struct fm_figure *inputs, int moved, bool up, double least,
@@ -184,15 +202,17 @@ static struct fm_decomposition decompose(const struct fm_figure *inputs, int mov
 	                                                 .fill_full = values[QUEUES],
 	                                                 .lines = 1,
 	                                                 .line_cycles = least,
-	                                                 .lookups = lookups},
+	                                                 .lookups = lookups,
+	                                                 .misses_pending = values[OUTSTANDING]},
 	                       &parts);
 	return parts;
 }
 
 static void fill_cycles(const struct fm_counted *counted, struct fm_picture *picture)
 {
-	static const enum fm_recipe_quantity wanted[INPUTS] = {
-	    FM_RECIPE_active, FM_RECIPE_stall, FM_RECIPE_loads_pending, FM_RECIPE_stores_full, FM_RECIPE_queues_full};
+	static const enum fm_recipe_quantity wanted[INPUTS] = {FM_RECIPE_active,        FM_RECIPE_stall,
+	                                                       FM_RECIPE_loads_pending, FM_RECIPE_stores_full,
+	                                                       FM_RECIPE_queues_full,   FM_RECIPE_loads_outstanding};
 	struct fm_figure *outputs[] = {&picture->productive, &picture->memory_bound, &picture->bandwidth_bound,
 	                               &picture->latency_bound, &picture->other_stall};
 	struct fm_figure inputs[INPUTS],
@@ -350,6 +370,7 @@ void fm_picture_from_counts(const struct fm_counted *counted, struct fm_picture 
 
 	memset(picture, 0, sizeof(*picture));
 	picture->recording = counted->recording;
+	picture->counted = true;
 	picture->machine = counted->machine ? counted->machine->name : "this machine";
 	picture->part = counted->part;
 	picture->instances = counted->instances;
@@ -362,6 +383,7 @@ void fm_picture_from_counts(const struct fm_counted *counted, struct fm_picture 
 	for (unsigned i = 0; i < picture->level_count; i++)
 		fill_level(counted, i, &picture->levels[i]);
 	fill_cycles(counted, picture);
+	say_limits(counted, picture);
 	divide_latency(counted, picture);
 	divide_bandwidth(picture);
 	fill_signs(counted, picture);

@@ -3,6 +3,11 @@
 #include <math.h>
 #include <string.h>
 
+/* While loads are outstanding, the share of the time that moving their lines takes at least: from the one on the path
+   to them is what is waited for, up to the other it is not. */
+#define SATURATED 0.97
+#define UNSATURATED 0.85
+
 static double not_negative(double value, struct fm_decomposition *ret)
 {
 	if (value < 0)
@@ -30,14 +35,16 @@ void fm_decompose(const struct fm_stall_events *events, struct fm_decomposition 
 
 void fm_decompose_corrected(const struct fm_stall_events *events, struct fm_decomposition *ret)
 {
-	double seen = fmax(events->stores_full, events->fill_full + events->queue_full);
+	double while_missing = events->misses_pending > 0 ? events->misses_pending : events->active;
 	double least = events->lines * events->line_cycles; /* the traffic takes so long */
-	double share = events->active > 0 ? least / events->active : 0;
-	double saturated = fmin(1, fmax(0, (share - 0.3) / 0.4));
+	double share = while_missing > 0 ? least / while_missing : 0;
+	double saturated = fmin(1, fmax(0, (share - UNSATURATED) / (SATURATED - UNSATURATED)));
+	/* requests that wait for a buffer and those that wait for the queue may do so in the same cycles */
+	double queued = fmin(fmax(events->fill_full, events->queue_full), events->load_pending);
+	double bandwidth = fmax(queued, saturated * events->load_pending);
+	double alone = events->load_pending > 0 ? 1 - bandwidth / events->load_pending : 1;
 
-	/* Traffic that takes nearly all of the time is what the stalls wait for; traffic that takes little is not,
-	   however long they are. In between, in proportion. Look-ups are waited for only where requests are not queued
-	   anyway. */
-	divide(events, fmax(events->stores_full, events->load_pending + (1 - saturated) * events->lookups),
-	       fmax(seen, events->load_pending * saturated), ret);
+	/* Look-ups are waited for only where requests are not queued anyway. */
+	divide(events, fmax(events->stores_full, events->load_pending + alone * events->lookups),
+	       fmax(events->stores_full, bandwidth), ret);
 }

@@ -16,6 +16,7 @@ struct fm_stall_events {
 	double
 	    line_cycles; /* what a line takes at least from where these came from, when nothing but bandwidth limits */
 	double lookups;  /* cycles that the loads that missed the first cache spent looking there */
+	double misses_pending; /* cycles with such a load outstanding, executing or not; 0: all active ones */
 };
 
 struct fm_decomposition {
@@ -25,9 +26,9 @@ struct fm_decomposition {
 
 void fm_decompose(const struct fm_stall_events *events, struct fm_decomposition *ret);
 
-/* The fill buffers and the queue are full only at moments while requests wait for bandwidth all the time: what is known
-   of the traffic and of the bandwidth says how long that is at least. And a load that misses waits from its look-up in
-   the first cache on, which the pending event does not count. */
+/* Streams that stay in the second cache wait for its bandwidth without filling a buffer: what is known of the traffic
+   and of the bandwidth says how long that takes at least. And a load that misses waits from its look-up in the first
+   cache on, which the pending event does not count. */
 void fm_decompose_corrected(const struct fm_stall_events *events, struct fm_decomposition *ret);
 
 #endif

@@ -86,10 +86,12 @@ struct fm_picture {
 	struct fm_figure off; /* the prediction's error: predicted over measured user time, less one */
 	bool doubtful;        /* it is off by more than 30 %: the simulated machine does not fit the program */
 	bool unchecked;       /* there was a prediction, and nothing to compare it with */
+	bool counted;         /* by counters, of this machine or of a simulated one */
 	char differs[200];    /* why counts and time are not of the same thing; "": they are */
 	struct fm_picture_level levels[FM_PICTURE_LEVELS];
 	unsigned level_count;
-	/* cycles, summed over the threads */
+	/* cycles, summed over the threads; the formula of those that wait for loads, when it has limits */
+	char cycles_source[200];
 	struct fm_figure active, productive, stall, memory_bound, bandwidth_bound, latency_bound, other_stall;
 	double handed_cycles; /* of the simulated cycles, waited for a line from another core */
 	/* processor time of all threads in the kernel, measured, and predicted from page faults; apart from the times

@@ -29,6 +29,7 @@ struct worker {
 	double spun;     /* cycles of loops that only look at a line, or loads */
 	double spinning; /* share of its time in such loops, by windows */
 	double blocked;  /* s, measured */
+	double waits;    /* in a run that was slowed down: blocked for so many times as long as it ran */
 	struct fm_line_cost lines;
 	struct fm_range work, sharing, spin; /* s */
 	struct fm_range own;                 /* work and spinning together: better known than each */
@@ -83,6 +84,28 @@ static void add_threads(struct building *building)
 	}
 	if (recording->processes_count && recording->processes[0].turns)
 		building->turn = entries / (double)recording->processes[0].turns;
+}
+
+/* What windows have seen of shared lines stands for no more than all loads and stores of the thread. */
+static void limit_lines(struct building *building)
+{
+	const struct fm_recording *recording = building->recording;
+	double noted[FM_SIMULATED_CORES_MAX] = {0}, all[FM_SIMULATED_CORES_MAX] = {0};
+
+	for (size_t i = 0; i < recording->users_count; i++) {
+		const struct fm_recorded_thread *thread = thread_of(recording, recording->users[i].thread);
+
+		if (thread)
+			noted[thread->core % FM_SIMULATED_CORES_MAX] +=
+			    (double)(recording->users[i].loads + recording->users[i].stores);
+	}
+	for (size_t i = 0; i < recording->threads_count; i++)
+		if (!recording->threads[i].process && !recording->threads[i].others)
+			all[recording->threads[i].core % FM_SIMULATED_CORES_MAX] +=
+			    (double)(recording->threads[i].counts.loads + recording->threads[i].counts.stores);
+	for (unsigned i = 0; i < FM_SIMULATED_CORES_MAX; i++)
+		if (noted[i] * building->workers[i].represents > all[i] && noted[i] > 0)
+			building->workers[i].represents = all[i] / noted[i];
 }
 
 /* Lines */
@@ -192,6 +215,7 @@ static double blocked_for(const struct fm_recorded_native_thread *native)
 static bool add_waiting(struct building *building)
 {
 	const struct fm_recording *recording = building->recording;
+	double ran[FM_SIMULATED_CORES_MAX] = {0};
 	uint64_t most = 0;
 	size_t threads = 0;
 
@@ -217,8 +241,23 @@ static bool add_waiting(struct building *building)
 		worker = &building->workers[thread->core % FM_SIMULATED_CORES_MAX];
 		worker->works = true;
 		worker->blocked += blocked_for(native);
+		ran[thread->core % FM_SIMULATED_CORES_MAX] += native->ran;
 	}
+	for (unsigned i = 0; recording->native.same_run && i < FM_SIMULATED_CORES_MAX; i++)
+		if (ran[i] > 0)
+			building->workers[i].waits = building->workers[i].blocked / ran[i];
 	return true;
+}
+
+/* In a run that was slowed down they wait longer for each other, too: how long compared with what they did is known,
+   and what they do takes as long as predicted. */
+static void scale_waiting(struct building *building)
+{
+	for (unsigned i = 0; i < FM_SIMULATED_CORES_MAX; i++) {
+		struct worker *worker = &building->workers[i];
+
+		worker->blocked = worker->waits * (worker->own.value + worker->sharing.value);
+	}
 }
 
 /* Times */
@@ -271,22 +310,25 @@ static double odds(double share)
 	return share / (1 - share);
 }
 
-/* By windows: the share of the time that a thread spins is known, and what its work takes. */
+/* By windows: the share of the time that a thread spins is known, and what its work takes. Whoever spins waits for
+   somebody that works, so it does not spin for longer than all others work. */
 static void time_spinning(struct building *building)
 {
-	double longest = 0;
+	double longest = 0, all = 0;
 
 	for (unsigned i = 0; i < FM_SIMULATED_CORES_MAX; i++) {
 		const struct worker *worker = &building->workers[i];
 		double own = worker->work.value + worker->sharing.value;
 
 		longest = fmax(longest, own * (1 + (worker->spinning < SPINS_ONLY ? odds(worker->spinning) : 0)));
+		all += own;
 	}
 	for (unsigned i = 0; i < FM_SIMULATED_CORES_MAX; i++) {
 		struct worker *worker = &building->workers[i];
 		double own = worker->work.value + worker->sharing.value,
 		       spin = worker->spinning < SPINS_ONLY ? own * odds(worker->spinning) : longest * worker->spinning;
 
+		spin = fmin(spin, all - own);
 		if (!worker->exists || !(spin > 0))
 			continue;
 		worker->spin = (struct fm_range){spin, spin * (1 - SPINNING_ERROR), spin * (1 + SPINNING_ERROR)};
@@ -350,7 +392,8 @@ static void predict_wall(struct building *building, bool waits, struct fm_pictur
 		times->wall = seconds(&wall, FM_ORIGIN_combined);
 		return;
 	}
-	times->waiting = fm_figure_make(blocked, blocked, blocked, "s", FM_ORIGIN_measured, "native", 1);
+	times->waiting = fm_figure_make(blocked, blocked, blocked, "s",
+	                                native->same_run ? FM_ORIGIN_combined : FM_ORIGIN_measured, "native", 1);
 	times->wall = seconds(&wall, FM_ORIGIN_combined);
 }
 
@@ -362,20 +405,22 @@ void fm_threads_predict(const struct fm_recording *recording, struct fm_picture 
 	double available;
 	bool waits;
 
-	if (!building || picture->part.region || picture->part.thread >= 0 || picture->threads < 2 ||
+	if (!building || picture->part.region || picture->part.thread >= 0 || recording->threads_count < 2 ||
 	    !recording->native.runs || !picture->predicted_seconds.available) {
 		unavailable(times, !building ? "out of memory"
 		                   : picture->part.region || picture->part.thread >= 0
 		                       ? "shared lines are known for the whole program only"
-		                   : picture->threads < 2    ? "one thread waits for nobody"
-		                   : !recording->native.runs ? "the program did not run by itself"
-		                                             : "there was no core timing");
+		                   : recording->threads_count < 2 ? "one thread waits for nobody"
+		                   : !recording->native.runs      ? "the program did not run by itself"
+		                                                  : "there was no core timing");
 		free(building);
 		return;
 	}
 	building->recording = recording;
 	building->hertz = recording->machine.frequency_ghz * 1e9;
 	add_threads(building);
+	if (building->windows)
+		limit_lines(building);
 	add_lines(building);
 	waits = add_waiting(building);
 	available = availability(recording);
@@ -391,6 +436,8 @@ void fm_threads_predict(const struct fm_recording *recording, struct fm_picture 
 			time_worker(&building->workers[i], &together, &exactness, building->hertz, building->windows);
 	if (building->windows)
 		time_spinning(building);
+	if (waits && recording->native.same_run)
+		scale_waiting(building);
 	work = (struct fm_range){building->apart / building->hertz, building->apart / building->hertz,
 	                         building->apart / building->hertz};
 	multiply(&work, &exactness);

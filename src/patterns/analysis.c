@@ -488,6 +488,15 @@ static int build_pictures(struct fm_analysis *analysis, struct fm_error *error)
 	}
 }
 
+/* What the engine was asked needs its processes. A recording may come from anybody. */
+static bool lacks_processes(const struct fm_recording *recording)
+{
+	enum fm_question question = (enum fm_question)recording->asked.question;
+
+	return !recording->processes_count && question != FM_QUESTION_COUNTED_EVENTS &&
+	       question != FM_QUESTION_COUNTED_LEVELS;
+}
+
 int fm_analyse(const struct fm_recording *recording, struct fm_analysis **ret_analysis, struct fm_error *error)
 {
 	struct fm_analysis *analysis = calloc(1, sizeof(*analysis));
@@ -495,6 +504,10 @@ int fm_analyse(const struct fm_recording *recording, struct fm_analysis **ret_an
 
 	if (!analysis)
 		return fm_error_set(error, ENOMEM, "out of memory");
+	if (lacks_processes(recording)) {
+		free(analysis);
+		return fm_error_set(error, EBADMSG, "the recording has no process of the engine: it is damaged");
+	}
 	analysis->recording = recording;
 	analysis->processes = calloc(recording->processes_count + 1, sizeof(*analysis->processes));
 	if (!analysis->processes || list_places(analysis))

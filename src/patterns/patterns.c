@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "patterns/confidence.h"
+
 static const struct {
 	const char *name, *group;
 	enum fm_metric metric;
@@ -30,28 +32,31 @@ const char *fm_verdict_name(enum fm_verdict verdict)
 /* … nor, where the fit could not be checked, with more than this. */
 #define UNCHECKED_CONFIDENCE 0.8
 
-/* Far beyond a threshold is nearly certain, at it nothing is. */
-static double confidence_of(double value, double threshold)
+/* Beyond a threshold, by so much of it. */
+static double distance_of(double value, double threshold)
 {
-	double distance = fabs(value - threshold) / fmax(threshold, 1e-9);
-
-	return fmin(0.99, 0.6 + 0.8 * distance);
+	return fabs(value - threshold) / fmax(threshold, 1e-9);
 }
 
-static void judge(const struct fm_figure *metric, double present, double absent, struct fm_finding *finding)
+static void judge(const struct fm_figure *metric, const char *pattern, double present, double absent, enum fm_way way,
+                  struct fm_finding *finding)
 {
+	double distance;
+
 	finding->metric = *metric;
 	finding->verdict = FM_VERDICT_INCONCLUSIVE;
 	finding->confidence = 0.5;
 	if (!metric->available)
 		return;
-	if (metric->low >= present) {
+	if (metric->low >= present)
 		finding->verdict = FM_VERDICT_PRESENT;
-		finding->confidence = confidence_of(metric->low, present);
-	} else if (metric->high <= absent) {
+	else if (metric->high <= absent)
 		finding->verdict = FM_VERDICT_ABSENT;
-		finding->confidence = confidence_of(metric->high, absent);
-	}
+	else
+		return;
+	distance = finding->verdict == FM_VERDICT_PRESENT ? distance_of(metric->low, present)
+	                                                  : distance_of(metric->high, absent);
+	finding->confidence = fm_confidence_of(pattern, way, finding->verdict, distance).value;
 }
 
 static void say(const struct fm_picture *picture, enum fm_metric metric, unsigned level, struct fm_finding *finding)
@@ -100,11 +105,15 @@ static int worst_first(const void *left, const void *right)
 	/* bottlenecks, hazards, work: as the alphabet has it */
 	if (strcmp(a->group, b->group) != 0)
 		return strcmp(a->group, b->group);
+	/* bottlenecks are all shares of the time or of what is possible: the largest first */
+	if (a->verdict == FM_VERDICT_PRESENT && !strcmp(a->group, "bottleneck") && a->metric.value != b->metric.value)
+		return a->metric.value < b->metric.value ? 1 : -1;
 	return a->confidence < b->confidence ? 1 : a->confidence > b->confidence ? -1 : strcmp(a->name, b->name);
 }
 
 unsigned fm_patterns_find(const struct fm_picture *picture, struct fm_finding *ret_findings)
 {
+	const enum fm_way way = fm_way_of(picture);
 	unsigned count = 0;
 
 	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
@@ -123,7 +132,7 @@ unsigned fm_patterns_find(const struct fm_picture *picture, struct fm_finding *r
 			finding->advice = patterns[i].advice;
 			finding->place = patterns[i].place;
 			finding->level = level;
-			judge(&metric, patterns[i].present, patterns[i].absent, finding);
+			judge(&metric, patterns[i].name, patterns[i].present, patterns[i].absent, way, finding);
 			if (picture->doubtful && !strcmp(patterns[i].group, "bottleneck"))
 				finding->confidence = fmin(finding->confidence, DOUBTFUL_CONFIDENCE);
 			if (picture->unchecked && !strcmp(patterns[i].group, "bottleneck"))

@@ -12,6 +12,12 @@ enum { FOLDS = 5 };
 /* An atom is counted when its coefficient is more than this share of the largest, and seen when more than that. */
 #define COUNTED 0.05
 #define SEEN 0.5
+/* A combination this near to runs that were left out is right; a worse one has to rest on many runs. */
+#define RIGHT 0.03
+#define RIGHT_NOISE 2.5
+/* The same of all runs, where there is a single run of a kind, so that nothing can be said when that is left out. */
+#define RIGHT_ALL 0.012
+enum { RUNS_PER_TERM = 15, RUNS_LEAST = 3 };
 /* A coefficient smaller than this share of the largest is left out. */
 #define NEGLIGIBLE 0.005
 
@@ -24,6 +30,7 @@ struct column {
 
 struct problem {
 	const struct fm_matrix *matrix;
+	const struct fm_columns *truth;
 	const struct fm_evidence *evidence;
 	uint64_t atoms; /* that occur */
 	struct column columns[FM_SOLVE_MAX];
@@ -40,7 +47,8 @@ static const double *atoms_of(const struct problem *problem, unsigned run)
 static bool is_usable(const struct problem *problem, unsigned run)
 {
 	const struct fm_run *row = &problem->matrix->runs[run];
-	uint64_t known = problem->evidence->socket ? row->known_socket : row->known;
+	uint64_t known = problem->evidence->socket ? row->known_socket | problem->matrix->untold_socket
+	                                           : row->known | problem->matrix->untold;
 
 	return isfinite(problem->evidence->mean[run]) && known == (1ull << problem->matrix->quantities.atom_count) - 1;
 }
@@ -167,11 +175,33 @@ static void make_columns(struct problem *problem)
 	for (unsigned i = 0; i < all->atom_count; i++)
 		if (i != all->cycles && volume(problem, i) > 0)
 			problem->atoms |= 1ull << i;
-	for (unsigned i = 0; i < all->quantity_count; i++)
-		if (problem->evidence->socket || !all->quantities[i].shared)
-			add_column(problem, false, i, all->quantities[i].atoms & problem->atoms);
+	/* of two that are the same in all runs the first is taken: lines before accesses */
+	for (int lines = 1; lines >= 0; lines--)
+		for (unsigned i = 0; i < all->quantity_count; i++)
+			if (fm_columns_applies(problem->truth, i) && lines == (all->quantities[i].bytes > 0))
+				add_column(problem, false, i, all->quantities[i].atoms & problem->atoms);
 	for (unsigned i = 0; i < all->atom_count; i++)
 		add_column(problem, true, i, 1ull << i & problem->atoms);
+}
+
+/* How often the parts of a quantity are counted: as often as that part with which the others agree best. */
+static double factor_of(const double *coefficients, uint64_t atoms)
+{
+	double best = INFINITY, factor = 0;
+
+	for (uint64_t parts = atoms; parts; parts &= parts - 1) {
+		double tried = coefficients[__builtin_ctzll(parts)], wrong = 0;
+
+		if (!(tried > 0))
+			continue;
+		for (uint64_t set = atoms; set; set &= set - 1)
+			wrong += fabs(fmin(coefficients[__builtin_ctzll(set)] / tried, 2) - 1);
+		if (wrong < best - 1e-9 || (wrong < best + 1e-9 && tried > factor)) {
+			best = wrong;
+			factor = tried;
+		}
+	}
+	return factor;
 }
 
 /* The quantity that is nearest: what it lacks and what it has too much, as shares of both. */
@@ -183,21 +213,19 @@ static int nearest_quantity(const struct problem *problem, const double *coeffic
 
 	for (unsigned q = 0; q < all->quantity_count; q++) {
 		uint64_t atoms = all->quantities[q].atoms & problem->atoms;
-		double factor = 0, wrong = 0, total = 0;
+		double factor, wrong = 0, total = 0;
 
-		if (!atoms || (all->quantities[q].shared && !problem->evidence->socket))
+		if (!atoms || !fm_columns_applies(problem->truth, q))
 			continue;
-		/* most of the quantity's parts count as often: the largest coefficient among them */
-		for (uint64_t set = atoms; set; set &= set - 1)
-			factor = fmax(factor, coefficients[__builtin_ctzll(set)]);
+		factor = factor_of(coefficients, atoms);
 		if (!(factor > 0))
 			continue;
 		/* places and causes weigh the same, however many runs there are of each */
 		for (uint64_t set = problem->atoms; set; set &= set - 1) {
 			unsigned i = (unsigned)__builtin_ctzll(set);
-			double counted = coefficients[i] / factor, should = atoms >> i & 1;
+			double should = atoms >> i & 1;
 
-			wrong += fabs(fmin(counted, 2) - should);
+			wrong += fabs(fmin(coefficients[i] / factor, 2) - should);
 			total += should;
 		}
 		if (wrong / total < best) {
@@ -323,13 +351,14 @@ static bool is_seen(const struct problem *problem, unsigned quantity, unsigned a
 	return truth > 0 && counted >= SEEN * factor * truth;
 }
 
-void fm_explain(const struct fm_matrix *matrix, const struct fm_evidence *evidence, struct fm_judgement *judgement)
+void fm_explain(const struct fm_columns *columns, const struct fm_evidence *evidence, struct fm_judgement *judgement)
 {
+	const struct fm_matrix *matrix = columns->matrix;
 	const struct fm_quantities *all = &matrix->quantities;
-	struct problem problem = {.matrix = matrix, .evidence = evidence};
+	struct problem problem = {.matrix = matrix, .truth = columns, .evidence = evidence};
 	double coefficients[FM_SOLVE_MAX], atoms[FM_ATOMS_MAX] = {0}, row[FM_SOLVE_MAX], remains, left = 0, squares = 0;
 	uint64_t chosen, too_much = 0, wanted;
-	unsigned used = 0;
+	unsigned used = 0, terms;
 
 	make_columns(&problem);
 	fm_normal_clear(&problem.whole, problem.column_count);
@@ -350,8 +379,12 @@ void fm_explain(const struct fm_matrix *matrix, const struct fm_evidence *eviden
 	remains = fm_normal_solve(&problem.whole, chosen, coefficients);
 	judgement->misfit = used ? sqrt(remains / used) * evidence->tolerance : NAN;
 	judgement->misfit_left_out = sqrt(left) * evidence->tolerance;
-	/* less than half of it explained is nothing */
-	if (!chosen || remains > 0.5 * squares) {
+	/* less than half of it explained is nothing; neither is what few runs tell of many terms, unless it is right */
+	terms = (unsigned)__builtin_popcountll(chosen);
+	if (!chosen || remains > 0.5 * squares ||
+	    (judgement->misfit_left_out > fmax(RIGHT, RIGHT_NOISE * evidence->tolerance) &&
+	     (judgement->misfit > fmax(RIGHT_ALL, evidence->tolerance) || used < RUNS_LEAST * terms) &&
+	     used < RUNS_PER_TERM * terms)) {
 		judgement->class = FM_CLASS_unexplained;
 		snprintf(judgement->reason, sizeof(judgement->reason), "follows nothing that the kernels move");
 		return;

@@ -2,8 +2,9 @@
 #ifndef FATHOM_TRUST_EXPLAIN_H
 #define FATHOM_TRUST_EXPLAIN_H
 
-#include "trust/stories.h"
+#include "trust/evidence.h"
+#include "trust/judge.h"
 
-void fm_explain(const struct fm_matrix *matrix, const struct fm_evidence *evidence, struct fm_judgement *judgement);
+void fm_explain(const struct fm_columns *columns, const struct fm_evidence *evidence, struct fm_judgement *judgement);
 
 #endif

@@ -1,22 +1,25 @@
 #include "trust/judge.h"
 
 #include <math.h>
-#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/statistics.h"
 #include "trust/explain.h"
 #include "trust/stories.h"
+#include "trust/tell.h"
 
 /* Beyond this relative standard deviation between repetitions an event is noise first of all. */
-#define NOISY 0.05
-/* Within this all counts are the same. */
-#define UNCHANGED 0.02
+#define NOISY 0.08
 /* Deviations of a quantity that are no flaw worth a name: the paths of lines are not known better. */
 #define EXACT_FACTOR 0.005
-/* A story fits when it is within this many standard errors of the mean, root mean square over the runs. */
-#define FITS 3
+/* A story fits when its errors, root mean square over the runs, are within so many times the noise of the means, and
+   within what nobody knows better. */
+#define FITS_NOISE 1.2
+#define FITS_UNKNOWN 0.012
+/* An average error worth a word. */
+#define WORTH_SAYING 0.005
 
 static const char *const names[] = {
 #define CLASS(identifier, words) #identifier,
@@ -62,114 +65,57 @@ void fm_judge_unseen_words(const struct fm_quantities *quantities, uint64_t atom
 	}
 }
 
-/* Means, noise and weights of an event's runs. */
-static void prepare(const struct fm_matrix *matrix, unsigned event, struct fm_evidence *evidence)
+struct fm_bench {
+	const struct fm_matrix *matrix;
+	struct fm_columns *columns[2]; /* of one core, of the socket; made when needed */
+};
+
+struct fm_bench *fm_bench_create(const struct fm_matrix *matrix)
 {
-	double *scatter = calloc(matrix->run_count ? matrix->run_count : 1, sizeof(*scatter));
-	double *positive = calloc(matrix->run_count ? matrix->run_count : 1, sizeof(*positive));
-	unsigned scatters = 0, positives = 0;
+	struct fm_bench *bench = calloc(1, sizeof(*bench));
 
-	evidence->socket = matrix->events[event].socket;
-	for (unsigned r = 0; r < matrix->run_count; r++) {
-		const double *counts = fm_matrix_counts(matrix, event, r);
-		double sum = 0, squares = 0;
-		unsigned n = 0;
-
-		evidence->mean[r] = NAN;
-		/* runs of which nothing is known tell nothing */
-		if (!(evidence->socket ? matrix->runs[r].known_socket : matrix->runs[r].known))
-			continue;
-		for (unsigned k = 0; k < matrix->repeats; k++)
-			if (isfinite(counts[k])) {
-				sum += counts[k];
-				n++;
-			}
-		if (!n)
-			continue;
-		evidence->mean[r] = sum / n;
-		evidence->counted++;
-		for (unsigned k = 0; k < matrix->repeats; k++)
-			if (isfinite(counts[k]))
-				squares += (counts[k] - sum / n) * (counts[k] - sum / n);
-		if (sum > 0 && positive)
-			positive[positives++] = sum / n;
-		if (sum > 0 && n > 1 && scatter)
-			scatter[scatters++] = squares / (n - 1) / (sum / n * sum / n);
-		if (n > evidence->repeats)
-			evidence->repeats = n;
-	}
-	/* the mean of variances, without the tenth that is largest: a disturbed run does not make an event noisy */
-	if (scatter) {
-		double sum = 0;
-		unsigned kept = scatters - scatters / 10;
-
-		fm_statistics_sort(scatter, scatters);
-		for (unsigned i = 0; i < kept; i++)
-			sum += scatter[i];
-		evidence->noise = kept ? sqrt(sum / kept) : 0;
-	}
-	if (positive && positives) {
-		fm_statistics_sort(positive, positives);
-		evidence->typical = positive[positives / 2];
-	}
-	free(scatter);
-	free(positive);
-	evidence->tolerance =
-	    sqrt(evidence->noise * evidence->noise / (evidence->repeats ? evidence->repeats : 1) + 0.004 * 0.004);
-	for (unsigned r = 0; r < matrix->run_count; r++)
-		if (isfinite(evidence->mean[r])) {
-			double relative = evidence->tolerance * evidence->mean[r],
-			       absolute = 0.001 * evidence->typical + 1;
-
-			evidence->weight[r] = 1 / (relative * relative + absolute * absolute);
-		}
+	if (bench)
+		bench->matrix = matrix;
+	return bench;
 }
 
-static bool unchanged(const struct fm_matrix *matrix, const struct fm_evidence *evidence)
+void fm_bench_free(struct fm_bench *bench)
 {
-	double low = INFINITY, high = 0, sum = 0, squares = 0, expected;
-
-	for (unsigned r = 0; r < matrix->run_count; r++)
-		if (isfinite(evidence->mean[r])) {
-			low = fmin(low, evidence->mean[r]);
-			high = fmax(high, evidence->mean[r]);
-			sum += evidence->mean[r];
-			squares += evidence->mean[r] * evidence->mean[r];
-		}
-	if (high - low <= UNCHANGED * high)
-		return true;
-	/* or the runs differ no more than repetitions of one do */
-	sum /= evidence->counted;
-	squares = squares / evidence->counted - sum * sum;
-	expected = evidence->noise * sum * evidence->noise * sum / (evidence->repeats ? evidence->repeats : 1);
-	return squares <= 3 * expected;
+	if (!bench)
+		return;
+	fm_columns_free(bench->columns[0]);
+	fm_columns_free(bench->columns[1]);
+	free(bench);
 }
 
-static void say(struct fm_judgement *judgement, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void say(struct fm_judgement *judgement, const char *format, ...)
+/* Events for each of the quantity. With two factors, the one that is nearer to one: as a count of it, the others are
+   wrong. */
+static double plain_factor(const struct fm_judgement *judgement)
 {
-	size_t used = strlen(judgement->reason);
-	va_list arguments;
+	for (unsigned i = 0; i < judgement->flaw_count; i++) {
+		const struct fm_flaw *flaw = &judgement->flaws[i];
 
-	va_start(arguments, format);
-	vsnprintf(judgement->reason + used, sizeof(judgement->reason) - used, format, arguments);
-	va_end(arguments);
+		if (flaw->class == FM_CLASS_uneven && flaw->other < 0 && flaw->size > 0 &&
+		    fabs(log(judgement->factor * flaw->size)) < fabs(log(judgement->factor)))
+			return judgement->factor * flaw->size;
+	}
+	return judgement->factor;
 }
 
 /* Errors as a count of the quantity. */
 static void measure_errors(const struct fm_matrix *matrix, const struct fm_evidence *evidence,
                            struct fm_judgement *judgement)
 {
-	double sum = 0;
+	double sum = 0, factor = judgement->factor > 0 ? plain_factor(judgement) : 0;
 
 	judgement->error_min = INFINITY;
 	judgement->error_max = -INFINITY;
-	for (unsigned r = 0; judgement->quantity >= 0 && judgement->factor > 0 && r < matrix->run_count; r++) {
+	for (unsigned r = 0; judgement->quantity >= 0 && factor > 0 && r < matrix->run_count; r++) {
 		double truth = fm_run_quantity(matrix, r, (unsigned)judgement->quantity, judgement->socket), error;
 
-		if (!isfinite(evidence->mean[r]) || !(truth > 0))
+		if (!isfinite(evidence->mean[r]) || !(truth > 0) || fm_evidence_is_disturbed(evidence, r))
 			continue;
-		error = evidence->mean[r] / judgement->factor / truth - 1;
+		error = evidence->mean[r] / factor / truth - 1;
 		sum += error;
 		judgement->error_min = fmin(judgement->error_min, error);
 		judgement->error_max = fmax(judgement->error_max, error);
@@ -181,127 +127,156 @@ static void measure_errors(const struct fm_matrix *matrix, const struct fm_evide
 		judgement->error_min = judgement->error_max = judgement->error_mean = NAN;
 }
 
-static void add_term(struct fm_judgement *judgement, bool is_atom, unsigned index, double coefficient)
+/* What is counted where the story says nothing. */
+static void measure_floor(const struct fm_columns *columns, const struct fm_evidence *evidence,
+                          const struct fm_story *story, struct fm_judgement *judgement)
 {
-	if (judgement->term_count < FM_TERMS_MAX)
-		judgement->terms[judgement->term_count++] = (struct fm_term){is_atom, index, coefficient};
-}
+	double *counts = malloc((columns->runs + 1) * sizeof(*counts));
+	unsigned n = 0;
 
-static const char *scope_words(bool socket)
-{
-	return socket ? ", of the whole socket" : "";
-}
-
-/* The words and formulas of a story. */
-static void tell(const struct fm_matrix *matrix, unsigned event, const struct fm_story *story,
-                 struct fm_judgement *judgement)
-{
-	const struct fm_quantities *all = &matrix->quantities;
-	const struct fm_quantity *quantity = &all->quantities[story->quantity];
-	const char *name = matrix->events[event].name;
-	char unseen[120];
-
-	judgement->class = story->class;
-	judgement->quantity = (int)story->quantity;
-	judgement->factor = story->factor;
-	judgement->size = story->size;
-	judgement->other = story->other;
-	judgement->unseen = story->unseen;
-	add_term(judgement, false, story->quantity, story->factor);
-	if (story->factor != 1 && story->class != FM_CLASS_proportional && story->class != FM_CLASS_indicator)
-		say(judgement, "%.4g for each, and: ", story->factor);
-	switch (story->class) {
-	case FM_CLASS_exact:
-		say(judgement, "one for each of the %s%s", quantity->words, scope_words(judgement->socket));
-		snprintf(judgement->formula, sizeof(judgement->formula), "%s", name);
-		break;
-	case FM_CLASS_proportional:
-		say(judgement, "%.4g for each of the %s%s", story->factor, quantity->words,
-		    scope_words(judgement->socket));
-		snprintf(judgement->formula, sizeof(judgement->formula), "%s / %.4g", name, story->factor);
-		break;
-	case FM_CLASS_overlapping:
-		add_term(judgement, false, (unsigned)story->other, story->size);
-		say(judgement, "counts the %s, and %.3g of each of the %s as well", quantity->words, story->size,
-		    all->quantities[story->other].words);
-		snprintf(judgement->formula, sizeof(judgement->formula), "(%s - %.4g * %s)%s", name, story->size,
-		         all->quantities[story->other].name, "");
-		break;
-	case FM_CLASS_blind:
-		fm_judge_unseen_words(all, story->unseen, unseen, sizeof(unseen));
-		say(judgement, "counts the %s, but not %s", quantity->words, unseen);
-		break;
-	case FM_CLASS_saturating:
-		say(judgement, "counts the %s up to %.4g million a second, and no faster", quantity->words,
-		    story->size / 1e6);
-		break;
-	case FM_CLASS_conditional:
-		say(judgement, "counts the %s, but %.0f %% %s when %s", quantity->words, fabs(story->size) * 100,
-		    story->size > 0 ? "too few" : "too many", fm_condition_words(story->condition));
-		snprintf(judgement->formula, sizeof(judgement->formula), "%s / %.4g when %s", name, 1 - story->size,
-		         fm_condition_words(story->condition));
-		break;
-	case FM_CLASS_leaking:
-		say(judgement, "counts the %s, and %.0f %% of what another core does", quantity->words,
-		    story->size * 100);
-		break;
-	case FM_CLASS_offset:
-		say(judgement, "counts the %s, and %.4g more in every run", quantity->words, story->size);
-		snprintf(judgement->formula, sizeof(judgement->formula), "%s - %.4g for every run", name, story->size);
-		break;
-	case FM_CLASS_indicator:
-		say(judgement, "grows with the %s to the power of %.2f", quantity->words, story->size);
-		break;
-	default:
-		break;
+	for (unsigned r = 0; counts && r < columns->runs; r++)
+		if (isfinite(evidence->mean[r]) && fm_story_predict(columns, story, r) == 0)
+			counts[n++] = evidence->mean[r];
+	if (n) {
+		fm_statistics_sort(counts, n);
+		judgement->floor_most = counts[n - 1];
+		judgement->floor = n % 2 ? counts[n / 2] : (counts[n / 2 - 1] + counts[n / 2]) / 2;
+		judgement->floor_runs = n;
 	}
+	free(counts);
+}
+
+/* A quantity of which every run has the same multiple might be meant as well. */
+static void find_alternative(const struct fm_columns *columns, const struct fm_evidence *evidence,
+                             const struct fm_story *story, struct fm_judgement *judgement)
+{
+	int own = columns->quantity[story->quantity];
+
+	for (unsigned q = 0; q < columns->matrix->quantities.quantity_count && judgement->alternative < 0; q++) {
+		int other = columns->quantity[q];
+		double ratio = 0;
+		bool same = other >= 0 && q != story->quantity;
+
+		for (unsigned r = 0; same && r < columns->runs; r++) {
+			double a = columns->values[own][r], b = columns->values[other][r];
+
+			if (!isfinite(evidence->mean[r]))
+				continue;
+			same = columns->known[columns->pattern[own]][r] == columns->known[columns->pattern[other]][r] &&
+			       (a > 0) == (b > 0) && (!(a > 0) || !(ratio > 0) || fabs(b / a / ratio - 1) < 0.002);
+			if (a > 0 && b > 0)
+				ratio = b / a;
+		}
+		if (same && ratio > 0) {
+			judgement->alternative = (int)q;
+			judgement->alternative_factor = story->factor / ratio;
+		}
+	}
+}
+
+static void believe(const struct fm_columns *columns, const struct fm_evidence *evidence, unsigned event,
+                    struct fm_story *story, struct fm_judgement *judgement)
+{
+	if (!story->flaw_count && fabs(story->factor - 1) < EXACT_FACTOR)
+		story->factor = 1;
+	fm_tell(columns->matrix, event, story, judgement);
+	measure_floor(columns, evidence, story, judgement);
+	if (!story->flaw_count && story->plus < 0)
+		find_alternative(columns, evidence, story, judgement);
+	judgement->misfit = judgement->misfit_left_out = story->misfit * evidence->tolerance;
+}
+
+/* By how much a root mean square of so many numbers may be too large by chance: two standard errors. */
+static double margin(double numbers)
+{
+	return 1 + 2 / sqrt(2 * fmax(numbers, 1));
+}
+
+static bool fits_well(const struct fm_evidence *evidence, const struct fm_story *story)
+{
+	double noise = FITS_NOISE * evidence->noise / sqrt(evidence->repeats) *
+	               margin(evidence->counted * (evidence->repeats - 1.0)) * margin(evidence->counted);
+
+	return story->misfit * evidence->tolerance < sqrt(noise * noise + FITS_UNKNOWN * FITS_UNKNOWN);
+}
+
+static void judge(struct fm_columns *columns, unsigned event, const struct fm_evidence *evidence,
+                  struct fm_judgement *judgement)
+{
+	const struct fm_matrix *matrix = columns->matrix;
+	struct fm_story story;
+	bool fits;
+
+	if (evidence->counted < 2) {
+		judgement->class = FM_CLASS_uncounted;
+		if (fm_matrix_tells_nothing(matrix, columns->socket))
+			fm_say(judgement, "the file has no column %s… to compare it with",
+			       columns->socket ? "socket." : "true.");
+		else
+			fm_say(judgement, evidence->counted
+			                      ? "it was counted in one run only, which tells nothing"
+			                      : "it was not counted in any run of which the truth is known");
+		return;
+	}
+	if (fm_evidence_is_unchanged(matrix, evidence)) {
+		judgement->class = FM_CLASS_dead;
+		fm_say(judgement,
+		       evidence->typical > 0 ? "always about %.4g, whatever runs" : "always zero, whatever runs",
+		       evidence->typical);
+		return;
+	}
+	fits = fm_stories_best(columns, evidence, &story) && fits_well(evidence, &story);
+	if (evidence->noise > NOISY * margin(evidence->counted * (evidence->repeats - 1.0))) {
+		judgement->class = FM_CLASS_noisy;
+		judgement->size = evidence->noise;
+		fm_say(judgement, "differs by %.0f %% between repetitions of the same run", evidence->noise * 100);
+		if (fits) {
+			fm_say(judgement, "; on average ");
+			believe(columns, evidence, event, &story, judgement);
+			judgement->class = FM_CLASS_noisy;
+			judgement->size = evidence->noise;
+			*judgement->formula = '\0';
+		}
+	} else if (fits) {
+		believe(columns, evidence, event, &story, judgement);
+	} else {
+		fm_explain(columns, evidence, judgement);
+	}
+}
+
+void fm_judge_at(struct fm_bench *bench, unsigned event, struct fm_judgement *ret_judgement)
+{
+	const struct fm_matrix *matrix = bench->matrix;
+	bool socket = matrix->events[event].socket;
+	struct fm_judgement *judgement = ret_judgement;
+	struct fm_evidence evidence;
+
+	memset(judgement, 0, sizeof(*judgement));
+	judgement->quantity = judgement->other = judgement->alternative = -1;
+	judgement->socket = socket;
+	judgement->error_mean = judgement->error_min = judgement->error_max = NAN;
+	if (!bench->columns[socket])
+		bench->columns[socket] = fm_columns_create(matrix, socket);
+	if (!bench->columns[socket] || fm_evidence_create(matrix, event, bench->columns[socket], &evidence)) {
+		judgement->class = FM_CLASS_uncounted;
+		fm_say(judgement, "no memory to judge it");
+		return;
+	}
+	judgement->reproducibility = evidence.noise;
+	judge(bench->columns[socket], event, &evidence, judgement);
+	measure_errors(matrix, &evidence, judgement);
+	if (judgement->class == FM_CLASS_exact && fabs(judgement->error_mean) > WORTH_SAYING)
+		fm_say(judgement, ". On average %.1f %% too %s", 100 * fabs(judgement->error_mean),
+		       judgement->error_mean < 0 ? "few" : "many");
+	fm_tell_remarks(matrix, judgement);
+	fm_evidence_free(&evidence);
 }
 
 void fm_judge(const struct fm_matrix *matrix, unsigned event, struct fm_judgement *ret_judgement)
 {
-	struct fm_evidence evidence = {0};
-	struct fm_judgement *judgement = ret_judgement;
-	struct fm_story story;
+	struct fm_bench *bench = fm_bench_create(matrix);
 
-	memset(judgement, 0, sizeof(*judgement));
-	judgement->quantity = judgement->other = -1;
-	judgement->socket = matrix->events[event].socket;
-	judgement->error_mean = judgement->error_min = judgement->error_max = NAN;
-	evidence.mean = calloc(matrix->run_count ? matrix->run_count : 1, sizeof(double));
-	evidence.weight = calloc(matrix->run_count ? matrix->run_count : 1, sizeof(double));
-	if (!evidence.mean || !evidence.weight) {
-		judgement->class = FM_CLASS_uncounted;
-		say(judgement, "no memory to judge it");
-		goto out;
-	}
-	prepare(matrix, event, &evidence);
-	judgement->reproducibility = evidence.noise;
-	if (evidence.counted < 2) {
-		judgement->class = FM_CLASS_uncounted;
-		say(judgement, evidence.counted ? "it was counted in one run only, which tells nothing"
-		                                : "it was not counted in any run of which the truth is known");
-	} else if (unchanged(matrix, &evidence)) {
-		judgement->class = FM_CLASS_dead;
-		say(judgement, evidence.typical > 0 ? "always about %.4g, whatever runs" : "always zero, whatever runs",
-		    evidence.typical);
-	} else if (evidence.noise > NOISY) {
-		judgement->class = FM_CLASS_noisy;
-		judgement->size = evidence.noise;
-		say(judgement, "differs by %.0f %% between repetitions of the same run", evidence.noise * 100);
-		if (fm_stories_best(matrix, &evidence, &story) && story.misfit < FITS)
-			judgement->quantity = (int)story.quantity, judgement->factor = story.factor;
-	} else if (fm_stories_best(matrix, &evidence, &story) && story.misfit < FITS) {
-		if (story.class == FM_CLASS_proportional && fabs(story.factor - 1) < EXACT_FACTOR) {
-			story.class = FM_CLASS_exact;
-			story.factor = 1;
-		}
-		tell(matrix, event, &story, judgement);
-		judgement->misfit = judgement->misfit_left_out = story.misfit * evidence.tolerance;
-	} else {
-		fm_explain(matrix, &evidence, judgement);
-	}
-	measure_errors(matrix, &evidence, judgement);
-out:
-	free(evidence.mean);
-	free(evidence.weight);
+	if (bench)
+		fm_judge_at(bench, event, ret_judgement);
+	fm_bench_free(bench);
 }

@@ -102,7 +102,8 @@ double fm_run_quantity(const struct fm_matrix *matrix, unsigned run, unsigned qu
 	uint64_t set = matrix->quantities.quantities[quantity].atoms;
 	double sum = 0;
 
-	if (set & ~(socket ? matrix->runs[run].known_socket : matrix->runs[run].known))
+	set &= ~(socket ? matrix->untold_socket : matrix->untold);
+	if (!set || set & ~(socket ? matrix->runs[run].known_socket : matrix->runs[run].known))
 		return NAN;
 	for (; set; set &= set - 1)
 		sum += atoms[__builtin_ctzll(set)];
@@ -137,6 +138,19 @@ void fm_matrix_settle(struct fm_matrix *matrix)
 	}
 }
 
+void fm_matrix_take_as_zero(struct fm_matrix *matrix)
+{
+	uint64_t own = fm_matrix_tells_nothing(matrix, false) ? 0 : matrix->untold,
+	         socket = fm_matrix_tells_nothing(matrix, true) ? 0 : matrix->untold_socket;
+
+	for (unsigned r = 0; r < matrix->run_count; r++) {
+		matrix->runs[r].known |= own;
+		matrix->runs[r].known_socket |= socket;
+	}
+	matrix->untold &= ~own;
+	matrix->untold_socket &= ~socket;
+}
+
 /* Writing */
 
 static void write_name(FILE *output, const char *prefix, const char *name)
@@ -162,8 +176,12 @@ int fm_matrix_write(const struct fm_matrix *matrix, FILE *output)
 		fprintf(output, " %s", all->caches[i]);
 	fprintf(output, "\n# line %u\n# remote %s\n", all->line_bytes, all->remote ? "yes" : "no");
 	fprintf(output, "run,kind,kernel,isa,level,cores,remote,smt,step,thread,repeat,seconds");
-	for (unsigned i = 0; i < all->atom_count; i++)
-		fprintf(output, ",true.%s,socket.%s", all->atoms[i].name, all->atoms[i].name);
+	for (unsigned i = 0; i < all->atom_count; i++) {
+		if (!(matrix->untold >> i & 1))
+			fprintf(output, ",true.%s", all->atoms[i].name);
+		if (!(matrix->untold_socket >> i & 1))
+			fprintf(output, ",socket.%s", all->atoms[i].name);
+	}
 	for (unsigned i = 0; i < matrix->event_count; i++) {
 		fputc(',', output);
 		write_name(output, matrix->events[i].socket ? "uncore:" : "", matrix->events[i].name);
@@ -184,8 +202,10 @@ int fm_matrix_write(const struct fm_matrix *matrix, FILE *output)
 			fprintf(output, ",%u,%d,%d,%u,%u,%u,%.9g", run->cores, run->remote, run->smt, run->step,
 			        run->thread, k + 1, run->seconds);
 			for (unsigned i = 0; i < all->atom_count; i++) {
-				write_number(output, run->known >> i & 1 ? run->own[i] : NAN);
-				write_number(output, run->known_socket >> i & 1 ? run->socket[i] : NAN);
+				if (!(matrix->untold >> i & 1))
+					write_number(output, run->known >> i & 1 ? run->own[i] : NAN);
+				if (!(matrix->untold_socket >> i & 1))
+					write_number(output, run->known_socket >> i & 1 ? run->socket[i] : NAN);
 			}
 			for (unsigned i = 0; i < matrix->event_count; i++)
 				write_number(output, fm_matrix_counts(matrix, i, r)[k]);
@@ -424,6 +444,22 @@ static int read_heading(struct reader *reader)
 	return 0;
 }
 
+/* Atoms that have no column. */
+static void note_untold(struct reader *reader)
+{
+	struct fm_matrix *matrix = reader->matrix;
+
+	matrix->untold = matrix->untold_socket = (1ull << matrix->quantities.atom_count) - 1;
+	for (unsigned i = 0; i < reader->column_count; i++) {
+		const struct column *column = &reader->columns[i];
+
+		if (column->kind == COLUMN_TRUE)
+			matrix->untold &= ~(1ull << column->index);
+		else if (column->kind == COLUMN_SOCKET)
+			matrix->untold_socket &= ~(1ull << column->index);
+	}
+}
+
 static int set_field(struct reader *reader, struct fm_run *run, struct row *row, const struct column *column,
                      const char *field)
 {
@@ -591,6 +627,8 @@ static int read_all(struct reader *reader)
 	snprintf(reader->matrix->machine, sizeof(reader->matrix->machine), "%s", preamble.machine);
 	snprintf(reader->matrix->origin, sizeof(reader->matrix->origin), "%s", preamble.origin);
 	r = read_heading(reader);
+	if (!r)
+		note_untold(reader);
 	while (!r && read_line(reader))
 		if (*reader->line && *reader->line != '#')
 			r = fm_text_is_clean(reader->line) ? read_row(reader)

@@ -46,6 +46,8 @@ struct fm_matrix {
 	char machine[96];
 	char origin[16]; /* simulated, measured, or what the file says */
 	struct fm_quantities quantities;
+	/* atoms that a file has no column of: nothing is said of them, and quantities are judged without them */
+	uint64_t untold, untold_socket;
 	unsigned repeats;
 	struct fm_run *runs;
 	unsigned run_count, run_capacity;
@@ -78,6 +80,15 @@ void fm_matrix_settle(struct fm_matrix *matrix);
 
 /* Mean over the repetitions; NaN when it was never counted. */
 double fm_matrix_mean(const struct fm_matrix *matrix, unsigned event, unsigned run);
+
+/* Does a file have no column of the truth at all, of cores or of the socket? */
+static inline bool fm_matrix_tells_nothing(const struct fm_matrix *matrix, bool socket)
+{
+	return (socket ? matrix->untold_socket : matrix->untold) == (1ull << matrix->quantities.atom_count) - 1;
+}
+
+/* What the file has no column of did not happen in any run. Where it has no column at all, nothing is known. */
+void fm_matrix_take_as_zero(struct fm_matrix *matrix);
 
 const char *fm_run_kind_name(enum fm_run_kind kind);
 

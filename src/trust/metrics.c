@@ -98,25 +98,31 @@ static void add_quantities(const struct fm_validation *validation, json_t *array
 	add_quantity(validation, array, "vector calculations", "operations", "vector_calculations");
 }
 
-/* The events that the decomposition of cycles is made of, each by itself. */
+/* The events that the decomposition of cycles is made of. Of several, which may wait in the same cycles, the largest.
+ */
 static void add_role(const struct fm_validation *validation, json_t *array, const char *name, const int *events,
                      unsigned count)
 {
-	json_t *list = json_array();
-	char formula[320] = "";
+	json_t *list = json_array(), *metric;
+	char formula[320] = "", shorter[300];
 	size_t used = 0;
 
 	for (unsigned i = 0; i < count; i++) {
 		if (events[i] < 0 || used >= sizeof(formula))
 			continue;
-		used += (size_t)snprintf(formula + used, sizeof(formula) - used, "%s%s", used ? " + " : "",
-		                         event_name(validation, events[i]));
+		snprintf(shorter, sizeof(shorter), "%s", formula);
+		used = (size_t)snprintf(formula, sizeof(formula), used ? "max(%s, %s)" : "%s%s", shorter,
+		                        event_name(validation, events[i]));
 		json_array_append_new(
 		    list, json_pack("{s:s, s:f}", "name", event_name(validation, events[i]), "factor", 1.0));
 	}
-	if (used)
-		json_array_append_new(array, json_pack("{s:s, s:s, s:s, s:s, s:O}", "name", name, "unit", "cycles",
-		                                       "scope", "core", "formula", formula, "events", list));
+	if (used) {
+		metric = json_pack("{s:s, s:s, s:s, s:s, s:O}", "name", name, "unit", "cycles", "scope", "core",
+		                   "formula", formula, "events", list);
+		if (json_array_size(list) > 1)
+			json_object_set_new(metric, "combine", json_string("max"));
+		json_array_append_new(array, metric);
+	}
 	json_decref(list);
 }
 
@@ -131,7 +137,8 @@ json_t *fm_metrics_to_json(const struct fm_validation *validation)
 	for (unsigned i = 0; i < validation->resource_count; i++) {
 		const struct fm_resource *resource = &validation->resources[i];
 
-		if (!resource->indicator.count)
+		/* what holds for some accesses only is no metric: nobody knows which a program has */
+		if (!resource->indicator.count || resource->indicator.fails)
 			continue;
 		snprintf(name, sizeof(name), "%s %s", resource->name, resource->write ? "write" : "read");
 		json_array_append_new(
@@ -149,6 +156,7 @@ json_t *fm_metrics_to_json(const struct fm_validation *validation)
 		add_role(validation, array, "active", &stalls->active, 1);
 		add_role(validation, array, "stall", &stalls->total, 1);
 		add_role(validation, array, "loads pending", &stalls->loads, 1);
+		add_role(validation, array, "loads outstanding", &stalls->outstanding, 1);
 		add_role(validation, array, "stores full", &stalls->stores, 1);
 		add_role(validation, array, "queues full", stalls->queues, stalls->queue_count);
 	}

@@ -4,12 +4,14 @@
 #include <string.h>
 
 static const struct {
-	const char *name, *words, *kind;
+	const char *name, *words, *access, *kind;
 } causes[FM_CAUSE_COUNT] = {
-    [FM_CAUSE_ORDER] = {"read_in_order", "lines read in order from", "prefetched lines"},
-    [FM_CAUSE_RANDOM] = {"read_at_random", "lines read at random from", "lines nobody prefetches"},
-    [FM_CAUSE_OWNERSHIP] = {"ownership", "lines read for ownership from", "RFO"},
-    [FM_CAUSE_WRITTEN] = {"written", "lines written back from L1 with the data in", "lines written back"},
+    [FM_CAUSE_ORDER] = {"read_in_order", "lines read in order from", "lines read in order", "prefetched lines"},
+    [FM_CAUSE_RANDOM] = {"read_at_random", "lines read at random from", "lines read at random",
+                         "lines nobody prefetches"},
+    [FM_CAUSE_OWNERSHIP] = {"ownership", "lines read for ownership from", "lines read for ownership", "RFO"},
+    [FM_CAUSE_WRITTEN] = {"written", "lines written back from L1 with the data in", "lines written back",
+                          "lines written back"},
 };
 
 unsigned fm_width_index(unsigned bytes)
@@ -17,12 +19,14 @@ unsigned fm_width_index(unsigned bytes)
 	return bytes >= 64 ? 3 : bytes >= 32 ? 2 : bytes >= 16 ? 1 : 0;
 }
 
-static unsigned add_atom(struct fm_quantities *all, const char *name, const char *words, const char *kind)
+static unsigned add_atom(struct fm_quantities *all, const char *name, const char *words, const char *access,
+                         const char *kind)
 {
 	struct fm_atom *atom = &all->atoms[all->atom_count];
 
 	snprintf(atom->name, sizeof(atom->name), "%s", name);
 	snprintf(atom->words, sizeof(atom->words), "%s", words);
+	snprintf(atom->access, sizeof(atom->access), "%s", access);
 	snprintf(atom->kind, sizeof(atom->kind), "%s", kind);
 	return all->atom_count++;
 }
@@ -59,34 +63,37 @@ static void build_atoms(struct fm_quantities *all)
 		snprintf(kind, sizeof(kind), "accesses of %u bytes", 8u << i);
 		snprintf(name, sizeof(name), "loads_%u", 8u << i);
 		snprintf(words, sizeof(words), "loads of %u bytes", 8u << i);
-		all->loads[i] = add_atom(all, name, words, kind);
+		all->loads[i] = add_atom(all, name, words, kind, kind);
 		snprintf(name, sizeof(name), "stores_%u", 8u << i);
 		snprintf(words, sizeof(words), "stores of %u bytes", 8u << i);
-		all->stores[i] = add_atom(all, name, words, kind);
+		all->stores[i] = add_atom(all, name, words, kind, kind);
 	}
 	for (unsigned place = 0; place < all->place_count; place++)
 		for (unsigned cause = 0; cause < FM_CAUSE_COUNT; cause++) {
 			snprintf(name, sizeof(name), "%s.%s", place_name(all, place), causes[cause].name);
 			snprintf(words, sizeof(words), "%s %s%s", causes[cause].words, place_name(all, place),
 			         place > fm_place_memory(all) ? " memory" : "");
-			all->lines[place][cause] = add_atom(all, name, words, causes[cause].kind);
+			all->lines[place][cause] = add_atom(all, name, words, causes[cause].access, causes[cause].kind);
 		}
-	all->nontemporal[0] =
-	    add_atom(all, "memory.nontemporal", "lines stored past the caches", "non-temporal stores");
+	all->nontemporal[0] = add_atom(all, "memory.nontemporal", "lines stored past the caches",
+	                               "lines stored past the caches", "non-temporal stores");
 	all->nontemporal[1] = all->nontemporal[0];
 	if (all->remote)
-		all->nontemporal[1] = add_atom(all, "remote.nontemporal",
-		                               "lines stored past the caches to remote memory", "non-temporal stores");
-	all->flops = add_atom(all, "flops", "floating point operations", "floating point operations");
-	all->vector_calculations =
-	    add_atom(all, "vector_calculations", "arithmetic on 256 bits and more", "wide arithmetic");
-	all->instructions = add_atom(all, "instructions", "instructions", "instructions");
-	all->cycles = add_atom(all, "cycles", "core cycles", "cycles");
-	all->transfers[0] = add_atom(all, "transfers", "changed lines from other cores of the socket", "transfers");
+		all->nontemporal[1] =
+		    add_atom(all, "remote.nontemporal", "lines stored past the caches to remote memory",
+		             "lines stored past the caches", "non-temporal stores");
+	all->flops = add_atom(all, "flops", "floating point operations", "floating point operations",
+	                      "floating point operations");
+	all->vector_calculations = add_atom(all, "vector_calculations", "arithmetic on 256 bits and more",
+	                                    "wide arithmetic", "wide arithmetic");
+	all->instructions = add_atom(all, "instructions", "instructions", "instructions", "instructions");
+	all->cycles = add_atom(all, "cycles", "core cycles", "cycles", "cycles");
+	all->transfers[0] =
+	    add_atom(all, "transfers", "changed lines from other cores of the socket", "transfers", "transfers");
 	all->transfers[1] = all->transfers[0];
 	if (all->remote)
-		all->transfers[1] =
-		    add_atom(all, "transfers_remote", "changed lines from cores of other sockets", "remote transfers");
+		all->transfers[1] = add_atom(all, "transfers_remote", "changed lines from cores of other sockets",
+		                             "remote transfers", "remote transfers");
 }
 
 static uint64_t bit(unsigned atom)
@@ -142,6 +149,9 @@ static void build_quantities(struct fm_quantities *all)
 		snprintf(words, sizeof(words), "lines written back from %s", all->caches[cache]);
 		add_quantity(all, name, words, written(all, cache, last), line);
 	}
+	snprintf(name, sizeof(name), "%s.lines_stored", all->caches[0]);
+	snprintf(words, sizeof(words), "lines that left %s, also past the caches", all->caches[0]);
+	add_quantity(all, name, words, written(all, 0, last) | nontemporal, line);
 	/* memory */
 	add_quantity(all, "memory.reads", "lines read from memory", delivered(all, memory, last, false), line);
 	add_quantity(all, "memory.writes", "lines written to memory", written(all, memory, last) | nontemporal, line);

@@ -23,9 +23,10 @@ enum {
 enum fm_cause { FM_CAUSE_ORDER, FM_CAUSE_RANDOM, FM_CAUSE_OWNERSHIP, FM_CAUSE_WRITTEN, FM_CAUSE_COUNT };
 
 struct fm_atom {
-	char name[48];  /* for files: L2.read_in_order */
-	char words[64]; /* for people: "lines read in order from L2" */
-	char kind[40];  /* what a counter without it is blind to: "prefetched lines", "RFO", "accesses of 32 bytes" */
+	char name[48];   /* for files: L2.read_in_order */
+	char words[64];  /* for people: "lines read in order from L2" */
+	char access[40]; /* without the place: "lines read in order" */
+	char kind[40];   /* what a counter without it is blind to: "prefetched lines", "RFO", "accesses of 32 bytes" */
 };
 
 struct fm_quantity {

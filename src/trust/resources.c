@@ -6,14 +6,21 @@
 #include <string.h>
 
 #include "trust/solve.h"
+#include "trust/tell.h"
 
 /* Worse than this on average, an indicator is none. */
 #define USELESS 0.3
 /* A longer sum has to be better by so much. */
 #define WORTH_SHARE 0.6
 #define WORTH_POINTS 0.005
+/* Coefficients that change by no more than this are found. */
+#define SETTLED 0.001
+/* Further off than this in the runs made of one kind of access, an indicator does not hold for it. */
+#define HOLDS 0.15
+/* What holds for all kinds may be so much worse on average. */
+#define HOLDS_WORTH 0.1
 
-enum { KEPT = 8 /* events that may begin a pair */ };
+enum { KEPT = 5 /* events that may begin a pair */ };
 
 double fm_indicator_estimate(const struct fm_matrix *matrix, const struct fm_indicator *indicator, unsigned run)
 {
@@ -32,33 +39,41 @@ static double truth_of(const struct fm_matrix *matrix, unsigned quantity, bool s
 	return fm_run_quantity(matrix, run, quantity, socket);
 }
 
-/* Geometric mean of what there is of the quantity, where there is any; 0 when there is none. */
-static double typical(const struct fm_matrix *matrix, unsigned quantity, bool socket)
+/* What is to be estimated: the truth of each run, and the geometric mean of what there is of it, where there is any. */
+struct target {
+	const struct fm_matrix *matrix;
+	unsigned quantity;
+	bool socket;
+	double *truth;
+	double usual; /* 0: there is none */
+};
+
+static bool aim(const struct fm_matrix *matrix, unsigned quantity, bool socket, struct target *ret_target)
 {
-	double sum = 0;
+	double *truth = malloc((matrix->run_count + 1) * sizeof(*truth)), sum = 0;
 	unsigned n = 0;
 
-	for (unsigned r = 0; r < matrix->run_count; r++) {
-		double truth = truth_of(matrix, quantity, socket, r);
-
-		if (truth > 0) {
-			sum += log(truth);
+	for (unsigned r = 0; truth && r < matrix->run_count; r++) {
+		truth[r] = truth_of(matrix, quantity, socket, r);
+		if (truth[r] > 0) {
+			sum += log(truth[r]);
 			n++;
 		}
 	}
-	return n ? exp(sum / n) : 0;
+	*ret_target = (struct target){matrix, quantity, socket, truth, n ? exp(sum / n) : 0};
+	return truth != NULL;
 }
 
 /* Runs with next to nothing on both sides do not count. */
-static void set_error(const struct fm_matrix *matrix, unsigned quantity, bool socket, struct fm_indicator *indicator)
+static void set_error(const struct target *target, struct fm_indicator *indicator)
 {
-	double sum = 0, usual = typical(matrix, quantity, socket);
+	const struct fm_matrix *matrix = target->matrix;
+	double sum = 0, usual = target->usual;
 	unsigned runs = 0;
 
 	indicator->worst = 0;
 	for (unsigned r = 0; r < matrix->run_count; r++) {
-		double truth = truth_of(matrix, quantity, socket, r),
-		       estimate = fm_indicator_estimate(matrix, indicator, r);
+		double truth = target->truth[r], estimate = fm_indicator_estimate(matrix, indicator, r);
 		double larger = fmax(truth, estimate);
 
 		if (!isfinite(truth) || !isfinite(estimate) || !(larger > 0.02 * usual))
@@ -72,23 +87,23 @@ static void set_error(const struct fm_matrix *matrix, unsigned quantity, bool so
 	indicator->error = runs ? sum / runs : 1;
 }
 
-struct fm_indicator fm_indicator_fit(const struct fm_matrix *matrix, unsigned quantity, bool socket,
-                                     const unsigned *events, unsigned count)
+static struct fm_indicator fit(const struct target *target, const unsigned *events, unsigned count)
 {
 	enum { ROUNDS = 12 };
+	const struct fm_matrix *matrix = target->matrix;
 	struct fm_indicator indicator = {.count = count}, plain;
-	double coefficients[FM_SOLVE_MAX] = {0}, usual = typical(matrix, quantity, socket);
+	double coefficients[FM_SOLVE_MAX] = {0}, usual = target->usual;
 
 	memcpy(indicator.events, events, count * sizeof(*events));
 	/* least absolute deviations, by weighting squares with what is left: a few runs that are quite different shall
 	   not spoil the others */
 	for (unsigned round = 0; usual > 0 && round < ROUNDS; round++) {
 		struct fm_normal normal;
+		double before[FM_INDICATOR_EVENTS_MAX], moved = 0;
 
 		fm_normal_clear(&normal, count);
 		for (unsigned r = 0; r < matrix->run_count; r++) {
-			double truth = truth_of(matrix, quantity, socket, r), row[FM_INDICATOR_EVENTS_MAX],
-			       estimate = 0, weight, off;
+			double truth = target->truth[r], row[FM_INDICATOR_EVENTS_MAX], estimate = 0, weight, off;
 			bool counted = isfinite(truth);
 
 			for (unsigned i = 0; i < count; i++) {
@@ -103,18 +118,84 @@ struct fm_indicator fm_indicator_fit(const struct fm_matrix *matrix, unsigned qu
 			off = round ? fabs(estimate - truth) * weight : 1;
 			fm_normal_add(&normal, row, truth, weight * weight / fmax(off, 1e-3));
 		}
+		memcpy(before, coefficients, sizeof(before));
 		fm_normal_solve(&normal, (1ull << count) - 1, coefficients);
+		for (unsigned i = 0; i < count; i++)
+			moved = fmax(moved, fabs(coefficients[i] - before[i]) / fmax(coefficients[i], 1e-9));
+		if (round && moved < SETTLED)
+			break;
 	}
 	/* what is one but for a little is one */
 	for (unsigned i = 0; i < count; i++)
 		indicator.coefficients[i] = fabs(coefficients[i] - 1) < 0.01 ? 1 : coefficients[i];
-	set_error(matrix, quantity, socket, &indicator);
+	set_error(target, &indicator);
 	/* and a plain sum is better than one with odd factors that does no better */
 	plain = indicator;
 	for (unsigned i = 0; i < count; i++)
 		plain.coefficients[i] = 1;
-	set_error(matrix, quantity, socket, &plain);
+	set_error(target, &plain);
 	return plain.error <= indicator.error ? plain : indicator;
+}
+
+struct fm_indicator fm_indicator_fit(const struct fm_matrix *matrix, unsigned quantity, bool socket,
+                                     const unsigned *events, unsigned count)
+{
+	struct fm_indicator indicator = {.error = 1};
+	struct target target;
+
+	if (aim(matrix, quantity, socket, &target))
+		indicator = fit(&target, events, count);
+	free(target.truth);
+	return indicator;
+}
+
+/* For which kinds of access is it wrong? A factor that is right for lines that are prefetched, as most are, may be
+   three times too large for the others, whose runs are few. */
+static void find_failures(const struct target *target, struct fm_indicator *indicator)
+{
+	const struct fm_matrix *matrix = target->matrix;
+
+	indicator->fails = 0;
+	indicator->fails_by = 1;
+	for (uint64_t set = matrix->quantities.quantities[target->quantity].atoms; set && indicator->count;
+	     set &= set - 1) {
+		unsigned atom = (unsigned)__builtin_ctzll(set);
+		double estimates = 0, truths = 0;
+
+		for (unsigned r = 0; r < matrix->run_count; r++) {
+			const struct fm_run *run = &matrix->runs[r];
+			double truth = target->truth[r], estimate = fm_indicator_estimate(matrix, indicator, r);
+
+			if (!isfinite(estimate) || !(truth > 0.2 * target->usual) ||
+			    !((target->socket ? run->socket : run->own)[atom] > 0.9 * truth))
+				continue;
+			estimates += estimate;
+			truths += truth;
+		}
+		if (truths > 0 && fabs(estimates / truths - 1) > HOLDS) {
+			double by = estimates / truths;
+
+			indicator->fails |= 1ull << atom;
+			if (fabs(log(fmax(by, 1e-9))) > fabs(log(fmax(indicator->fails_by, 1e-9))))
+				indicator->fails_by = by;
+		}
+	}
+}
+
+const char *fm_indicator_limits(const struct fm_matrix *matrix, const struct fm_indicator *indicator, char *text,
+                                size_t size)
+{
+	char words[160];
+
+	*text = '\0';
+	if (!indicator->count || !indicator->fails)
+		return text;
+	fm_tell_accesses(&matrix->quantities, indicator->fails, words, sizeof(words));
+	if (indicator->fails_by > 1)
+		snprintf(text, size, "not for %s (%.2g times too many)", words, indicator->fails_by);
+	else
+		snprintf(text, size, "not for %s (%.0f %% too few)", words, 100 * (1 - indicator->fails_by));
+	return text;
 }
 
 static bool is_candidate(const struct fm_matrix *matrix, const struct fm_judgement *judgements, unsigned event,
@@ -135,9 +216,10 @@ static bool all_used(const struct fm_indicator *indicator)
 }
 
 /* The events of `start` and one more, whichever helps most. */
-static struct fm_indicator extend(const struct fm_matrix *matrix, const struct fm_judgement *judgements,
-                                  unsigned quantity, bool socket, const struct fm_indicator *start)
+static struct fm_indicator extend(const struct target *target, const struct fm_judgement *judgements,
+                                  const struct fm_indicator *start)
 {
+	const struct fm_matrix *matrix = target->matrix;
 	struct fm_indicator best = {.error = INFINITY};
 
 	for (unsigned i = 0; i < matrix->event_count; i++) {
@@ -149,10 +231,10 @@ static struct fm_indicator extend(const struct fm_matrix *matrix, const struct f
 			events[k] = start->events[k];
 			twice |= events[k] == i;
 		}
-		if (twice || !is_candidate(matrix, judgements, i, socket))
+		if (twice || !is_candidate(matrix, judgements, i, target->socket))
 			continue;
 		events[start->count] = i;
-		tried = fm_indicator_fit(matrix, quantity, socket, events, start->count + 1);
+		tried = fit(target, events, start->count + 1);
 		if (all_used(&tried) && tried.error < best.error - 1e-9)
 			best = tried;
 	}
@@ -161,18 +243,19 @@ static struct fm_indicator extend(const struct fm_matrix *matrix, const struct f
 
 /* The better ones of all events, best first, so that the time for pairs grows with the events and not with their
    square. */
-static unsigned best_singles(const struct fm_matrix *matrix, const struct fm_judgement *judgements, unsigned quantity,
-                             bool socket, struct fm_indicator *ret_singles)
+static unsigned best_singles(const struct target *target, const struct fm_judgement *judgements,
+                             struct fm_indicator *ret_singles)
 {
+	const struct fm_matrix *matrix = target->matrix;
 	unsigned kept = 0;
 
 	for (unsigned i = 0; i < matrix->event_count; i++) {
 		struct fm_indicator single;
 		unsigned at;
 
-		if (!is_candidate(matrix, judgements, i, socket))
+		if (!is_candidate(matrix, judgements, i, target->socket))
 			continue;
-		single = fm_indicator_fit(matrix, quantity, socket, &i, 1);
+		single = fit(target, &i, 1);
 		for (at = kept < KEPT ? kept++ : KEPT; at > 0 && single.error < ret_singles[at - 1].error; at--)
 			if (at < KEPT)
 				ret_singles[at] = ret_singles[at - 1];
@@ -182,11 +265,25 @@ static unsigned best_singles(const struct fm_matrix *matrix, const struct fm_jud
 	return kept;
 }
 
-struct fm_indicator fm_indicator_best(const struct fm_matrix *matrix, const struct fm_judgement *judgements,
-                                      unsigned quantity, bool socket)
+/* A single event that holds for every kind of access, if one is nearly as good. */
+static struct fm_indicator one_that_holds(const struct target *target, const struct fm_judgement *judgements,
+                                          struct fm_indicator best)
+{
+	struct fm_indicator singles[KEPT];
+	unsigned kept = best_singles(target, judgements, singles);
+
+	for (unsigned i = 0; i < kept; i++) {
+		find_failures(target, &singles[i]);
+		if (!singles[i].fails && singles[i].error < best.error + HOLDS_WORTH)
+			return singles[i];
+	}
+	return best;
+}
+
+static struct fm_indicator best_for(const struct target *target, const struct fm_judgement *judgements)
 {
 	const struct fm_indicator nothing = {.error = 1};
-	struct fm_indicator best = extend(matrix, judgements, quantity, socket, &nothing), longer = best;
+	struct fm_indicator best = extend(target, judgements, &nothing), longer = best;
 
 	if (!best.count)
 		return nothing;
@@ -196,16 +293,16 @@ struct fm_indicator fm_indicator_best(const struct fm_matrix *matrix, const stru
 		if (count == 2) {
 			/* the best pair need not hold the best single one, but one of the better */
 			struct fm_indicator singles[KEPT];
-			unsigned kept = best_singles(matrix, judgements, quantity, socket, singles);
+			unsigned kept = best_singles(target, judgements, singles);
 
 			for (unsigned i = 0; i < kept; i++) {
-				struct fm_indicator pair = extend(matrix, judgements, quantity, socket, &singles[i]);
+				struct fm_indicator pair = extend(target, judgements, &singles[i]);
 
 				if (pair.error < candidate.error - 1e-9)
 					candidate = pair;
 			}
 		} else {
-			candidate = extend(matrix, judgements, quantity, socket, &longer);
+			candidate = extend(target, judgements, &longer);
 		}
 		if (!candidate.count || !isfinite(candidate.error))
 			break;
@@ -213,7 +310,22 @@ struct fm_indicator fm_indicator_best(const struct fm_matrix *matrix, const stru
 		if (candidate.error < WORTH_SHARE * best.error && candidate.error < best.error - WORTH_POINTS)
 			best = candidate;
 	}
+	find_failures(target, &best);
+	if (best.fails)
+		best = one_that_holds(target, judgements, best);
 	return best.error < USELESS ? best : nothing;
+}
+
+struct fm_indicator fm_indicator_best(const struct fm_matrix *matrix, const struct fm_judgement *judgements,
+                                      unsigned quantity, bool socket)
+{
+	struct fm_indicator best = {.error = 1};
+	struct target target;
+
+	if (aim(matrix, quantity, socket, &target))
+		best = best_for(&target, judgements);
+	free(target.truth);
+	return best;
 }
 
 /* The fastest run of the plain kernel with the data there. */

@@ -13,6 +13,8 @@ struct fm_indicator {
 	unsigned count; /* 0: there is none */
 	double error;   /* mean over the runs of the difference relative to the larger of estimate and truth, 0 … 1 */
 	double worst;   /* the same of the worst run, among those with much of the quantity */
+	uint64_t fails; /* atoms of the quantity: runs made of these it gets wrong. What fails is no metric */
+	double fails_by; /* estimate over truth in the runs of the worst of these atoms; 1: none fails */
 };
 
 struct fm_resource {
@@ -35,6 +37,10 @@ struct fm_indicator fm_indicator_fit(const struct fm_matrix *matrix, unsigned qu
 /* The best estimate from any event, or sum of up to three. */
 struct fm_indicator fm_indicator_best(const struct fm_matrix *matrix, const struct fm_judgement *judgements,
                                       unsigned quantity, bool socket);
+
+/* "not for lines read at random (3.4 times as many)", or "" when it holds for all. Returns text. */
+const char *fm_indicator_limits(const struct fm_matrix *matrix, const struct fm_indicator *indicator, char *text,
+                                size_t size);
 
 /* What the indicator says of a run; NaN when one of its events was not counted. */
 double fm_indicator_estimate(const struct fm_matrix *matrix, const struct fm_indicator *indicator, unsigned run);

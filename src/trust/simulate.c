@@ -390,6 +390,12 @@ int fm_simulate_run(const struct fm_machine_description *machine, const struct f
 	return r;
 }
 
+/* What the last translation buffer does not have. */
+static double walks_of(const struct fm_machine_description *machine, const struct fm_core_counts *counts)
+{
+	return machine->tlb_count ? (double)counts->tlb_misses[machine->tlb_count - 1] : 0;
+}
+
 /* All runs, several at once */
 
 struct pool {
@@ -461,9 +467,9 @@ static int run_all(struct pool *pool)
 	return pool->result;
 }
 
-static int fill_matrix(const struct fm_plan *plan, const struct fm_simulated_run *runs,
-                       const struct fm_simulated_events *events, const struct fm_simulate_options *options,
-                       struct fm_matrix *matrix)
+static int fill_matrix(const struct fm_machine_description *machine, const struct fm_plan *plan,
+                       const struct fm_simulated_run *runs, const struct fm_simulated_events *events,
+                       const struct fm_simulate_options *options, struct fm_matrix *matrix)
 {
 	struct fm_random random;
 
@@ -484,6 +490,8 @@ static int fill_matrix(const struct fm_plan *plan, const struct fm_simulated_run
 		if (!fm_matrix_add_event(matrix, fm_simulated_name(events, k), uncore))
 			return -ENOMEM;
 		for (unsigned i = 0; i < plan->count; i++) {
+			/* the product is not timed: its second is none in which others work */
+			double seconds = plan->entries[i].run.kind == FM_RUN_triangle ? 0 : runs[i].seconds;
 			const struct fm_truth truth = {
 			    .work = uncore ? &runs[i].socket_work : &runs[i].own_work,
 			    .counts = uncore ? &runs[i].socket : &runs[i].own,
@@ -494,9 +502,13 @@ static int fill_matrix(const struct fm_plan *plan, const struct fm_simulated_run
 
 			for (unsigned repeat = 0; repeat < matrix->repeats; repeat++) {
 				struct fm_figure figure = fm_simulated_value(events, k, &truth);
+				double beside = options->floors
+				                    ? fm_floors_draw(options->floors, fm_simulated_name(events, k),
+				                                     seconds, walks_of(machine, truth.counts), &random)
+				                    : 0;
 
 				if (figure.available)
-					fm_matrix_counts(matrix, k, i)[repeat] = figure.value;
+					fm_matrix_counts(matrix, k, i)[repeat] = figure.value + beside;
 			}
 		}
 	}
@@ -509,7 +521,7 @@ int fm_simulate_matrix(const struct fm_machine_description *machine, const struc
 {
 	struct pool pool = {.machine = machine, .plan = plan, .options = options, .lock = PTHREAD_MUTEX_INITIALIZER};
 	struct fm_matrix *matrix = NULL;
-	unsigned repeats = 1;
+	unsigned repeats = options->floors ? options->repeats ? options->repeats : 10 : 1;
 	int r;
 
 	for (unsigned i = 0; i < fm_simulated_count(events); i++)
@@ -522,7 +534,7 @@ int fm_simulate_matrix(const struct fm_machine_description *machine, const struc
 	if (r)
 		*error = pool.error;
 	if (!r && ((r = fm_matrix_create(&plan->quantities, repeats, &matrix)) ||
-	           (r = fill_matrix(plan, pool.runs, events, options, matrix))))
+	           (r = fill_matrix(machine, plan, pool.runs, events, options, matrix))))
 		r = fm_error_set(error, -r, "no memory for the matrix");
 	free(pool.runs);
 	if (r) {

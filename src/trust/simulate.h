@@ -4,12 +4,14 @@
 
 #include "base/watcher.h"
 #include "simulator/simulated.h"
+#include "trust/floors.h"
 #include "trust/plan.h"
 
 struct fm_simulate_options {
-	unsigned repeats; /* of events that are declared noisy; the others are the same each time */
-	uint64_t seed;    /* of the noise */
-	unsigned jobs;    /* runs at once; 0: as many as there are processors */
+	unsigned repeats; /* with floors, or of events that are declared noisy; else all are the same each time */
+	const struct fm_floors *floors; /* what is counted besides the program, or NULL */
+	uint64_t seed;                  /* of the noise */
+	unsigned jobs;                  /* runs at once; 0: as many as there are processors */
 	struct fm_watcher watcher;
 };
 

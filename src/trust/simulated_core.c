@@ -42,6 +42,10 @@ static void read_costs(const struct fm_recording *recording, struct fm_core_cost
 		ret_costs->kernels[i] = cost_of(recording, fm_core_kernels[i].name, STEPS);
 	ret_costs->addition = ret_costs->kernels[FM_CORE_KERNEL_adds_chain];
 	ret_costs->random_branches = cost_of(recording, "branches_random", STEPS);
+	for (unsigned i = 0; i < FM_CODE_POINTS; i++) {
+		snprintf(name, sizeof(name), "code_%u", i + 1);
+		ret_costs->code[i] = cost_of(recording, name, (i + 1.0) * FM_CODE_STEP / 64 * FM_CODE_PASSES);
+	}
 	for (unsigned i = 0; i < FM_CORE_WINDOWS; i++)
 		for (unsigned k = 0; k < FM_WINDOW_FUNCTIONS; k++) {
 			snprintf(name, sizeof(name), "%s_%u", window_names[i], k + 1);
@@ -210,6 +214,16 @@ static double fewer(unsigned one, unsigned other)
 	return one < other ? one : other;
 }
 
+/* If it takes longer to come than to be issued, and the second cache holds all that is tried. */
+static bool seen_code(const struct fm_machine_description *machine)
+{
+	const struct fm_core_description *core = &machine->core;
+	const double issued = 8.0 / core->width;
+
+	return core->code_bytes && core->code_interval / 100.0 > 1.5 * issued &&
+	       core->code_bytes + FM_CODE_STEP < FM_STRAIGHT_BYTES / 2 && machine->line_bytes == 64;
+}
+
 double fm_core_described(const struct fm_machine_description *machine, enum fm_core_parameter parameter)
 {
 	const struct fm_core_description *core = &machine->core;
@@ -238,6 +252,10 @@ double fm_core_described(const struct fm_machine_description *machine, enum fm_c
 		return core->reload ? core->reload : fm_core_described(machine, FM_CORE_forward);
 	case FM_CORE_misprediction:
 		return core->misprediction ? core->misprediction : NAN;
+	case FM_CORE_code_bytes:
+		return seen_code(machine) ? core->code_bytes : NAN;
+	case FM_CORE_code_interval:
+		return seen_code(machine) ? core->code_interval / 100.0 : NAN;
 	case FM_CORE_window:
 		return core->window;
 	case FM_CORE_load_buffers:

@@ -5,8 +5,12 @@
 
 void fm_normal_clear(struct fm_normal *normal, unsigned columns)
 {
-	memset(normal, 0, sizeof(*normal));
+	/* most problems are small, and their number is not: only what is used */
 	normal->columns = columns;
+	normal->square = 0;
+	memset(normal->right, 0, columns * sizeof(*normal->right));
+	for (unsigned i = 0; i < columns; i++)
+		memset(normal->matrix[i], 0, columns * sizeof(**normal->matrix));
 }
 
 void fm_normal_add(struct fm_normal *normal, const double *row, double target, double weight)

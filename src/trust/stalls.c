@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "trust/plan.h"
+#include "trust/sharing.h"
 
 /* Shares that decide. */
 #define FOLLOWS 0.5       /* of the latency, at least */
@@ -132,12 +133,12 @@ static void decide(const struct fm_stalls *stalls, struct fm_stall_test *test)
 	if (test->follows_latency) {
 		bool deducts = test->deducted >= DEDUCTS, clean = test->dependencies <= DEPENDENCIES;
 
-		test->role = deducts && clean ? FM_STALL_ROLE_loads : FM_STALL_ROLE_none;
+		test->role = !clean ? FM_STALL_ROLE_none : deducts ? FM_STALL_ROLE_loads : FM_STALL_ROLE_outstanding;
 		snprintf(test->reason, sizeof(test->reason), "%.0f of %.0f cycles of a load from %s; %s; %s%s",
 		         test->plain[last], stalls->cycles_plain[last], level,
 		         deducts ? "leaves out cycles that compute" : "counts cycles that compute as well",
 		         clean ? "does not count waiting for arithmetic" : "counts waiting for arithmetic as well",
-		         deducts && clean ? "" : ": no count of memory stalls");
+		         clean ? "" : ": no count of memory stalls");
 	} else if (!in_chase(stalls, test) && (test->of_loads > PRESENT || test->of_stores > PRESENT)) {
 		test->role = test->of_loads > ABSENT ? FM_STALL_ROLE_queue : FM_STALL_ROLE_stores;
 		snprintf(test->reason, sizeof(test->reason),
@@ -203,7 +204,7 @@ void fm_stalls_test(const struct fm_matrix *matrix, struct fm_judgement *judgeme
 	int cycles = fm_quantity_find(&matrix->quantities, "cycles");
 
 	memset(stalls, 0, sizeof(*stalls));
-	stalls->active = stalls->total = stalls->loads = stalls->stores = -1;
+	stalls->active = stalls->total = stalls->loads = stalls->stores = stalls->outstanding = -1;
 	for (unsigned i = 0; i < matrix->quantities.cache_count; i++)
 		snprintf(stalls->levels[stalls->level_count++], 12, "%s", matrix->quantities.caches[i]);
 	snprintf(stalls->levels[stalls->level_count++], 12, "memory");
@@ -220,8 +221,9 @@ void fm_stalls_test(const struct fm_matrix *matrix, struct fm_judgement *judgeme
 		if (judgement->quantity == cycles && judgement->class == FM_CLASS_exact && stalls->active < 0)
 			stalls->active = (int)i;
 		/* what a quantity explains is no count of waiting */
-		if (matrix->events[i].socket || judgement->class == FM_CLASS_dead ||
-		    judgement->class == FM_CLASS_noisy || judgement->class == FM_CLASS_uncounted ||
+		if (matrix->events[i].socket || fm_sharing_counts_only_handovers(matrix, i) ||
+		    judgement->class == FM_CLASS_dead || judgement->class == FM_CLASS_noisy ||
+		    judgement->class == FM_CLASS_uncounted ||
 		    (judgement->class != FM_CLASS_unexplained && judgement->misfit < 0.2) || !within_cycles(matrix, i))
 			continue;
 		memset(test, 0, sizeof(*test));
@@ -236,6 +238,7 @@ void fm_stalls_test(const struct fm_matrix *matrix, struct fm_judgement *judgeme
 	find_total(stalls);
 	stalls->loads = best_of(stalls, FM_STALL_ROLE_loads);
 	stalls->stores = best_of(stalls, FM_STALL_ROLE_stores);
+	stalls->outstanding = best_of(stalls, FM_STALL_ROLE_outstanding);
 	for (unsigned i = 0; i < stalls->test_count; i++) {
 		struct fm_stall_test *test = &stalls->tests[i];
 		struct fm_judgement *judgement = &judgements[test->event];

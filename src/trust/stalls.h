@@ -34,7 +34,7 @@ struct fm_stalls {
 	struct fm_stall_test tests[FM_STALL_TESTS_MAX];
 	unsigned test_count;
 	/* the decomposition: events, or -1 */
-	int active, total, loads, stores;
+	int active, total, loads, outstanding, stores;
 	int queues[FM_QUEUES_MAX];
 	unsigned queue_count;
 	char why[160]; /* when there is none */

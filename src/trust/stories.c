@@ -1,264 +1,284 @@
-#include "trust/stories.h"
+#include "trust/court.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* What a story costs: for each number that is fitted, and for each choice among many. */
-#define COST_NUMBER 16.0
-#define COST_CHOICE 7.0
+/* What it costs to say nothing of a run in which the event counts. */
+#define COST_UNKNOWN 2.0
+/* The smallest flaw worth a name: a share of the quantity, a share lost, another factor, a power other than one. */
+#define LEAST_SHARE 0.02
+#define LEAST_UNEVEN 0.04
+#define LEAST_POWER 0.03
+/* Nobody counts another core's work more often than that. */
+#define MOST_LEAKING 1.5
+/* A constant below this share of what is usual is a floor. */
+#define LEAST_CONSTANT 0.01
+/* A story this good needs no second flaw: standard errors, of all runs and of the worst. */
+#define GOOD 1.0
+#define GOOD_WORST 4.0
 
-static const char *const condition_words[] = {
-#define CONDITION(identifier, test, words) words,
-#include "trust/conditions.def"
-#undef CONDITION
-};
-
-const char *fm_condition_words(enum fm_condition condition)
+enum fm_class fm_story_class(const struct fm_story *story)
 {
-	return condition_words[condition];
+	return story->flaw_count    ? story->flaws[0].class
+	       : story->plus >= 0   ? FM_CLASS_sum
+	       : story->factor == 1 ? FM_CLASS_exact
+	                            : FM_CLASS_proportional;
 }
 
-static bool holds(enum fm_condition condition, const struct fm_run *run)
+static double sum_of_atoms(const struct fm_columns *columns, unsigned run, uint64_t atoms)
 {
-	switch (condition) {
-#define CONDITION(identifier, test, words) \
-	case FM_CONDITION_##identifier:    \
-		return test;
-#include "trust/conditions.def"
-#undef CONDITION
-	default:
-		return false;
-	}
-}
-
-/* All that is needed to try stories on an event. */
-struct court {
-	const struct fm_matrix *matrix;
-	const struct fm_evidence *evidence;
-	unsigned runs;
-	double *truth;  /* [quantity * runs + run], NaN where not known */
-	double *others; /* of one other core, on average */
-	double *column, *second;
-	unsigned *order;
-	struct fm_story best;
-	bool found;
-};
-
-static double sum_of(const struct fm_matrix *matrix, unsigned run, uint64_t atoms, bool socket)
-{
-	const struct fm_run *row = &matrix->runs[run];
+	const double *row = columns->socket ? columns->matrix->runs[run].socket : columns->matrix->runs[run].own;
 	double sum = 0;
 
-	if (atoms & ~(socket ? row->known_socket : row->known))
-		return NAN;
 	for (; atoms; atoms &= atoms - 1)
-		sum += (socket ? row->socket : row->own)[__builtin_ctzll(atoms)];
+		sum += row[__builtin_ctzll(atoms)];
 	return sum;
 }
 
-/* Unknown runs tell nothing, neither for nor against: the others stand for them. */
-static void propose(struct court *court, struct fm_story story, double squares, unsigned used, double cost)
+static bool has_power(const struct fm_story *story)
 {
-	if (!used || !isfinite(squares) || used < court->evidence->counted / 4)
+	for (unsigned i = 0; i < story->flaw_count; i++)
+		if (story->flaws[i].class == FM_CLASS_indicator)
+			return true;
+	return false;
+}
+
+static double value(const struct fm_columns *columns, int column, unsigned run)
+{
+	return column >= 0 && columns->known[columns->pattern[column]][run] ? columns->values[column][run] : NAN;
+}
+
+double fm_story_predict(const struct fm_columns *columns, const struct fm_story *story, unsigned run)
+{
+	const struct fm_run *row = &columns->matrix->runs[run];
+	double content = value(columns, columns->quantity[story->quantity], run), added = 0;
+
+	if (story->plus >= 0)
+		content += value(columns, columns->quantity[story->plus], run);
+	for (unsigned i = 0; i < story->flaw_count; i++) {
+		const struct fm_flaw *flaw = &story->flaws[i];
+
+		switch (flaw->class) {
+		case FM_CLASS_blind:
+			content -= sum_of_atoms(columns, run, flaw->atoms);
+			break;
+		case FM_CLASS_uneven:
+			if (flaw->other < 0)
+				content += (flaw->size - 1) * sum_of_atoms(columns, run, flaw->atoms);
+			else
+				added += flaw->size * sum_of_atoms(columns, run, flaw->atoms);
+			break;
+		case FM_CLASS_overlapping:
+			added += flaw->size * value(columns, columns->quantity[flaw->other], run);
+			break;
+		case FM_CLASS_leaking:
+			content += flaw->size * value(columns, columns->others[story->quantity], run);
+			break;
+		default:
+			break;
+		}
+	}
+	if (has_power(story)) {
+		/* of the sum of all, in which what is added is so much for each of the quantity */
+		content += added;
+		for (unsigned i = 0; i < story->flaw_count; i++)
+			if (story->flaws[i].class == FM_CLASS_indicator)
+				content =
+				    content > 0 ? story->factor * pow(content, story->flaws[i].size) : 0 * content;
+	} else {
+		content = story->factor * content + added;
+	}
+	for (unsigned i = 0; i < story->flaw_count; i++)
+		if (story->flaws[i].class == FM_CLASS_conditional && fm_condition_holds(story->flaws[i].condition, row))
+			content *= 1 - story->flaws[i].size;
+	for (unsigned i = 0; i < story->flaw_count; i++)
+		if (story->flaws[i].class == FM_CLASS_saturating)
+			content = isfinite(content) ? fmin(content, story->flaws[i].size * row->seconds) : content;
+	for (unsigned i = 0; i < story->flaw_count; i++)
+		if (story->flaws[i].class == FM_CLASS_offset)
+			content += story->flaws[i].size;
+	return content;
+}
+
+void fm_court_set(struct fm_court *court, const double *mean, const double *weight)
+{
+	court->mean = mean;
+	court->weight = weight;
+	court->found = false;
+	court->counted = 0;
+	for (unsigned r = 0; r < court->columns->runs; r++)
+		court->counted += weight[r] > 0;
+	for (unsigned q = 0; q < FM_QUANTITIES_MAX; q++)
+		court->best_of[q].score = INFINITY;
+	fm_products_set(&court->products, weight, mean);
+}
+
+/* Unknown runs tell nothing, neither for nor against: the others stand for them. */
+void fm_court_propose(struct fm_court *court, struct fm_story story, double squares, unsigned used, double cost)
+{
+	if (!used || !isfinite(squares) || used < court->counted / 4)
+		return;
+	/* a story in which the quantity is next to nothing is about something else */
+	if (!has_power(&story) &&
+	    story.factor * court->columns->most[story.quantity] < LEAST_CONSTANT * court->evidence->typical)
 		return;
 	story.misfit = sqrt(fmax(squares, 0) / used);
-	story.score = fmax(squares, 0) / used * court->evidence->counted + cost;
+	story.score = fmax(squares, 0) / used * court->counted + cost + COST_UNKNOWN * court->unknown[story.quantity];
+	if (story.score < court->best_of[story.quantity].score)
+		court->best_of[story.quantity] = story;
 	if (!court->found || story.score < court->best.score) {
 		court->best = story;
 		court->found = true;
 	}
 }
 
-static bool usable(const struct court *court, unsigned run, const double *column)
+/* From fitted coefficients to the sizes of flaws; false when one is not worth its name, or impossible. */
+static bool set_sizes(const struct fm_court *court, struct fm_story *story, const double *coefficients)
 {
-	return isfinite(court->evidence->mean[run]) && isfinite(column[run]);
-}
+	double factor = coefficients[0], kept = 1;
 
-/* Squares that remain with factor * column + size * second; second may be NULL. */
-static double squares_of(const struct court *court, const double *column, double factor, const double *second,
-                         double size, unsigned *ret_used)
-{
-	double squares = 0;
+	story->factor = factor;
+	if (!(factor > 0))
+		return false;
+	for (unsigned i = 0, k = 1; i < story->flaw_count; i++) {
+		struct fm_flaw *flaw = &story->flaws[i];
+		double fitted;
 
-	*ret_used = 0;
-	for (unsigned r = 0; r < court->runs; r++) {
-		double off;
-
-		if (!usable(court, r, column) || (second && !isfinite(second[r])))
-			continue;
-		off = court->evidence->mean[r] - factor * column[r] - (second ? size * second[r] : 0);
-		squares += court->evidence->weight[r] * off * off;
-		++*ret_used;
-	}
-	return squares;
-}
-
-/* Sums over the runs where both columns are known. */
-struct products {
-	double xx, xy, yy, xm, ym;
-	unsigned used;
-};
-
-static struct products multiply(const struct court *court, const double *x, const double *y)
-{
-	struct products p = {0};
-
-	for (unsigned r = 0; r < court->runs; r++) {
-		double w = court->evidence->weight[r], m = court->evidence->mean[r];
-
-		if (!usable(court, r, x) || (y && !isfinite(y[r])))
-			continue;
-		p.used++;
-		p.xx += w * x[r] * x[r];
-		p.xm += w * x[r] * m;
-		if (y) {
-			p.xy += w * x[r] * y[r];
-			p.yy += w * y[r] * y[r];
-			p.ym += w * y[r] * m;
+		if (flaw->class == FM_CLASS_blind)
+			continue; /* its atoms are no part of the first mixture */
+		fitted = coefficients[k++];
+		switch (flaw->class) {
+		case FM_CLASS_overlapping:
+			flaw->size = fitted;
+			if (!(fitted >= LEAST_SHARE * factor && fitted <= 50 * factor))
+				return false;
+			break;
+		case FM_CLASS_uneven:
+			flaw->size = flaw->other >= 0 ? fitted : 1 + fitted / factor;
+			if (flaw->other < 0
+			        ? flaw->size < LEAST_SHARE || fabs(flaw->size - 1) < LEAST_UNEVEN
+			        : fabs(fitted) < LEAST_UNEVEN * factor || fitted < -story->flaws[i - 1].size)
+				return false;
+			break;
+		case FM_CLASS_leaking:
+			flaw->size = fitted / factor;
+			if (!(flaw->size >= LEAST_SHARE && flaw->size <= MOST_LEAKING))
+				return false;
+			break;
+		case FM_CLASS_conditional:
+			flaw->size = -fitted / factor;
+			kept = 1 - flaw->size;
+			if (fabs(flaw->size) < LEAST_SHARE || kept < 0.01)
+				return false;
+			break;
+		case FM_CLASS_offset:
+			flaw->size = fitted;
+			if (!(fitted > LEAST_CONSTANT * court->evidence->typical && fitted > court->evidence->floor))
+				return false;
+			break;
+		default:
+			return false;
 		}
 	}
-	return p;
+	/* what is lost when several threads run is lost of the other core's work, too */
+	for (unsigned i = 0; i < story->flaw_count; i++)
+		if (story->flaws[i].class == FM_CLASS_leaking)
+			story->flaws[i].size /= kept;
+	return true;
 }
 
-/* A story of one column: one each, or a factor. */
-static void try_column(struct court *court, const double *column, struct fm_story story, enum fm_class scaled_class,
-                       double cost)
+void fm_court_try(struct fm_court *court, const struct fm_mixture *mixtures, unsigned count, struct fm_story story,
+                  double cost)
 {
-	struct products p = multiply(court, column, NULL);
-	unsigned used;
-	double squares;
-
-	if (!(p.xx > 0))
-		return;
-	story.factor = 1;
-	squares = squares_of(court, column, 1, NULL, 0, &used);
-	propose(court, story, squares, used, cost);
-	story.factor = p.xm / p.xx;
-	story.class = scaled_class;
-	if (story.factor > 0) {
-		squares = squares_of(court, column, story.factor, NULL, 0, &used);
-		propose(court, story, squares, used, cost + COST_NUMBER);
-	}
-}
-
-/* A story of a column and something added to it or taken from it; `least` is the smallest size worth a name, relative
-   to the factor. */
-static void try_pair(struct court *court, const double *column, const double *second, struct fm_story story,
-                     double least, double most, double cost)
-{
-	struct products p = multiply(court, column, second);
-	double determinant = p.xx * p.yy - p.xy * p.xy, size, factor;
+	double coefficients[FM_FIT_MAX], squares, both = 0;
 	unsigned used;
 
-	if (!(p.xx > 0) || !(p.yy > 0))
-		return;
-	size = (p.ym - p.xy) / p.yy;
-	if (size >= least && size <= most) {
-		double squares = squares_of(court, column, 1, second, size, &used);
-
-		story.factor = 1;
-		story.size = size;
-		propose(court, story, squares, used, cost + COST_NUMBER);
-	}
-	if (!(determinant > 1e-6 * p.xx * p.yy))
-		return;
-	factor = (p.xm * p.yy - p.ym * p.xy) / determinant;
-	size = (p.ym * p.xx - p.xm * p.xy) / determinant;
-	if (factor > 0 && size >= least * factor && size <= most * factor) {
-		double squares = squares_of(court, column, factor, second, size, &used);
-
-		story.factor = factor;
-		story.size = size;
-		propose(court, story, squares, used, cost + 2 * COST_NUMBER + COST_CHOICE);
-	}
+	/* with two factors, which of them is one is no merit */
+	for (unsigned i = 0; i < story.flaw_count; i++)
+		if (story.flaws[i].class == FM_CLASS_uneven && story.flaws[i].other < 0 &&
+		    (story.flaw_count > 1 || !court->columns->matrix->quantities.quantities[story.quantity].bytes))
+			both = FM_COST_NUMBER + (story.flaw_count > 1 ? 0 : FM_COST_CHOICE);
+	/* a memory system counts lines sooner than accesses */
+	if (!court->columns->matrix->quantities.quantities[story.quantity].bytes)
+		cost += 0.5;
+	squares = fm_products_fit(&court->products, mixtures, count, true, coefficients, &used);
+	if (isfinite(squares) && set_sizes(court, &story, coefficients))
+		fm_court_propose(court, story, squares, used, cost + (count - 1) * FM_COST_NUMBER + both);
+	squares = fm_products_fit(&court->products, mixtures, count, false, coefficients, &used);
+	if (isfinite(squares) && set_sizes(court, &story, coefficients))
+		fm_court_propose(court, story, squares, used,
+		                 cost + count * FM_COST_NUMBER + (count > 1 ? FM_COST_CHOICE : 0));
 }
 
-static void try_blind(struct court *court, unsigned quantity)
+static struct fm_story about(unsigned quantity, enum fm_class class)
 {
-	const struct fm_quantities *all = &court->matrix->quantities;
-	uint64_t atoms = all->quantities[quantity].atoms, groups[16] = {0};
-	unsigned count = 0;
+	struct fm_story story = {.quantity = quantity, .plus = -1, .factor = 1, .flaw_count = class != FM_CLASS_exact};
 
-	/* atoms of a kind, and wide accesses together */
-	for (unsigned i = 0; i < all->atom_count && count < 15; i++) {
-		uint64_t group = 0;
-		bool before = false;
+	story.flaws[0] = (struct fm_flaw){.class = class, .other = -1};
+	return story;
+}
 
-		if (!(atoms >> i & 1))
+static void try_parts(struct fm_court *court, unsigned quantity)
+{
+	const struct fm_columns *columns = court->columns;
+	const struct fm_groups *groups = &columns->groups[quantity];
+	int whole = columns->quantity[quantity];
+
+	for (unsigned i = 0; i < groups->count; i++) {
+		struct fm_story story = about(quantity, FM_CLASS_uneven);
+
+		if (columns->part[quantity][i] < 0)
 			continue;
-		for (unsigned k = 0; k < all->atom_count; k++)
-			if (atoms >> k & 1 && !strcmp(all->atoms[i].kind, all->atoms[k].kind)) {
-				before |= k < i;
-				group |= 1ull << k;
-			}
-		if (!before)
-			groups[count++] = group;
-	}
-	if (count > 1 && (atoms >> all->loads[2] & 1 || atoms >> all->stores[2] & 1))
-		groups[count++] = atoms & (1ull << all->loads[2] | 1ull << all->loads[3] | 1ull << all->stores[2] |
-		                           1ull << all->stores[3]);
-	for (unsigned i = 0; i < count; i++)
-		for (unsigned k = i; k < count; k++) {
-			uint64_t unseen = groups[i] | groups[k];
-			struct fm_story story = {
-			    .class = FM_CLASS_blind, .quantity = quantity, .other = -1, .unseen = unseen};
-			double missing = 0;
+		story.flaws[0].atoms = groups->atoms[i];
+		/* what is read in order is the rule, the rest the exception */
+		fm_court_try(court,
+		             (struct fm_mixture[]){fm_mixture_of(whole), fm_mixture_of(columns->part[quantity][i])}, 2,
+		             story, FM_COST_CHOICE + (i ? 0 : 1));
+		for (unsigned k = i; k < groups->count; k++) {
+			struct fm_mixture rest = {{whole, columns->part[quantity][i], columns->part[quantity][k]},
+			                          {1, -1, -1},
+			                          k > i ? 3 : 2};
 
-			if (unseen == atoms || (k > i && groups[i] & groups[k]))
+			if (columns->part[quantity][k] < 0 || (k > i && groups->atoms[i] & groups->atoms[k]))
 				continue;
-			for (unsigned r = 0; r < court->runs; r++) {
-				double all_of_it = court->truth[quantity * court->runs + r];
-
-				court->column[r] = isfinite(all_of_it) ? sum_of(court->matrix, r, atoms & ~unseen,
-				                                                court->evidence->socket)
-				                                       : NAN;
-				if (isfinite(court->column[r]))
-					missing += all_of_it - court->column[r];
-			}
-			if (missing > 0)
-				try_column(court, court->column, story, FM_CLASS_blind, (k > i ? 2 : 1) * COST_CHOICE);
+			story = about(quantity, FM_CLASS_blind);
+			story.flaws[0].atoms = groups->atoms[i] | groups->atoms[k];
+			fm_court_try(court, &rest, 1, story, (k > i ? 2 : 1) * FM_COST_CHOICE);
 		}
-}
-
-static int by_rate(const void *left, const void *right, void *context)
-{
-	const double *rates = context;
-	double a = rates[*(const unsigned *)left], b = rates[*(const unsigned *)right];
-
-	return a > b ? -1 : a < b;
+	}
 }
 
 /* The fastest runs are counted too low: no more than so many a second. */
-static void try_saturating(struct court *court, unsigned quantity)
+static void try_saturating(struct fm_court *court, unsigned quantity)
 {
-	const double *truth = &court->truth[quantity * court->runs];
-	unsigned count = 0;
-	double capped_mt = 0, capped_tt = 0, capped_mm = 0, free_squares = 0, free_xx = 0, free_xm = 0, free_mm = 0;
+	const struct fm_columns *columns = court->columns;
+	const double *truth = columns->values[columns->quantity[quantity]];
+	const unsigned char *known = columns->known[columns->pattern[columns->quantity[quantity]]];
+	double capped_mt = 0, capped_tt = 0, capped_mm = 0, free_squares = 0, free_xx = 0, free_xm = 0, free_mm = 0,
+	       fastest = 0;
+	unsigned count = 0, *order = columns->by_rate[quantity], rated = order ? columns->rated[quantity] : 0;
 
-	for (unsigned r = 0; r < court->runs; r++) {
-		court->column[r] = NAN;
-		if (!usable(court, r, truth) || !(court->matrix->runs[r].seconds > 0))
+	for (unsigned r = 0; r < columns->runs; r++) {
+		double w = court->weight[r], m = court->mean[r];
+
+		if (!(w > 0) || !known[r])
 			continue;
-		court->column[r] = truth[r] / court->matrix->runs[r].seconds;
-		court->order[count++] = r;
-	}
-	qsort_r(court->order, count, sizeof(*court->order), by_rate, court->column);
-	for (unsigned i = 0; i < count; i++) {
-		unsigned r = court->order[i];
-		double w = court->evidence->weight[r], m = court->evidence->mean[r];
-
+		count++;
 		free_squares += w * (m - truth[r]) * (m - truth[r]);
 		free_xx += w * truth[r] * truth[r];
 		free_xm += w * truth[r] * m;
 		free_mm += w * m * m;
 	}
-	for (unsigned i = 0; i + 1 < count && court->column[court->order[i]] > 0; i++) {
-		unsigned r = court->order[i];
-		double w = court->evidence->weight[r], m = court->evidence->mean[r], t = court->matrix->runs[r].seconds,
-		       cap, capped, factor;
-		struct fm_story story = {.class = FM_CLASS_saturating, .quantity = quantity, .other = -1, .factor = 1};
+	for (unsigned i = 0; i + 1 < rated; i++) {
+		unsigned r = order[i], next = order[i + 1];
+		double w = court->weight[r], m = court->mean[r], t = columns->matrix->runs[r].seconds, cap, capped,
+		       factor, rate = truth[r] / t, next_rate = truth[next] / columns->matrix->runs[next].seconds;
+		struct fm_story story = about(quantity, FM_CLASS_saturating);
 
+		if (!(w > 0))
+			continue;
+		fastest = fmax(fastest, rate);
 		free_squares -= w * (m - truth[r]) * (m - truth[r]);
 		free_xx -= w * truth[r] * truth[r];
 		free_xm -= w * truth[r] * m;
@@ -268,78 +288,38 @@ static void try_saturating(struct court *court, unsigned quantity)
 		capped_mm += w * m * m;
 		cap = capped_mt / capped_tt;
 		capped = capped_mm - cap * capped_mt;
-		/* the cap lies below the slowest run it acts on, and above the fastest it does not */
-		if (cap > court->column[r] * 1.02 || cap < court->column[court->order[i + 1]] * 0.98)
-			continue;
-		/* at least the fastest run misses something worth a name */
-		if (cap > 0.95 * court->column[court->order[0]])
-			continue;
-		story.size = cap;
-		propose(court, story, free_squares + capped, count, COST_NUMBER + COST_CHOICE);
+		story.flaws[0].size = cap;
+		/* the cap lies below the slowest run it acts on, and above the fastest it does not, and at least the
+		   fastest run misses something worth a name */
+		if (cap <= rate * 1.02 && cap >= next_rate * 0.98 && cap <= 0.95 * fastest)
+			fm_court_propose(court, story, free_squares + capped, count, FM_COST_NUMBER + FM_COST_CHOICE);
 		factor = free_xx > 0 ? free_xm / free_xx : 0;
-		if (factor > 0 && cap < factor * court->column[r] * 1.02) {
+		if (factor > 0 && cap <= factor * rate * 1.02 && cap >= factor * next_rate * 0.98 &&
+		    cap <= 0.95 * factor * fastest) {
 			story.factor = factor;
-			propose(court, story, free_mm - factor * free_xm + capped, count,
-			        2 * COST_NUMBER + 2 * COST_CHOICE);
+			fm_court_propose(court, story, free_mm - factor * free_xm + capped, count,
+			                 2 * FM_COST_NUMBER + 2 * FM_COST_CHOICE);
 		}
 	}
 }
 
-static void try_conditional(struct court *court, unsigned quantity)
+static void try_indicator(struct fm_court *court, unsigned quantity, const double *log_mean)
 {
-	const double *truth = &court->truth[quantity * court->runs];
-
-	for (unsigned c = 0; c < FM_CONDITION_COUNT; c++) {
-		struct fm_story story = {.class = FM_CLASS_conditional,
-		                         .quantity = quantity,
-		                         .other = -1,
-		                         .condition = (enum fm_condition)c};
-		struct products with, without;
-		double kept;
-
-		for (unsigned r = 0; r < court->runs; r++) {
-			bool condition = holds((enum fm_condition)c, &court->matrix->runs[r]);
-
-			court->column[r] = condition ? truth[r] : isfinite(truth[r]) ? 0 : NAN;
-			court->second[r] = condition && isfinite(truth[r]) ? 0 : truth[r];
-		}
-		with = multiply(court, court->column, NULL);
-		without = multiply(court, court->second, NULL);
-		if (!(with.xx > 0) || !(without.xx > 0))
-			continue;
-		kept = with.xm / with.xx;
-		if (fabs(1 - kept) > 0.02) {
-			unsigned used;
-			double squares = squares_of(court, court->second, 1, court->column, kept, &used);
-
-			story.factor = 1;
-			story.size = 1 - kept;
-			propose(court, story, squares, used, COST_NUMBER + COST_CHOICE);
-			story.factor = without.xm / without.xx;
-			if (story.factor > 0 && fabs(1 - kept / story.factor) > 0.02) {
-				squares = squares_of(court, court->second, story.factor, court->column, kept, &used);
-				story.size = 1 - kept / story.factor;
-				propose(court, story, squares, used, 2 * COST_NUMBER + 2 * COST_CHOICE);
-			}
-		}
-	}
-}
-
-static void try_indicator(struct court *court, unsigned quantity)
-{
-	const double *truth = &court->truth[quantity * court->runs];
-	struct fm_story story = {.class = FM_CLASS_indicator, .quantity = quantity, .other = -1};
+	const struct fm_columns *columns = court->columns;
+	const double *truth = columns->values[columns->quantity[quantity]], *logarithm = columns->logarithm[quantity];
+	const unsigned char *known = columns->known[columns->pattern[columns->quantity[quantity]]];
+	struct fm_story story = about(quantity, FM_CLASS_indicator);
 	double n = 0, x = 0, y = 0, xx = 0, xy = 0, least = INFINITY, most = 0, power, scale, squares = 0;
 	unsigned used = 0;
 
-	for (unsigned r = 0; r < court->runs; r++) {
-		if (!usable(court, r, truth) || !(truth[r] > 0) || !(court->evidence->mean[r] > 0))
+	for (unsigned r = 0; logarithm && r < columns->runs; r++) {
+		if (!(court->weight[r] > 0) || !(truth[r] > 0) || !isfinite(log_mean[r]))
 			continue;
 		n++;
-		x += log(truth[r]);
-		y += log(court->evidence->mean[r]);
-		xx += log(truth[r]) * log(truth[r]);
-		xy += log(truth[r]) * log(court->evidence->mean[r]);
+		x += logarithm[r];
+		y += log_mean[r];
+		xx += logarithm[r] * logarithm[r];
+		xy += logarithm[r] * log_mean[r];
 		least = fmin(least, truth[r]);
 		most = fmax(most, truth[r]);
 	}
@@ -347,94 +327,155 @@ static void try_indicator(struct court *court, unsigned quantity)
 	if (n < 4 || most < 3 * least)
 		return;
 	power = (n * xy - x * y) / (n * xx - x * x);
-	if (!(power > 0.2 && power < 3) || fabs(power - 1) < 0.03)
+	if (!(power > 0.2 && power < 3) || fabs(power - 1) < LEAST_POWER)
 		return;
-	scale = exp((y - power * x) / n);
-	for (unsigned r = 0; r < court->runs; r++) {
+	scale = (y - power * x) / n;
+	for (unsigned r = 0; r < columns->runs; r++) {
 		double off;
 
-		if (!usable(court, r, truth))
+		if (!(court->weight[r] > 0) || !known[r])
 			continue;
-		off = court->evidence->mean[r] - (truth[r] > 0 ? scale * pow(truth[r], power) : 0);
-		squares += court->evidence->weight[r] * off * off;
+		off = court->mean[r] - (truth[r] > 0 ? exp(scale + power * logarithm[r]) : 0);
+		squares += court->weight[r] * off * off;
 		used++;
+		/* hopeless */
+		if (squares > 1e5 * columns->runs)
+			return;
 	}
-	story.size = power;
-	story.factor = scale;
-	propose(court, story, squares, used, 2 * COST_NUMBER + COST_CHOICE);
+	story.flaws[0].size = power;
+	story.factor = exp(scale);
+	fm_court_propose(court, story, squares, used, 2 * FM_COST_NUMBER + FM_COST_CHOICE);
 }
 
 /* Is the quantity known in enough of the runs in which the event counted anything? A story about the others alone would
    be beside the point. */
-static bool is_known(const struct court *court, unsigned quantity)
+bool fm_court_is_known(struct fm_court *court, unsigned quantity)
 {
 	unsigned known = 0, counted = 0;
+	int column = court->columns->quantity[quantity];
 
-	for (unsigned r = 0; r < court->runs; r++)
-		if (court->evidence->mean[r] > 0) {
+	if (column < 0)
+		return false;
+	for (unsigned r = 0; r < court->columns->runs; r++)
+		if (court->weight[r] > 0 && court->mean[r] > 2 * court->evidence->floor) {
 			counted++;
-			known += isfinite(court->truth[quantity * court->runs + r]);
+			known += court->columns->known[court->columns->pattern[column]][r];
 		}
-	return known >= 4 && 5 * known >= counted;
+	court->unknown[quantity] = counted - known;
+	return known >= 3 && 5 * known >= counted;
 }
 
-static void try_quantity(struct court *court, unsigned quantity)
+bool fm_court_is_part(const struct fm_court *court, unsigned quantity, unsigned other)
 {
-	const struct fm_quantities *all = &court->matrix->quantities;
-	const double *truth = &court->truth[quantity * court->runs];
-	struct fm_story story = {.class = FM_CLASS_exact, .quantity = quantity, .other = -1};
+	const struct fm_groups *groups = &court->columns->groups[quantity];
+	uint64_t atoms = court->columns->matrix->quantities.quantities[other].atoms & court->columns->occur;
 
-	try_column(court, truth, story, FM_CLASS_proportional, 0);
-	try_blind(court, quantity);
+	for (unsigned i = 0; i < groups->count; i++)
+		if (groups->atoms[i] == atoms)
+			return true;
+	return false;
+}
+
+static void try_quantity(struct fm_court *court, unsigned quantity, const bool *known, const double *log_mean)
+{
+	const struct fm_columns *columns = court->columns;
+	const struct fm_quantities *all = &columns->matrix->quantities;
+	struct fm_mixture mixtures[2] = {fm_mixture_of(columns->quantity[quantity])};
+	struct fm_story story = about(quantity, FM_CLASS_exact);
+
+	fm_court_try(court, mixtures, 1, story, 0);
+	try_parts(court, quantity);
 	try_saturating(court, quantity);
-	try_conditional(court, quantity);
-	try_indicator(court, quantity);
-	story.class = FM_CLASS_offset;
-	for (unsigned r = 0; r < court->runs; r++)
-		court->second[r] = 1;
-	try_pair(court, truth, court->second, story, 1e-9, INFINITY, COST_CHOICE);
-	story.class = FM_CLASS_leaking;
-	if (!court->evidence->socket)
-		try_pair(court, truth, &court->others[quantity * court->runs], story, 0.02, 100, COST_CHOICE);
-	story.class = FM_CLASS_overlapping;
+	try_indicator(court, quantity, log_mean);
+	for (unsigned c = 0; c < FM_CONDITION_COUNT; c++)
+		if (columns->under[quantity][c] >= 0) {
+			story = about(quantity, FM_CLASS_conditional);
+			story.flaws[0].condition = (enum fm_condition)c;
+			mixtures[1] = fm_mixture_of(columns->under[quantity][c]);
+			fm_court_try(court, mixtures, 2, story, FM_COST_CHOICE);
+		}
+	mixtures[1] = fm_mixture_of(columns->one);
+	fm_court_try(court, mixtures, 2, about(quantity, FM_CLASS_offset), FM_COST_CHOICE);
+	if (columns->others[quantity] >= 0) {
+		mixtures[1] = fm_mixture_of(columns->others[quantity]);
+		fm_court_try(court, mixtures, 2, about(quantity, FM_CLASS_leaking), FM_COST_CHOICE);
+	}
 	for (unsigned other = 0; other < all->quantity_count; other++) {
-		story.other = (int)other;
-		if (other != quantity && !(all->quantities[other].shared && !court->evidence->socket) &&
-		    is_known(court, other))
-			try_pair(court, truth, &court->truth[other * court->runs], story, 0.02, 50, 2 * COST_CHOICE);
+		struct fm_mixture both = {{columns->quantity[quantity], columns->quantity[other]}, {1, 1}, 2};
+
+		if (other == quantity || !known[other] || fm_court_is_part(court, quantity, other))
+			continue;
+		story = about(quantity, FM_CLASS_overlapping);
+		story.flaws[0].other = (int)other;
+		mixtures[1] = fm_mixture_of(columns->quantity[other]);
+		fm_court_try(court, mixtures, 2, story, 2 * FM_COST_CHOICE);
+		if (other < quantity || all->quantities[quantity].atoms & all->quantities[other].atoms)
+			continue;
+		story = about(quantity, FM_CLASS_exact);
+		story.plus = (int)other;
+		fm_court_try(court, &both, 1, story, 2 * FM_COST_CHOICE);
 	}
 }
 
-bool fm_stories_best(const struct fm_matrix *matrix, const struct fm_evidence *evidence, struct fm_story *ret_story)
+void fm_court_search(struct fm_court *court)
 {
-	const struct fm_quantities *all = &matrix->quantities;
-	struct court court = {.matrix = matrix, .evidence = evidence, .runs = matrix->run_count};
-	size_t cells = (size_t)all->quantity_count * (matrix->run_count ? matrix->run_count : 1);
+	unsigned count = court->columns->matrix->quantities.quantity_count;
+	double *log_mean = malloc((court->columns->runs + 1) * sizeof(*log_mean));
+	bool known[FM_QUANTITIES_MAX];
 
-	court.truth = calloc(cells, sizeof(double));
-	court.others = malloc(cells * sizeof(double));
-	court.column = malloc((matrix->run_count + 1) * sizeof(double));
-	court.second = malloc((matrix->run_count + 1) * sizeof(double));
-	court.order = malloc((matrix->run_count + 1) * sizeof(unsigned));
-	if (court.truth && court.others && court.column && court.second && court.order) {
-		for (unsigned q = 0; q < all->quantity_count; q++)
-			for (unsigned r = 0; r < matrix->run_count; r++) {
-				double own = fm_run_quantity(matrix, r, q, evidence->socket),
-				       of_all = fm_run_quantity(matrix, r, q, true);
-				unsigned cores = matrix->runs[r].cores;
+	if (!log_mean)
+		return;
+	/* near the floor a logarithm tells of the floor */
+	for (unsigned r = 0; r < court->columns->runs; r++)
+		log_mean[r] = court->weight[r] > 0 && court->mean[r] > 10 * court->evidence->floor && court->mean[r] > 0
+		                  ? log(court->mean[r])
+		                  : NAN;
+	for (unsigned q = 0; q < count; q++)
+		known[q] = fm_court_is_known(court, q);
+	for (unsigned q = 0; q < count; q++)
+		if (known[q])
+			try_quantity(court, q, known, log_mean);
+	free(log_mean);
+}
 
-				court.truth[q * court.runs + r] = own;
-				court.others[q * court.runs + r] = cores > 1 ? (of_all - own) / (cores - 1) : 0;
-			}
-		for (unsigned q = 0; q < all->quantity_count; q++)
-			if ((evidence->socket || !all->quantities[q].shared) && is_known(&court, q))
-				try_quantity(&court, q);
+static void find_worst(const struct fm_court *court, struct fm_story *story)
+{
+	story->worst = 0;
+	for (unsigned r = 0; r < court->columns->runs; r++) {
+		double off = court->weight[r] > 0 ? court->mean[r] - fm_story_predict(court->columns, story, r) : NAN;
+
+		if (isfinite(off))
+			story->worst = fmax(story->worst, fabs(off) * sqrt(court->weight[r]));
 	}
-	free(court.truth);
-	free(court.others);
-	free(court.column);
-	free(court.second);
-	free(court.order);
-	*ret_story = court.best;
-	return court.found;
+}
+
+bool fm_stories_best(struct fm_columns *columns, const struct fm_evidence *evidence, struct fm_story *ret_story)
+{
+	struct fm_court *court = calloc(1, sizeof(*court));
+	double *mean = calloc(columns->runs + 1, sizeof(*mean));
+	bool found;
+
+	if (!court || !mean || fm_products_create(columns, &court->products)) {
+		free(court);
+		free(mean);
+		return false;
+	}
+	court->columns = columns;
+	court->evidence = evidence;
+	for (unsigned r = 0; r < columns->runs; r++)
+		mean[r] = isfinite(evidence->mean[r]) ? evidence->mean[r] : 0;
+	fm_court_set(court, mean, evidence->weight);
+	fm_court_search(court);
+	if (court->found)
+		find_worst(court, &court->best);
+	if (court->found && (court->best.misfit > GOOD || court->best.worst > GOOD_WORST)) {
+		fm_court_search_twofold(court);
+		find_worst(court, &court->best);
+	}
+	found = court->found;
+	*ret_story = court->best;
+	fm_products_free(&court->products);
+	free(court);
+	free(mean);
+	return found;
 }

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "trust/sharing.h"
+
 static const struct fm_resource *find_resource(const struct fm_validation *validation, const char *name, bool write,
                                                bool socket)
 {
@@ -160,7 +162,8 @@ void fm_table_sharing(const struct fm_validation *validation, struct fm_sharing_
 	for (unsigned i = 0; i < matrix->event_count && ret_table->event_count < FM_SHARING_EVENTS_MAX; i++) {
 		int quantity = validation->judgements[i].quantity;
 
-		if (quantity >= 0 && !strncmp(all->quantities[quantity].name, "transfers", 9))
+		if ((quantity >= 0 && !strncmp(all->quantities[quantity].name, "transfers", 9)) ||
+		    fm_sharing_counts_only_handovers(matrix, i))
 			ret_table->events[ret_table->event_count++] = i;
 	}
 	for (unsigned r = 0; r < matrix->run_count && ret_table->row_count < FM_SHARING_MAX; r++) {

@@ -22,6 +22,10 @@ struct fm_validation_options {
 /* The matrix is settled. -EINTR when interrupted. */
 int fm_validation_create(struct fm_matrix *matrix, const struct fm_validation_options *options,
                          struct fm_validation **ret_validation, struct fm_error *error);
+/* The names of the columns of truth that the file does not have, with commas: those of cores, and those of the socket
+   if there are events of it. Returns how many. */
+unsigned fm_validation_missing(const struct fm_matrix *matrix, char *buffer, size_t size);
+
 void fm_validation_free(struct fm_validation *validation);
 
 /* "A + 0.5 * B"; "n/a" when there is none. Returns buffer. */

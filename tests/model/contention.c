@@ -69,11 +69,13 @@ static struct fm_range lost(const struct fm_line_use *uses, unsigned count, unsi
 	struct fm_machine *profile = machine(true);
 	struct fm_contended_costs costs;
 	struct fm_line_cost cost;
+	struct fm_line_cost sum = {.serial = {0}};
 
 	assert_true(fm_contended_costs(profile, fm_line_threads(uses, count), &costs));
 	cost = fm_line_contention(uses, count, which, &costs);
 	fm_machine_free(profile);
-	return fm_contention_sum(&cost);
+	fm_contention_add(&sum, &cost);
+	return fm_contention_sum(&sum);
 }
 
 static void atomics_of_two_threads_take_turns(void **state)
@@ -156,7 +158,8 @@ static void threads_apart_lose_nothing(void **state)
 
 static void lines_add_up(void **state)
 {
-	const struct fm_line_cost first = {{5, 4, 6}, {1, 1, 2}}, second = {{3, 3, 3}, {2, 1, 3}};
+	const struct fm_line_cost first = {.serial = {5, 4, 6}, .moving = {1, 1, 2}},
+	                          second = {.serial = {3, 3, 3}, .moving = {2, 1, 3}};
 	struct fm_line_cost sum = {.serial = {0}};
 	struct fm_range range;
 
@@ -167,7 +170,13 @@ static void lines_add_up(void **state)
 	assert_near(range.value, 5, 1e-12);
 	assert_near(range.low, 4, 1e-12);
 	assert_near(range.high, 6, 1e-12);
-	fm_contention_add(&sum, &(struct fm_line_cost){.moving = {4, 4, 4}});
+	/* atomic operations wait for one line after the other, loads for all at once, or nearly */
+	fm_contention_add(&sum, &(struct fm_line_cost){.moving = {5, 5, 5}, .atomic = {4, 4, 4}});
+	range = fm_contention_sum(&sum);
+	assert_near(range.value, 6, 1e-12);
+	assert_near(range.low, 5, 1e-12);
+	assert_near(range.high, 10, 1e-12);
+	fm_contention_add(&sum, &(struct fm_line_cost){.moving = {3, 3, 3}});
 	assert_near(fm_contention_sum(&sum).value, 7, 1e-12);
 }
 
@@ -190,6 +199,7 @@ struct invented {
 	double spinning; /* share of the second one's time */
 	double available, blocked, cpu_seconds;
 	bool unseen;            /* by the scheduler */
+	bool same_run;          /* the only one, in which it was slowed down */
 	double cycles[WORKERS]; /* 10^6 */
 };
 
@@ -203,6 +213,7 @@ static struct fm_recording *invent(const struct invented *invented)
 	recording->native =
 	    (struct fm_recorded_native){.runs = 3,
 	                                .cpus = 2,
+	                                .same_run = invented->same_run,
 	                                .seconds = exactly(0.1, "s"),
 	                                .cpu_seconds = invented->cpu_seconds > 0 ? invented->cpu_seconds : 0.2,
 	                                .share_seconds = 0.6};
@@ -287,6 +298,9 @@ static void times_of_threads(void **state)
 	/* or does nothing but spin */
 	times = predict(&(struct invented){.windows = true, .spinning = 1, .available = 1, .cycles = {10, 0}});
 	assert_near(times.spinning.value, 10e-3, 1e-6);
+	/* but for no longer than others work */
+	times = predict(&(struct invented){.windows = true, .spinning = 0.8, .available = 1, .cycles = {10, 5}});
+	assert_near(times.spinning.value, 10e-3, 1e-6);
 	/* or is blocked, which is measured and no user time */
 	times = predict(&(struct invented){.blocked = 8e-3, .available = 1, .cycles = {10, 3}});
 	assert_near(times.user.value, 13e-3, 1e-6);
@@ -295,6 +309,11 @@ static void times_of_threads(void **state)
 	assert_near(times.wall.value, 11e-3, 1e-6);
 	assert_int_equal(times.wall.origin, FM_ORIGIN_combined);
 	assert_near(times.waiting_longest, 8e-3, 1e-6);
+	/* in a run that was slowed down: blocked for half as long as it ran, whatever that took */
+	times = predict(&(struct invented){.same_run = true, .blocked = 0.5, .available = 1, .cycles = {10, 8}});
+	assert_near(times.waiting.value, 4e-3, 1e-6);
+	assert_int_equal(times.waiting.origin, FM_ORIGIN_combined);
+	assert_near(times.wall.value, 12e-3, 1e-6);
 	/* of whom is not known: two processors for 0.1 s, of which 0.15 s were used */
 	times = predict(&(struct invented){.unseen = true, .available = 1, .cpu_seconds = 0.15, .cycles = {10, 3}});
 	assert_near(times.waiting.value, 50e-3, 1e-6);

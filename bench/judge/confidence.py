@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""How often verdicts are right, on generated programs whose cause is known: makes src/patterns/calibration.def, and judges it.
+
+    confidence.py collect FATHOM --generator PROGRAM --seeds 1-99 --way exact|counters --machine machines/haswell-ep.machine --keep FILE
+                  [--last BYTES] [--seconds 0.004] [--threads 2] [--work FOLDER] [--compiler gcc]
+    confidence.py collect FATHOM --generator PROGRAM --seeds 1-99 --way windows --levels L1=…,L2=…,L3=… --seconds 1.2 --keep FILE
+    confidence.py calibrate FILE... > src/patterns/calibration.def
+    confidence.py judge FILE...
+
+collect runs programs of a set and keeps all verdicts with what is known of the program. calibrate counts, for each pattern, way of
+measuring and verdict, by the distance from the threshold, how many were right: use set one (seeds 1 to 199). judge prints how often
+verdicts stated with such a confidence were right, top cause only: use set two, collected with the calibration in place. Windows are
+of this machine: leave it alone.
+
+A pattern that is present is right if its cause is accepted for the program, or for a phase that takes a fifth of the time. One that is
+absent is wrong if its cause is the only one accepted for the program, or for a phase that stalls for three tenths of the time."""
+import argparse, json, os, re, subprocess, sys, tempfile
+from collections import defaultdict
+
+# metric's thresholds come with patterns.def
+THRESHOLDS = re.compile(r'PATTERN\("([^"]+)", (\w+), \w+, ([0-9.]+), ([0-9.]+),')
+BANDS = (0, 0.5)
+SHARE, STALLED = 0.2, 0.3
+CAUSES = {"bandwidth": "bandwidth_{}", "latency": "latency_{}", "tlb": "translation", "instruction-throughput": "none",
+          "synchronisation": "waiting"}
+
+
+def cause_of(name):
+    pattern, _, level = name.partition(":")
+    return CAUSES[pattern].format(level) if pattern in CAUSES else None
+
+
+def is_right(name, verdict, truth):
+    """True, False, or None where the program does not tell."""
+    cause = cause_of(name)
+    if not cause:
+        return None
+    accepted = [truth["accept"]] + [phase["accept"] for phase in truth["phases"] if phase["share"] >= SHARE]
+    if verdict == "present":
+        return any(cause in accept for accept in accepted)
+    certain = [truth["accept"]] + [phase["accept"] for phase in truth["phases"] if phase["share"] * phase["stalled"] >= STALLED]
+    if cause == "none":
+        return None
+    return not any(accept == [cause] for accept in certain)
+
+
+def patterns_def():
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src", "patterns", "patterns.def")
+    return {name: (float(present), float(absent)) for name, _, present, absent in THRESHOLDS.findall(open(path).read())}
+
+
+def distance_of(entry, thresholds):
+    present, absent = thresholds[entry["name"].partition(":")[0]]
+    figure = entry["metric"]
+    if entry["verdict"] == "present":
+        return abs(figure["low"] - present) / present
+    return abs(figure["high"] - absent) / absent
+
+
+def run_stat(arguments, program):
+    options = {"exact": ["--timing"], "counters": ["--timing", "--counters", "simulated"], "windows": []}[arguments.way]
+    if arguments.way != "windows":
+        options += ["--machine", arguments.described]
+    with tempfile.NamedTemporaryFile(suffix=".json") as result:
+        done = subprocess.run([arguments.fathom, "stat", "--json", "-o", result.name, *options, "--", program],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        if done.returncode:
+            raise RuntimeError((done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1])
+        return json.load(open(result.name))
+
+
+def collect_one(arguments, seed):
+    made = subprocess.run([arguments.generator, "--seed", str(seed), "--levels", arguments.levels, "--seconds", str(arguments.seconds),
+                           "--threads", str(arguments.threads), "--out", arguments.work, *arguments.core],
+                          capture_output=True, text=True, check=True)
+    path = os.path.join(arguments.work, made.stdout.strip())
+    subprocess.run([arguments.compiler, "-O2", "-pthread", path + ".c", "-o", path, "-lm"], check=True, capture_output=True)
+    root = run_stat(arguments, path)
+    return {"seed": seed, "way": arguments.way, "threads": arguments.threads, "truth": json.load(open(path + ".json")),
+            "patterns": [{name: entry.get(name) for name in ("name", "group", "verdict", "confidence", "metric")}
+                         for entry in root["patterns"]]}
+
+
+def seeds_of(text):
+    for one in text.split(","):
+        first, _, last = one.partition("-")
+        yield from range(int(first), int(last or first) + 1)
+
+
+def collect(arguments):
+    arguments.work = arguments.work or tempfile.mkdtemp(prefix="fathom-confidence-")
+    os.makedirs(arguments.work, exist_ok=True)
+    arguments.core = []
+    if arguments.way != "windows":
+        text = re.sub(r"(cache L3 .*?size=)\S+", rf"\g<1>{arguments.last}", open(arguments.machine).read())
+        arguments.described = os.path.join(arguments.work, "as-it-is.machine")
+        open(arguments.described, "w").write(text)
+        open(arguments.described.replace(".machine", ".events"), "w").write(open(arguments.machine.replace(".machine", ".events")).read())
+        sizes = {name: re.search(rf"cache {name} .*?size=(\d+)(KiB)?", text) for name in ("L1", "L2", "L3")}
+        arguments.levels = ",".join(f"{name}={int(found.group(1)) * (1024 if found.group(2) else 1)}" for name, found in sizes.items())
+        arguments.core = ["--translations", "1024", "--gigahertz", "2.5"]
+        # where `validate` keeps its formulas, and `stat` looks for them
+        os.environ["XDG_DATA_HOME"] = os.path.join(arguments.work, "data")
+        if arguments.way == "counters" and not os.path.exists(os.environ["XDG_DATA_HOME"]):
+            subprocess.run([arguments.fathom, "validate", "--machine", arguments.described, "-q"], check=True, stdout=subprocess.DEVNULL)
+    rows = json.load(open(arguments.keep)) if os.path.exists(arguments.keep) else []
+    done = {(row["seed"], row["way"], row["threads"]) for row in rows}
+    for seed in seeds_of(arguments.seeds):
+        if (seed, arguments.way, arguments.threads) in done:
+            continue
+        try:
+            rows.append(collect_one(arguments, seed))
+        except (RuntimeError, subprocess.CalledProcessError) as reason:
+            print(f"{seed}: {reason}", file=sys.stderr)
+            rows.append({"seed": seed, "way": arguments.way, "threads": arguments.threads, "failed": str(reason)})
+        json.dump(rows, open(arguments.keep, "w"))
+
+
+def read(files):
+    return [row for file in files for row in json.load(open(file))]
+
+
+def calibrate(arguments):
+    thresholds, counts, seeds = patterns_def(), defaultdict(lambda: [0, 0]), defaultdict(set)
+    for row in read(arguments.files):
+        seeds[row["way"]].add(row["seed"])
+        for entry in row.get("patterns", []):
+            right = is_right(entry["name"], entry["verdict"], row["truth"]) if entry["verdict"] != "inconclusive" else None
+            if right is None:
+                continue
+            distance = distance_of(entry, thresholds)
+            band = max(band for band in BANDS if distance >= band)
+            count = counts[entry["name"].partition(":")[0].replace("-", "_"), row["way"], entry["verdict"].upper(), band]
+            count[0] += right
+            count[1] += 1
+    print("/* How often verdicts were right on generated programs of set one: CALIBRATED(pattern, way, verdict, distance from the threshold, at\n"
+          "   least and relative to it, right, all). Made by bench/judge/confidence.py, which says what is right; not to be edited. Programs: "
+          + ", ".join(f"{len(some)} ({way})" for way, some in sorted(seeds.items())) + ". */")
+    for key in sorted(counts):
+        print(f"CALIBRATED({key[0]}, {key[1]}, {key[2]}, {key[3]}, {counts[key][0]}, {counts[key][1]})")
+
+
+def top_of(row):
+    for entry in row.get("patterns", []):
+        if entry["verdict"] == "present" and cause_of(entry["name"]) and entry["group"] in ("bottleneck", "work"):
+            return entry
+    return None
+
+
+def judge(arguments):
+    rows = read(arguments.files)
+    for way in sorted({row["way"] for row in rows}):
+        own = [row for row in rows if row["way"] == way]
+        tops = [(row, top_of(row)) for row in own]
+        print(f"{way}: {len(own)} programs, {sum('failed' in row for row in own)} failed, {sum(top is not None for _, top in tops)} with a top cause")
+        for low, high in ((0, 0.7), (0.7, 0.8), (0.8, 0.9), (0.9, 1.01)):
+            stated = [(row, top) for row, top in tops if top and low <= top["confidence"] < high]
+            right = [top["name"].partition(":") and is_right(top["name"], "present", {**row["truth"], "phases": []}) for row, top in stated]
+            mean = sum(top["confidence"] for _, top in stated) / len(stated) if stated else 0
+            print(f"  stated {low:.1f} … {min(high, 1):.1f}: {len(stated):4} verdicts, mean {mean:.2f}, right {sum(right):4}"
+                  + (f" = {100 * sum(right) / len(stated):.1f} %" if stated else ""))
+            for row, top in stated:
+                if arguments.wrong and not is_right(top["name"], "present", {**row["truth"], "phases": []}):
+                    print(f"    seed {row['seed']}: {top['name']} {top['confidence']:.2f}, metric {top['metric']['value']:.2f}; known {row['truth']['accept']}")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    verbs = parser.add_subparsers(required=True)
+    verb = verbs.add_parser("collect")
+    verb.set_defaults(run=collect)
+    verb.add_argument("fathom")
+    verb.add_argument("--generator", required=True)
+    verb.add_argument("--seeds", required=True)
+    verb.add_argument("--way", choices=("exact", "windows", "counters"), required=True)
+    verb.add_argument("--keep", required=True)
+    verb.add_argument("--machine", default="machines/haswell-ep.machine")
+    verb.add_argument("--levels")
+    verb.add_argument("--last", type=int, default=2621440)
+    verb.add_argument("--seconds", type=float, default=0.004)
+    verb.add_argument("--threads", type=int, default=1)
+    verb.add_argument("--work")
+    verb.add_argument("--compiler", default="gcc")
+    for name, function in (("calibrate", calibrate), ("judge", judge)):
+        verb = verbs.add_parser(name)
+        verb.set_defaults(run=function)
+        verb.add_argument("files", nargs="+")
+        verb.add_argument("--wrong", action="store_true", help="name the verdicts that are wrong")
+    arguments = parser.parse_args()
+    arguments.run(arguments)
+
+
+main()

@@ -1,0 +1,85 @@
+#include "patterns/confidence.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+	ENOUGH = 5 /* verdicts, to speak of a frequency */
+};
+
+#define UNCALIBRATED 0.6
+#define UNCALIBRATED_SLOPE 0.8
+
+static const struct calibrated {
+	const char *pattern;
+	enum fm_way way;
+	enum fm_verdict verdict;
+	double from; /* distance from the threshold, at least; up to that of the next line like it */
+	unsigned right, all;
+} calibration[] = {
+#define CALIBRATED(pattern, way, verdict, from, right, all) \
+	{#pattern, FM_WAY_##way, FM_VERDICT_##verdict, from, right, all},
+#include "patterns/calibration.def"
+#undef CALIBRATED
+};
+
+enum fm_way fm_way_of(const struct fm_picture *picture)
+{
+	const struct fm_recording *recording = picture->recording;
+
+	return picture->counted                                                                    ? FM_WAY_counters
+	       : recording && recording->processes_count > 0 && recording->processes[0].native > 1 ? FM_WAY_windows
+	                                                                                           : FM_WAY_exact;
+}
+
+/* patterns have hyphens, identifiers have not */
+static bool is_of(const struct calibrated *line, const char *pattern)
+{
+	size_t length = strlen(pattern);
+
+	if (strlen(line->pattern) != length)
+		return false;
+	for (size_t i = 0; i < length; i++)
+		if (line->pattern[i] != (pattern[i] == '-' ? '_' : pattern[i]))
+			return false;
+	return true;
+}
+
+/* Of lines like this: of the band that the distance is in, or of all. */
+static struct fm_confidence sum(const char *pattern, enum fm_way way, enum fm_verdict verdict, double distance)
+{
+	struct fm_confidence confidence = {.own = pattern};
+	double band = -1;
+
+	for (size_t i = 0; i < sizeof(calibration) / sizeof(calibration[0]); i++) {
+		const struct calibrated *line = &calibration[i];
+
+		if (line->way != way || line->verdict != verdict || (pattern && !is_of(line, pattern)))
+			continue;
+		if (distance >= 0 && (line->from > distance || line->from < band))
+			continue;
+		/* the nearest band below the distance counts alone */
+		if (distance >= 0 && line->from > band)
+			confidence.right = confidence.all = 0;
+		band = fmax(band, line->from);
+		confidence.right += line->right;
+		confidence.all += line->all;
+	}
+	return confidence;
+}
+
+struct fm_confidence fm_confidence_of(const char *pattern, enum fm_way way, enum fm_verdict verdict, double distance)
+{
+	struct fm_confidence confidence = sum(pattern, way, verdict, distance);
+
+	if (confidence.all < ENOUGH)
+		confidence = sum(pattern, way, verdict, -1);
+	if (confidence.all < ENOUGH)
+		confidence = sum(NULL, way, verdict, -1);
+	/* of a way that nobody has calibrated there is but the distance */
+	confidence.value = confidence.all ? (confidence.right + 1.0) / (confidence.all + 2.0)
+	                                  : UNCALIBRATED + UNCALIBRATED_SLOPE * distance;
+	if (!confidence.own)
+		confidence.value = fmin(confidence.value, FM_CONFIDENCE_UNKNOWN);
+	return confidence;
+}
