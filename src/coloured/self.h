@@ -1,0 +1,52 @@
+/* The runtime in this process. */
+#ifndef FATHOM_COLOURED_SELF_H
+#define FATHOM_COLOURED_SELF_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "colours/shared.h"
+
+struct fm_coloured {
+	struct fm_colours_shared *shared;
+	struct fm_colours_process *process; /* NULL: the runtime is off */
+	/* pages of the wanted colours, in turn, that have not been given away */
+	char **pages;
+	uint32_t page_count, next;
+	uint32_t lock;
+	bool moves;                  /* the kernel can move pages: UFFDIO_MOVE */
+	char *heap_begin, *heap_end; /* what was filled of it */
+};
+
+extern struct fm_coloured fm_coloured __attribute__((visibility("hidden")));
+
+/* System calls that no library stands before, and that leave errno alone: -errno or the result. */
+long fm_coloured_call(long number, long a, long b, long c, long d, long e, long f);
+
+/* Signals wait while memory that their handlers may use is being exchanged. */
+void fm_coloured_block(sigset_t *ret_old);
+void fm_coloured_unblock(const sigset_t *old);
+
+/* Pages of the wanted colours, so many and verified; all others are released in random order, so that the kernel's free
+   lists do not keep a pattern. NULL or a reason. */
+const char *fm_coloured_collect(struct fm_colours *colours, unsigned wanted, struct fm_colours_process *process);
+
+/* Takes up to so many pages from those that are left; returns how many, from fm_coloured.pages[*ret_first] on. */
+unsigned fm_coloured_take(unsigned wanted, unsigned *ret_first);
+
+/* What is there already: it does not matter; it is kept where there is something; it is copied in any case, also from a
+   file. */
+enum fm_coloured_content { FM_COLOURED_LOSE, FM_COLOURED_KEEP, FM_COLOURED_COPY };
+
+/* Gives pages to private, anonymous memory that nobody else uses meanwhile. Returns how many pages it has got. */
+unsigned fm_coloured_fill(char *at, unsigned pages, enum fm_coloured_content content);
+
+/* Exchanges private memory that comes from a file, or may: the whole range is a new mapping afterwards. */
+unsigned fm_coloured_exchange(char *at, unsigned pages);
+
+/* Below the caller's frames, on a stack that reaches down to `lowest`. */
+unsigned fm_coloured_fill_stack(unsigned pages, const char *lowest);
+
+#endif

@@ -1,0 +1,154 @@
+#include "colours/hash.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/statistics.h"
+
+/* Chases over one or two lines of many pages. A plain index puts lines at one offset into the colours' sets, so that
+   more of them than these hold conflict. An index that folds d bits of the offset in spreads them over 2^d times as
+   many sets: the first number of pages that conflicts tells d. Then for each v: lines at o and o ^ v of so many pages
+   that they conflict only where both are in the same sets. */
+
+enum { ATTEMPTS = 20, REPEATS = 5, MOST_BITS = 5, STEPS = 30000, OFFSETS = 16, MOST_PAGES = 5200 };
+#define CONFLICTS 0.4 /* of the difference between the cache and what is behind it */
+#define APART 0.15
+
+enum pattern { ONE_OFFSET, MANY_OFFSETS, TWO_OFFSETS };
+
+struct work {
+	struct fm_colours *colours;
+	char **pages;
+	unsigned count;
+	char **lines;
+};
+
+static double chase(struct work *work, enum pattern pattern, unsigned pages, unsigned vector)
+{
+	struct fm_colours *colours = work->colours;
+	double times[REPEATS];
+
+	for (unsigned repeat = 0; repeat < REPEATS; repeat++) {
+		unsigned line = (unsigned)fm_random_below(&colours->random, FM_PAGE_LINES), count = 0;
+		unsigned step = 2 * (unsigned)fm_random_below(&colours->random, FM_PAGE_LINES / 2) + 1;
+
+		fm_colours_shuffle(&colours->random, work->pages, work->count);
+		for (unsigned i = 0; i < pages; i++) {
+			unsigned at = pattern == MANY_OFFSETS ? (line + i % OFFSETS * step) % FM_PAGE_LINES : line;
+
+			work->lines[count++] = work->pages[i] + at * FM_LINE_BYTES;
+			if (pattern == TWO_OFFSETS)
+				work->lines[count++] = work->pages[i] + (at ^ vector) * FM_LINE_BYTES;
+		}
+		fm_colours_shuffle(&colours->random, work->lines, count);
+		times[repeat] = colours->probe.chase(colours->probe.context, work->lines, count, STEPS);
+	}
+	fm_statistics_sort(times, REPEATS);
+	return times[REPEATS / 2];
+}
+
+/* Everything in twice as many pages as the cache has room for. */
+static double chase_beyond(struct work *work, unsigned pages)
+{
+	double least = 0;
+
+	for (unsigned i = 0; i < 3; i++) {
+		double ns;
+
+		fm_colours_shuffle(&work->colours->random, work->pages, work->count);
+		for (unsigned k = 0; k < pages * FM_PAGE_LINES; k++)
+			work->lines[k] = work->pages[k / FM_PAGE_LINES] + (size_t)(k % FM_PAGE_LINES) * FM_LINE_BYTES;
+		fm_colours_shuffle(&work->colours->random, work->lines, pages * FM_PAGE_LINES);
+		ns =
+		    work->colours->probe.chase(work->colours->probe.context, work->lines, pages * FM_PAGE_LINES, STEPS);
+		least = !i || ns < least ? ns : least;
+	}
+	return least;
+}
+
+static bool is_closed(uint64_t space)
+{
+	for (unsigned a = 1; a < FM_PAGE_LINES; a++)
+		for (unsigned b = 1; b < FM_PAGE_LINES; b++)
+			if ((space >> a & 1) && (space >> b & 1) && !(space >> (a ^ b) & 1))
+				return false;
+	return true;
+}
+
+/* The vectors that conflict; 0: they are no space. */
+static uint64_t find_space(struct work *work, unsigned bits, double difference)
+{
+	unsigned room = work->colours->geometry.colours * work->colours->geometry.ways << bits,
+	         order[FM_PAGE_LINES - 1], size = 1u << bits;
+	double times[FM_PAGE_LINES] = {0};
+	uint64_t space = 1;
+
+	for (unsigned v = 1; v < FM_PAGE_LINES; v++) {
+		times[v] = chase(work, TWO_OFFSETS, room * 9 / 16, v);
+		order[v - 1] = v;
+	}
+	/* the slowest first */
+	for (unsigned i = 0; i + 1 < FM_PAGE_LINES; i++)
+		for (unsigned k = i + 1; k + 1 < FM_PAGE_LINES; k++)
+			if (times[order[k]] > times[order[i]]) {
+				unsigned v = order[i];
+
+				order[i] = order[k];
+				order[k] = v;
+			}
+	for (unsigned i = 0; i + 1 < size; i++)
+		space |= 1ull << order[i];
+	if (!is_closed(space) || times[order[size - 2]] - times[order[size - 1]] < APART * difference)
+		return 0;
+	return space;
+}
+
+static uint64_t find_once(struct work *work, double *near_ns, double *beyond_ns)
+{
+	const struct fm_colours_geometry *geometry = &work->colours->geometry;
+	unsigned room = geometry->colours * geometry->ways;
+	double difference;
+
+	*near_ns = chase(work, ONE_OFFSET, 3 * geometry->first_ways, 0);
+	*beyond_ns = chase_beyond(work, 2 * room);
+	difference = *beyond_ns - *near_ns;
+	for (unsigned bits = 0; bits <= MOST_BITS; bits++) {
+		unsigned pages = room * 5 / 4 << bits;
+
+		if (pages > work->count || pages > MOST_PAGES)
+			break;
+		if (chase(work, ONE_OFFSET, pages, 0) - chase(work, MANY_OFFSETS, pages, 0) > CONFLICTS * difference)
+			return bits ? find_space(work, bits, difference) : 1;
+	}
+	return 0;
+}
+
+int fm_colours_find_hash(struct fm_colours *colours, char **pages, unsigned count, double *ret_near_ns,
+                         double *ret_beyond_ns, struct fm_error *error)
+{
+	unsigned beyond = 2 * colours->geometry.colours * colours->geometry.ways;
+	struct work work = {.colours = colours, .pages = pages, .count = count};
+	double near_ns = 0, beyond_ns = 0;
+	uint64_t hash = 0;
+
+	if (beyond > count)
+		return fm_error_set(error, EINVAL, "%u pages are too few to look at a cache of %u", count, beyond / 2);
+	work.lines = calloc((size_t)(beyond > MOST_PAGES ? beyond : MOST_PAGES) * FM_PAGE_LINES, sizeof(*work.lines));
+	if (!work.lines)
+		return fm_error_set(error, ENOMEM, "out of memory");
+	for (unsigned i = 0; i < ATTEMPTS && !hash; i++)
+		hash = find_once(&work, &near_ns, &beyond_ns);
+	free(work.lines);
+	if (!hash)
+		return fm_error_set(
+		    error, ENOTSUP,
+		    "lines at one place of their pages do not conflict as in an L2 of %u ways and %u sets: its index "
+		    "is of "
+		    "another kind, the machine is too busy, or the hypervisor says something else than there is",
+		    colours->geometry.ways, colours->geometry.sets);
+	colours->hash = hash;
+	*ret_near_ns = near_ns;
+	*ret_beyond_ns = beyond_ns;
+	return 0;
+}

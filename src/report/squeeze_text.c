@@ -1,0 +1,276 @@
+#include <math.h>
+
+#include "base/text.h"
+#include "report/plot.h"
+#include "report/squeeze.h"
+#include "report/table.h"
+
+enum { PLOT_HEIGHT = 8 };
+
+static const char *amount_text(char *text, size_t size, double amount, bool is_size)
+{
+	if (is_size)
+		return fm_text_bytes(text, size, amount);
+	fm_text_number(text, size, amount);
+	return text;
+}
+
+/* "between 2.87 MiB and 3.2 MiB", "less than 640 KiB" */
+static void print_range(const struct fm_figure *figure, bool is_size, const char *unit, FILE *output)
+{
+	char low[32], high[32];
+
+	amount_text(low, sizeof(low), figure->low, is_size);
+	amount_text(high, sizeof(high), figure->high, is_size);
+	if (figure->low > 0)
+		fprintf(output, "between %s%s and %s%s", low, unit, high, unit);
+	else
+		fprintf(output, "less than %s%s", high, unit);
+}
+
+static void print_capacity(const struct fm_squeeze *squeeze, FILE *output)
+{
+	static const char *const reasons[] = {
+	    [FM_SQUEEZE_SMALL] =
+	        "it needs little of this cache: what it uses often fits the caches before it, or is small",
+	    [FM_SQUEEZE_STREAMING] =
+	        "it streams: what it reads is gone before it is used again, in a cache of any of these "
+	        "sizes",
+	    [FM_SQUEEZE_UNTOLD] =
+	        "it has more memory than this cache holds, so that it streams, or what it uses often fits "
+	        "the caches before it"};
+	const struct fm_recorded_squeeze *how = squeeze->how;
+
+	fprintf(output, "Capacity in use, %s: ", how->level);
+	if (!squeeze->capacity_in_use.available) {
+		fprintf(output, "n/a (%s)\n", squeeze->capacity_in_use.why);
+		return;
+	}
+	print_range(&squeeze->capacity_in_use, true, "", output);
+	if (squeeze->kind == FM_SQUEEZE_SENSITIVE)
+		fprintf(output, ": with less it is slower\n");
+	else if (squeeze->capacity_in_use.high > squeeze->capacity.points[0].amount)
+		fprintf(output, "; times vary too much to tell whether it is slower with less than that\n");
+	else
+		fprintf(output, "\n  insensitive: %s\n", reasons[squeeze->kind]);
+}
+
+static void print_bandwidth(const struct fm_squeeze *squeeze, FILE *output)
+{
+	fprintf(output, "Bandwidth in use, memory: ");
+	if (!squeeze->bandwidth_in_use.available)
+		fprintf(output, "n/a (%s)", squeeze->bandwidth_in_use.why);
+	else
+		print_range(&squeeze->bandwidth_in_use, false, " GB/s", output);
+	if (squeeze->how->live)
+		fputc('\n', output);
+	else
+		fprintf(output, "; it moves %.3g GB/s on average\n", squeeze->traffic_gbs);
+}
+
+static void print_control(const struct fm_squeeze *squeeze, FILE *output)
+{
+	const struct fm_figure *control = &squeeze->control;
+
+	if (!control->available) {
+		fprintf(output, "Control, nothing taken: n/a (%s)\n", control->why);
+		return;
+	}
+	fprintf(output, "Control, nothing taken: %.3f times as long (%.3f to %.3f)%s\n", control->value, control->low,
+	        control->high,
+	        squeeze->control_fails ? ": DOUBTFUL, taking the cache away by this means slows the program by itself"
+	        : control->high > 1 + squeeze->how->noticeable ? ": undecided, since times vary"
+	                                                       : ": what was found is the cache");
+}
+
+static void print_second_opinion(const struct fm_squeeze *squeeze, FILE *output)
+{
+	if (!squeeze->has_curve) {
+		fprintf(output, "Miss-ratio curve: n/a (%s)\n", squeeze->curve_need.why);
+		return;
+	}
+	fprintf(output, "Capacity that the miss-ratio curve tells: ");
+	print_range(&squeeze->curve_need, true, "", output);
+	if (squeeze->capacity_in_use.available)
+		fprintf(output, squeeze->agrees
+		                    ? "; both methods agree\n"
+		                    : "; the methods disagree: the curve counts every miss in full, also those that "
+		                      "prefetchers and overlap hide\n");
+	else
+		fprintf(output, "\n");
+}
+
+/* Live: how many pairs, and what they said. */
+static void print_live_points(const struct fm_squeeze *squeeze, const struct fm_design *design, bool is_size,
+                              unsigned width, FILE *output)
+{
+	struct fm_table *table = fm_table_create("rrrrr");
+
+	if (!table)
+		return;
+	fm_table_cell(table, "%s", is_size ? squeeze->how->level : "GB/s");
+	fm_table_cell(table, "time");
+	fm_table_cell(table, "times as long");
+	fm_table_cell(table, NULL);
+	fm_table_cell(table, "pairs");
+	for (unsigned i = 0; i < design->count; i++) {
+		const struct fm_design_point *point = &design->points[i];
+		char text[32];
+
+		fm_table_cell(table, "%s", amount_text(text, sizeof(text), point->amount, is_size));
+		fm_table_cell(table, "%.4g ms", point->time * 1e3);
+		fm_table_cell(table, "%.3f", point->time / squeeze->seconds);
+		if (i + 1 < design->count && !isfinite(point->high)) {
+			fm_table_cell(table, "(undecided)");
+			fm_table_cell(table, "%u", point->runs);
+		} else if (i + 1 < design->count) {
+			fm_table_cell(table, "(%.3f to %.3f)", point->low / squeeze->seconds,
+			              point->high / squeeze->seconds);
+			fm_table_cell(table, "%u", point->runs);
+		} else {
+			fm_table_cell(table, NULL);
+			fm_table_cell(table, NULL);
+		}
+	}
+	fm_table_print(table, output, 2, width);
+	fm_table_free(table);
+}
+
+static void print_curve(const struct fm_squeeze *squeeze, const struct fm_design *design, bool is_size, unsigned width,
+                        FILE *output)
+{
+	const struct fm_recording *recording = squeeze->recording;
+	struct fm_table *table;
+	double x[FM_DESIGN_POINTS], y[FM_DESIGN_POINTS];
+	const struct fm_plot_series series = {.name = "time", .x = x, .y = y, .count = design->count};
+	const struct fm_plot plot = {.title = is_size ? "time with less cache, times that with all of it"
+	                                              : "time with less bandwidth (GB/s), times that with all of it",
+	                             .x_is_bytes = is_size,
+	                             .width = width < 90 ? width : 90,
+	                             .height = PLOT_HEIGHT,
+	                             .series = &series,
+	                             .series_count = 1};
+
+	for (unsigned i = 0; i < design->count; i++) {
+		x[i] = design->points[i].amount;
+		y[i] = design->points[i].time / squeeze->seconds;
+	}
+	fputc('\n', output);
+	fm_plot_print(&plot, output);
+	if (squeeze->how->live) {
+		print_live_points(squeeze, design, is_size, width, output);
+		return;
+	}
+	table = fm_table_create("rrrrr");
+	if (!table)
+		return;
+	fm_table_cell(table, "%s", is_size ? squeeze->how->level : "GB/s");
+	fm_table_cell(table, "time");
+	fm_table_cell(table, "slower by");
+	fm_table_cell(table, "misses");
+	fm_table_cell(table, "memory, GB/s");
+	for (unsigned i = 0; i < design->count; i++)
+		for (size_t k = 0; k < recording->squeeze_steps_count; k++) {
+			const struct fm_recorded_squeeze_step *step = &recording->squeeze_steps[k];
+			double seconds = design->points[i].time;
+			char text[32];
+
+			if (fabs((is_size ? step->bytes / x[i] : step->gbs / x[i]) - 1) > 1e-9 ||
+			    (is_size ? step->gbs < squeeze->how->gbs : step->bytes < squeeze->how->bytes))
+				continue;
+			fm_table_cell(table, "%s", amount_text(text, sizeof(text), x[i], is_size));
+			fm_table_cell(table, "%.4g ms", seconds * 1e3);
+			fm_table_cell(table, "%.1f %%", 100 * (y[i] - 1));
+			fm_table_cell(table, "%.1f %%",
+			              step->requests ? 100 * (double)step->misses / (double)step->requests : 0);
+			fm_table_cell(table, "%.3g", (double)step->memory_bytes / seconds * 1e-9);
+			break;
+		}
+	fm_table_print(table, output, 2, width);
+	fm_table_free(table);
+}
+
+static void print_predictions(const struct fm_squeeze *squeeze, unsigned width, FILE *output)
+{
+	struct fm_table *table = squeeze->prediction_count ? fm_table_create("lrrr") : NULL;
+
+	if (!table)
+		return;
+	fprintf(output, "\nPredicted from these runs\n");
+	for (unsigned i = 0; i < squeeze->prediction_count; i++) {
+		const struct fm_squeeze_prediction *prediction = &squeeze->predictions[i];
+
+		fm_table_cell(table, "%s", prediction->text);
+		if (prediction->slowdown.available) {
+			fm_table_cell(table, "%.4g ms", prediction->seconds.value * 1e3);
+			fm_table_cell(table, "%.3f times", prediction->slowdown.value);
+			fm_table_cell(table, "(%.3f to %.3f)", prediction->slowdown.low, prediction->slowdown.high);
+		} else {
+			fm_table_cell(table, "n/a");
+			fm_table_cell(table, "%s", prediction->slowdown.why);
+			fm_table_cell(table, NULL);
+		}
+	}
+	fm_table_print(table, output, 2, width);
+	fm_table_free(table);
+}
+
+void fm_squeeze_print(const struct fm_squeeze *squeeze, unsigned width, int verbosity, FILE *output)
+{
+	const struct fm_recorded_squeeze *how = squeeze->how;
+	char size[32];
+
+	if (how->live) {
+		fprintf(output, "%s\non this machine; %s %s; %u runs, back end %s\n", squeeze->recording->run.program,
+		        how->level, fm_text_bytes(size, sizeof(size), how->bytes), squeeze->runs, how->backend);
+		fprintf(output, "With everything: %.4g s, the median. Slower by more than %.3g %% counts as degraded",
+		        squeeze->seconds, 100 * how->noticeable);
+		if (squeeze->set_aside)
+			fprintf(output, "; %u pairs of runs were disturbed and set aside", squeeze->set_aside);
+		fprintf(output, ".\n");
+	} else {
+		fprintf(output, "%s\non %s, simulated; %s %s, memory %.4g GB/s; %zu runs, back end %s\n",
+		        squeeze->recording->run.program, squeeze->recording->machine.title, how->level,
+		        fm_text_bytes(size, sizeof(size), how->bytes), how->gbs,
+		        squeeze->recording->squeeze_steps_count, how->backend);
+		fprintf(output, "With everything: %.4g ms. Slower by more than %.3g %% counts as degraded.\n",
+		        squeeze->seconds * 1e3, 100 * how->noticeable);
+	}
+	if (squeeze->backend && (verbosity > 0 || how->live))
+		fprintf(output, "Taken away: %s. Calibration: %s.\n", squeeze->backend->takes, how->calibration);
+	fputc('\n', output);
+	print_capacity(squeeze, output);
+	print_bandwidth(squeeze, output);
+	if (how->live)
+		print_control(squeeze, output);
+	print_second_opinion(squeeze, output);
+	if (*how->stopped)
+		fprintf(output, "Not everything was measured: %s.\n", how->stopped);
+	if (squeeze->capacity.count > 1)
+		print_curve(squeeze, &squeeze->capacity, true, width, output);
+	if (squeeze->bandwidth.count > 1)
+		print_curve(squeeze, &squeeze->bandwidth, false, width, output);
+	print_predictions(squeeze, width, output);
+}
+
+void fm_squeeze_pair_print(const struct fm_squeeze *const squeezes[2], const struct fm_squeeze_pair *pair, FILE *output)
+{
+	const struct fm_recorded_squeeze *how = squeezes[0]->how;
+	char size[32];
+
+	fprintf(output, "Two programs that share %s (%s) of %s, predicted from each alone\n\n", how->level,
+	        fm_text_bytes(size, sizeof(size), how->bytes), squeezes[0]->recording->machine.title);
+	for (unsigned i = 0; i < 2; i++) {
+		const struct fm_figure *slowdown = &pair->slowdown[i];
+
+		fprintf(
+		    output,
+		    "%s\n  has %s of the cache and takes %.3f times as long as alone (%.3f to %.3f); misses %.1f %% of "
+		    "requests\n",
+		    squeezes[i]->recording->run.program, fm_text_bytes(size, sizeof(size), pair->share[i]),
+		    slowdown->value, slowdown->low, slowdown->high, 100 * pair->misses[i]);
+	}
+	fprintf(
+	    output,
+	    "\nThe interval is from LRU to random replacement. Bandwidth of memory is taken to suffice for both.\n");
+}

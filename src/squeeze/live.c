@@ -1,0 +1,105 @@
+#include "squeeze/live.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/disturbance.h"
+#include "observe/parts.h"
+
+/* Steal is told in ticks of 10 ms: a tick may be anybody's. */
+#define STOLEN_SHARE 0.02
+#define STOLEN_TICKS 20e6
+
+static int check_same(struct fm_live *live, const struct fm_live_end *end, int64_t output, struct fm_error *error)
+{
+	if (!live->runs) {
+		live->status = end->end.status;
+		live->output_bytes = -1;
+		return 0;
+	}
+	if (end->end.status != live->status)
+		return fm_error_set(error, ECANCELED,
+		                    "the program does not do the same every time: it ended with %d instead of %d",
+		                    end->end.status, live->status);
+	if (live->output_bytes >= 0 && output != live->output_bytes)
+		return fm_error_set(error, ECANCELED,
+		                    "the program does not do the same every time: it wrote %lld bytes instead of %lld",
+		                    (long long)output, (long long)live->output_bytes);
+	live->output_bytes = output;
+	return 0;
+}
+
+static int launch_and_wait(const struct fm_observation *wanted, const struct fm_launch *launch,
+                           const struct fm_live_run *run, struct fm_live_end *ret_end, struct fm_error *error)
+{
+	int64_t stolen = fm_disturbance_steal_now();
+	struct fm_launched launched;
+	int r = fm_launch_begin(launch, &launched, error);
+
+	if (r)
+		return r;
+	r = run->ready ? run->ready(run->context, launched.process, error) : 0;
+	if (r) {
+		fm_launch_abandon(&launched);
+		return r;
+	}
+	r = fm_launch_release(&launched, wanted->program[0], error);
+	if (!r)
+		fm_launch_wait(&launched, true, wanted->told_to_end, &ret_end->end);
+	if (run->over)
+		run->over(run->context);
+	if (r)
+		return r;
+	ret_end->begun = launched.begun;
+	stolen = stolen < 0 ? 0 : fm_disturbance_steal_now() - stolen;
+	ret_end->disturbed =
+	    (double)stolen > STOLEN_TICKS && (double)stolen * 1e-9 > STOLEN_SHARE * ret_end->end.seconds;
+	return 0;
+}
+
+int fm_live_execute(struct fm_live *live, const struct fm_observation *wanted, const struct fm_live_run *run,
+                    struct fm_live_end *ret_end, struct fm_error *error)
+{
+	struct fm_launch launch = {.program = wanted->program,
+	                           .output = -1,
+	                           .input = -1,
+	                           .outlives = !live->runs,
+	                           .prepare = run->prepare,
+	                           .context = run->context};
+	struct fm_live_end end = {0};
+	int64_t output = -1;
+	int r;
+
+	if (wanted->interrupted && *wanted->interrupted)
+		return fm_error_set(error, EINTR, "it was interrupted");
+	if (!live->runs) {
+		fflush(stdout);
+		fm_input_remember();
+	} else {
+		if (!fm_input_rewind())
+			launch.input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		launch.output = memfd_create("fathom-output", MFD_CLOEXEC);
+	}
+	r = launch_and_wait(wanted, &launch, run, &end, error);
+	if (launch.output >= 0) {
+		output = lseek(launch.output, 0, SEEK_END);
+		close(launch.output);
+	}
+	if (launch.input >= 0)
+		close(launch.input);
+	if (!r && wanted->interrupted && *wanted->interrupted)
+		r = fm_error_set(error, EINTR, "it was interrupted");
+	if (!r && !live->runs && fm_input_was_read())
+		r = fm_error_set(error, ECANCELED,
+		                 "the program read its input from a pipe, which can be read only once: give it a file");
+	if (!r)
+		r = check_same(live, &end, output, error);
+	/* how it ended is told also when it was not the same */
+	*ret_end = end;
+	live->runs++;
+	return r;
+}

@@ -1,0 +1,349 @@
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "squeeze/pairs.h"
+#include "squeeze/squeeze.h"
+
+/* The knee is located within a ratio. */
+#define PRECISION 1.2
+/* Live: pairs of runs at most at an amount that stays undecided, and runs for the control at the end. */
+enum { GRANULE = 4096, MOST_RUNS = 24, MOST_LIVE_RUNS = 400, REPEATS = 24, CONTROL_PAIRS = 3 };
+#define CONTROL_SHARE 0.2 /* of the budget at most */
+#define SHORTEST 0.02     /* seconds that a program must take live */
+
+const struct fm_squeeze_backend *const fm_squeeze_backends[] = {
+#define BACKEND(identifier) &fm_squeeze_##identifier,
+#include "squeeze/backends.def"
+#undef BACKEND
+    NULL};
+
+const char *fm_squeeze_names(char *text, size_t size)
+{
+	size_t used = 0;
+
+	*text = 0;
+	for (unsigned i = 0; fm_squeeze_backends[i] && used < size; i++)
+		used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", fm_squeeze_backends[i]->name);
+	return text;
+}
+
+static int choose(const struct fm_squeeze_wishes *wishes, const struct fm_squeeze_backend **ret_backend,
+                  struct fm_error *error)
+{
+	struct fm_error why;
+	char names[100];
+	bool rare = false;
+	int r = 0;
+
+	for (unsigned i = 0; fm_squeeze_backends[i]; i++) {
+		const struct fm_squeeze_backend *backend = fm_squeeze_backends[i];
+
+		if (wishes->backend && strcmp(wishes->backend, backend->name) != 0)
+			continue;
+		if (!backend->probe(wishes, &why)) {
+			*ret_backend = backend;
+			return 0;
+		}
+		/* the first says why: it would have been the best */
+		if (!r || rare)
+			*error = why;
+		rare = (!r || rare) && backend->rare;
+		r = -error->code;
+	}
+	return r ? r
+	         : fm_error_set(error, EINVAL, "--backend is %s, not \"%s\"", fm_squeeze_names(names, sizeof(names)),
+	                        wishes->backend);
+}
+
+/* What each prediction wants must be understood before the program runs for long. */
+static int check_predictions(const struct fm_recorded_squeeze *how, struct fm_error *error)
+{
+	char list[sizeof(how->predict)], *saved = NULL;
+	struct fm_squeeze_prediction prediction;
+	unsigned count = 0;
+	int r = 0;
+
+	snprintf(list, sizeof(list), "%s", how->predict);
+	for (char *text = strtok_r(list, " ", &saved); text && !r; text = strtok_r(NULL, " ", &saved)) {
+		r = fm_squeeze_parse(text, how->level, how->bytes, how->gbs, &prediction, error);
+		if (!r && ++count > FM_SQUEEZE_PREDICTIONS)
+			r = fm_error_set(error, EINVAL, "--predict may be given %d times", FM_SQUEEZE_PREDICTIONS);
+	}
+	return r;
+}
+
+struct sweep {
+	struct fm_squeeze_session session;
+	struct fm_design capacity, bandwidth;
+	struct fm_pairs capacity_pairs, bandwidth_pairs;
+	uint64_t began;
+	double longest; /* run, in seconds */
+	unsigned runs;
+	uint64_t pairs;
+};
+
+static struct fm_recorded_squeeze *how_of(const struct sweep *sweep)
+{
+	return &sweep->session.recording->squeezes[0];
+}
+
+static double spent(const struct sweep *sweep)
+{
+	return (double)(fm_clock_now() - sweep->began) * 1e-9;
+}
+
+/* Can so many more runs be made, and so many seconds be left for others? */
+static bool is_over(struct sweep *sweep, unsigned runs, double reserve)
+{
+	struct fm_recorded_squeeze *how = how_of(sweep);
+	const struct fm_squeeze_wishes *wishes = sweep->session.wishes;
+	const volatile bool *interrupted = wishes->observation.interrupted;
+	unsigned most = how->live ? MOST_LIVE_RUNS : MOST_RUNS;
+
+	if (interrupted && *interrupted)
+		snprintf(how->stopped, sizeof(how->stopped), "it was interrupted");
+	else if (spent(sweep) + runs * sweep->longest + reserve > wishes->budget)
+		snprintf(how->stopped, sizeof(how->stopped), "the budget of %.3g s is spent", wishes->budget);
+	else if (sweep->runs >= most)
+		snprintf(how->stopped, sizeof(how->stopped), "%u runs were made", most);
+	return *how->stopped != 0;
+}
+
+static void announce(const struct sweep *sweep, const char *what, double amount, const char *unit)
+{
+	const struct fm_squeeze_wishes *wishes = sweep->session.wishes;
+	double budget = wishes->budget;
+	char text[80];
+
+	if (!wishes->progress)
+		return;
+	snprintf(text, sizeof(text), "run %u: %.3g %s of %s", sweep->runs + 1, amount, unit, what);
+	wishes->progress(wishes->progress_context, text, fmin(spent(sweep) / budget, 1),
+	                 fmax(budget - spent(sweep), 0));
+}
+
+/* One run; false: the sweep ends here. */
+static bool run_once(struct sweep *sweep, enum fm_squeeze_role role, double bytes, double gbs)
+{
+	struct fm_recorded_squeeze *how = how_of(sweep);
+	uint64_t begin = fm_clock_now();
+	struct fm_error error;
+
+	if (sweep->session.backend->run(&sweep->session, role, bytes, gbs, &error)) {
+		snprintf(how->stopped, sizeof(how->stopped), "%s", error.message);
+		return false;
+	}
+	sweep->runs++;
+	sweep->longest = fmax(sweep->longest, (double)(fm_clock_now() - begin) * 1e-9);
+	return true;
+}
+
+static struct fm_recorded_squeeze_step *last_step(const struct sweep *sweep)
+{
+	return &sweep->session.recording->squeeze_steps[sweep->session.recording->squeeze_steps_count - 1];
+}
+
+/* One run with everything and one with this, or for the control one after the other with nothing taken, in random
+ *order. ret_ratio is 0 when the machine disturbed one of them. */
+static bool run_pair(struct sweep *sweep, bool control, double bytes, double gbs, double *ret_ratio)
+{
+	const struct fm_recorded_squeeze *how = how_of(sweep);
+	unsigned first = (unsigned)fm_random_below(&sweep->session.random, 2);
+	double seconds[2] = {0, 0};
+	bool disturbed = false;
+
+	sweep->pairs++;
+	for (unsigned i = 0; i < 2; i++) {
+		bool less = i == first;
+		struct fm_recorded_squeeze_step *step;
+
+		if (!run_once(sweep,
+		              control ? FM_SQUEEZE_CONTROL
+		              : less  ? FM_SQUEEZE_LESS
+		                      : FM_SQUEEZE_WHOLE,
+		              less ? bytes : how->bytes, less ? gbs : how->gbs))
+			return false;
+		step = last_step(sweep);
+		step->pair = sweep->pairs;
+		seconds[less] = step->seconds;
+		disturbed = disturbed || step->disturbed;
+	}
+	*ret_ratio = disturbed || !(seconds[0] > 0) ? 0 : seconds[1] / seconds[0];
+	return true;
+}
+
+/* One more run or pair on this axis; false: it has no more to tell, or the sweep is over. */
+static bool go_on(struct sweep *sweep, bool of_capacity, bool knee_only)
+{
+	struct fm_recorded_squeeze *how = how_of(sweep);
+	struct fm_design *design = of_capacity ? &sweep->capacity : &sweep->bandwidth;
+	struct fm_pairs *pairs = of_capacity ? &sweep->capacity_pairs : &sweep->bandwidth_pairs;
+	const struct fm_squeeze_backend *backend = sweep->session.backend;
+	double amount, bytes, gbs, ratio;
+
+	if (!fm_design_next(design, knee_only, &amount))
+		return false;
+	if (of_capacity && !design->amount_count && amount < how->bytes)
+		amount = fmax(floor(amount / GRANULE) * GRANULE, design->least);
+	/* the control needs its runs too */
+	if (is_over(sweep, how->live ? 2 : 1,
+	            how->live && backend->has_control
+	                ? fmin(2 * CONTROL_PAIRS * sweep->longest, CONTROL_SHARE * sweep->session.wishes->budget)
+	                : 0)) {
+		how->planned++;
+		return false;
+	}
+	announce(sweep, of_capacity ? how->level : "memory", of_capacity ? amount / 1048576 : amount,
+	         of_capacity ? "MiB" : "GB/s");
+	bytes = of_capacity ? amount : how->bytes;
+	gbs = of_capacity ? how->gbs : amount;
+	if (!how->live) {
+		if (!run_once(sweep, FM_SQUEEZE_LESS, bytes, gbs))
+			return false;
+		fm_design_add(design, amount, (double)last_step(sweep)->cycles);
+		return true;
+	}
+	if (!run_pair(sweep, false, bytes, gbs, &ratio))
+		return false;
+	if (ratio > 0 && !fm_pairs_add(pairs, amount, ratio))
+		return false;
+	fm_pairs_fill(pairs, design->full, 1, design);
+	return true;
+}
+
+/* With the amount that decided: what the machinery does by itself must not make the program slower. */
+static void run_controls(struct sweep *sweep)
+{
+	struct fm_recorded_squeeze *how = how_of(sweep);
+	char stopped[sizeof(how->stopped)];
+	struct fm_design_knee knee;
+	double amount, ratio;
+
+	/* nothing was found that it could confirm */
+	if (!fm_design_knee(&sweep->capacity, &knee) || sweep->capacity.count < 2 || !knee.decided)
+		return;
+	amount = knee.sensitive ? knee.low : knee.high;
+	/* the budget has room for these, unless runs became longer */
+	snprintf(stopped, sizeof(stopped), "%s", how->stopped);
+	*how->stopped = 0;
+	for (unsigned i = 0; i < CONTROL_PAIRS && !is_over(sweep, 2, 0); i++) {
+		announce(sweep, "the control", amount / 1048576, "MiB");
+		if (!run_pair(sweep, true, amount, how->gbs, &ratio))
+			break;
+	}
+	if (*stopped)
+		snprintf(how->stopped, sizeof(how->stopped), "%s", stopped);
+}
+
+static struct fm_design design_of(const struct fm_squeeze_axis *axis, const struct fm_recorded_squeeze *how)
+{
+	struct fm_design design = {.least = axis->least,
+	                           .full = axis->full,
+	                           .noticeable = how->noticeable,
+	                           .precision = PRECISION,
+	                           .repeats = how->live ? REPEATS : 0,
+	                           .amount_count = axis->count};
+
+	memcpy(design.amounts, axis->amounts, axis->count * sizeof(*axis->amounts));
+	return design;
+}
+
+/* First both knees, which are the answer; then what lies between the points. Live, a run costs its time and the knee is
+   the answer. */
+static void sweep_axes(struct sweep *sweep)
+{
+	const struct fm_squeeze_wishes *wishes = sweep->session.wishes;
+	const struct fm_squeeze_axis *capacity = &sweep->session.capacity, *bandwidth = &sweep->session.bandwidth;
+	const struct fm_recorded_squeeze *how = how_of(sweep);
+	double whole = how->live ? 1 : (double)sweep->session.recording->squeeze_steps[0].cycles;
+
+	sweep->capacity = design_of(capacity, how);
+	sweep->bandwidth = design_of(bandwidth, how);
+	sweep->bandwidth.inverse = true;
+	fm_design_add(&sweep->capacity, capacity->full, whole);
+	fm_design_add(&sweep->bandwidth, bandwidth->full, whole);
+	for (unsigned knee_only = 2; knee_only-- > (how->live ? 1 : 0);) {
+		while (!wishes->no_capacity && !*capacity->why_not && go_on(sweep, true, knee_only))
+			;
+		while (!wishes->no_bandwidth && !*bandwidth->why_not && go_on(sweep, false, knee_only))
+			;
+	}
+	if (how->live && sweep->session.backend->has_control && !wishes->no_capacity && !*capacity->why_not)
+		run_controls(sweep);
+}
+
+/* What the session knows and the analysis needs. */
+static int note_session(struct sweep *sweep, struct fm_error *error)
+{
+	const struct fm_squeeze_wishes *wishes = sweep->session.wishes;
+	struct fm_recorded_squeeze *how = how_of(sweep);
+
+	how->live = sweep->session.backend->live;
+	snprintf(how->predict, sizeof(how->predict), "%s", wishes->predict ? wishes->predict : "");
+	snprintf(how->capacity_why, sizeof(how->capacity_why), "%s", sweep->session.capacity.why_not);
+	snprintf(how->bandwidth_why, sizeof(how->bandwidth_why), "%s", sweep->session.bandwidth.why_not);
+	if (wishes->no_capacity && *how->bandwidth_why)
+		return fm_error_set(error, EINVAL, "--only bandwidth: %s", how->bandwidth_why);
+	if (wishes->no_bandwidth && *how->capacity_why)
+		return fm_error_set(error, EINVAL, "--only capacity: %s", how->capacity_why);
+	return check_predictions(how, error);
+}
+
+static int sweep_program(struct sweep *sweep, struct fm_error *error)
+{
+	struct fm_recorded_squeeze *how;
+	int r = sweep->session.backend->begin(&sweep->session, error);
+
+	if (r)
+		return r;
+	how = how_of(sweep);
+	r = note_session(sweep, error);
+	if (r) {
+		fm_recording_free(sweep->session.recording);
+		sweep->session.recording = NULL;
+		return r;
+	}
+	if (sweep->session.recording->run.exit_status)
+		return fm_error_set(error, ECANCELED, "the program ended with %d, so it was not run again",
+		                    (int)sweep->session.recording->run.exit_status);
+	sweep->longest = (double)(fm_clock_now() - sweep->began) * 1e-9;
+	sweep->runs = 1;
+	/* not the calibration, which is over */
+	if (how->live)
+		sweep->longest = fmin(sweep->longest, sweep->session.recording->squeeze_steps[0].seconds);
+	if (how->live && !*how->stopped && sweep->session.recording->squeeze_steps[0].seconds < SHORTEST)
+		snprintf(how->stopped, sizeof(how->stopped),
+		         "the program took %.2g s, which is too short to tell: give it work for %.2g s and more",
+		         sweep->session.recording->squeeze_steps[0].seconds, SHORTEST);
+	else if (!*how->stopped)
+		sweep_axes(sweep);
+	return fm_recording_settle(sweep->session.recording, error);
+}
+
+int fm_squeeze_run(const struct fm_squeeze_wishes *wishes, struct fm_recording **ret_recording, struct fm_error *error)
+{
+	struct sweep *sweep = calloc(1, sizeof(*sweep));
+	int r;
+
+	if (!sweep)
+		return fm_error_set(error, ENOMEM, "out of memory");
+	sweep->session.wishes = wishes;
+	sweep->began = fm_clock_now();
+	fm_random_seed(&sweep->session.random, sweep->began);
+	r = choose(wishes, &sweep->session.backend, error);
+	if (!r) {
+		if (wishes->progress)
+			wishes->progress(wishes->progress_context, "run 1: everything", 0, wishes->budget);
+		r = sweep_program(sweep, error);
+		if (sweep->session.backend->end)
+			sweep->session.backend->end(&sweep->session);
+	}
+	if (sweep->session.recording)
+		*ret_recording = sweep->session.recording;
+	free(sweep);
+	return r;
+}
