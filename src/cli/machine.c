@@ -240,9 +240,6 @@ static int measure(struct input *input, const char *path)
 	input->characterise.watcher = (struct fm_watcher){&fm_interrupted, fm_progress_update, &progress};
 	input->characterise.earlier = earlier;
 	status = fm_machine_characterise(&input->characterise, &machine, &error);
-	/* what takes too long for --quick is still true of this processor */
-	if (!status && earlier)
-		fm_machine_keep_prefetch(machine, earlier);
 	fm_machine_free(earlier);
 	fm_progress_end(&progress);
 	if (status == -EINTR) {

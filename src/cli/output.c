@@ -1,5 +1,9 @@
 #include "cli/output.h"
 
+#include <errno.h>
+
+#include "report/squeeze.h"
+
 enum { WIDTH = 100 };
 
 void fm_output_choose(struct fm_output *output, const struct fm_common *common, unsigned top)
@@ -37,20 +41,89 @@ int fm_output_stat(struct fm_output *output, const struct fm_recording *recordin
 	return fm_common_close(output->common, output->file);
 }
 
+int fm_output_squeeze(struct fm_output *output, const struct fm_recording *recording)
+{
+	struct fm_squeeze *squeeze;
+	struct fm_error error;
+
+	if (output->options.separator) {
+		fm_error_set(&error, EINVAL, "what was squeezed is printed as text or with --json: no -x");
+		return fm_report_error(&error);
+	}
+	if (fm_squeeze_analyse(recording, &squeeze, &error))
+		return fm_report_error(&error);
+	if (!fm_output_open(output)) {
+		fm_squeeze_free(squeeze);
+		return FM_EXIT_FAILED;
+	}
+	if (output->common->json) {
+		json_t *root = fm_squeeze_json(squeeze);
+
+		json_dumpf(root, output->file, JSON_INDENT(1));
+		fputc('\n', output->file);
+		json_decref(root);
+	} else {
+		fm_squeeze_print(squeeze, output->options.width, output->options.verbosity, output->file);
+	}
+	fm_squeeze_free(squeeze);
+	return fm_common_close(output->common, output->file);
+}
+
 int fm_output_samples(struct fm_output *output, const struct fm_recording *recording,
                       const struct fm_samples_filter *filter)
 {
 	struct fm_samples *samples;
+	struct fm_fold *fold = NULL;
 	struct fm_error error;
 
 	/* before the file is opened: what matches nothing replaces nothing */
 	if (fm_samples_analyse(recording, filter, &samples, &error))
 		return fm_report_error(&error);
+	if (fm_fold_make(samples, &fold, &error) || (output->writer->rates && fm_fold_tell_rates(fold, &error))) {
+		fm_fold_free(fold);
+		fm_samples_free(samples);
+		return fm_report_error(&error);
+	}
 	if (!fm_output_open(output)) {
+		fm_fold_free(fold);
 		fm_samples_free(samples);
 		return FM_EXIT_FAILED;
 	}
-	output->writer->samples(samples, &output->options, output->file);
+	output->writer->samples(fold, &output->options, output->file);
+	fm_fold_free(fold);
 	fm_samples_free(samples);
 	return fm_common_close(output->common, output->file);
+}
+
+int fm_output_comparison(struct fm_output *output, const struct fm_recording *first, const struct fm_recording *second,
+                         const struct fm_samples_filter *filter)
+{
+	const struct fm_recording *recordings[] = {first, second};
+	struct fm_samples *samples[2] = {NULL, NULL};
+	struct fm_fold *folds[2] = {NULL, NULL};
+	struct fm_comparison *comparison = NULL;
+	struct fm_error error;
+	int r = 0, code;
+
+	for (unsigned i = 0; !r && i < 2; i++) {
+		r = fm_samples_analyse(recordings[i], filter, &samples[i], &error);
+		if (!r)
+			r = fm_fold_make(samples[i], &folds[i], &error);
+	}
+	if (!r)
+		r = fm_compare(folds[0], folds[1], &comparison, &error);
+	if (r) {
+		code = fm_report_error(&error);
+	} else if (!fm_output_open(output)) {
+		code = FM_EXIT_FAILED;
+	} else {
+		output->writer->compared(comparison, &output->options, output->file);
+		code = fm_common_close(output->common, output->file);
+	}
+	fm_comparison_free(comparison);
+	for (unsigned i = 0; i < 2; i++) {
+		fm_fold_free(folds[i]);
+		fm_samples_free(samples[i]);
+	}
+	return code;
 }

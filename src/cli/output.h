@@ -22,8 +22,15 @@ bool fm_output_open(struct fm_output *output);
 /* Analyse what `stat` recorded and write it. 0, or 1 after a message. */
 int fm_output_stat(struct fm_output *output, const struct fm_recording *recording);
 
+/* The same for a program that was squeezed. */
+int fm_output_squeeze(struct fm_output *output, const struct fm_recording *recording);
+
 /* The same for sampled references; `filter` may be NULL. 2 when nothing matches the filter. */
 int fm_output_samples(struct fm_output *output, const struct fm_recording *recording,
                       const struct fm_samples_filter *filter);
+
+/* Two recordings of sampled references. */
+int fm_output_comparison(struct fm_output *output, const struct fm_recording *first, const struct fm_recording *second,
+                         const struct fm_samples_filter *filter);
 
 #endif

@@ -9,7 +9,17 @@
 #include "observe/sampled.h"
 #include "recording/store.h"
 
-enum { KEY_TOP = FM_KEY_OWN, KEY_OBJECT, KEY_THREAD, KEY_REGION, KEY_TIME, KEY_CURVE, KEY_BANDWIDTH_CURVE };
+enum {
+	KEY_TOP = FM_KEY_OWN,
+	KEY_OBJECT,
+	KEY_THREAD,
+	KEY_REGION,
+	KEY_TIME,
+	KEY_CURVE,
+	KEY_BANDWIDTH_CURVE,
+	KEY_HTML,
+	KEY_NO_SOURCE
+};
 
 static const struct argp_option options[] = {
     {"top", KEY_TOP, "N", 0, "List the N heaviest functions, lines and shared lines; default 10", 0},
@@ -23,6 +33,8 @@ static const struct argp_option options[] = {
      "Of sampled references: draw the share that misses a cache of any size, instead of the tables", 0},
     {"bandwidth-curve", KEY_BANDWIDTH_CURVE, NULL, 0,
      "Of 'fathom stat': also draw the latency of memory against its traffic, and the program's place there", 0},
+    {"html", KEY_HTML, "FILE", 0, "Write the report as one HTML page with everything inside", 0},
+    {"no-source", KEY_NO_SOURCE, NULL, 0, "Of --html: without pieces of source files", 0},
     FM_OPTION_OUTPUT,
     FM_OPTION_JSON,
     FM_OPTION_SEPARATOR,
@@ -33,9 +45,10 @@ static const struct argp_option options[] = {
 
 struct input {
 	struct fm_common common;
-	const char *file;
+	const char *files[2]; /* the second is compared with the first */
 	uint64_t top;
-	bool curve, bandwidth_curve;
+	bool curve, bandwidth_curve, no_source;
+	const char *html;
 	struct fm_samples_filter filter;
 };
 
@@ -94,17 +107,32 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case KEY_BANDWIDTH_CURVE:
 		input->bandwidth_curve = true;
 		return 0;
+	case KEY_HTML:
+		input->html = argument;
+		return 0;
+	case KEY_NO_SOURCE:
+		input->no_source = true;
+		return 0;
 	case ARGP_KEY_ARG:
-		if (input->file) {
-			fm_error_set(&error, EINVAL, "one recording at a time: %s or %s", input->file, argument);
+		if (input->files[1]) {
+			fm_error_set(&error, EINVAL, "two recordings can be compared, not three: %s, %s, %s",
+			             input->files[0], input->files[1], argument);
 			return fm_usage_error(&error);
 		}
-		input->file = argument;
+		input->files[input->files[0] != NULL] = argument;
 		return 0;
 	case ARGP_KEY_END:
-		if (input->file)
+		if (!input->files[0])
+			fm_error_set(&error, EINVAL, "there is no recording to report: fathom report run.fathom");
+		else if (input->html && (input->common.json || input->common.separator || input->common.output ||
+		                         input->curve || input->bandwidth_curve))
+			fm_error_set(&error, EINVAL,
+			             "--html writes a page with everything in it: no --json, -x, -o, --curve or "
+			             "--bandwidth-curve beside it");
+		else if (input->no_source && !input->html)
+			fm_error_set(&error, EINVAL, "--no-source is for --html");
+		else
 			return 0;
-		fm_error_set(&error, EINVAL, "there is no recording to report: fathom report run.fathom");
 		return fm_usage_error(&error);
 	default:
 		return fm_common_parse(key, argument, &input->common);
@@ -139,6 +167,8 @@ static int print(struct fm_output *output, const struct fm_recording *recording,
 	}
 	if (*recording->sampling.sampler)
 		return fm_output_samples(output, recording, filter);
+	if (!has_filter(filter) && recording->squeezes_count)
+		return fm_output_squeeze(output, recording);
 	if (!has_filter(filter))
 		return fm_output_stat(output, recording);
 	fm_error_set(&error, EINVAL,
@@ -146,45 +176,88 @@ static int print(struct fm_output *output, const struct fm_recording *recording,
 	return fm_report_error(&error);
 }
 
-static int run(const struct fm_command *command, int argc, char **argv)
+static int load(const char *path, const struct fm_common *common, struct fm_recording **ret_recording)
 {
-	struct input input = {.top = 10};
 	struct fm_recording *recording;
-	struct fm_output output;
 	struct fm_error error;
 	char remark[4400];
-	int code = fm_command_parse(command, argc, argv, &input);
 
-	if (code >= 0)
-		return code;
-	if (fm_store_load(input.file, &recording, &error))
+	if (fm_store_load(path, &recording, &error))
 		return fm_report_error(&error);
 	/* one whose tool was killed, or is at work */
-	if (fm_sampled_recover(input.file, recording, remark, sizeof(remark), &error)) {
+	if (fm_sampled_recover(path, recording, remark, sizeof(remark), &error)) {
 		fm_recording_free(recording);
 		fm_report_error(&error);
 		return FM_EXIT_FAILED;
 	}
-	if (*remark && input.common.verbosity >= 0)
+	if (*remark && common->verbosity >= 0)
 		fprintf(stderr, "fathom: %s\n", remark);
-	fm_output_choose(&output, &input.common, (unsigned)input.top);
-	output.options.curve = input.curve;
-	output.options.bandwidth_curve = input.bandwidth_curve;
-	code = print(&output, recording, &input.filter);
-	fm_recording_free(recording);
+	*ret_recording = recording;
+	return 0;
+}
+
+static int compare(struct fm_output *output, const struct input *input, const struct fm_recording *first,
+                   const struct fm_recording *second)
+{
+	struct fm_error error;
+
+	if (!*first->sampling.sampler || !*second->sampling.sampler)
+		fm_error_set(&error, EINVAL, "only sampled references can be compared: %s has none",
+		             input->files[*first->sampling.sampler ? 1 : 0]);
+	else if (input->curve || input->bandwidth_curve || !output->writer->compared)
+		fm_error_set(&error, EINVAL, "two recordings are compared as text or --json, without curves");
+	else
+		return fm_output_comparison(output, first, second, &input->filter);
+	return fm_report_error(&error);
+}
+
+static int run(const struct fm_command *command, int argc, char **argv)
+{
+	struct input input = {.top = 10};
+	struct fm_recording *recordings[2] = {NULL, NULL};
+	struct fm_output output;
+	int code = fm_command_parse(command, argc, argv, &input);
+
+	if (code >= 0)
+		return code;
+	if (input.html && *fm_writer_find("html")->lacks()) {
+		struct fm_error error;
+
+		fm_error_set(&error, ENOTSUP, "--html is not in this build: %s", fm_writer_find("html")->lacks());
+		return fm_report_error(&error);
+	}
+	code = load(input.files[0], &input.common, &recordings[0]);
+	if (!code && input.files[1])
+		code = load(input.files[1], &input.common, &recordings[1]);
+	if (!code && recordings[0]) {
+		fm_output_choose(&output, &input.common, (unsigned)input.top);
+		if (input.html) {
+			input.common.output = input.html;
+			output.writer = fm_writer_find("html");
+			output.options.no_source = input.no_source;
+		}
+		output.options.curve = input.curve;
+		output.options.bandwidth_curve = input.bandwidth_curve;
+		code = recordings[1] ? compare(&output, &input, recordings[0], recordings[1])
+		                     : print(&output, recordings[0], &input.filter);
+	}
+	fm_recording_free(recordings[0]);
+	fm_recording_free(recordings[1]);
 	return code;
 }
 
 const struct fm_command fm_verb_report = {
     .name = "report",
-    .summary = "print a recording again: text, JSON or separated values, on any machine",
-    .arguments = "FILE",
+    .summary = "print a recording again: text, a page, JSON or separated values, on any machine",
+    .arguments = "FILE [FILE2]",
     .description =
         "Prints what was recorded, as the verb that recorded it did. A recording has everything inside: the machine "
         "profile, "
         "the names of functions, lines and variables. It can be opened on another machine, without the program.\n\n"
         "Of sampled references (fathom record) it tells objects, routines, lines and threads, each with its share, the "
-        "levels that served it and its mean cost.\n\n"
+        "levels that served it and its mean cost. Instances of marked regions are folded into one: phases, streams, "
+        "working sets and what could be changed. With two recordings it tells what got faster, which object, which "
+        "level.\n\n"
         "The file is an SQLite database with documented tables (docs/recording.md): any SQL tool can read it.",
     .examples = "Examples:\n"
                 "  fathom stat --record run.fathom -- ./program    observe and keep\n"
@@ -192,6 +265,8 @@ const struct fm_command fm_verb_report = {
                 "  fathom report --json run.fathom                 for scripts\n"
                 "  fathom report --object grid run.fathom          sampled references to one object\n"
                 "  fathom report --curve run.fathom                misses of caches of any size\n"
+                "  fathom report before.fathom after.fathom        what got faster\n"
+                "  fathom report run.fathom --html run.html        one page to look at in a browser\n"
                 "  sqlite3 run.fathom 'SELECT * FROM functions ORDER BY misses_3 DESC LIMIT 5'",
     .options = options,
     .parser = parse,

@@ -28,6 +28,7 @@ enum {
 	KEY_SEED,
 	KEY_PROFILE,
 	KEY_NO_SAVE,
+	KEY_MISSING_ZERO,
 	LIVE_EVENTS_MAX = 4096,
 };
 
@@ -42,6 +43,8 @@ static const struct argp_option options[] = {
      0},
     {"seed", KEY_SEED, "N", 0, "Seed for the order of runs and for simulated noise (default 1)", 0},
     {"from", KEY_FROM, "FILE", 0, "Validate counts from FILE instead of measuring (CSV, see docs/validate.md)", 2},
+    {"missing-zero", KEY_MISSING_ZERO, NULL, 0,
+     "With --from: what the file has no true. or socket. column of did not happen in any run", 2},
     {"dump", KEY_DUMP, "FILE", 0, "Write all counts to FILE, for --from", 2},
     {"explain", KEY_EXPLAIN, "EVENT", 0, "Show all details of one event, with a plot", 2},
     {"html", KEY_HTML, "FILE", 0, "Write the report as an HTML page", 2},
@@ -59,7 +62,7 @@ struct input {
 	struct fm_common common;
 	const char *machine, *events, *cpus, *from, *dump, *explain, *html, *profile;
 	uint64_t repeats, scale, seed;
-	bool quick, no_save;
+	bool quick, no_save, missing_zero;
 };
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -109,7 +112,14 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case KEY_NO_SAVE:
 		input->no_save = true;
 		return 0;
+	case KEY_MISSING_ZERO:
+		input->missing_zero = true;
+		return 0;
 	case ARGP_KEY_END:
+		if (input->missing_zero && !input->from) {
+			fm_error_set(&error, EINVAL, "--missing-zero is about columns of a file: name it with --from");
+			return fm_usage_error(&error);
+		}
 		if (input->from && (input->machine || input->events || input->cpus || input->quick)) {
 			fm_error_set(&error, EINVAL,
 			             "--from takes the counts from a file: leave the other options out");
@@ -180,16 +190,20 @@ static int simulate(const struct input *input, struct fm_progress *progress, str
 	                                       .unit = input->scale > 1 || input->quick ? 1024 : 4096,
 	                                       .triangle = input->scale > 1 || input->quick ? 1024 : 8192,
 	                                       .small = input->quick};
-	const struct fm_simulate_options simulation = {.repeats = (unsigned)input->repeats,
-	                                               .seed = input->seed,
-	                                               .watcher = {&fm_interrupted, fm_progress_update, progress}};
+	struct fm_simulate_options simulation = {.repeats = (unsigned)input->repeats,
+	                                         .seed = input->seed,
+	                                         .watcher = {&fm_interrupted, fm_progress_update, progress}};
 	struct fm_machine_description machine;
 	struct fm_simulated_events *events = NULL;
+	struct fm_floors *floors = NULL;
 	struct fm_plan *plan = NULL;
 	int r = fm_machine_chosen(input->machine, &machine, error);
 
 	if (!r)
 		r = fm_simulated_load(input->machine, &events, error);
+	if (!r)
+		r = fm_floors_load(input->machine, &floors, error);
+	simulation.floors = floors;
 	if (!r && input->events)
 		r = check_named(events, input->events, error);
 	if (!r && input->scale > 1)
@@ -202,6 +216,7 @@ static int simulate(const struct input *input, struct fm_progress *progress, str
 		r = keep_named(*ret_matrix, input->events, error);
 	}
 	fm_plan_free(plan);
+	fm_floors_free(floors);
 	if (events)
 		fm_simulated_free(events);
 	return r;
@@ -419,6 +434,8 @@ static int run(const struct fm_command *command, int argc, char **argv)
 	r = input.from      ? fm_matrix_read(input.from, &matrix, &error)
 	    : input.machine ? simulate(&input, &progress, &matrix, &error)
 	                    : measure(&input, path, &progress, &matrix, &error);
+	if (!r && input.missing_zero)
+		fm_matrix_take_as_zero(matrix);
 	if (r) {
 		fm_progress_end(&progress);
 		code = fm_report_error(&error);
@@ -439,9 +456,9 @@ const struct fm_command fm_verb_validate = {
     .summary = "test which events count correctly, and what they really count",
     .description = "Run kernels whose loads, stores, cache lines and operations are known exactly, with their data "
                    "in every level, on one core and on all cores, and compare these numbers with the count of every "
-                   "event. Each event gets a class (exact, proportional, overlapping, blind, saturating, "
-                   "conditional, leaking, offset, indicator, stall, noisy, dead), the quantities that it counts, "
-                   "its error, and a formula if it can be corrected. From the trusted events come the best "
+                   "event. Each event gets a class (exact, proportional, sum, uneven, overlapping, blind, "
+                   "saturating, conditional, leaking, offset, indicator, stall, noisy, dead), the quantities that it "
+                   "counts, its error, and a formula if it can be corrected. From the trusted events come the best "
                    "indicator of each resource with its rate at 100 % utilisation, and the decomposition of cycles. "
                    "These metrics are saved in the machine profile.\n\n"
                    "To continue an interrupted measurement, give the same command again.",

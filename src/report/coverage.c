@@ -125,7 +125,8 @@ static struct seen look(const struct fm_recording *recording)
 		seen.threads += process->native_threads;
 	}
 	for (size_t i = 0; i < recording->windows_count; i++)
-		seen.in_windows += fm_window_instructions(&recording->windows[i]);
+		seen.in_windows +=
+		    (double)recording->windows[i].work.instructions + (double)recording->windows[i].outside;
 	seen.share = recording->processes_count ? recording->processes[0].window_share : 0;
 	return seen;
 }

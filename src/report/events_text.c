@@ -9,7 +9,7 @@ enum { WIDE = 140 };
 
 static const char *grouped(char *buffer, size_t size, double value)
 {
-	return fm_text_grouped(buffer, size, (uint64_t)(value + 0.5));
+	return fm_text_grouped(buffer, size, value > 0 ? (uint64_t)(value + 0.5) : 0);
 }
 
 /* Marked regions, each thread that ran them by itself. */

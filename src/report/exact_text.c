@@ -298,7 +298,8 @@ static void print_processes(const struct fm_analysis *analysis, FILE *output, un
 		              fm_text_elide(name, sizeof(name), fm_file_name(process->program), 40),
 		              !i                  ? ""
 		              : process->executed ? " (executed)"
-		                                  : " (forked)");
+		              : process->parent   ? " (forked)"
+		                                  : " (began)");
 		number_cell(table, analysis->processes[i].work.instructions);
 		number_cell(table, analysis->processes[i].counts.loads);
 		number_cell(table, analysis->processes[i].counts.stores);
@@ -462,7 +463,7 @@ void fm_exact_print_remarks(const struct fm_analysis *analysis, FILE *output)
 		fprintf(output, "Not followed: the program executed %s, which ran outside the engine.\n",
 		        recording->executions[i].program);
 	if (made)
-		fprintf(output, "The totals include %zu process%s it made; an executed one begins with empty caches.\n",
+		fprintf(output, "The totals include %zu other process%s; an executed one begins with empty caches.\n",
 		        made, made == 1 ? "" : "es");
 	if (*asked->region && !recording->regions_count)
 		fprintf(output, "The region \"%s\" never began: nothing was counted.\n", asked->region);

@@ -681,7 +681,7 @@ static void set_counted_levels(json_t *root, const struct fm_analysis *analysis)
 		json_object_set_new(root, "intervals", moments_json(analysis));
 }
 
-static void print_stat(const struct fm_analysis *analysis, const struct fm_writer_options *options, FILE *output)
+json_t *fm_stat_json(const struct fm_analysis *analysis, const struct fm_writer_options *options)
 {
 	json_t *root = fm_json_document("stat");
 
@@ -701,9 +701,20 @@ static void print_stat(const struct fm_analysis *analysis, const struct fm_write
 	default:
 		set_exact(root, analysis, options->top);
 	}
+	return root;
+}
+
+static void print_stat(const struct fm_analysis *analysis, const struct fm_writer_options *options, FILE *output)
+{
+	json_t *root = fm_stat_json(analysis, options);
+
 	json_dumpf(root, output, JSON_INDENT(1));
 	fputc('\n', output);
 	json_decref(root);
 }
 
-const struct fm_writer fm_writer_json = {.name = "json", .stat = print_stat, .samples = fm_samples_print_json};
+const struct fm_writer fm_writer_json = {.name = "json",
+                                         .stat = print_stat,
+                                         .samples = fm_samples_print_json,
+                                         .rates = true,
+                                         .compared = fm_comparison_print_json};

@@ -72,6 +72,34 @@ static void print_head(const struct fm_machine *machine, FILE *output)
 	        fm_effort_name(machine->effort), machine->taken);
 }
 
+/* What is not of this moment. */
+static void print_kept(const struct fm_machine *machine, FILE *output, unsigned width)
+{
+	struct fm_table *table = fm_table_create("lw");
+
+	for (int part = 0; part < FM_KEPT_PARTS; part++) {
+		const char *taken = machine->kept[part].taken;
+		char text[400] = "";
+		size_t used = 0;
+
+		/* one row for all that was measured at the same time */
+		for (int other = 0; *taken && other < FM_KEPT_PARTS; other++) {
+			if (strcmp(machine->kept[other].taken, taken) != 0)
+				continue;
+			if (other < part)
+				break;
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", used ? ", " : "",
+			                         fm_kept_words((enum fm_kept_part)other));
+		}
+		if (used) {
+			fm_table_cell(table, "Kept from %s:", taken);
+			fm_table_cell(table, "%s", text);
+		}
+	}
+	fm_table_print(table, output, 0, width);
+	fm_table_free(table);
+}
+
 /* "1.58 MiB (1.5–1.61)": the range in the unit of the value, to keep the table narrow. */
 static const char *bytes_or(char *buffer, size_t size, const struct fm_figure *figure, const char *otherwise)
 {
@@ -607,6 +635,7 @@ void fm_machine_print(const struct fm_machine *machine, FILE *output, unsigned w
 	unsigned all = machine->cpus.count;
 
 	print_head(machine, output);
+	print_kept(machine, output, width);
 	fm_disturbance_print(&machine->disturbance, output, width);
 	fputc('\n', output);
 	print_levels(machine, output, width);

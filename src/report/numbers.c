@@ -33,6 +33,8 @@ unsigned fm_named_counts(const struct fm_core_counts *counts, struct fm_named *r
 	    {"nontemporal_lines", "lines", counts->nontemporal_lines},
 	    {"transfers_modified", "lines", counts->transfers_modified},
 	    {"transfers_modified_remote", "lines", counts->transfers_modified_remote},
+	    {"transfers_modified_loads", "lines", counts->transfers_modified_loads},
+	    {"transfers_modified_loads_remote", "lines", counts->transfers_modified_loads_remote},
 	    {"transfers_clean", "lines", counts->transfers_clean},
 	    {"upgrades", "lines", counts->upgrades},
 	    {"invalidations", "lines", counts->invalidations},

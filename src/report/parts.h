@@ -2,6 +2,8 @@
 #ifndef FATHOM_REPORT_PARTS_H
 #define FATHOM_REPORT_PARTS_H
 
+#include <jansson.h>
+
 #include "report/writer.h"
 
 /* What the engine counted: levels, cycles, threads, regions, functions, lines, variables, processes, shared lines. */
@@ -25,10 +27,28 @@ void fm_events_print_moment(const struct fm_recording *recording, size_t first, 
 void fm_metrics_print(const struct fm_analysis *analysis, const struct fm_writer_options *options, FILE *output);
 
 /* Sampled references, in each format. */
-void fm_samples_print_text(const struct fm_samples *samples, const struct fm_writer_options *options, FILE *output);
-void fm_samples_print_json(const struct fm_samples *samples, const struct fm_writer_options *options, FILE *output);
-void fm_samples_print_separated(const struct fm_samples *samples, const struct fm_writer_options *options,
-                                FILE *output);
+void fm_samples_print_text(const struct fm_fold *fold, const struct fm_writer_options *options, FILE *output);
+void fm_samples_print_json(const struct fm_fold *fold, const struct fm_writer_options *options, FILE *output);
+void fm_samples_print_separated(const struct fm_fold *fold, const struct fm_writer_options *options, FILE *output);
+
+/* Findings, folded regions, streams, working sets: parts of the text and of the JSON. */
+void fm_fold_print_findings(const struct fm_fold *fold, const struct fm_writer_options *options, FILE *output);
+void fm_fold_print_regions(const struct fm_fold *fold, const struct fm_writer_options *options, FILE *output);
+struct json_t;
+void fm_json_set_served(struct json_t *object, const struct fm_samples *samples, const struct fm_served *served);
+void fm_fold_set_json(struct json_t *root, const struct fm_fold *fold, size_t most);
+
+/* Two recordings. */
+void fm_comparison_print_text(const struct fm_comparison *comparison, const struct fm_writer_options *options,
+                              FILE *output);
+void fm_comparison_print_json(const struct fm_comparison *comparison, const struct fm_writer_options *options,
+                              FILE *output);
+
+/* "71.0 ±1.2"; "0–3.1" where the interval is lopsided; "n/a". Returns text. */
+const char *fm_interval_text(char *text, size_t size, const struct fm_figure *figure, double scale);
+
+/* What `stat --json` prints. A new reference. */
+json_t *fm_stat_json(const struct fm_analysis *analysis, const struct fm_writer_options *options);
 
 /* What was observed, in words: the program, the processes, the whole machine. */
 const char *fm_observed_words(const struct fm_recording *recording);

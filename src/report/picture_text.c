@@ -434,6 +434,10 @@ static void print_formulas(const struct fm_picture *picture, FILE *output, unsig
 			fm_table_cell(table, "%s", picture->levels[i].source);
 			rows++;
 		}
+	if (rows && *picture->cycles_source) {
+		fm_table_cell(table, "loads");
+		fm_table_cell(table, "%s", picture->cycles_source);
+	}
 	if (rows) {
 		fputc('\n', output);
 		fm_table_print(table, output, 0, width);

@@ -51,7 +51,7 @@ static json_t *levels_json(const struct fm_samples *samples, const struct fm_ser
 	return array;
 }
 
-static void set_served(json_t *object, const struct fm_samples *samples, const struct fm_served *served)
+void fm_json_set_served(json_t *object, const struct fm_samples *samples, const struct fm_served *served)
 {
 	json_object_set_new(object, "samples", json_integer((json_int_t)served->samples));
 	fm_json_set_figure(object, "references_share", &served->share);
@@ -68,11 +68,12 @@ static void set_served(json_t *object, const struct fm_samples *samples, const s
 static json_t *sampling_json(const struct fm_samples *samples)
 {
 	const struct fm_recorded_sampling *sampling = &samples->recording->sampling;
-	json_t *object = json_pack("{s:s, s:s, s:f, s:f, s:I, s:f, s:f, s:b}", "sampler", sampling->sampler, "state",
-	                           sampling->state, "seconds", sampling->seconds, "cpu_seconds", sampling->cpu_seconds,
-	                           "samples", (json_int_t)fm_recording_references(samples->recording), "overhead_asked",
-	                           sampling->overhead_asked, "rate_asked", sampling->rate_asked, "every_reference",
-	                           samples->model->every);
+	size_t references = fm_recording_references(samples->recording);
+	json_t *object = json_pack(
+	    "{s:s, s:s, s:f, s:f, s:I, s:I, s:f, s:f, s:b}", "sampler", sampling->sampler, "state", sampling->state,
+	    "seconds", sampling->seconds, "cpu_seconds", sampling->cpu_seconds, "samples", (json_int_t)references,
+	    "level_samples", (json_int_t)(samples->recording->samples_count - references), "overhead_asked",
+	    sampling->overhead_asked, "rate_asked", sampling->rate_asked, "every_reference", samples->model->every);
 	json_t *missed = json_array();
 
 	fm_json_set_figure(object, "overhead", &sampling->overhead);
@@ -115,7 +116,7 @@ static json_t *object_json(const struct fm_samples *samples, const struct fm_sam
 	set_text(entry, "site", object->site);
 	set_text(entry, "type", object->type);
 	set_text(entry, "module", object->module);
-	set_served(entry, samples, &object->served);
+	fm_json_set_served(entry, samples, &object->served);
 	fm_json_set_figure(entry, "assigned_share", &object->assigned);
 	json_object_set_new(entry, "read_only", json_string(answer(object->read_only)));
 	json_object_set_new(entry, "sharing", json_string(fm_samples_use_name(object->use)));
@@ -143,8 +144,8 @@ static json_t *routines_json(const struct fm_samples *samples, size_t most)
 		json_t *entry = json_pack("{s:s}", "name", routine->function), *inclusive = json_object();
 
 		set_text(entry, "module", routine->module);
-		set_served(entry, samples, &routine->self);
-		set_served(inclusive, samples, &routine->inclusive);
+		fm_json_set_served(entry, samples, &routine->self);
+		fm_json_set_served(inclusive, samples, &routine->inclusive);
 		json_object_set_new(entry, "inclusive", inclusive);
 		json_array_append_new(array, entry);
 	}
@@ -164,7 +165,7 @@ static json_t *lines_json(const struct fm_samples *samples, size_t most)
 		set_text(entry, "chain", line->chain);
 		set_text(entry, "module", line->module);
 		set_text(entry, "object", line->object < 0 ? "" : samples->objects[line->object].name);
-		set_served(entry, samples, &line->served);
+		fm_json_set_served(entry, samples, &line->served);
 		json_object_set_new(entry, "order", order_json(&line->pattern));
 		json_array_append_new(array, entry);
 	}
@@ -180,7 +181,7 @@ static json_t *regions_json(const struct fm_samples *samples, size_t most)
 		json_t *entry = json_pack("{s:s, s:I, s:f}", "name", region->name, "instances",
 		                          (json_int_t)region->instances, "seconds", region->seconds);
 
-		set_served(entry, samples, &region->served);
+		fm_json_set_served(entry, samples, &region->served);
 		json_array_append_new(array, entry);
 	}
 	return array;
@@ -202,7 +203,7 @@ static json_t *threads_json(const struct fm_samples *samples, size_t most)
 	for (size_t i = 0; i < samples->thread_count && i < most; i++) {
 		json_t *entry = thread_json(samples, samples->threads[i].thread);
 
-		set_served(entry, samples, &samples->threads[i].served);
+		fm_json_set_served(entry, samples, &samples->threads[i].served);
 		json_array_append_new(array, entry);
 	}
 	return array;
@@ -246,8 +247,9 @@ static void set_machine(json_t *root, const struct fm_recording *recording)
 	set_text(root, "started", recording->run.started);
 }
 
-void fm_samples_print_json(const struct fm_samples *samples, const struct fm_writer_options *options, FILE *output)
+void fm_samples_print_json(const struct fm_fold *fold, const struct fm_writer_options *options, FILE *output)
 {
+	const struct fm_samples *samples = fold->samples;
 	json_t *root = fm_json_document("report"), *warnings = json_array(), *whole = json_object();
 	size_t most = options->top > ROWS ? options->top : ROWS;
 
@@ -258,7 +260,7 @@ void fm_samples_print_json(const struct fm_samples *samples, const struct fm_wri
 	for (size_t i = 0; i < samples->warning_count; i++)
 		json_array_append_new(warnings, json_string(samples->warnings[i]));
 	json_object_set_new(root, "warnings", warnings);
-	set_served(whole, samples, &samples->whole);
+	fm_json_set_served(whole, samples, &samples->whole);
 	json_object_set_new(root, "whole", whole);
 	json_object_set_new(root, "objects", objects_json(samples, most));
 	json_object_set_new(root, "routines", routines_json(samples, most));
@@ -274,9 +276,7 @@ void fm_samples_print_json(const struct fm_samples *samples, const struct fm_wri
 	json_object_set_new(root, "curve",
 	                    samples->recording->curves_count ? fm_curve_recorded_json(samples->recording, 0)
 	                                                     : json_null());
-	json_object_set_new(root, "streams", json_null());
-	json_object_set_new(root, "streams_why",
-	                    json_string("samples are too far apart to show strides; objects have \"order\""));
+	fm_fold_set_json(root, fold, most);
 	json_dumpf(root, output, JSON_INDENT(1));
 	fputc('\n', output);
 	json_decref(root);

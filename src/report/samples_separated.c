@@ -29,8 +29,9 @@ static void print_served(FILE *output, const char *separator, const char *place,
 		print_figure(output, separator, place, "local", &served->local);
 }
 
-void fm_samples_print_separated(const struct fm_samples *samples, const struct fm_writer_options *options, FILE *output)
+void fm_samples_print_separated(const struct fm_fold *fold, const struct fm_writer_options *options, FILE *output)
 {
+	const struct fm_samples *samples = fold->samples;
 	const struct fm_recording *recording = samples->recording;
 	const char *separator = options->separator;
 	char place[640];

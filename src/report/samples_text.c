@@ -10,8 +10,7 @@
 
 enum { NAME_COLUMNS = 23, BAR = 10, THREAD_COLUMNS = 6 };
 
-/* "71.0 ±1.2"; "0–3.1" where the interval is lopsided; "n/a". In percent, or as it is. */
-static const char *with_interval(char *text, size_t size, const struct fm_figure *figure, double scale)
+const char *fm_interval_text(char *text, size_t size, const struct fm_figure *figure, double scale)
 {
 	double value = scale * figure->value, below = value - scale * figure->low, above = scale * figure->high - value;
 	int digits = fmax(above, below) < 1.95 ? 1 : 0;
@@ -38,7 +37,7 @@ static const char *with_interval(char *text, size_t size, const struct fm_figure
 
 static const char *percent(char *text, size_t size, const struct fm_figure *figure)
 {
-	return with_interval(text, size, figure, 100);
+	return fm_interval_text(text, size, figure, 100);
 }
 
 static void percent_cell(struct fm_table *table, const struct fm_figure *figure)
@@ -55,10 +54,11 @@ static void print_head(const struct fm_samples *samples, FILE *output)
 	const struct fm_recording *recording = samples->recording;
 	const struct fm_recorded_sampling *sampling = &recording->sampling;
 	char program[160], number[32], text[64];
+	size_t references = fm_recording_references(recording), others = recording->samples_count - references;
 
 	fprintf(output, "%s: %.3g s, %.3g s of processor time; %s samples of memory references",
 	        fm_text_elide(program, sizeof(program), fm_observed_words(recording), 40), sampling->seconds,
-	        sampling->cpu_seconds, fm_text_grouped(number, sizeof(number), fm_recording_references(recording)));
+	        sampling->cpu_seconds, fm_text_grouped(number, sizeof(number), references));
 	if (samples->model->every)
 		fprintf(output, " (every one)");
 	else if (sampling->rate.available && *sampling->rate.unit)
@@ -73,6 +73,9 @@ static void print_head(const struct fm_samples *samples, FILE *output)
 	if (sampling->overhead_asked > 0)
 		fprintf(output, " (asked for: %.3g %%)", 100 * sampling->overhead_asked);
 	fprintf(output, ".\n");
+	if (others)
+		fprintf(output, "%s more samples tell levels and costs only, not how often something is referred to.\n",
+		        fm_text_grouped(number, sizeof(number), others));
 	if (*samples->filter)
 		fprintf(output,
 		        "Only %s: %s samples, %.1f %% of the processor time sampled. All shares are shares of these.\n",
@@ -140,7 +143,7 @@ static void level_cells(struct fm_table *table, const struct fm_samples *samples
 
 	for (unsigned i = 0; i < shown_classes(samples); i++)
 		percent_cell(table, &served->levels[i]);
-	fm_table_cell(table, "%s", with_interval(text, sizeof(text), &served->mean_cost_cycles, 1));
+	fm_table_cell(table, "%s", fm_interval_text(text, sizeof(text), &served->mean_cost_cycles, 1));
 }
 
 static void print_more(FILE *output, size_t count, unsigned top, const char *what)
@@ -495,8 +498,10 @@ static void print_missed(const struct fm_samples *samples, FILE *output, unsigne
 	fm_table_free(table);
 }
 
-void fm_samples_print_text(const struct fm_samples *samples, const struct fm_writer_options *options, FILE *output)
+void fm_samples_print_text(const struct fm_fold *fold, const struct fm_writer_options *options, FILE *output)
 {
+	const struct fm_samples *samples = fold->samples;
+
 	print_head(samples, output);
 	if (options->curve) {
 		fputc('\n', output);
@@ -506,11 +511,13 @@ void fm_samples_print_text(const struct fm_samples *samples, const struct fm_wri
 	print_warnings(samples, output, options->width);
 	if (!samples->whole.samples)
 		return;
+	fm_fold_print_findings(fold, options, output);
 	print_whole(samples, output, options->width);
 	print_objects(samples, output, options->width, options->top);
 	print_sites(samples, output, options->width, options->top);
 	print_routines(samples, output, options->width, options->top);
 	print_regions(samples, output, options->width, options->top);
+	fm_fold_print_regions(fold, options, output);
 	print_lines(samples, output, options->width, options->top);
 	print_threads(samples, output, options->width, options->top);
 	print_sharing(samples, output, options->width, options->top);

@@ -79,5 +79,8 @@ static void print_moment(const struct fm_recording *recording, size_t first, con
 	fflush(output);
 }
 
-const struct fm_writer fm_writer_text = {
-    .name = "text", .stat = print_stat, .samples = fm_samples_print_text, .moment = print_moment};
+const struct fm_writer fm_writer_text = {.name = "text",
+                                         .stat = print_stat,
+                                         .samples = fm_samples_print_text,
+                                         .compared = fm_comparison_print_text,
+                                         .moment = print_moment};

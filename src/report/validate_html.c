@@ -57,7 +57,7 @@ static const char style[] =
 
 static void put_resources(const struct fm_validation *validation, FILE *output, bool socket)
 {
-	char text[320];
+	char text[640];
 
 	fprintf(
 	    output,
@@ -80,7 +80,16 @@ static void put_resources(const struct fm_validation *validation, FILE *output, 
 		} else {
 			fputs("<td class=n>n/a<td class=n>n/a", output);
 		}
-		cell(output, fm_indicator_text(validation->matrix, &resource->indicator, text, sizeof(text)));
+		fm_indicator_text(validation->matrix, &resource->indicator, text, sizeof(text));
+		if (resource->indicator.fails) {
+			size_t used = strlen(text);
+
+			used += (size_t)snprintf(text + used, sizeof(text) - used, ": no metric, ");
+			if (used < sizeof(text))
+				fm_indicator_limits(validation->matrix, &resource->indicator, text + used,
+				                    sizeof(text) - used);
+		}
+		cell(output, text);
 		fputs("</tr>\n", output);
 	}
 	fputs("</table>\n", output);

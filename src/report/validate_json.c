@@ -9,6 +9,30 @@ static json_t *number_or_null(double value)
 	return isfinite(value) ? json_real(value) : json_null();
 }
 
+static json_t *flaws_json(const struct fm_quantities *all, const struct fm_judgement *judgement)
+{
+	json_t *flaws = json_array();
+
+	for (unsigned i = 0; i < judgement->flaw_count; i++) {
+		const struct fm_flaw *flaw = &judgement->flaws[i];
+		json_t *entry = json_pack("{s:s}", "class", fm_class_name(flaw->class)), *atoms = json_array();
+
+		if (flaw->class != FM_CLASS_blind)
+			json_object_set_new(entry, "size", json_real(flaw->size));
+		if (flaw->other >= 0)
+			json_object_set_new(entry, "other", json_string(all->quantities[flaw->other].name));
+		for (uint64_t set = flaw->atoms; set; set &= set - 1)
+			json_array_append_new(atoms, json_string(all->atoms[__builtin_ctzll(set)].name));
+		if (flaw->atoms)
+			json_object_set(entry, "atoms", atoms);
+		json_decref(atoms);
+		if (flaw->class == FM_CLASS_conditional)
+			json_object_set_new(entry, "condition", json_string(fm_condition_words(flaw->condition)));
+		json_array_append_new(flaws, entry);
+	}
+	return flaws;
+}
+
 static json_t *judgement_json(const struct fm_validation *validation, unsigned event)
 {
 	const struct fm_matrix *matrix = validation->matrix;
@@ -43,6 +67,18 @@ static json_t *judgement_json(const struct fm_validation *validation, unsigned e
 		fm_judge_unseen_words(all, judgement->unseen, unseen, sizeof(unseen));
 		json_object_set_new(entry, "blind_to", json_string(unseen));
 	}
+	json_object_set_new(entry, "flaws", flaws_json(all, judgement));
+	json_object_set_new(entry, "floor",
+	                    judgement->floor_runs ? json_pack("{s:f, s:f, s:i}", "median", judgement->floor, "max",
+	                                                      judgement->floor_most, "runs", (int)judgement->floor_runs)
+	                                          : json_null());
+	if (!judgement->floor_runs)
+		json_object_set_new(entry, "floor_why",
+		                    json_string("no run in which, as far as is known, there is nothing to count"));
+	if (judgement->alternative >= 0)
+		json_object_set_new(entry, "alternative",
+		                    json_pack("{s:s, s:f}", "quantity", all->quantities[judgement->alternative].name,
+		                              "per_unit", judgement->alternative_factor));
 	json_object_set_new(entry, "formula", *judgement->formula ? json_string(judgement->formula) : json_null());
 	if (!*judgement->formula)
 		json_object_set_new(entry, "formula_why", json_string(judgement->reason));
@@ -75,6 +111,8 @@ static json_t *resource_json(const struct fm_validation *validation, const struc
 		    entry, "indicator",
 		    json_string(fm_indicator_text(validation->matrix, &resource->indicator, text, sizeof(text))));
 		json_object_set_new(entry, "indicator_error", json_real(resource->indicator.error));
+		if (*fm_indicator_limits(validation->matrix, &resource->indicator, text, sizeof(text)))
+			json_object_set_new(entry, "indicator_limits", json_string(text));
 		fm_json_set_figure(entry, "maximal_events_per_second", &events);
 	} else {
 		json_object_set_new(entry, "indicator", json_null());
@@ -158,6 +196,7 @@ void fm_validation_to_json(const struct fm_validation *validation, json_t *root)
 {
 	const struct fm_matrix *matrix = validation->matrix;
 	json_t *events = json_array(), *resources = json_array();
+	char missing[1600];
 
 	for (unsigned i = 0; i < matrix->event_count; i++)
 		json_array_append_new(events, judgement_json(validation, i));
@@ -165,6 +204,8 @@ void fm_validation_to_json(const struct fm_validation *validation, json_t *root)
 		json_array_append_new(resources, resource_json(validation, &validation->resources[i]));
 	json_object_set_new(root, "runs", json_integer((json_int_t)matrix->run_count));
 	json_object_set_new(root, "repeats", json_integer((json_int_t)matrix->repeats));
+	fm_validation_missing(matrix, missing, sizeof(missing));
+	json_object_set_new(root, "missing", json_string(missing));
 	json_object_set_new(root, "events", events);
 	json_object_set_new(root, "resources", resources);
 	json_object_set_new(root, "metrics", fm_metrics_to_json(validation));

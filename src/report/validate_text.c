@@ -17,7 +17,7 @@ static void print_resources(const struct fm_validation *validation, FILE *output
 {
 	struct fm_table *table = fm_table_create("llrrrrw");
 	unsigned rows = 0;
-	char text[320];
+	char text[320], limits[240];
 
 	fm_table_cell(table, socket ? "Socket" : "Core");
 	fm_table_cell(table, "access");
@@ -43,8 +43,10 @@ static void print_resources(const struct fm_validation *validation, FILE *output
 			fm_table_cell(table, "n/a");
 			fm_table_cell(table, "n/a");
 		}
-		fm_table_cell(table, "%s",
-		              fm_indicator_text(validation->matrix, &resource->indicator, text, sizeof(text)));
+		fm_indicator_limits(validation->matrix, &resource->indicator, limits, sizeof(limits));
+		fm_table_cell(table, "%s%s%s",
+		              fm_indicator_text(validation->matrix, &resource->indicator, text, sizeof(text)),
+		              *limits ? ": no metric, " : "", limits);
 	}
 	if (rows) {
 		fputc('\n', output);
@@ -263,9 +265,26 @@ static void print_summary(const struct fm_validation *validation, FILE *output)
 	fputc('\n', output);
 }
 
+/* Which columns a file does not have: what an event counts of these nobody can tell. */
+static void print_missing(const struct fm_validation *validation, FILE *output, unsigned width)
+{
+	const struct fm_matrix *matrix = validation->matrix;
+	char names[1600];
+	struct fm_table *table;
+
+	if (!fm_validation_missing(matrix, names, sizeof(names)))
+		return;
+	table = fm_table_create("w");
+	fm_table_cell(table, "Not in the file: %s. Quantities are judged without them; --missing-zero takes them as 0.",
+	              names);
+	fm_table_print(table, output, 0, width);
+	fm_table_free(table);
+}
+
 void fm_validation_print(const struct fm_validation *validation, FILE *output, unsigned width, int verbose)
 {
 	print_summary(validation, output);
+	print_missing(validation, output, width);
 	print_resources(validation, output, width, false);
 	print_resources(validation, output, width, true);
 	print_stalls(validation, output, width);

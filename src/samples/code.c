@@ -116,7 +116,7 @@ static int sum_inclusive(const struct fm_chosen *chosen, const struct numbered *
 			continue;
 		for (size_t k = begin[frame]; k < begin[frame + 1]; k++)
 			fm_served_add(chosen->model, &sum, fm_chosen_sample(chosen, list[k]), chosen->bins[list[k]],
-			              chosen->weight[list[k]]);
+			              fm_chosen_weight(chosen, list[k]));
 		add_stack(recording, routines, (int64_t)frame, &sum, inclusive, mark, (uint32_t)frame + 1);
 	}
 	/* without a stack there is only the place itself */
@@ -124,7 +124,7 @@ static int sum_inclusive(const struct fm_chosen *chosen, const struct numbered *
 		const struct fm_recorded_sample *sample = fm_chosen_sample(chosen, list[k]);
 
 		fm_served_add(chosen->model, &inclusive[routines->of_code[sample->code]], sample, chosen->bins[list[k]],
-		              chosen->weight[list[k]]);
+		              fm_chosen_weight(chosen, list[k]));
 	}
 	free(mark);
 	free(list);
@@ -190,7 +190,7 @@ static int find_objects(const struct fm_chosen *chosen, const struct numbered *l
 		r = fm_names_find_bytes(&names, key, sizeof(key), &number);
 		if (r)
 			break;
-		weights[number] += chosen->weight[i];
+		weights[number] += fm_chosen_weight(chosen, i);
 		if (weights[number] > most[key[0]]) {
 			most[key[0]] = weights[number];
 			objects[key[0]] = key[1];
@@ -255,9 +255,9 @@ int fm_samples_code(struct fm_samples *samples, struct fm_chosen *chosen)
 		const struct fm_recorded_sample *sample = fm_chosen_sample(chosen, i);
 
 		fm_served_add(chosen->model, &self[routines.of_code[sample->code]], sample, chosen->bins[i],
-		              chosen->weight[i]);
+		              fm_chosen_weight(chosen, i));
 		fm_served_add(chosen->model, &by_line[lines.of_code[sample->code]], sample, chosen->bins[i],
-		              chosen->weight[i]);
+		              fm_chosen_weight(chosen, i));
 	}
 	if (!r)
 		r = sum_inclusive(chosen, &routines, inclusive);

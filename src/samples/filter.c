@@ -170,10 +170,9 @@ static int allocate(struct fm_chosen *chosen, size_t count)
 {
 	chosen->index = malloc((count + 1) * sizeof(*chosen->index));
 	chosen->bins = malloc((count + 1) * sizeof(*chosen->bins));
-	chosen->weight = malloc((count + 1) * sizeof(*chosen->weight));
 	chosen->object = calloc(count + 1, sizeof(*chosen->object));
 	chosen->line = calloc(count + 1, sizeof(*chosen->line));
-	return chosen->index && chosen->bins && chosen->weight && chosen->object && chosen->line ? 0 : -ENOMEM;
+	return chosen->index && chosen->bins && chosen->object && chosen->line ? 0 : -ENOMEM;
 }
 
 /* Samples without weights, of which there should be none, count the same. */
@@ -242,13 +241,12 @@ int fm_chosen_take(const struct fm_recording *recording, const struct fm_served_
 	static const struct fm_samples_filter everything;
 	struct choice choice = {.filter = filter ? filter : &everything};
 	struct fm_chosen *chosen = ret_chosen;
-	bool weighted = has_weights(recording);
 	struct span *spans = NULL;
 	size_t span_count = 0;
 	double all = 0;
 	int r;
 
-	*chosen = (struct fm_chosen){.recording = recording, .model = model};
+	*chosen = (struct fm_chosen){.recording = recording, .model = model, .weighted = has_weights(recording)};
 	r = prepare(recording, &choice, samples, error);
 	if (r)
 		goto out;
@@ -260,7 +258,7 @@ int fm_chosen_take(const struct fm_recording *recording, const struct fm_served_
 	}
 	for (size_t i = 0; i < recording->samples_count; i++) {
 		const struct fm_recorded_sample *sample = &recording->samples[i];
-		double weight = !weighted ? 1 : sample->weight > 0 ? sample->weight : 0;
+		double weight = fm_chosen_weight_of(chosen, sample);
 		size_t at = chosen->count;
 
 		all += sample->flags & FM_SAMPLE_LEVEL_ONLY ? 0 : weight;
@@ -273,14 +271,16 @@ int fm_chosen_take(const struct fm_recording *recording, const struct fm_served_
 		    (choice.filter->timed && !(sample->at >= choice.filter->begin && sample->at <= choice.filter->end)))
 			continue;
 		chosen->index[at] = (uint32_t)i;
-		chosen->weight[at] = weight;
 		chosen->bins[at] = fm_served_bin(model, sample);
 		fm_served_add(model, &chosen->whole, sample, chosen->bins[at], weight);
 		chosen->count++;
 	}
 	samples->filtered = all > 0 ? chosen->whole.weight / all : 1;
-	if (!chosen->count && recording->samples_count)
-		r = fm_error_set(error, EINVAL, "no sample is left by the filter: %s", samples->filter);
+	/* samples for levels alone belong to nothing */
+	if (!chosen->whole.count && recording->samples_count)
+		r = *samples->filter
+		        ? fm_error_set(error, EINVAL, "no sample is left by the filter: %s", samples->filter)
+		        : fm_error_set(error, EBADMSG, "no sample of the recording tells what is referred to");
 out:
 	free(spans);
 	free(choice.memories);
@@ -294,7 +294,6 @@ void fm_chosen_free(struct fm_chosen *chosen)
 {
 	free(chosen->index);
 	free(chosen->bins);
-	free(chosen->weight);
 	free(chosen->object);
 	free(chosen->line);
 }

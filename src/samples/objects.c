@@ -133,10 +133,13 @@ static void describe(struct fm_sampled_object *object, const struct fm_recorded_
 /* Untracked memory */
 
 /* Where small allocations were sampled, a tracked block stands for others, whose references were seen in memory that
-   nobody tracked. So much of that as a pool's blocks stand for belongs to the pool; less where all pools together
-   claim more than there is. What nobody claims stays. */
+   nobody tracked. Those of an instruction that is known to use one pool are that pool's (pools.c). Of the rest so much
+   as a pool's blocks stand for belongs to the pool; less where all pools together claim more than there is. What nobody
+   claims stays. */
 struct claims {
 	double *claim;     /* of each object: weight */
+	double *counted;   /* of each object: weight of untracked references that were counted as its own, … */
+	double *doubt;     /* … and how much of that may be something else's */
 	double *untracked; /* of each object: weight of its own samples in untracked memory */
 	double all, there;
 };
@@ -149,14 +152,18 @@ static void claim(const struct fm_samples *samples, const struct fm_chosen *chos
 		const struct fm_recorded_memory *memory =
 		    sample->memory < 0 ? NULL : &samples->recording->memories[sample->memory];
 		uint32_t object = of_object[chosen->object[i]];
+		bool known = samples->pool_of && samples->pool_of[sample->code] != UINT32_MAX;
 
 		if (!memory || (sample->flags & FM_SAMPLE_LEVEL_ONLY))
 			continue;
-		if (memory->kind == FM_MEMORY_UNTRACKED) {
-			claims->untracked[object] += chosen->weight[i];
-			claims->there += chosen->weight[i];
-		} else if (memory->kind == FM_MEMORY_POOL && memory->weight > 1) {
-			double more = (memory->weight - 1) * chosen->weight[i];
+		if (memory->kind == FM_MEMORY_UNTRACKED && known) {
+			claims->counted[object] += fm_chosen_weight(chosen, i);
+			claims->doubt[object] += fm_chosen_weight(chosen, i) * fm_samples_pool_doubt(samples, sample);
+		} else if (memory->kind == FM_MEMORY_UNTRACKED) {
+			claims->untracked[object] += fm_chosen_weight(chosen, i);
+			claims->there += fm_chosen_weight(chosen, i);
+		} else if (memory->kind == FM_MEMORY_POOL && memory->weight > 1 && !known) {
+			double more = (memory->weight - 1) * fm_chosen_weight(chosen, i);
 
 			claims->claim[object] += more;
 			claims->all += more;
@@ -177,22 +184,22 @@ static void assign_untracked(struct fm_samples *samples, const struct fm_chosen 
 	double taken = fmin(claims->all, claims->there), scale = claims->all > 0 ? taken / claims->all : 0;
 	double whole = chosen->whole.weight, error_all = 0;
 
-	if (!(taken > 0))
-		return;
-	for (size_t i = 0; i < samples->object_count; i++) {
+	for (size_t i = 0; whole > 0 && i < samples->object_count; i++) {
 		struct fm_sampled_object *object = &samples->objects[i];
-		double moved = scale * claims->claim[i] / whole, error;
+		double moved = scale * claims->claim[i] / whole, error, counted = claims->counted[i] / whole,
+		       doubt = claims->doubt[i] / whole;
 
-		if (!(moved > 0))
+		if (!(moved + counted > 0))
 			continue;
 		error = fmin(1, 1.96 * sqrt(2.0 / (double)object->served.samples)) * moved;
 		error_all = hypot(error_all, error);
-		object->assigned =
-		    fm_figure_make(moved, fmax(0, moved - error), fmin(moved + error, claims->there / whole), "",
-		                   FM_ORIGIN_sampled, samples->model->backend, (unsigned)object->served.samples);
+		object->assigned = fm_figure_make(moved + counted, fmax(0, moved + counted - error - doubt),
+		                                  fmin(moved + counted + error, 1), "", FM_ORIGIN_sampled,
+		                                  samples->model->backend, (unsigned)object->served.samples);
 		widen(&object->served.share, moved, error);
+		object->served.share.low = fmax(0, object->served.share.low - doubt);
 	}
-	for (size_t i = 0; i < samples->object_count; i++) {
+	for (size_t i = 0; taken > 0 && i < samples->object_count; i++) {
 		struct fm_sampled_object *object = &samples->objects[i];
 		double part = claims->untracked[i] / claims->there;
 
@@ -339,14 +346,17 @@ int fm_samples_objects(struct fm_samples *samples, struct fm_chosen *chosen)
 	of_object = calloc(grouping.count, sizeof(*of_object));
 	claims.claim = calloc(grouping.count, sizeof(double));
 	claims.untracked = calloc(grouping.count, sizeof(double));
-	r = sums && of_object && claims.claim && claims.untracked ? 0 : -ENOMEM;
+	claims.counted = calloc(grouping.count, sizeof(double));
+	claims.doubt = calloc(grouping.count, sizeof(double));
+	r = sums && of_object && claims.claim && claims.untracked && claims.counted && claims.doubt
+	        ? fm_samples_pools(samples, chosen, &grouping)
+	        : -ENOMEM;
 	for (size_t i = 0; !r && i < chosen->count; i++) {
 		const struct fm_recorded_sample *sample = fm_chosen_sample(chosen, i);
-		uint32_t object =
-		    grouping.object[sample->memory < 0 ? samples->recording->memories_count : (size_t)sample->memory];
+		uint32_t object = grouping.object[fm_samples_memory(samples, sample)];
 
 		chosen->object[i] = object;
-		fm_served_add(samples->model, &sums[object], sample, chosen->bins[i], chosen->weight[i]);
+		fm_served_add(samples->model, &sums[object], sample, chosen->bins[i], fm_chosen_weight(chosen, i));
 	}
 	if (!r)
 		r = make_objects(samples, &grouping, sums, of_object);
@@ -366,6 +376,8 @@ int fm_samples_objects(struct fm_samples *samples, struct fm_chosen *chosen)
 	free(of_object);
 	free(claims.claim);
 	free(claims.untracked);
+	free(claims.counted);
+	free(claims.doubt);
 	fm_grouping_free(&grouping);
 	return r;
 }

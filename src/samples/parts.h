@@ -17,15 +17,25 @@ struct fm_chosen {
 	size_t count;
 	uint32_t *index;             /* of the sample */
 	struct fm_served_bins *bins; /* of the chosen ones */
-	double *weight;
-	uint32_t *object; /* of each; filled by fm_samples_objects() */
-	uint32_t *line;   /* of each; filled by fm_samples_code() */
+	bool weighted;               /* samples have weights; else each counts the same */
+	uint32_t *object;            /* of each; filled by fm_samples_objects() */
+	uint32_t *line;              /* of each; filled by fm_samples_code() */
 	struct fm_served_sum whole;
 };
 
 static inline const struct fm_recorded_sample *fm_chosen_sample(const struct fm_chosen *chosen, size_t i)
 {
 	return &chosen->recording->samples[chosen->index[i]];
+}
+
+static inline double fm_chosen_weight_of(const struct fm_chosen *chosen, const struct fm_recorded_sample *sample)
+{
+	return !chosen->weighted ? 1 : sample->weight > 0 ? (double)sample->weight : 0;
+}
+
+static inline double fm_chosen_weight(const struct fm_chosen *chosen, size_t i)
+{
+	return fm_chosen_weight_of(chosen, fm_chosen_sample(chosen, i));
 }
 
 /* `ret_chosen` is freed by fm_chosen_free() in any case. */
@@ -45,6 +55,10 @@ void fm_grouping_free(struct fm_grouping *grouping);
 /* The name of an object as a filter and a report see it. */
 void fm_samples_object_name(const struct fm_recorded_memory *memory, char *name, size_t size);
 
+/* pools.c */
+int fm_samples_pools(struct fm_samples *samples, const struct fm_chosen *chosen, const struct fm_grouping *grouping);
+double fm_samples_pool_doubt(const struct fm_samples *samples, const struct fm_recorded_sample *sample);
+
 int fm_samples_objects(struct fm_samples *samples, struct fm_chosen *chosen);
 int fm_samples_sharing(struct fm_samples *samples, const struct fm_chosen *chosen);
 int fm_samples_patterns(struct fm_samples *samples, const struct fm_chosen *chosen);
@@ -53,6 +67,7 @@ int fm_samples_regions(struct fm_samples *samples, const struct fm_chosen *chose
 int fm_samples_threads(struct fm_samples *samples, const struct fm_chosen *chosen);
 int fm_samples_missed(struct fm_samples *samples);
 int fm_samples_warn(struct fm_samples *samples);
+int fm_samples_places(struct fm_samples *samples, const struct fm_chosen *chosen);
 
 /* Indexes 0 … count-1, largest weight first. NULL: no memory. */
 uint32_t *fm_samples_order(const struct fm_served_sum *sums, size_t count);

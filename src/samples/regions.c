@@ -78,7 +78,7 @@ static void add_around(const struct nesting *nesting, int64_t instance, const st
 		if (k == count) {
 			had[count++] = name;
 			fm_served_add(chosen->model, &sums[name], fm_chosen_sample(chosen, sample),
-			              chosen->bins[sample], chosen->weight[sample]);
+			              chosen->bins[sample], fm_chosen_weight(chosen, sample));
 		}
 		instance = nesting->parent[instance];
 	}
@@ -140,7 +140,8 @@ int fm_samples_threads(struct fm_samples *samples, const struct fm_chosen *chose
 	for (size_t i = 0; i < chosen->count; i++) {
 		const struct fm_recorded_sample *sample = fm_chosen_sample(chosen, i);
 
-		fm_served_add(chosen->model, &sums[sample->thread], sample, chosen->bins[i], chosen->weight[i]);
+		fm_served_add(chosen->model, &sums[sample->thread], sample, chosen->bins[i],
+		              fm_chosen_weight(chosen, i));
 	}
 	order = fm_samples_order(sums, count);
 	for (size_t i = 0; order && i < count && sums[order[i]].count; i++) {

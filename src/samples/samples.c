@@ -254,6 +254,8 @@ int fm_samples_analyse(const struct fm_recording *recording, const struct fm_sam
 	if (!r)
 		r = fm_samples_code(samples, &chosen);
 	if (!r)
+		r = fm_samples_places(samples, &chosen);
+	if (!r)
 		r = fm_samples_patterns(samples, &chosen);
 	if (!r)
 		r = fm_samples_regions(samples, &chosen);
@@ -287,5 +289,11 @@ void fm_samples_free(struct fm_samples *samples)
 	free(samples->missed);
 	free(samples->warnings);
 	free(samples->levels);
+	free(samples->object_of);
+	free(samples->line_of);
+	free(samples->routine_of);
+	free(samples->pool_of);
+	free(samples->pool_met);
+	free(samples->left);
 	free(samples);
 }

@@ -112,6 +112,15 @@ struct fm_samples {
 	char (*warnings)[400];
 	size_t warning_count;
 	uint8_t *levels; /* of each sample of the recording, most likely; 0: not known, or not in the filter */
+	/* where rows of the recording are in the tables above; UINT32_MAX: nowhere, since no chosen sample refers to
+	 * them */
+	uint32_t *object_of;  /* of each memory, and at last of samples without one */
+	uint32_t *line_of;    /* of each code */
+	uint32_t *routine_of; /* of each code */
+	/* of each code: the pool that its references to untracked memory belong to, UINT32_MAX: not known; and how many
+	   references tell so. NULL: of none */
+	uint32_t *pool_of, *pool_met;
+	uint8_t *left; /* of each sample: 1 when the filter leaves it; NULL: there was no filter */
 };
 
 /* The recording must be settled, have samples (sampling.sampler), and outlive the result. -EINVAL when nothing matches
@@ -119,6 +128,10 @@ struct fm_samples {
 int fm_samples_analyse(const struct fm_recording *recording, const struct fm_samples_filter *filter,
                        struct fm_samples **ret_samples, struct fm_error *error);
 void fm_samples_free(struct fm_samples *samples);
+
+/* The memory that a sample counts for: its own, or the pool that its untracked one belongs to.
+   recording->memories_count: none is known. */
+size_t fm_samples_memory(const struct fm_samples *samples, const struct fm_recorded_sample *sample);
 
 const char *fm_samples_use_name(enum fm_samples_use use);
 const char *fm_memory_kind_name(uint32_t kind);

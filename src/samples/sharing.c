@@ -144,12 +144,12 @@ int fm_samples_sharing(struct fm_samples *samples, const struct fm_chosen *chose
 
 	for (size_t i = 0; !r && i < chosen->count; i++) {
 		const struct fm_recorded_sample *sample = fm_chosen_sample(chosen, i);
-		uint32_t memory = sample->memory < 0 ? (uint32_t)memories : (uint32_t)sample->memory;
+		uint32_t memory = (uint32_t)fm_samples_memory(samples, sample);
 
 		object_of[memory] = chosen->object[i];
-		r = add(&pairs, chosen->object[i], sample, chosen->weight[i]);
+		r = add(&pairs, chosen->object[i], sample, fm_chosen_weight(chosen, i));
 		if (!r)
-			r = add(&by_memory, memory, sample, chosen->weight[i]);
+			r = add(&by_memory, memory, sample, fm_chosen_weight(chosen, i));
 	}
 	if (!r) {
 		if (pairs.names.count)

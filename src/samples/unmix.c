@@ -462,9 +462,16 @@ static double step(const struct problem *problem, const double *from, double *to
 	return likelihood;
 }
 
+/* When shares are good enough: they move by less than the least, or by less than the most and nothing is gained. Draws
+   only tell how wide an interval is. */
+struct tolerance {
+	double least, most, gain;
+};
+static const struct tolerance fine = {1e-5, 1e-3, 1e-10}, coarse = {1e-4, 5e-3, 1e-8};
+
 /* Two steps, then a leap in their direction as long as it makes the shares no less likely (SQUAREM): plain steps
    crawl where classes overlap. */
-static void maximise(const struct problem *problem, double *shares)
+static void maximise(const struct problem *problem, double *shares, const struct tolerance *tolerance)
 {
 	unsigned groups = problem->groups;
 	double before = -INFINITY;
@@ -498,7 +505,7 @@ static void maximise(const struct problem *problem, double *shares)
 		for (unsigned g = 0; g < groups; g++)
 			moved = fmax(moved, fabs(after[g] - shares[g]));
 		memcpy(shares, after, groups * sizeof(*after));
-		if (moved < 1e-5 || (here - before < 1e-10 && moved < 1e-3))
+		if (moved < tolerance->least || (here - before < tolerance->gain && moved < tolerance->most))
 			return;
 		before = here;
 	}
@@ -540,7 +547,7 @@ static void open_ends(const struct problem *problem, const struct fm_unmix *unmi
 		normalise(shares, problem->groups);
 		if (mixture->low[g] == 0 || mixture->low[g] > 0.5)
 			continue;
-		maximise(problem, shares);
+		maximise(problem, shares, &fine);
 		if ((most - likelihood_of(problem, shares)) * comparable(effective, shares, unmix) < refuted)
 			mixture->low[g] = 0;
 	}
@@ -579,7 +586,7 @@ int fm_unmix_solve(const struct fm_unmix *unmix, const struct fm_histogram *hist
 	for (unsigned g = 0; g < groups; g++)
 		ret_mixture->value[g] = 1.0 / groups;
 	set_problem(&observed, unmix, histogram->weight, (const double(*)[FM_UNMIX_BINS])unmix->probability);
-	maximise(&observed, ret_mixture->value);
+	maximise(&observed, ret_mixture->value, &fine);
 	for (unsigned g = 0; g < groups; g++) {
 		if (ret_mixture->value[g] < 1e-6)
 			ret_mixture->value[g] = 0;
@@ -601,7 +608,7 @@ int fm_unmix_solve(const struct fm_unmix *unmix, const struct fm_histogram *hist
 		}
 		set_problem(&problem, unmix, counts, (const double(*)[FM_UNMIX_BINS])unmix->draws[k]);
 		memcpy(shares, start, groups * sizeof(*shares));
-		maximise(&problem, shares);
+		maximise(&problem, shares, &coarse);
 	}
 	for (unsigned g = 0; g < groups; g++) {
 		double column[FM_UNMIX_DRAWS];

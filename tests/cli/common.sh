@@ -28,6 +28,11 @@ holds() {
 	"$@" || fail "'$*' does not hold"
 }
 
+# change RECORDING SQL: a change that SQLite refuses would leave nothing to test
+change() {
+	sqlite3 -bail "$1" "$2" >"$scratch/sqlite" 2>&1 || fail "SQLite refused '$2': $(head -3 "$scratch/sqlite")"
+}
+
 skip() { echo "SKIPPED: $*"; exit 77; }
 
 # material NAME: a file from outside, its path in $material; FATHOM_MATERIAL names their folder. Skips the test when it is not there.

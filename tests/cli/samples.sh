@@ -46,7 +46,7 @@ is 2 '.whole.levels[0].share == null and (.whole.levels[0].share_why | test("cal
 
 # levels that cost the same are told together
 cp "$scratch/0.fathom" "$scratch/joint.fathom"
-sqlite3 "$scratch/joint.fathom" 'UPDATE calibration SET level = 1 + "row" / 4 % 2 WHERE level <= 2 AND kind = 0'
+change "$scratch/joint.fathom" 'UPDATE calibration SET level = 1 + "row" / 4 % 2 WHERE level <= 2 AND kind = 0'
 expect 0 '^!  L1 or L2 cannot be told apart' "$tool" report "$scratch/joint.fathom"
 holds grep -q 'L1 or L2 %' "$scratch/out"
 "$tool" report --json "$scratch/joint.fathom" >"$scratch/joint.json"
@@ -64,7 +64,7 @@ holds awk -F';' 'NF != 8 { exit 1 }' "$scratch/out"
 
 # filters
 expect 0 'Only objects "table": .* All shares are shares of these' "$tool" report --object table "$scratch/0.fathom"
-expect 0 '^table +(100|99.[0-9]–100)' "$tool" report --object table "$scratch/0.fathom"
+holds grep -qE '^table +(100|99.[0-9]–100)' "$scratch/out"
 expect 0 'Only thread worker: ' "$tool" report --thread worker "$scratch/0.fathom"
 expect 0 'Only region search: .* 2[67]\.[0-9] %' "$tool" report --region search "$scratch/0.fathom"
 expect 0 'Only function lookup and what it calls: ' "$tool" report --region lookup "$scratch/0.fathom"
@@ -80,14 +80,15 @@ for time in '' - 1 a-b 1-2x 3-2 -1-2; do
 	expect 2 '--time takes seconds' "$tool" report "--time=$time" "$scratch/0.fathom"
 done
 
-# tables of someone else's making
+# tables of someone else's making; few samples say as much here
+holds "$make" "$scratch/small.fathom" 300 0
 for change in 'UPDATE samples SET memory = 4000' 'UPDATE samples SET code = 99 WHERE row = 5' 'UPDATE samples SET thread = -1' \
 	'UPDATE frames SET caller = 5' 'DELETE FROM codes' 'DELETE FROM memories' 'DELETE FROM samples' 'UPDATE samples SET weight = -1' \
 	'UPDATE samples SET weight = 1e308' 'UPDATE sampling SET levels = 4000000000' "UPDATE sampling SET level_names = ''" \
 	'UPDATE sampling SET coarse_step = 4000000000' 'UPDATE calibration SET cost = 4294967295' 'DELETE FROM sampled_threads' \
 	'UPDATE memories SET weight = 1e300, bytes = -1' 'UPDATE sampling SET ticks_per_second = 0'; do
-	cp "$scratch/0.fathom" "$scratch/damaged.fathom"
-	sqlite3 "$scratch/damaged.fathom" "$change"
+	cp "$scratch/small.fathom" "$scratch/damaged.fathom"
+	change "$scratch/damaged.fathom" "$change"
 	for format in '' --json -x,; do
 		# shellcheck disable=SC2086
 		"$tool" report $format "$scratch/damaged.fathom" >/dev/null 2>"$scratch/err"

@@ -15,7 +15,7 @@ wrong 'no verb "frobnicate"' help frobnicate
 for verb in $("$tool" --complete); do
 	wrong 'unknown option or argument "--nonsense"' "$verb" --nonsense
 	wrong 'unknown option or argument "-Z"' "$verb" -Z
-	case $verb in help | stat | record | events | report) continue ;; esac
+	case $verb in help | stat | record | squeeze | events | report | export) continue ;; esac
 	wrong 'unknown option or argument "stray"' "$verb" stray
 done
 wrong 'did you mean --quick' machine --quikc
@@ -39,6 +39,6 @@ wrong 'power of two' stat --machine zen3 --pages 5000 -- true
 wrong 'numbers and ranges' stat --machine zen3 --cores a -- true
 wrong 'needs a value' stat --machine
 wrong 'no recording to report' report
-wrong 'one recording at a time' report one two
+wrong 'two recordings can be compared, not three' report one two three
 FATHOM_CPU=avx9 expect 2 'unknown instruction set "avx9"' "$tool" doctor
 finish

@@ -24,6 +24,7 @@ CYCLES = cycles
 UNSTEADY = noisy(stores, 0.2)
 UNC_READS = memory.reads
 END
+echo '*  tool=5 other=1e5' >"$scratch/small.floors"
 machine="$scratch/small.machine"
 expect 0 'exact' "$tool" validate --machine "$machine" -q
 holds sh -c "! awk 'length(\$0) > 100' '$scratch/out' | grep ."
@@ -59,6 +60,30 @@ ln -s "$scratch/target" "$scratch/link"
 expect 1 '' "$tool" validate --from "$scratch/counts.csv" --html "$scratch/link"
 holds [ ! -e "$scratch/target" ]
 
+# a file that does not tell everything: what it does not have is named, or did not happen
+cat >"$scratch/few.csv" <<'END'
+# machine few
+# caches L1 L2
+run,cores,repeat,seconds,true.loads_8,true.L2.read_in_order,true.memory.read_in_order,LOADS,LINES,uncore:READS
+a,1,1,0.001,1000000,0,0,1000004,11,0
+b,1,1,0.002,2000000,0,0,2000001,3,0
+c,1,1,0.001,800000,100000,0,800010,100009,2
+d,1,1,0.002,1600000,200000,0,1600003,200020,5
+e,1,1,0.003,800000,0,100000,800002,100004,100007
+f,1,1,0.006,1600000,0,200000,1600009,200011,200003
+END
+expect 0 'Not in the file:.*true.stores_8' "$tool" validate --from "$scratch/few.csv"
+holds grep -q 'every socket' "$scratch/out"
+expect 0 'LINES;exact;L1.lines_in;1;' "$tool" validate --from "$scratch/few.csv" -x ';'
+holds grep -q 'READS;uncounted.*no column socket' "$scratch/out"
+expect 0 'LINES;exact;L1.lines_in;1;' "$tool" validate --from "$scratch/few.csv" --missing-zero -x ';'
+holds sh -c "! '$tool' validate --from '$scratch/few.csv' --missing-zero | grep 'true.stores_8'"
+"$tool" validate --from "$scratch/few.csv" --json >"$scratch/few.json" 2>/dev/null
+holds "$source/tests/cli/schema" "$source/docs/schemas/validate.schema.json" "$scratch/few.json"
+holds jq -e '.missing | contains("true.transfers")' "$scratch/few.json" >/dev/null
+holds jq -e '.events[] | select(.name == "LINES").floor | .runs == 2 and .max == 11' "$scratch/few.json" >/dev/null
+expect 2 'name it with --from' "$tool" validate --missing-zero
+
 # mistakes
 echo nonsense >"$scratch/bad.csv"
 expect 1 'bad.csv:1' "$tool" validate --from "$scratch/bad.csv"
@@ -68,6 +93,9 @@ expect 2 'name one with --machine' "$tool" validate --scale 4
 expect 2 'cannot be made' "$tool" validate --machine "$machine" --scale 1000
 expect 2 'unknown option or argument' "$tool" validate cycles
 expect 2 '-e' "$tool" validate -e
+echo 'LOADS tools=5' >"$scratch/small.floors"
+expect 1 'small.floors:1' "$tool" validate --machine "$machine" --quick
+rm "$scratch/small.floors"
 expect 3 'has no table of events' "$tool" validate --machine zen3
 
 # without a PMU: refused, with what doctor says and the offer of a simulated machine

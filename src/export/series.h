@@ -1,0 +1,30 @@
+/* Counts over time, whoever counted them: intervals by counters, or moments of the simulated machine. */
+#ifndef FATHOM_EXPORT_SERIES_H
+#define FATHOM_EXPORT_SERIES_H
+
+#include "recording/recording.h"
+
+struct fm_series_counter {
+	char name[192];
+	char unit[12];
+};
+
+struct fm_series_point {
+	uint64_t at; /* ns since the beginning, when the interval ended */
+	uint32_t counter, part;
+	double value; /* counted since the point before */
+};
+
+struct fm_series {
+	struct fm_series_counter *counters;
+	size_t counter_count;
+	struct fm_series_point *points; /* by time */
+	size_t point_count;
+	size_t parts; /* everything together, or threads: rows of `parts`; of moments one */
+};
+
+/* Nothing where the recording has no such counts. -ENOMEM. */
+int fm_series_make(const struct fm_recording *recording, struct fm_series *ret_series);
+void fm_series_free(struct fm_series *series);
+
+#endif

@@ -1,0 +1,64 @@
+/* Streams: how a piece of code goes through an object within a region. Also bandwidth, and working sets. */
+#ifndef FATHOM_FOLD_STREAMS_H
+#define FATHOM_FOLD_STREAMS_H
+
+#include "fold/fold.h"
+
+enum fm_direction {
+	FM_DIRECTION_INCONCLUSIVE,
+	FM_DIRECTION_UP,
+	FM_DIRECTION_DOWN,
+	FM_DIRECTION_RANDOM,
+	FM_DIRECTION_STRIDED, /* in order, with bytes between that are not used; `falling` tells which way */
+	FM_DIRECTION_FIXED,   /* one cache line */
+	FM_DIRECTION_COUNT
+};
+
+enum { FM_STREAM_FIELDS = 16 };
+
+/* Bytes of each element that are used. */
+struct fm_stream_field {
+	uint32_t offset, bytes;
+	double share; /* of the stream's references */
+	bool stores;
+};
+
+struct fm_stream {
+	uint32_t object;  /* index in samples->objects */
+	int64_t line;     /* index in samples->lines */
+	int64_t region;   /* index in fold->regions; FM_FOLD_NONE: of the whole program */
+	uint32_t mode;    /* of the region */
+	int64_t phase;    /* of the mode */
+	bool load, store; /* which of them; one stream may be both */
+	enum fm_direction direction;
+	bool falling;
+	double confidence; /* 0 … 1 */
+	char reason[160];
+	double begin, end;             /* places between which it runs */
+	uint64_t lowest, highest;      /* addresses in the object; of the last the end */
+	struct fm_figure passes;       /* through that range in one instance */
+	struct fm_figure stride_bytes; /* from one reference of an instruction to the next element */
+	struct fm_figure coverage;     /* share of the object's bytes between lowest and highest */
+	struct fm_figure gbs;          /* of cache lines, while it runs */
+	struct fm_stream_field fields[FM_STREAM_FIELDS];
+	unsigned field_count;
+	unsigned together;       /* streams with the same number advance together; 0: alone */
+	struct fm_served served; /* share: of the mode's references */
+};
+
+/* What one instance touches of an object, or of all. */
+struct fm_working_set {
+	int64_t region;
+	uint32_t mode;
+	int64_t object; /* index; FM_FOLD_NONE: all together */
+	struct fm_figure bytes;
+	char fits[16];    /* smallest cache that holds it; "memory" if none does; "": not known */
+	char exceeds[16]; /* largest cache that does not hold it; "": it fits into the first */
+};
+
+int fm_fold_streams(struct fm_fold *fold);
+int fm_fold_working_sets(struct fm_fold *fold);
+
+const char *fm_direction_name(enum fm_direction direction);
+
+#endif

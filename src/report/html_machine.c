@@ -1,0 +1,125 @@
+/* The machine in `report --html`: its latency staircase and its levels, and which events it counts correctly. */
+#include <string.h>
+
+#include "recording/schema.h"
+#include "report/html_parts.h"
+
+enum { TABLE_ROWS_MAX = 512 };
+
+static json_t *curve_json(const struct fm_latency_curve *curve)
+{
+	json_t *points = json_array();
+
+	for (unsigned i = 0; i < curve->count; i++)
+		if (curve->points[i].ns.available)
+			json_array_append_new(points, json_pack("{s:f, s:o}", "bytes", (double)curve->points[i].bytes,
+			                                        "ns", fm_html_figure(&curve->points[i].ns)));
+	return json_pack("{s:s, s:o}", "pages", fm_pages_name(curve->pages), "points", points);
+}
+
+static json_t *level_json(const struct fm_level *level)
+{
+	return json_pack("{s:s, s:f, s:o, s:o, s:o}", "name", level->name, "advertised",
+	                 (double)level->advertised_bytes, "effective", fm_html_figure(&level->effective_bytes), "ns",
+	                 fm_html_figure(&level->latency_ns), "cycles", fm_html_figure(&level->latency_cycles));
+}
+
+/* Of a simulated machine: its description has no curve, but its caches can be marked. */
+static json_t *simulated_json(const struct fm_recording *recording)
+{
+	json_t *levels = json_array();
+
+	for (size_t i = 0; i < recording->caches_count; i++)
+		json_array_append_new(levels, json_pack("{s:s, s:f}", "name", recording->caches[i].name, "advertised",
+		                                        recording->caches[i].bytes));
+	return json_pack("{s:s, s:b, s:o, s:[]}", "title",
+	                 recording->has_machine ? recording->machine.title : "this machine, not measured", "simulated",
+	                 recording->has_machine, "levels", levels, "curves");
+}
+
+json_t *fm_html_machine(const struct fm_recording *recording)
+{
+	const struct fm_machine *profile = recording->profile;
+	json_t *levels = json_array(), *curves = json_array();
+
+	if (!profile) {
+		json_decref(levels);
+		json_decref(curves);
+		return recording->has_machine || recording->caches_count ? simulated_json(recording) : json_null();
+	}
+	for (unsigned i = 0; i < profile->level_count; i++)
+		json_array_append_new(levels, level_json(&profile->levels[i]));
+	for (unsigned i = 0; i < FM_PAGES_COUNT; i++)
+		if (profile->curves[i].count)
+			json_array_append_new(curves, curve_json(&profile->curves[i]));
+	return json_pack("{s:s, s:b, s:s, s:o, s:o}", "title", profile->topology.processor, "simulated", 0, "taken",
+	                 profile->taken, "levels", levels, "curves", curves);
+}
+
+json_t *fm_html_trust(const struct fm_recording *recording)
+{
+	const char *metrics = fm_recording_get(recording, "metrics"), *profile = fm_recording_get(recording, "profile");
+	json_t *root = metrics ? json_loads(metrics, JSON_DECODE_ANY, NULL) : NULL, *inside;
+
+	if (!root && profile) {
+		root = json_loads(profile, 0, NULL);
+		inside = json_incref(json_object_get(root, "metrics"));
+		json_decref(root);
+		root = inside;
+	}
+	if (json_array_size(root))
+		return root;
+	json_decref(root);
+	return json_null();
+}
+
+static json_t *cell_json(const struct fm_column *column, const char *place)
+{
+	bool flag = false;
+
+	switch (column->kind) {
+	case FM_COLUMN_TEXT:
+		return json_string(place);
+	case FM_COLUMN_REAL:
+		return json_real(fm_column_real(column, place));
+	case FM_COLUMN_FLAG:
+		memcpy(&flag, place, sizeof(flag));
+		return json_boolean(flag);
+	case FM_COLUMN_INTEGER:
+		return json_integer(fm_column_integer(column, place));
+	default:
+		return NULL; /* figures and counts have tables of their own */
+	}
+}
+
+json_t *fm_html_table(const struct fm_recording *recording, const char *name)
+{
+	const struct fm_schema *schema = fm_schema();
+	json_t *array = json_array();
+
+	for (unsigned i = 0; i < schema->table_count; i++) {
+		const struct fm_table_schema *table = &schema->tables[i];
+		size_t count = 0;
+		const char *rows;
+
+		if (strcmp(table->name, name) != 0)
+			continue;
+		rows = fm_schema_rows(table, (struct fm_recording *)recording, &count);
+		for (size_t k = 0; k < count && k < TABLE_ROWS_MAX; k++) {
+			json_t *entry = json_object();
+
+			for (unsigned m = 0; m < table->column_count; m++) {
+				json_t *cell = cell_json(&table->columns[m],
+				                         rows + k * table->row_bytes + table->columns[m].offset);
+
+				if (cell)
+					json_object_set_new(entry, table->columns[m].name, cell);
+			}
+			json_array_append_new(array, entry);
+		}
+	}
+	if (json_array_size(array))
+		return array;
+	json_decref(array);
+	return json_null();
+}
