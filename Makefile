@@ -20,11 +20,11 @@ configure:
 	@test -f $(BUILD)/CMakeCache.txt || cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 
 setup-build:
-	@scripts/setup build
+	@scripts/setup build page
 setup-test:
-	@scripts/setup build test
+	@scripts/setup build page test
 setup-bench:
-	@scripts/setup build bench
+	@scripts/setup build page bench
 
 run: setup-build
 	@$(MAKE) --no-print-directory all

@@ -10,7 +10,15 @@ _fathom() {
 			return
 			;;
 		esac
-		if [ "${COMP_WORDS[1]}" = report ] && [ "${current#-}" = "$current" ]; then
+		if [ "${COMP_WORDS[1]}" = export ]; then
+			case ${COMP_WORDS[COMP_CWORD - 1]} in
+			-f | --format)
+				mapfile -t COMPREPLY < <(compgen -W "paraver perfetto speedscope callgrind csv json" -- "$current")
+				return
+				;;
+			esac
+		fi
+		if { [ "${COMP_WORDS[1]}" = report ] || [ "${COMP_WORDS[1]}" = export ]; } && [ "${current#-}" = "$current" ]; then
 			mapfile -t COMPREPLY < <(compgen -f -- "$current")
 			return
 		fi

@@ -87,6 +87,24 @@ static bool can_be_counted(const struct fm_recipe *recipe, const struct fm_recip
 
 /* The vendor's */
 
+/* When a metric does not apply, by the lines after "Limits:": its name, without the unit, a colon, and words. */
+static void find_limits(const char *text, const char *metric, char *limits, size_t size)
+{
+	size_t length = strcspn(metric, "[");
+	const char *at = strstr(text, "\nLimits:\n");
+
+	while (length && metric[length - 1] == ' ')
+		length--;
+	for (at = at ? strchr(at + 1, '\n') : NULL; at; at = strchr(at, '\n')) {
+		at++;
+		if (!strncmp(at, metric, length) && at[length] == ':') {
+			at += length + 1 + strspn(at + length + 1, " ");
+			snprintf(limits, size, "%.*s", (int)strcspn(at, "\n"), at);
+			return;
+		}
+	}
+}
+
 static int read_vendor(struct fm_recipe *recipe, const char *text, const char *path, struct fm_recipe_item *candidates,
                        unsigned *count, struct fm_error *error)
 {
@@ -106,6 +124,7 @@ static int read_vendor(struct fm_recipe *recipe, const char *text, const char *p
 		if (!find_mentioned(group, i, &mentioned))
 			return fm_error_set(error, EBADMSG, "%s: \"%s\" is no formula", path,
 			                    group->metrics[i].formula);
+		find_limits(text, group->metrics[i].name, item->limits, sizeof(item->limits));
 		for (unsigned k = 0; k < group->event_count; k++)
 			item->socket |= mentioned.events[k] && (strstr(group->events[k].name, "UNC_") ||
 			                                        !strncmp(group->events[k].name, "uncore_", 7));
@@ -129,10 +148,15 @@ static int counter_for(struct fm_group *group, const char *event)
 	return (int)group->event_count++;
 }
 
-static bool write_formula(struct fm_group *group, const json_t *events, double bytes, char *text, size_t size)
+/* Their sum, or the largest of them. */
+static bool write_formula(struct fm_group *group, const json_t *events, double bytes, bool largest, char *text,
+                          size_t size)
 {
-	size_t index, used = 0;
+	size_t index, used = 0, most = largest && json_array_size(events) > 1 ? json_array_size(events) - 1 : 0;
 	json_t *entry;
+
+	for (size_t i = 0; i < most && used < size; i++)
+		used += (size_t)snprintf(text + used, size - used, "max(");
 
 	json_array_foreach(events, index, entry)
 	{
@@ -142,8 +166,11 @@ static bool write_formula(struct fm_group *group, const json_t *events, double b
 
 		if (counter < 0 || !json_is_number(factor) || !(fabs(json_number_value(factor)) < 1e9) || used >= size)
 			return false;
-		used += (size_t)snprintf(text + used, size - used, "%s(%.9g)*E%d", index ? "+" : "",
-		                         bytes * json_number_value(factor), counter);
+		used += (size_t)snprintf(text + used, size - used, "%s(%.9g)*E%d%s",
+		                         !index ? ""
+		                         : most ? ","
+		                                : "+",
+		                         bytes * json_number_value(factor), counter, most && index ? ")" : "");
 	}
 	return used > 0 && used < size;
 }
@@ -160,6 +187,7 @@ static void read_validated(struct fm_recipe *recipe, const json_t *metrics, stru
 		const char *name = json_string_value(json_object_get(entry, "name")),
 		           *scope = json_string_value(json_object_get(entry, "scope"));
 		const json_t *bytes = json_object_get(entry, "bytes"), *error = json_object_get(entry, "error_max");
+		const char *combine = json_string_value(json_object_get(entry, "combine"));
 		struct fm_recipe_item *item = &candidates[*count];
 		struct fm_group_metric *metric = &group->metrics[group->metric_count];
 
@@ -174,8 +202,8 @@ static void read_validated(struct fm_recipe *recipe, const json_t *metrics, stru
 		if ((json_is_number(bytes) && !(json_number_value(bytes) > 0 && json_number_value(bytes) < 1e6)) ||
 		    item->error < 0 || item->error > 1 || !parse_name(name, item) ||
 		    !write_formula(group, json_object_get(entry, "events"),
-		                   json_is_number(bytes) ? json_number_value(bytes) : 1, metric->formula,
-		                   sizeof(metric->formula)))
+		                   json_is_number(bytes) ? json_number_value(bytes) : 1,
+		                   combine && !strcmp(combine, "max"), metric->formula, sizeof(metric->formula)))
 			continue;
 		snprintf(metric->name, sizeof(metric->name), "%s", name);
 		group->metric_count++;
@@ -365,5 +393,7 @@ const char *fm_recipe_describe(const struct fm_recipe *recipe, const struct fm_r
 		                         name ? name : at);
 		at += length;
 	}
+	if (*item->limits && used < size)
+		snprintf(text + used, size - used, "; %s", item->limits);
 	return text;
 }

@@ -24,9 +24,10 @@ struct fm_recipe_item {
 	char level[16]; /* "" when it has none */
 	bool socket;    /* counts what all cores of the socket do, whosoever's program that is */
 	bool validated;
-	double error;    /* of a validated one, in the run where it was worst among those with much of it; relative */
-	double peak_gbs; /* at which it was seen to saturate; 0: not known */
-	unsigned metric; /* of the group it came from */
+	double error;     /* of a validated one, in the run where it was worst among those with much of it; relative */
+	double peak_gbs;  /* at which it was seen to saturate; 0: not known */
+	unsigned metric;  /* of the group it came from */
+	char limits[160]; /* when it does not apply, "" when nothing is known */
 };
 
 struct fm_recipe {
@@ -48,7 +49,10 @@ struct fm_recipe_wishes {
 	void *context;
 };
 
-/* -ENOTSUP when nothing can be told, with the reason. */
+/* The vendor's group may say, after a line "Limits:" of its text, when a metric does not apply: "loads pending: counts
+   waiting for arithmetic as well".
+
+   -ENOTSUP when nothing can be told, with the reason. */
 int fm_recipe_create(const struct fm_recipe_wishes *wishes, struct fm_recipe **ret_recipe, struct fm_error *error);
 void fm_recipe_free(struct fm_recipe *recipe);
 
@@ -62,7 +66,7 @@ const struct fm_recipe_item *fm_recipe_find(const struct fm_recipe *recipe, enum
 struct fm_figure fm_recipe_value(const struct fm_recipe *recipe, const struct fm_recipe_item *item,
                                  const struct fm_figure *counts, double seconds, double hertz, const char *unit);
 
-/* "validated within 0.1 %: L1D:REPLACEMENT * 64". Returns text. */
+/* "validated within 0.1 %: L1D:REPLACEMENT * 64", and when it does not apply. Returns text. */
 const char *fm_recipe_describe(const struct fm_recipe *recipe, const struct fm_recipe_item *item, char *text,
                                size_t size);
 

@@ -168,7 +168,7 @@ void fm_place_begin(struct fm_place *place)
 	place->current = fm_place_usual(place);
 	fm_pace_begin(place);
 	place->published_at = fm_ticks();
-	place->waited_published = place->waited;
+	place->waited_published = place->waited_before = place->waited;
 	place->waited_outside_published = place->waited_outside;
 	place->begun = true;
 	fm_ring_control(place, FM_TRACE_THREAD_BEGIN, (uint64_t)place->thread);
@@ -182,7 +182,7 @@ void fm_place_end(struct fm_place *place)
 	fm_window_end(place);
 	fm_pace_abandon(place);
 	fm_place_publish(place);
-	fm_ring_control(place, FM_TRACE_THREAD_END, 0);
+	fm_ring_control(place, FM_TRACE_THREAD_END, place->waited - place->waited_before);
 	place->begun = false;
 	fm_ring_release(place);
 }

@@ -67,12 +67,14 @@ struct fm_place {
 	uint64_t written;
 	uint64_t began;                                    /* ticks: when what is in the log now began */
 	uint64_t waited, waited_published;                 /* ticks, for the reader */
+	uint64_t waited_before;                            /* by earlier threads */
 	uint64_t waited_outside, waited_outside_published; /* of these, outside of windows */
 	/* window */
 	uint32_t epoch, last_epoch; /* 0: none */
 	bool warm;
 	uint64_t references;                  /* logged in this window */
 	uint64_t window_began, window_waited; /* processor time, and what it had waited */
+	uint64_t window_until;                /* processor time: until it is warm, then until its end */
 	struct fm_pace pace;
 	/* signals */
 	int timer, delay; /* kernel numbers, -1: none */

@@ -5,7 +5,7 @@
 
 enum {
 	PATIENCE_NS = 100000000,
-	PATIENCE = 100,             /* times without anything read */
+	PATIENCE = 100,             /* times without anything read, and without a sign of life */
 	ENOUGH = FM_TRACE_RING / 4, /* for the reader to begin, however large the ring is */
 	BEHIND = FM_TRACE_LARGE / 16,
 };
@@ -46,7 +46,7 @@ static void wake_reader(void)
 static bool wait_for_room(struct fm_place *place, uint64_t count)
 {
 	struct fm_trace_thread *line = line_of(place);
-	uint64_t began = fm_ticks(), read = __atomic_load_n(&line->read, __ATOMIC_ACQUIRE), before;
+	uint64_t began = fm_ticks(), read = __atomic_load_n(&line->read, __ATOMIC_ACQUIRE), before, beats, beaten = 0;
 	unsigned idle = 0;
 
 	while (!has_room(place, read, count) && idle < PATIENCE && !fm_session->stop) {
@@ -57,7 +57,10 @@ static bool wait_for_room(struct fm_place *place, uint64_t count)
 		if (read == before)
 			fm_wait((uint32_t *)&line->read, (uint32_t)read, PATIENCE_NS);
 		read = __atomic_load_n(&line->read, __ATOMIC_ACQUIRE);
-		idle = read == before ? idle + 1 : 0;
+		/* one entry may be a string instruction over a gigabyte, and others' entries are read meanwhile */
+		beats = __atomic_load_n(&fm_head()->beats, __ATOMIC_RELAXED);
+		idle = read == before && beats == beaten ? idle + 1 : 0;
+		beaten = beats;
 	}
 	__atomic_store_n(&line->waiting, 0, __ATOMIC_RELAXED);
 	began = fm_ticks() - began;

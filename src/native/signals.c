@@ -147,7 +147,8 @@ static bool look(struct fm_place *place, ucontext_t *context)
 	bool stops = fm_stopped || fm_session->stop;
 
 	if (inside && !place->deferred_count && !stops && !fm_place_is_stale(place) && !fm_window_is_over(place) &&
-	    !fm_place_has_lines(place) && !(place->wanted && (fm_window_is_due(place) || fm_pace_is_due(place))))
+	    !fm_window_is_late(place) && !fm_place_has_lines(place) &&
+	    !(place->wanted && (fm_window_is_due(place) || fm_pace_is_due(place))))
 		return true;
 	if (fm_place_settle(place, context)) {
 		if (place->deferred_count || stops)
@@ -171,6 +172,8 @@ static bool look(struct fm_place *place, ucontext_t *context)
 		return inside;
 	if (fm_window_is_over(place))
 		fm_window_end(place);
+	else if (fm_window_is_late(place))
+		fm_window_goes_on(place);
 	fm_window_begin(place);
 	fm_pace_step(place);
 	enter(place, context);

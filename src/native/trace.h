@@ -16,7 +16,7 @@
 #define FM_TRACE_MAGIC 0x3165636172546d46ull
 
 enum {
-	FM_TRACE_VERSION = 6,
+	FM_TRACE_VERSION = 7,
 	FM_TRACE_THREADS = 64,    /* live ones that are traced at a time; others run natively and are counted */
 	FM_TRACE_RING = 1 << 15,  /* entries of a thread's ring */
 	FM_TRACE_LARGE = 1 << 20, /* … and of a large one, which holds a window, so that nobody waits in it */
@@ -77,7 +77,7 @@ enum fm_trace_control {
 	FM_TRACE_BEGAN,
 	FM_TRACE_ENDED,
 	FM_TRACE_THREAD_BEGIN, /* value: the kernel's id. The first entry of a thread */
-	FM_TRACE_THREAD_END,   /* the last one */
+	FM_TRACE_THREAD_END,   /* the last one; value: ticks for which it has waited for the reader */
 	FM_TRACE_REGION_BEGIN, /* value: number of the name */
 	FM_TRACE_REGION_END,
 	FM_TRACE_WINDOW_BEGIN, /* value: number of the window in the process, from 1 */

@@ -122,6 +122,7 @@ bool fm_window_begin(struct fm_place *place)
 	place->last_epoch = place->epoch;
 	place->references = 0;
 	place->window_began = fm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	place->window_until = place->window_began + (fm_session->window_warm ? WINDOW_NS / 2 : WINDOW_NS);
 	place->window_waited = place->waited;
 	place->current = FM_LOGGING;
 	fm_ring_control(place, FM_TRACE_WINDOW_BEGIN, place->epoch);
@@ -152,16 +153,22 @@ bool fm_window_is_over(const struct fm_place *place)
 	return place->epoch && place->epoch != epoch_of(load(&windows.state));
 }
 
+bool fm_window_is_late(const struct fm_place *place)
+{
+	return place->epoch && fm_clock_ns(CLOCK_THREAD_CPUTIME_ID) >= place->window_until + WINDOW_NS / 2;
+}
+
 bool fm_window_goes_on(struct fm_place *place)
 {
-	uint64_t spent = fm_clock_ns(CLOCK_THREAD_CPUTIME_ID) - place->window_began;
+	uint64_t now = fm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
-	if (!place->warm && (place->references >= fm_session->window_warm || spent >= WINDOW_NS / 2)) {
+	if (!place->warm && (place->references >= fm_session->window_warm || now >= place->window_until)) {
 		fm_ring_control(place, FM_TRACE_WINDOW_WARM, 0);
 		place->warm = true;
+		place->window_until = (now > place->window_until ? now : place->window_until) + WINDOW_NS / 2;
 	}
-	if (place->references < fm_session->window_references && spent < WINDOW_NS && !fm_window_is_over(place) &&
-	    !fm_stopped)
+	if (place->references < fm_session->window_references && now < place->window_until &&
+	    !fm_window_is_over(place) && !fm_stopped)
 		return true;
 	fm_window_end(place);
 	return false;

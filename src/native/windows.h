@@ -19,6 +19,9 @@ bool fm_window_begin_early(struct fm_place *place);
 size_t fm_window_room(const struct fm_place *place);
 /* After something was logged. False: it was enough, and the window has ended. */
 bool fm_window_goes_on(struct fm_place *place);
+/* The thread has been in it for so long that fm_window_goes_on() is to be asked, though its log is not full: code that
+   makes few references and yet takes long executes string instructions over much memory. */
+bool fm_window_is_late(const struct fm_place *place);
 /* Whether it has been open for too long, and others shall begin. */
 bool fm_window_is_over(const struct fm_place *place);
 

@@ -221,7 +221,8 @@ static int execute(const struct fm_engine_options *options, const struct fm_obse
 	if (!r && once && fm_same_run_time(ret_run, options->machine->frequency_ghz * 1e9, &recording->native)) {
 		recording->native.huge_always = fm_memory_huge_always();
 		recording->native.huge_faults = huge < recording->native.faults ? huge : recording->native.faults;
-		if (markers)
+		r = fm_same_run_threads(ret_run, recording, error);
+		if (!r && markers)
 			r = fm_same_run_regions(markers, ret_run->seconds, recording, error);
 	}
 	if (markers) {

@@ -12,10 +12,10 @@
 
 #include "base/launch.h"
 #include "base/limits.h"
+#include "base/schedule.h"
 #include "base/statistics.h"
 #include "counters/markers.h"
 #include "observe/parts.h"
-#include "observe/schedule.h"
 
 /* The program by itself, to see how long it takes. */
 
@@ -240,7 +240,8 @@ static int run_once(const struct fm_observation *wanted, bool measured, struct g
 		schedule = gathered->threads ? fm_schedule_begin(launched.process) : NULL;
 		fm_launch_wait(&launched, true, wanted->told_to_end, ret_end);
 		if (schedule)
-			gathered->threads[run].count = fm_schedule_end(schedule, gathered->threads[run].threads);
+			gathered->threads[run].count = fm_schedule_busiest(
+			    gathered->threads[run].threads, fm_schedule_end(schedule, gathered->threads[run].threads));
 		gathered->huge_faults[run] = fm_memory_huge_faults() - gathered->huge_faults[run];
 		gather(gathered, markers, run);
 	}

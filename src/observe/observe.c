@@ -154,7 +154,7 @@ static void note_question(const struct fm_observation *wanted, const struct fm_o
 	snprintf(asked->processes, sizeof(asked->processes), "%s", wanted->processes ? wanted->processes : "");
 }
 
-static void note_run(const struct fm_observation *wanted, struct fm_recording *recording)
+void fm_observe_note_run(const struct fm_observation *wanted, struct fm_recording *recording)
 {
 	struct fm_recorded_run *run = &recording->run;
 	time_t now = time(NULL);
@@ -188,6 +188,19 @@ static bool has_threads(const struct fm_recording *recording)
 	return recording->threads_count > recording->processes_count;
 }
 
+/* To simulate a line of a string instruction takes as long as so many other instructions; one instruction may have
+   millions of them. */
+#define STRING_LINE_INSTRUCTIONS 10
+
+static double string_lines(const struct fm_recording *recording)
+{
+	double lines = 0;
+
+	for (size_t i = 0; i < recording->processes_count; i++)
+		lines += (double)recording->processes[i].string_lines;
+	return lines;
+}
+
 /* Would every access be seen soon enough? Emulated ones take 200 to 300 ns an instruction, others 30 to 50. But few
    windows say little of threads that get in each other's way, and waiting ones execute far more instructions here. */
 static bool is_over_at_once(const struct fm_recording *recording)
@@ -197,7 +210,8 @@ static bool is_over_at_once(const struct fm_recording *recording)
 
 	for (size_t i = 0; i < recording->processes_count; i++)
 		instructions += (double)recording->processes[i].instructions;
-	return instructions < most && recording->run.engine_seconds < longest;
+	return instructions + STRING_LINE_INSTRUCTIONS * string_lines(recording) < most &&
+	       recording->run.engine_seconds < longest;
 }
 
 /* Was the program too short for windows, or was nothing seen of it, so that it is to run again? */
@@ -205,13 +219,15 @@ static bool is_to_run_again(const struct fm_observation *wanted, const struct fm
 {
 	const double longest = 3; /* s, if nothing can be said otherwise */
 	const size_t few = 24;    /* windows: every access of so short a program says more */
+	const double most_string_lines = 2e7;
 
 	if (fm_wants_windows(wanted) || fm_input_was_read() || (wanted->interrupted && *wanted->interrupted))
 		return false;
 	if (r)
 		return r == -ENOTSUP;
 	return !recording->run.signal &&
-	       ((recording->windows_count < FM_WINDOWS_LEAST && recording->run.engine_seconds < longest) ||
+	       ((recording->windows_count < FM_WINDOWS_LEAST && recording->run.engine_seconds < longest &&
+	         string_lines(recording) < most_string_lines) ||
 	        (recording->windows_count < few && is_over_at_once(recording)));
 }
 
@@ -228,7 +244,7 @@ static int run_again(const struct fm_observation *wanted, struct fm_recording **
 	fm_recording_free(*recording);
 	*recording = fresh;
 	again.seen = true;
-	note_run(wanted, fresh);
+	fm_observe_note_run(wanted, fresh);
 	/* short threads hardly ever meet; emulated, they take turns */
 	if (emulated)
 		again.engine = "qemu";
@@ -249,7 +265,7 @@ int fm_observe(const struct fm_observation *wanted, struct fm_recording **ret_re
 
 	if (!recording)
 		return fm_error_set(error, ENOMEM, "out of memory");
-	note_run(wanted, recording);
+	fm_observe_note_run(wanted, recording);
 	r = wanted->sampling ? choose_sampler(wanted, recording, &observer, error)
 	                     : choose(wanted, recording, &observer, error);
 	if (!r)

@@ -10,6 +10,9 @@
 #include "observe/observers.def"
 #undef OBSERVER
 
+/* Which program it is, where and when. */
+void fm_observe_note_run(const struct fm_observation *wanted, struct fm_recording *recording);
+
 /* The program by itself. */
 struct fm_native_wishes {
 	unsigned least, most; /* runs */
@@ -67,6 +70,8 @@ int fm_windows_moments(struct fm_recording *recording, double interval, struct f
    tell. */
 struct fm_markers;
 bool fm_same_run_time(const struct fm_engine_run *run, double hertz, struct fm_recorded_native *native);
+/* … and what the scheduler said of its threads meanwhile. */
+int fm_same_run_threads(const struct fm_engine_run *run, struct fm_recording *recording, struct fm_error *error);
 int fm_same_run_regions(const struct fm_markers *markers, double seconds, struct fm_recording *recording,
                         struct fm_error *error);
 /* As much as this was executed without being counted, compared with what was. */

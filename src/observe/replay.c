@@ -309,11 +309,11 @@ static void play_sample(struct fm_replay_process *process, uint32_t number, cons
 	    .node = entry->node < 0 ? -1 : entry->node,
 	    .page_node = entry->page_node < 0 ? -1 : entry->page_node,
 	    .code = (uint32_t)code,
-	    .frame = frame,
+	    .frame = (int32_t)frame,
 	    .address = entry->address,
-	    .memory = memory,
-	    .instance = thread->depth ? thread->regions[thread->depth - 1].instance : -1,
-	    .size = entry->size,
+	    .memory = (int32_t)memory,
+	    .instance = thread->depth ? (int32_t)thread->regions[thread->depth - 1].instance : -1,
+	    .size = entry->size < UINT16_MAX ? (uint16_t)entry->size : UINT16_MAX,
 	    .kind = entry->kind & (FM_STREAM_LOAD | FM_STREAM_STORE | FM_STREAM_REPEATED),
 	    .flags = entry->flags,
 	    .cost = entry->cost,
@@ -322,7 +322,8 @@ static void play_sample(struct fm_replay_process *process, uint32_t number, cons
 	    .neighbour_again = entry->neighbour_again,
 	    .level = entry->level <= FM_SIMULATED_CACHES_MAX + 1 ? entry->level : 0,
 	    /* the engine has no time: its samples stand for references */
-	    .weight = entry->flags & FM_STREAM_SIMULATED ? (double)entry->period_ns : seconds_for(entry->period_ns),
+	    .weight =
+	        (float)(entry->flags & FM_STREAM_SIMULATED ? (double)entry->period_ns : seconds_for(entry->period_ns)),
 	};
 }
 

@@ -110,10 +110,32 @@ static double transfers(const struct fm_engine_run *run, double cycles, double h
 	return sum * cycles / hertz;
 }
 
+/* For how long threads were ready and had no processor: whoever reads the traces has one too. */
+static double delays(const struct fm_engine_run *run)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i < run->scheduled_count; i++)
+		sum += run->scheduled[i].delayed;
+	return sum;
+}
+
+static unsigned available_cpus(void)
+{
+	cpu_set_t cpus;
+
+	return sched_getaffinity(0, sizeof(cpus), &cpus) ? 0 : (unsigned)CPU_COUNT(&cpus);
+}
+
 /* Of the wall clock. Threads that run at once are slowed down at once. */
 static double elapsed(const struct fm_engine_run *run, double busy, double by_itself)
 {
+	unsigned cpus = available_cpus();
 	double processors = fmax(1, busy / run->seconds);
+
+	/* more of them can be ready, but not run */
+	if (cpus && processors > cpus)
+		return by_itself / cpus;
 
 	return fmax(0, run->seconds - fmax(0, busy - by_itself) / processors);
 }
@@ -123,7 +145,6 @@ bool fm_same_run_time(const struct fm_engine_run *run, double hertz, struct fm_r
 	double used = seconds_of(&run->used.ru_utime) + seconds_of(&run->used.ru_stime), busy = used, counted = 0,
 	       by_itself, low, high, rest, least;
 	unsigned episodes = 0;
-	cpu_set_t cpus;
 
 	for (unsigned i = 0; i <= run->forked_count; i++) {
 		const struct fm_results *results = results_of(run, i);
@@ -132,6 +153,7 @@ bool fm_same_run_time(const struct fm_engine_run *run, double hertz, struct fm_r
 		counted += spent_by(results).all;
 		busy += spent_by(results).waited;
 	}
+	busy += delays(run);
 	if (!(pooled(run, offsetof(struct fm_result_pace, ratio)) > 0))
 		return false;
 	/* processes that were not followed, and what happened before the library was there */
@@ -160,9 +182,76 @@ bool fm_same_run_time(const struct fm_engine_run *run, double hertz, struct fm_r
 	    .signalled = run->signal != 0};
 	native->kernel_share = by_itself > 0 ? fmin(1, native->kernel_seconds / by_itself) : 0;
 	native->busiest = native->seconds.value > 0 ? by_itself / native->seconds.value : 0;
-	if (!sched_getaffinity(0, sizeof(cpus), &cpus))
-		native->cpus = (uint32_t)CPU_COUNT(&cpus);
+	native->cpus = available_cpus();
 	return true;
+}
+
+/* A process that has executed another program has its number: the later one is it. */
+static const struct fm_scheduled *scheduled_as(const struct fm_engine_run *run, uint32_t process, uint32_t thread)
+{
+	for (unsigned i = run->scheduled_count; i-- > 0;)
+		if ((uint32_t)run->scheduled[i].process == process && (uint32_t)run->scheduled[i].thread == thread)
+			return &run->scheduled[i];
+	return NULL;
+}
+
+/* The least part of the time that must have been quiet to stand for all of it. */
+#define QUIET 0.1
+
+/* What a thread waited for the reader of its trace, and for a processor that the reader may have had. */
+static double held_up(const struct fm_engine_run *run, const struct fm_result_thread *thread, double ticks_per_second)
+{
+	const struct fm_scheduled *seen = scheduled_as(run, run->results->process, thread->host_thread);
+
+	return (double)thread->waited_ticks / ticks_per_second + (seen ? seen->delayed : 0);
+}
+
+/* As many times as long as by itself it took, it waited for others, too. What it was held up by the reader of its trace
+   it would not have waited; nor for a processor, but where there are more threads that are ready than processors; nor,
+   perhaps, for another thread while that was held up: of them, the one for which it was longest. */
+int fm_same_run_threads(const struct fm_engine_run *run, struct fm_recording *recording, struct fm_error *error)
+{
+	const struct fm_results *results = run->results;
+	double second = results->ticks_per_second ? (double)results->ticks_per_second : 1e9, ran = 0, ready = 0,
+	       held[2] = {0}, quiet = 0, faster, without;
+	unsigned cpus = recording->native.cpus;
+
+	for (unsigned i = 0; i < run->scheduled_count; i++) {
+		quiet += run->scheduled[i].quiet_ran;
+		ran += run->scheduled[i].ran;
+		ready += run->scheduled[i].ran + run->scheduled[i].delayed;
+	}
+	if (!(ran > 0) || results->others.threads)
+		return 0;
+	faster = recording->native.cpu_seconds / ran;
+	for (unsigned i = 0; i < results->thread_count; i++) {
+		double own = held_up(run, &results->threads[i], second);
+
+		held[1] = fmax(held[1], fmin(own, held[0]));
+		held[0] = fmax(held[0], own);
+	}
+	without = cpus && run->seconds > 0 ? fmax(0, ready / run->seconds / cpus - 1) : 0;
+	for (unsigned i = 0; i < results->thread_count; i++) {
+		const struct fm_result_thread *thread = &results->threads[i];
+		const struct fm_scheduled *seen = scheduled_as(run, results->process, thread->host_thread);
+		struct fm_recorded_native_thread *row;
+		double blocked, own = held_up(run, thread, second), others = own < held[0] ? held[0] : held[1];
+
+		if (!seen)
+			continue;
+		row = fm_recording_add(recording, native_threads);
+		if (!row)
+			return fm_error_set(error, ENOMEM, "out of memory");
+		blocked = fmax(0, seen->lived - seen->ran - own - others);
+		/* better: in moments in which nobody was held up, if there were enough of them */
+		if (quiet > QUIET * ran && seen->quiet_ran > 0)
+			blocked = fmin(seen->ran * seen->quiet_blocked / seen->quiet_ran,
+			               fmax(0, seen->lived - seen->ran - own));
+		*row = (struct fm_recorded_native_thread){
+		    .ordinal = i, .ran = seen->ran * faster, .delayed = seen->ran * without * faster};
+		row->lived = row->ran + row->delayed + blocked * faster;
+	}
+	return 0;
 }
 
 /* Regions, by the same clock, as much faster as the whole. */

@@ -2,6 +2,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -98,6 +99,7 @@ static int run(const struct fm_observation *wanted, struct fm_recording *recordi
 	struct fm_sampling_wishes wishes;
 	struct fm_session_folder folder = {.file = -1};
 	struct fm_engine_sampled sampled = {0};
+	char *text;
 	int r;
 
 	if (!wanted->sampling)
@@ -106,8 +108,13 @@ static int run(const struct fm_observation *wanted, struct fm_recording *recordi
 	r = fm_session_create(wishes.path, &wishes, &folder, error);
 	if (r) /* EEXIST and EBUSY are failures of ours, not the program's */
 		return error->code == ENOMEM ? r : -(error->code = EIO);
-	if (!fm_machine_chosen(wanted->machine ? wanted->machine : "host", &sampled.machine, error))
+	if (!fm_machine_chosen(wanted->machine ? wanted->machine : "host", &sampled.machine, error)) {
 		name_levels(&sampled.machine, &recording->sampling);
+		if (!fm_description_text(&sampled.machine, &text, error)) {
+			fm_recording_set(recording, "machine", text);
+			free(text);
+		}
+	}
 	folder.session->sampling = 0; /* by the library that is loaded into the program, which sees to allocations */
 	r = fm_unfinished_keep(wanted, &folder, "exact", recording, error);
 	if (!r)

@@ -84,6 +84,12 @@ static void find_timing_factors(const struct fm_recording *recording, uint32_t p
 	}
 }
 
+/* One string line for so many instructions is few. */
+enum { STRING_LINES_FEW = 20 };
+
+/* The standard deviation of the logarithm of the sizes of string instructions, by lines, up to which they are alike. */
+#define SIMILAR_SIZES 0.7
+
 /* From what pieces of code took, and how often each was executed. */
 static void find_piece_factors(const struct fm_results *results, const struct fm_recorded_window *windows, size_t count,
                                double *factors)
@@ -97,6 +103,67 @@ static void find_piece_factors(const struct fm_results *results, const struct fm
 		for (size_t i = 0; i < count; i++)
 			counted += number(&windows[i].timing, k);
 		factors[k] = counted > 0 ? all * number(&results->pieces.timing, k) / counted : 1;
+	}
+}
+
+#define TIMING(member) (offsetof(struct fm_timing_counts, member) / sizeof(uint64_t))
+
+/* Load misses of each cache that were seen, but are none by the estimates: lines of which a window knows nothing, and
+   which the simulated caches did not have yet. Returns those of the last one. */
+static double find_false_misses(const struct fm_recording *recording, uint32_t process,
+                                const struct fm_recorded_window *windows, size_t count,
+                                const struct fm_estimates *estimates, double *values, double *ret_false,
+                                double *ret_seen)
+{
+	unsigned last = recording->machine.cache_count - 1;
+
+	for (unsigned k = 0; k <= last; k++) {
+		unsigned index = (unsigned)(offsetof(struct fm_core_counts, caches[0].load_misses) / sizeof(uint64_t) +
+		                            k * (sizeof(struct fm_cache_counts) / sizeof(uint64_t)));
+
+		for (size_t i = 0; i < count; i++)
+			values[i] = number(&windows[i].counts, index);
+		*ret_seen = fm_windows_total(recording, process, values).value;
+		ret_false[k] = k ? fmax(0, *ret_seen - estimates->counts[index].value) : 0;
+	}
+	/* what a cache had after all was looked for in all below */
+	for (unsigned k = last; k > 1; k--)
+		ret_false[k - 1] = fmin(ret_false[k - 1], ret_false[k]);
+	return ret_false[last];
+}
+
+/* Pieces of code were timed as if all lines that their window knew nothing of came from memory. Those that did not
+   waited for the cache that had them instead, in proportion to its latency. */
+static void correct_latency(const struct fm_recording *recording, const struct fm_recorded_window *windows,
+                            size_t count, const double *false_misses, double seen, double *factors)
+{
+	const struct fm_machine_description *machine = &recording->machine;
+	const unsigned memory = TIMING(latency_stalls) + FM_SERVED_MEMORY;
+	unsigned last = machine->cache_count - 1;
+	double counted[TIMINGS] = {0}, each, less;
+
+	for (unsigned k = 0; k < TIMINGS; k++)
+		for (size_t i = 0; i < count; i++)
+			counted[k] += number(&windows[i].timing, k);
+	each = seen > 0 ? factors[memory] * counted[memory] / seen : 0;
+	less = each * fmin(seen, false_misses[last]);
+	if (!(less > 0))
+		return;
+	factors[memory] -= less / counted[memory];
+	for (unsigned k = 1; k <= last; k++) {
+		const unsigned level = TIMING(latency_stalls) + k;
+		double more = each * (false_misses[k] - false_misses[k - 1]) * machine->caches[k].latency /
+		              machine->memory_latency;
+
+		less -= more;
+		if (counted[level] > 0)
+			factors[level] += more / counted[level];
+	}
+	for (unsigned k = 0; k < 2; k++) {
+		const unsigned which = k ? TIMING(no_execute) : TIMING(cycles);
+
+		if (counted[which] > 0)
+			factors[which] = fmax(0, factors[which] - less / counted[which]);
 	}
 }
 
@@ -153,8 +220,13 @@ static int find_factors(const struct fm_recording *recording, const struct fm_re
 	}
 	ret_factors->executed = executed;
 	find_timing_factors(recording, process, windows, count, values, ret_factors->timing);
-	if (recording->processes[process].pieces_timed > 0)
+	if (recording->processes[process].pieces_timed > 0) {
+		double false_misses[FM_SIMULATED_CACHES_MAX] = {0}, seen = 0;
+
 		find_piece_factors(results, windows, count, ret_factors->timing);
+		if (find_false_misses(recording, process, windows, count, &estimates, values, false_misses, &seen) > 0)
+			correct_latency(recording, windows, count, false_misses, seen, ret_factors->timing);
+	}
 	free(values);
 	return 0;
 }
@@ -175,7 +247,7 @@ static void add_unseen(struct fm_recorded_thread *thread, const struct factors *
    comes from another process is not believed to be in order, either. */
 static void find_places(const struct fm_results *results, unsigned count, uint64_t *ret_executed)
 {
-	uint64_t latest = results->all_work.instructions;
+	uint64_t latest = results->all_work.instructions + results->all_string_lines;
 
 	for (unsigned i = count; i-- > 0;) {
 		uint64_t executed = results->windows[i].executed;
@@ -200,7 +272,7 @@ static int add_windows(const struct fm_results *results, uint32_t index, struct 
 		const struct fm_result_window *window = &results->windows[i];
 		struct fm_recorded_window *row;
 
-		if (!(window->work.instructions + window->outside) || window->begun < begun)
+		if (!(window->work.instructions + window->outside + window->string_lines) || window->begun < begun)
 			continue;
 		row = fm_recording_add(recording, windows);
 		if (!row) {
@@ -213,6 +285,7 @@ static int add_windows(const struct fm_results *results, uint32_t index, struct 
 		                                   .executed = scaled(executed[i], all),
 		                                   .work = window->work,
 		                                   .outside = window->outside,
+		                                   .string_lines = window->string_lines,
 		                                   .counts = window->counts,
 		                                   .timing = window->timing};
 		memcpy(row->unknown, window->unknown, sizeof(row->unknown));
@@ -293,13 +366,18 @@ void fm_native_record(const struct fm_results *results, struct fm_recorded_proce
 		return;
 	process->instructions = scaled(results->all_work.instructions, all);
 	process->uncounted = all - 1;
-	if (results->pieces.timing.instructions) {
+	/* how long a string instruction takes is a matter of its lines: where there are many, of very different
+	   numbers, executions of the same piece of code do not tell */
+	if (results->pieces.timing.instructions &&
+	    (STRING_LINES_FEW * results->all_string_lines < results->all_work.instructions ||
+	     results->string_sizes_deviation < SIMILAR_SIZES)) {
 		process->pieces_timed = results->pieces.timed;
 		process->pieces_error = results->pieces.error;
 	}
 	if (results->timing_sampled)
 		process->timing_error = timing_error(results);
 	process->unseen = scaled(results->unseen_instructions, all);
+	process->string_lines = scaled(results->all_string_lines, all);
 	process->loads = scaled(results->all_references.loads, all);
 	process->stores = scaled(results->all_references.stores, all);
 	process->load_bytes = scaled(results->all_references.load_bytes, all);

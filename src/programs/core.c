@@ -36,6 +36,18 @@ static void run(const char *name, fm_kernel_function function, struct fm_kernel_
 	fathom_region_end(name);
 }
 
+/* Straight code of more and more bytes, "code_1" and on. */
+static void run_code(void)
+{
+	for (unsigned i = 1; i <= FM_CODE_POINTS; i++) {
+		struct fm_kernel_arguments arguments = {.passes = (uint64_t)i * FM_CODE_STEP};
+		char name[32];
+
+		snprintf(name, sizeof(name), "code_%u", i);
+		run(name, fm_kernel_straight, &arguments, FM_CODE_PASSES, 2);
+	}
+}
+
 static int run_pages(unsigned long pages, struct fm_kernel_arguments *arguments)
 {
 	enum { PAGE = 4096, STEPS = 2048 };
@@ -193,6 +205,7 @@ int main(int argc, char **argv)
 			run(fm_core_kernels[i].name, fm_core_kernels[i].function, &arguments, steps, FM_CORE_STEPS);
 	arguments.passes = 1ull << 33;
 	run("branches_random", fm_core_kernels[FM_CORE_KERNEL_branches].function, &arguments, steps, FM_CORE_STEPS);
+	run_code();
 	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)
 		return 1;

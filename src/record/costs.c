@@ -13,6 +13,7 @@ enum {
 	FIRST_EVERY = 3000000,
 	WITHOUT_WINDOWS = 500000000, /* ns: what ends sooner has samples only, which it has few enough of */
 	FIRST_INTERVAL = 16,         /* of small allocations that are kept, until it is known what they cost */
+	KEPT_EACH = 1 << 16,         /* in the engine: so many are kept before the interval grows by one */
 };
 /* What code and data of the runtime push out of the caches is paid for by the program, unseen. */
 static const double caution = 0.8;
@@ -66,7 +67,7 @@ void fm_costs_open(uint64_t started)
 	    fm_session->rate > 0 ? (uint64_t)(1e9 / fm_session->rate * (1 - fm_costs_window_share())) : FIRST_PERIOD;
 	costs.looks = 0;
 	costs.next_look = now + (uint64_t)(FIRST_EVERY * ticks_per_ns());
-	costs.interval = FIRST_INTERVAL;
+	costs.interval = fm_session->sampling ? FIRST_INTERVAL : 1;
 	fm_allocations_set_interval(costs.interval);
 }
 
@@ -75,7 +76,10 @@ static void choose_interval(double share)
 {
 	double wanted = fm_session->overhead > 0 ? fm_session->overhead * caution : 0.02;
 
-	if (share > wanted / 2 && costs.interval < 1u << 20)
+	/* in the engine time means nothing: room in the log does */
+	if (!fm_session->sampling)
+		costs.interval = 1 + fm_process->tracked / KEPT_EACH;
+	else if (share > wanted / 2 && costs.interval < 1u << 20)
 		costs.interval *= share > 2 * wanted ? 4 : 2;
 	else if (share < wanted / 8 && costs.interval > 1)
 		costs.interval /= 2;

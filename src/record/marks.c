@@ -34,9 +34,10 @@ __attribute__((visibility("default"))) void fathom_record_call_(int what, const 
 	if (!fm_log_is_open() || fm_self.inside || fm_self.ended)
 		return;
 	fm_self_enter();
-	if (what == 1 && name)
+	/* an engine that samples hears of regions itself */
+	if (what == 1 && name && fm_session->sampling)
 		region(FM_STREAM_REGION_BEGIN, name);
-	if (what == 2 && name)
+	if (what == 2 && name && fm_session->sampling)
 		region(FM_STREAM_REGION_END, name);
 	if (what == 3 && name)
 		object(name, address, size, group);

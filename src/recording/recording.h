@@ -120,6 +120,8 @@ struct fm_recorded_process {
 	uint64_t native_threads;              /* that were not followed */
 	char left[200];                       /* why the code cache was left, the most frequent reasons */
 	uint64_t loads, stores, load_bytes, store_bytes; /* by windows: counted, all of them; 0: not known */
+	uint64_t
+	    string_lines;    /* of these, lines of string instructions: in weights of windows each is an instruction */
 	uint64_t unseen;     /* of the instructions, those of code that no window has seen */
 	double pieces_timed, /* by windows: share of the instructions in pieces of code that were timed; 0: cycles are
 	                        not by pieces */
@@ -134,9 +136,10 @@ struct fm_recorded_process {
 struct fm_recorded_window {
 	uint32_t process;
 	double began, ended; /* seconds since the beginning of the process */
-	uint64_t executed;   /* instructions of the process, up to its end */
+	uint64_t executed;   /* instructions and string lines of the process, up to its end */
 	struct fm_work work; /* with only one region counted: inside it */
 	uint64_t outside;    /* instructions outside of that region */
+	uint64_t string_lines;
 	struct fm_core_counts counts;
 	struct fm_timing_counts timing;
 	uint64_t unknown[FM_SIMULATED_CACHES_MAX]; /* accesses of which is not known whether they hit this cache */
@@ -399,21 +402,21 @@ struct fm_recorded_instance {
 	double began, ended;
 };
 
+/* There may be ten million of them, so members are as narrow as can be: 72 bytes. */
 struct fm_recorded_sample {
-	uint32_t process, thread; /* indexes */
 	double at;
-	uint32_t cpu;
-	int32_t node, page_node; /* -1: not known */
-	uint32_t code;
-	int64_t frame;
 	uint64_t address;
-	int64_t memory;
-	int64_t instance; /* innermost */
-	uint32_t size, kind, flags;
+	float weight; /* seconds of processor time it stands for */
+	uint32_t process, thread, code;
+	int32_t frame, memory;
+	int32_t instance;                                    /* innermost */
 	uint32_t cost, baseline, neighbour, neighbour_again; /* ticks */
-	uint32_t level;                                      /* most likely, 1 …; 0: not known */
-	double weight;                                       /* seconds of processor time it stands for */
+	uint16_t cpu, size;
+	int16_t node, page_node; /* -1: not known */
+	uint8_t kind, flags;
+	uint8_t level; /* most likely, 1 …; 0: not known */
 };
+_Static_assert(sizeof(struct fm_recorded_sample) == 72, "samples take most of the memory of a report");
 
 /* Values of `kind` and `flags` of a sample, as record/stream.h has them. */
 enum { FM_SAMPLE_LOAD = 1, FM_SAMPLE_STORE = 2 };
@@ -467,6 +470,43 @@ struct fm_recorded_calibration {
 	uint32_t level;
 	uint32_t cost, baseline, neighbour, neighbour_again;
 	uint32_t kind; /* 0: loads whose translations were known; 1: whose translations were not */
+};
+
+/* By taking cache and bandwidth away: squeeze/squeeze.h */
+
+struct fm_recorded_squeeze {
+	char backend[16];
+	char level[12]; /* the cache that was squeezed, and its number */
+	uint32_t cache;
+	double bytes, gbs;                          /* what there is of it, and of the bandwidth of memory */
+	double noticeable;                          /* a run that is slower by this share is degraded */
+	uint64_t planned;                           /* runs that were wanted and not made */
+	char stopped[160];                          /* why; "": everything was measured */
+	char predict[256];                          /* --predict, separated by blanks */
+	bool live;                                  /* on this machine itself: times vary, and runs are in pairs */
+	char calibration[512];                      /* what was found out of how much is taken */
+	char capacity_why[160], bandwidth_why[160]; /* why one cannot be taken; "": it can */
+	/* the latency of this cache and of what lies behind it, for predictions; live */
+	struct fm_figure near_ns, beyond_ns;
+	double footprint_bytes; /* memory of the program; live */
+};
+
+struct fm_recorded_squeeze_step {
+	double bytes, gbs;       /* that were left */
+	uint64_t cycles;         /* of the thread that took longest */
+	uint64_t latency_cycles; /* instructions plus latencies of misses, one after the other: the clock of --beside */
+	uint64_t instructions, references;
+	uint64_t requests, misses; /* accesses to that cache */
+	uint64_t lines;            /* that came into it, also ahead of their use */
+	uint64_t memory_bytes;     /* read and written */
+	/* live */
+	double seconds;    /* of the wall clock */
+	uint32_t role;     /* enum fm_squeeze_role */
+	uint64_t pair;     /* runs with the same number belong together; 0: none */
+	bool disturbed;    /* the machine took part of it away */
+	double near_ns;    /* a chase over what should fit … */
+	double beyond_ns;  /* … and over twice as much, in the program's own process before it began; 0: not done */
+	double left_bytes; /* memory of the program that was not confined */
 };
 
 /* Texts that the analysis needs: name, content. */

@@ -1,5 +1,7 @@
 #include "recording/schema.h"
 
+#include <float.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,10 +22,13 @@ static struct fm_table_schema *begin_table(const char *name, const char *words, 
 }
 
 static void add_column(struct fm_table_schema *table, enum fm_column_kind kind, const char *name, size_t offset,
-                       size_t bytes)
+                       size_t bytes, bool negative)
 {
-	table->columns[table->column_count++] = (struct fm_column){kind, name, offset, bytes};
+	table->columns[table->column_count++] = (struct fm_column){kind, name, offset, bytes, negative};
 }
+
+#define IS_SIGNED(number) \
+	_Generic((number), int8_t : true, int16_t : true, int32_t : true, int64_t : true, default : false)
 
 #define SINGLE(table_name, type, words)                \
 	static void describe_##table_name(void)        \
@@ -38,8 +43,9 @@ static void add_column(struct fm_table_schema *table, enum fm_column_kind kind, 
 		struct fm_table_schema *table =                                                                    \
 		    begin_table(#table_name, words, false, sizeof(row), offsetof(struct fm_recording, table_name), \
 		                offsetof(struct fm_recording, table_name##_count));
-#define COLUMN(kind, member) \
-	add_column(table, FM_COLUMN_##kind, #member, offsetof(row, member), sizeof(((row *)NULL)->member));
+#define COLUMN(kind, member)                                                                               \
+	add_column(table, FM_COLUMN_##kind, #member, offsetof(row, member), sizeof(((row *)NULL)->member), \
+	           IS_SIGNED(((row){0}).member));
 #define TABLE_END }
 #include "recording/tables.def"
 #undef SINGLE
@@ -100,6 +106,49 @@ static void describe(void)
 	describe_numbers();
 }
 
+int64_t fm_column_integer(const struct fm_column *column, const void *place)
+{
+	uint64_t value = 0;
+	unsigned above = 64 - 8 * (unsigned)column->bytes;
+
+	memcpy(&value, place, column->bytes);
+	return column->negative ? (int64_t)(value << above) >> above : (int64_t)value;
+}
+
+void fm_column_set_integer(const struct fm_column *column, void *place, int64_t value)
+{
+	int64_t most = column->bytes == sizeof(value) ? INT64_MAX : (1ll << (8 * column->bytes - column->negative)) - 1;
+
+	if (column->negative && value > INT32_MAX && value <= UINT32_MAX && column->bytes <= sizeof(int32_t))
+		value = (int32_t)value; /* older files have them without their sign */
+	if (column->negative)
+		value = value > most ? most : value < -most - 1 ? -most - 1 : value;
+	else if (column->bytes < sizeof(value))
+		value = value < 0 || value > most ? most : value;
+	memcpy(place, &value, column->bytes);
+}
+
+double fm_column_real(const struct fm_column *column, const void *place)
+{
+	float narrow;
+	double wide;
+
+	if (column->bytes == sizeof(narrow)) {
+		memcpy(&narrow, place, sizeof(narrow));
+		return narrow;
+	}
+	memcpy(&wide, place, sizeof(wide));
+	return wide;
+}
+
+void fm_column_set_real(const struct fm_column *column, void *place, double value)
+{
+	/* beyond its range a number becomes infinite, which no check lets pass */
+	float narrow = value > FLT_MAX ? INFINITY : value < -FLT_MAX ? -INFINITY : (float)value;
+
+	memcpy(place, column->bytes == sizeof(narrow) ? (const void *)&narrow : (const void *)&value, column->bytes);
+}
+
 const struct fm_schema *fm_schema(void)
 {
 	pthread_once(&once, describe);
@@ -132,6 +181,11 @@ static void clean_row(const struct fm_table_schema *table, char *row)
 			fm_printable_copy(figure->unit, sizeof(figure->unit), text);
 			snprintf(text, sizeof(text), "%.*s", (int)sizeof(figure->backend) - 1, figure->backend);
 			fm_printable_copy(figure->backend, sizeof(figure->backend), text);
+			/* no count or time is larger: sums and whole numbers of it stay what they are */
+			if (figure->available && !(fabs(figure->value) < 1e18))
+				*figure = fm_figure_unavailable("the recording has no number there");
+			if (isnan(figure->low) || isnan(figure->high))
+				figure->low = figure->high = figure->value;
 			if (figure->origin >= FM_ORIGIN_COUNT)
 				figure->origin = (enum fm_origin)0;
 		}

@@ -21,6 +21,7 @@ struct fm_column {
 	enum fm_column_kind kind;
 	const char *name;
 	size_t offset, bytes;
+	bool negative; /* an INTEGER of a signed type */
 };
 
 enum { FM_SCHEMA_COLUMNS = 64, FM_SCHEMA_TABLES = 64, FM_SCHEMA_NUMBERS = 256 };
@@ -54,6 +55,13 @@ static inline bool fm_column_is_counts(enum fm_column_kind kind)
 {
 	return kind >= FM_COLUMN_WORK;
 }
+
+/* What stands in a row: numbers of any width. A number that has no room becomes the nearest one that has, or the
+   largest where the column has no negative ones: never one that refers to another row. */
+int64_t fm_column_integer(const struct fm_column *column, const void *place);
+void fm_column_set_integer(const struct fm_column *column, void *place, int64_t value);
+double fm_column_real(const struct fm_column *column, const void *place);
+void fm_column_set_real(const struct fm_column *column, void *place, double value);
 
 /* The rows of a table. */
 void *fm_schema_rows(const struct fm_table_schema *table, struct fm_recording *recording, size_t *ret_count);

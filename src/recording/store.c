@@ -13,7 +13,7 @@
 #include "base/version.h"
 #include "recording/schema.h"
 
-enum { STATEMENT = 4096, ROWS_MAX = 1 << 22, DOCUMENT_MAX = 64 << 20 };
+enum { STATEMENT = 4096, ROWS_MAX = 1 << 24, DOCUMENT_MAX = 64 << 20 };
 
 /* The columns that one column of ours becomes, in the order in which they are bound and read. */
 static const char *const figure_suffixes[] = {"",         "_low",    "_high",      "_unit", "_origin",
@@ -79,25 +79,18 @@ static unsigned count_columns(const struct fm_table_schema *table)
 	return count;
 }
 
-/* Whole numbers of any width, signed or not: the bits are kept. */
-static int64_t integer_at(const char *place, size_t bytes)
+/* A number of the simulator's. */
+static int64_t number_at(const char *place)
 {
-	uint32_t narrow;
-	int64_t wide;
+	int64_t number;
 
-	if (bytes == sizeof(narrow)) {
-		memcpy(&narrow, place, sizeof(narrow));
-		return narrow;
-	}
-	memcpy(&wide, place, sizeof(wide));
-	return wide;
+	memcpy(&number, place, sizeof(number));
+	return number;
 }
 
-static void set_integer(char *place, size_t bytes, int64_t value)
+static void set_number(char *place, int64_t number)
 {
-	uint32_t narrow = (uint32_t)value;
-
-	memcpy(place, bytes == sizeof(narrow) ? (const void *)&narrow : (const void *)&value, bytes);
+	memcpy(place, &number, sizeof(number));
 }
 
 /* Writing */
@@ -126,15 +119,12 @@ static int bind_figure(sqlite3_stmt *statement, int at, const struct fm_figure *
 
 static int bind_column(sqlite3_stmt *statement, int at, const struct fm_column *column, const char *place)
 {
-	double real;
-
 	switch (column->kind) {
 	case FM_COLUMN_FLAG:
 		sqlite3_bind_int(statement, at, *(const bool *)place);
 		return 1;
 	case FM_COLUMN_REAL:
-		memcpy(&real, place, sizeof(real));
-		sqlite3_bind_double(statement, at, real);
+		sqlite3_bind_double(statement, at, fm_column_real(column, place));
 		return 1;
 	case FM_COLUMN_TEXT:
 		sqlite3_bind_text(statement, at, place, -1, SQLITE_TRANSIENT);
@@ -143,10 +133,10 @@ static int bind_column(sqlite3_stmt *statement, int at, const struct fm_column *
 		return bind_figure(statement, at, (const struct fm_figure *)place);
 	case FM_COLUMN_LEVELS:
 		for (int i = 0; i < FM_SIMULATED_CACHES_MAX; i++)
-			sqlite3_bind_int64(statement, at + i, integer_at(place + 8 * i, 8));
+			sqlite3_bind_int64(statement, at + i, number_at(place + 8 * (size_t)i));
 		return FM_SIMULATED_CACHES_MAX;
 	case FM_COLUMN_INTEGER:
-		sqlite3_bind_int64(statement, at, integer_at(place, column->bytes));
+		sqlite3_bind_int64(statement, at, fm_column_integer(column, place));
 		return 1;
 	default:
 		return 0;
@@ -164,7 +154,7 @@ static int save_counts(struct writing *writing, const struct fm_table_schema *ta
 
 		if (schema->numbers[i].kind != column->kind)
 			continue;
-		value = integer_at(place + schema->numbers[i].offset, 8);
+		value = number_at(place + schema->numbers[i].offset);
 		if (!value)
 			continue;
 		sqlite3_bind_text(writing->counts, 1, table->name, -1, SQLITE_STATIC);
@@ -418,27 +408,27 @@ static void find_parts(sqlite3_stmt *statement, const struct fm_column *column, 
 
 static void read_column(sqlite3_stmt *statement, const struct fm_column *column, const int *parts, char *place)
 {
-	double real;
-
 	if (column->kind == FM_COLUMN_FIGURE) {
 		read_figure(statement, parts, (struct fm_figure *)place);
 		return;
 	}
 	for (unsigned i = 0; column->kind == FM_COLUMN_LEVELS && i < FM_SIMULATED_CACHES_MAX; i++)
-		set_integer(place + 8 * (size_t)i, 8, parts[i] < 0 ? 0 : sqlite3_column_int64(statement, parts[i]));
+		set_number(place + 8 * (size_t)i, parts[i] < 0 ? 0 : sqlite3_column_int64(statement, parts[i]));
 	if (parts[0] < 0)
 		return;
 	if (column->kind == FM_COLUMN_FLAG) {
 		*(bool *)place = sqlite3_column_int64(statement, parts[0]) != 0;
 	} else if (column->kind == FM_COLUMN_REAL) {
-		real = sqlite3_column_double(statement, parts[0]);
-		memcpy(place, &real, sizeof(real));
+		fm_column_set_real(column, place, sqlite3_column_double(statement, parts[0]));
 	} else if (column->kind == FM_COLUMN_TEXT) {
 		copy_text(statement, parts[0], place, column->bytes);
 	} else if (column->kind == FM_COLUMN_INTEGER) {
-		set_integer(place, column->bytes, sqlite3_column_int64(statement, parts[0]));
+		fm_column_set_integer(column, place, sqlite3_column_int64(statement, parts[0]));
 	}
 }
+
+/* What a recording from anybody may make us hold, of one table. */
+#define TABLE_BYTES_MAX (4ull << 30)
 
 static int load_table(sqlite3 *file, const struct fm_table_schema *table, struct fm_recording *recording)
 {
@@ -463,7 +453,8 @@ static int load_table(sqlite3 *file, const struct fm_table_schema *table, struct
 		                          : fm_recording_grow((void **)(base + table->rows),
 		                                              (size_t *)(base + table->count), table->row_bytes);
 
-		if (!row || ++rows > ROWS_MAX) {
+		/* samples may be many and are small; nothing else needs so much memory */
+		if (!row || ++rows > ROWS_MAX || rows * table->row_bytes > TABLE_BYTES_MAX) {
 			r = SQLITE_NOMEM;
 			break;
 		}
@@ -511,8 +502,8 @@ static void set_count(struct fm_recording *recording, const char *table_name, in
 	first = fm_schema_rows(table, recording, &rows);
 	for (unsigned i = 0; row >= 0 && (uint64_t)row < rows && i < table->column_count; i++)
 		if (table->columns[i].kind == number->kind)
-			set_integer(first + (size_t)row * table->row_bytes + table->columns[i].offset + number->offset,
-			            8, value);
+			set_number(first + (size_t)row * table->row_bytes + table->columns[i].offset + number->offset,
+			           value);
 }
 
 static int load_counts(sqlite3 *file, struct fm_recording *recording)
@@ -526,7 +517,7 @@ static int load_counts(sqlite3 *file, struct fm_recording *recording)
 
 	if (r)
 		return r;
-	while ((r = sqlite3_step(statement)) == SQLITE_ROW && rows++ < 64ull * ROWS_MAX) {
+	while ((r = sqlite3_step(statement)) == SQLITE_ROW && rows++ < 16ull * ROWS_MAX) {
 		const char *table = (const char *)sqlite3_column_text(statement, 0),
 		           *name = (const char *)sqlite3_column_text(statement, 2);
 

@@ -25,12 +25,14 @@ size_t fm_windows_of(const struct fm_recording *recording, uint32_t process,
 
 double fm_window_instructions(const struct fm_recorded_window *window)
 {
-	return (double)window->work.instructions + (double)window->outside;
+	return (double)window->work.instructions + (double)window->outside + (double)window->string_lines;
 }
 
 double fm_window_inside(const struct fm_recorded_window *window)
 {
-	return window->outside ? (double)window->work.instructions / fm_window_instructions(window) : 1;
+	return window->outside || window->string_lines
+	           ? (double)window->work.instructions / fm_window_instructions(window)
+	           : 1;
 }
 
 /* After the window, up to the next one: without the paces around it. */
@@ -72,6 +74,64 @@ static double stratum(const struct fm_recorded_window *windows, size_t count, si
 	return fmax(0, before) + fmax(0, after);
 }
 
+/* By how much the stratum of a window is larger than its place says: in proportion to its share of plain instructions,
+   and of string instructions. */
+struct balance {
+	double executed;       /* of the process, plain and string lines */
+	double plain, strings; /* 1: as its place says */
+};
+
+static double string_share(const struct fm_recorded_window *window)
+{
+	double all = fm_window_instructions(window);
+
+	return all > 0 ? (double)window->string_lines / all : 0;
+}
+
+/* The two factors with which the strata have as many plain instructions and as many string lines as were counted. */
+static struct balance find_balance(const struct fm_recording *recording, uint32_t process)
+{
+	const double most = 50;
+	const struct fm_recorded_process *whole =
+	    process < recording->processes_count ? &recording->processes[process] : NULL;
+	const struct fm_recorded_window *windows;
+	size_t count = fm_windows_of(recording, process, &windows);
+	struct balance balance = {.executed = whole ? (double)whole->instructions + (double)whole->string_lines : 0,
+	                          .plain = 1,
+	                          .strings = 1};
+	double both = 0, plain = 0, strings = 0, determinant, a, b;
+
+	if (!whole || !whole->string_lines)
+		return balance;
+	for (size_t i = 0; i < count; i++) {
+		double share = string_share(&windows[i]), stands = stratum(windows, count, i, balance.executed);
+
+		plain += stands * (1 - share) * (1 - share);
+		both += stands * share * (1 - share);
+		strings += stands * share * share;
+	}
+	determinant = plain * strings - both * both;
+	if (!(determinant > 1e-9 * plain * strings))
+		return balance;
+	a = ((double)whole->instructions * strings - (double)whole->string_lines * both) / determinant;
+	b = ((double)whole->string_lines * plain - (double)whole->instructions * both) / determinant;
+	/* too few windows to tell */
+	if (!(a * most > 1 && a < most && b * most > 1 && b < most))
+		return balance;
+	balance.plain = a;
+	balance.strings = b;
+	return balance;
+}
+
+static double balanced(const struct fm_recorded_window *windows, size_t count, size_t index,
+                       const struct balance *balance)
+{
+	double share = string_share(&windows[index]);
+
+	return stratum(windows, count, index, balance->executed) *
+	       (balance->plain * (1 - share) + balance->strings * share);
+}
+
 static double rate(const struct fm_recorded_window *windows, const double *values, size_t index)
 {
 	double instructions = fm_window_instructions(&windows[index]);
@@ -83,10 +143,10 @@ void fm_windows_strata(const struct fm_recording *recording, uint32_t process, d
 {
 	const struct fm_recorded_window *windows;
 	size_t count = fm_windows_of(recording, process, &windows);
-	double executed = process < recording->processes_count ? (double)recording->processes[process].instructions : 0;
+	struct balance balance = find_balance(recording, process);
 
 	for (size_t i = 0; i < count; i++)
-		ret_strata[i] = stratum(windows, count, i, executed);
+		ret_strata[i] = balanced(windows, count, i, &balance);
 }
 
 /* Two windows next to each other. */
@@ -134,12 +194,12 @@ struct fm_window_total fm_windows_total(const struct fm_recording *recording, ui
 {
 	const struct fm_recorded_window *windows;
 	size_t count = fm_windows_of(recording, process, &windows);
-	double executed = process < recording->processes_count ? (double)recording->processes[process].instructions : 0;
+	struct balance balance = find_balance(recording, process);
 	struct fm_window_total total = {.windows = (unsigned)count};
 	double variance = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		double weight = stratum(windows, count, i, executed);
+		double weight = balanced(windows, count, i, &balance);
 
 		total.value += weight * rate(windows, values, i);
 		variance += weight * weight * variance_of(windows, values, count, i);
@@ -201,9 +261,9 @@ void fm_windows_limit_cycles(const struct fm_recording *recording, uint32_t proc
 	const double generous = 2; /* the machine that is simulated may be slower */
 	const struct fm_recorded_window *windows;
 	size_t count = fm_windows_of(recording, process, &windows);
-	double hertz = recording->machine.frequency_ghz * 1e9, executed, threads = 0, cycles = 0;
+	struct balance balance = find_balance(recording, process);
+	double hertz = recording->machine.frequency_ghz * 1e9, threads = 0, cycles = 0;
 
-	executed = process < recording->processes_count ? (double)recording->processes[process].instructions : 0;
 	for (size_t i = 0; i < recording->threads_count; i++)
 		threads += recording->threads[i].process == process;
 	for (size_t i = 0; i < count; i++) {
@@ -211,7 +271,7 @@ void fm_windows_limit_cycles(const struct fm_recording *recording, uint32_t proc
 
 		if (windows[i].timing.instructions)
 			cycles = (double)windows[i].timing.cycles / (double)windows[i].timing.instructions;
-		all = cycles * stratum(windows, count, i, executed) * fm_window_inside(&windows[i]);
+		all = cycles * balanced(windows, count, i, &balance) * fm_window_inside(&windows[i]);
 		ret_factors[i] = all > most && most > 0 ? most / all : 1;
 	}
 }

@@ -3,7 +3,10 @@
    A process executes `executed` instructions, which is counted, not sampled. Windows lie at random places of that
    course; each stands for the instructions around it, up to the middle between it and its neighbours (its stratum). The
    total of a quantity is the sum over the windows of its rate per instruction times the instructions of the stratum.
-   How much the windows differ from their neighbours tells how far the total may be off. */
+   How much the windows differ from their neighbours tells how far the total may be off.
+
+   A string instruction counts once for each line it moves, here and in all that follows. How many lines there were in
+   all is counted too: windows are weighed so that both totals come out. */
 #ifndef FATHOM_RECORDING_WINDOWS_H
 #define FATHOM_RECORDING_WINDOWS_H
 

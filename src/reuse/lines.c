@@ -6,7 +6,7 @@
 #include "base/statistics.h"
 
 /* Touches that are not seen, or seen late, in windows and in the latest lines; of all references. */
-#define FLOOR 0.001
+#define FLOOR 0.003
 /* Between two touches the share of lines that is followed varies like that of pairs drawn at random, or less: data that
    lies together is followed evenly. */
 #define SPREAD M_SQRT2

@@ -547,7 +547,8 @@ static void shared_cores_are_told_apart(void **state)
 	fm_engine_run_free(&together);
 }
 
-/* Programs whose behaviour does not depend on the host's moment give the same moments again. */
+/* Programs whose behaviour does not depend on the host's moment give the same moments again. All but the last: main
+   joins its thread there, and whether it has to wait for it in the kernel is a matter of the host's moment. */
 static void moments_repeat(void **state)
 {
 	const struct fm_engine_options options = {
@@ -557,7 +558,7 @@ static void moments_repeat(void **state)
 	(void)state;
 	assert_true(first.results->moment_count > 3);
 	assert_int_equal(first.results->moment_count, second.results->moment_count);
-	for (unsigned i = 0; i < first.results->moment_count; i++) {
+	for (unsigned i = 0; i + 1 < first.results->moment_count; i++) {
 		assert_int_equal(first.results->moments[i].cycle, second.results->moments[i].cycle);
 		assert_memory_equal(&first.results->moments[i].counts, &second.results->moments[i].counts,
 		                    sizeof(first.results->moments[i].counts));

@@ -16,9 +16,13 @@ done
 expect 0 '' "$tool" stat --json -o "$scratch/stat.json" -- "$program" alone 3000000
 holds [ "$(verdict synchronisation)" != present ]
 holds [ "$(verdict imbalance)" = absent ]
-# who spins with an atomic exchange does no work
+# who spins with an atomic exchange does no work; in the engine's order of threads it may come when the other one is done
 expect 0 '' "$tool" stat --json -o "$scratch/stat.json" -- "$program" spin 300000
-holds [ "$(verdict imbalance)" != absent ]
+if [ "$(jq '[.threads[].counts.stores.value] | sort | .[-2] > 20000' "$scratch/stat.json")" = true ]; then
+	holds [ "$(verdict imbalance)" != absent ]
+else
+	echo 'inconclusive: nobody had to spin'
+fi
 # threads that share nothing: nothing is added to their own work; an atomic counter costs more than its additions. The parts add up.
 time_of() { jq -e ".native.threads_time | (.user.value - .work.value - .sharing.value - .spinning.value | fabs) < 0.01 * .user.value and ($1)" \
 	"$scratch/stat.json"; }

@@ -568,6 +568,122 @@ static void repeated_instructions_move_lines(void **state)
 	assert_int_equal(results->cores[0].counts.whole_lines, 4);
 }
 
+/* One string instruction over 64 MiB in a window, then a loop over its last lines: the same counts as when every line
+   is simulated, as it is without windows. */
+static void long_string_instructions_are_sampled(void **state)
+{
+	enum { BYTES = 64 << 20, LAST = 4096 };
+	struct fm_core_counts all = {0}, sampled = {0};
+
+	for (unsigned windows = 0; windows < 2; windows++) {
+		if (windows) {
+			end(state);
+			begin(state);
+		}
+		trace->sites[0] = (struct fm_trace_site){
+		    .pc = 0x400000, .size = 8, .kind = FM_TRANSLATE_STORE | FM_TRANSLATE_REPEATED, .ready = 1};
+		trace->sites[1] =
+		    (struct fm_trace_site){.pc = 0x400010, .size = 8, .kind = FM_TRANSLATE_LOAD, .ready = 1};
+		session->mode = windows ? FM_TRACE_WINDOWS : FM_TRACE_EXACT;
+		control(0, FM_TRACE_THREAD_BEGIN, 1);
+		if (windows) {
+			control(0, FM_TRACE_WINDOW_BEGIN, 1);
+			control(0, FM_TRACE_WINDOW_WARM, 0);
+		}
+		put(0, 0, 0x10000000);
+		put(0, 0, BYTES / 8);
+		/* what is left of it after an interruption was there already */
+		if (windows) {
+			put(0, 0, 0x10000000 + BYTES / 2);
+			put(0, 0, BYTES / 16);
+		}
+		for (uint64_t i = 1; i <= LAST; i++)
+			put(0, 1, 0x10000000 + BYTES - i * LINE);
+		if (windows)
+			control(0, FM_TRACE_WINDOW_END, 1000);
+		control(0, FM_TRACE_THREAD_END, 0);
+		assert_int_equal(consume("0"), 0);
+		*(windows ? &sampled : &all) = windows ? results->windows[0].counts : results->cores[0].counts;
+		if (windows) {
+			assert_int_equal(results->windows[0].string_lines, BYTES / LINE);
+			assert_int_equal(results->windows[0].executed, 1000 + BYTES / LINE);
+			assert_int_equal(results->all_string_lines, BYTES / LINE);
+			assert_int_equal(results->all_references.stores, BYTES / LINE);
+		}
+	}
+	assert_int_equal(sampled.stores, all.stores);
+	assert_int_equal(sampled.store_bytes, all.store_bytes);
+	assert_int_equal(sampled.loads, all.loads);
+	assert_int_equal(all.caches[0].store_misses, BYTES / LINE);
+	for (unsigned i = 0; i < 3; i++) {
+		uint64_t lines = all.caches[i].lines_ownership + all.caches[i].lines_prefetch;
+
+		/* what comes afterwards finds the caches as they would be */
+		assert_int_equal(sampled.caches[i].load_misses, all.caches[i].load_misses);
+		assert_in_range(sampled.caches[i].lines_ownership + sampled.caches[i].lines_prefetch,
+		                lines - lines / 500, lines + lines / 500);
+		assert_in_range(sampled.caches[i].store_misses, all.caches[i].store_misses * 0.998 - 2,
+		                all.caches[i].store_misses * 1.002 + 2);
+	}
+	assert_in_range(sampled.memory_writes, all.memory_writes * 0.998, all.memory_writes * 1.002);
+}
+
+/* Rounds of string instructions over 2048 lines and of 100,000 plain instructions; windows are too rare to see both in
+   each round, and every third is in the strings. Both have the weight that was counted of them. */
+static void string_and_plain_windows_are_balanced(void **state)
+{
+	enum { ROUNDS = 30, LINES = 2048, PLAIN = 100000 };
+	uint64_t executed = 0;
+
+	(void)state;
+	session->mode = FM_TRACE_WINDOWS;
+	session->ticks_per_second = 1000;
+	trace->sites[0] = (struct fm_trace_site){
+	    .pc = 0x400100, .size = 8, .kind = FM_TRANSLATE_STORE | FM_TRANSLATE_REPEATED, .ready = 1};
+	trace->sites[1] = (struct fm_trace_site){.pc = 0x400000, .size = 8, .kind = FM_TRANSLATE_LOAD, .ready = 1};
+	trace->pieces[0] = (struct fm_trace_piece){.pc = 0x400000, .bytes = 20, .instructions = 10, .ready = 1};
+	trace->head.piece_count = 1;
+	control(0, FM_TRACE_THREAD_BEGIN, 1);
+	for (uint64_t round = 1; round <= ROUNDS; round++) {
+		bool in_strings = round % 3 == 0;
+
+		if (in_strings) {
+			control(0, FM_TRACE_WINDOW_BEGIN, round);
+			control(0, FM_TRACE_BEGAN, 1000 * round);
+			control(0, FM_TRACE_WINDOW_WARM, 0);
+		}
+		put(0, in_strings ? 0 : FM_TRACE_LINE, 0x10000000);
+		put(0, in_strings ? 0 : FM_TRACE_LINE, LINES * LINE / 8);
+		executed += PLAIN;
+		if (!in_strings) {
+			control(0, FM_TRACE_WINDOW_BEGIN, round);
+			control(0, FM_TRACE_BEGAN, 1000 * round);
+			control(0, FM_TRACE_WINDOW_WARM, 0);
+			for (unsigned i = 0; i < 10; i++) {
+				put(0, FM_TRACE_PIECE, 0);
+				put(0, 1, 0x100000);
+			}
+		}
+		control(0, FM_TRACE_ENDED, 1000 * round + 10);
+		control(0, FM_TRACE_WINDOW_END, executed);
+	}
+	control(0, FM_TRACE_THREAD_END, 0);
+	trace->pieces[0].executed = executed / 10;
+	session->line_limit = 1u << 27;
+	session->line_multiplier = 1u << 17 | 1;
+	assert_int_equal(consume("0"), 0);
+	assert_int_equal(results->all_string_lines, (uint64_t)ROUNDS * LINES);
+	assert_int_equal(results->window_count, ROUNDS);
+	/* a load for every ten plain instructions, a store for every string line */
+	for (unsigned i = 0; i < results->site_count; i++) {
+		uint64_t expected = results->places[i].address == 0x400100 ? (uint64_t)ROUNDS * LINES : executed / 10,
+		         found = results->places[i].loads + results->places[i].stores;
+
+		assert_in_range(found, expected - expected / 50, expected + expected / 50);
+	}
+	assert_int_equal(results->site_count, 2);
+}
+
 /* Two windows over the same lines, in caches of which the first has 16 sets of 8. */
 static void windows_count_what_is_known(void **state)
 {
@@ -1063,6 +1179,8 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(threads_that_share_a_core, begin, end),
 	    cmocka_unit_test_setup_teardown(regions_have_their_own, begin, end),
 	    cmocka_unit_test_setup_teardown(repeated_instructions_move_lines, begin, end),
+	    cmocka_unit_test_setup_teardown(long_string_instructions_are_sampled, begin, end),
+	    cmocka_unit_test_setup_teardown(string_and_plain_windows_are_balanced, begin, end),
 	    cmocka_unit_test_setup_teardown(windows_count_what_is_known, begin, end),
 	    cmocka_unit_test_setup_teardown(windows_stand_for_what_is_around_them, begin, end),
 	    cmocka_unit_test_setup_teardown(windows_of_one_region, begin, end),

@@ -195,6 +195,40 @@ static void forked_and_executed_processes_are_counted(void **state)
 	fm_engine_run_free(&result);
 }
 
+/* Whatever has executed it, the program is the first: its threads and their lines are what is asked about. */
+static void wrappers_are_not_the_program(void **state)
+{
+	static char *const wrappers[][6] = {
+	    {"/bin/sh", "-c", "exec " PROGRAMS "contention atomic 1000000"},
+	    {"/bin/sh", "-c", PROGRAMS "contention atomic 1000000; exit 0"},
+	    {"/usr/bin/env", "A=1", PROGRAMS "contention", "atomic", "1000000"},
+	    {"/usr/bin/nice", PROGRAMS "contention", "atomic", "1000000"},
+	    {"/bin/sh", "-c", "/usr/bin/nice /usr/bin/env " PROGRAMS "contention atomic 1000000"},
+	};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(wrappers) / sizeof(wrappers[0]); i++) {
+		struct fm_engine_run result =
+		    run((struct fm_engine_options){.kind = FM_ENGINE_NATIVE}, (char **)wrappers[i]);
+		const struct fm_results *first = result.results;
+		const char *slash = strrchr(first->program, '/');
+		unsigned scheduled = 0;
+
+		assert_int_equal(result.exit_status, 0);
+		assert_string_equal(slash ? slash + 1 : first->program, "program_contention");
+		assert_true(first->executed);
+		assert_true(first->thread_count >= 2);
+		assert_true(first->line_count > 0);
+		assert_true(result.forked_count >= 1);
+		for (unsigned k = 0; k < result.scheduled_count; k++)
+			scheduled += (uint32_t)result.scheduled[k].process == first->process;
+		print_message("%u of %u scheduled threads are the program's\n", scheduled, result.scheduled_count);
+		if (result.scheduled_count)
+			assert_true(scheduled > 0);
+		fm_engine_run_free(&result);
+	}
+}
+
 static void windows_add_up(void **state)
 {
 	struct fm_engine_options options = {.kind = FM_ENGINE_NATIVE,
@@ -355,6 +389,7 @@ int main(void)
 	    cmocka_unit_test(counts_are_those_of_the_emulator),
 	    cmocka_unit_test(sharing_is_seen),
 	    cmocka_unit_test(forked_and_executed_processes_are_counted),
+	    cmocka_unit_test(wrappers_are_not_the_program),
 	    cmocka_unit_test(windows_add_up),
 	    cmocka_unit_test(cycles_are_those_of_the_emulator),
 	    cmocka_unit_test(stretches_stand_for_the_rest),

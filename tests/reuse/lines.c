@@ -191,17 +191,18 @@ static void what_is_not_known(void **state)
 	bins[0][fm_lines_bin(20, BITS)] = 0;
 	assert_int_equal(fm_miss_lines(&sample, &curve), 0);
 	assert_near(fm_miss_at(&curve, 1 << 20).value, 0.032, 1e-9);
-	assert_true(fm_miss_at(&curve, 1 << 20).low > 0.03 && fm_miss_at(&curve, 1 << 20).high < 0.034);
+	assert_true(fm_miss_at(&curve, 1 << 20).low > 0.028 && fm_miss_at(&curve, 1 << 20).high < 0.036);
 	assert_near(fm_lines_long(&sample), 1000, 1e-9);
 	/* some of it was not seen */
 	sample.uncounted = 0.1;
 	assert_int_equal(fm_miss_lines(&sample, &wider), 0);
 	assert_near(fm_miss_at(&wider, 1 << 20).value, 0.032, 1e-9);
-	assert_true(fm_miss_at(&wider, 1 << 20).low < 0.0305 && fm_miss_at(&wider, 1 << 20).high > 0.0335);
+	assert_true(fm_miss_at(&wider, 1 << 20).low < fm_miss_at(&curve, 1 << 20).low - 0.0004 &&
+	            fm_miss_at(&wider, 1 << 20).high > fm_miss_at(&curve, 1 << 20).high + 0.0004);
 	/* nothing was touched: so little as could be overlooked */
 	memset(bins, 0, sizeof(bins));
 	assert_int_equal(fm_miss_lines(&sample, &curve), 0);
-	assert_true(fm_miss_at(&curve, 1 << 20).high > 0.0009 && fm_miss_at(&curve, 1 << 20).high < 0.0015);
+	assert_true(fm_miss_at(&curve, 1 << 20).high > 0.0029 && fm_miss_at(&curve, 1 << 20).high < 0.0035);
 	sample.references = 100;
 	assert_int_equal(fm_miss_lines(&sample, &curve), 0);
 	assert_true(fm_miss_at(&curve, 1 << 20).high > 0.9);

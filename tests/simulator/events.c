@@ -86,6 +86,7 @@ static void events_are_what_they_say(void **state)
 	    {"MEM_LOAD_UOPS_L3_MISS_RETIRED:REMOTE_HITM", {0, 0, 0}},
 	    {"OFFCORE_RESPONSE_0:LLC_MISS:REMOTE_HITM", {0, 0, 0}},
 	    {"OFFCORE_RESPONSE_0:LLC_HIT:HITM_OTHER_CORE", {0, 0, 0}},
+	    {"OFFCORE_RESPONSE_0:DEMAND_DATA_RD:LLC_HIT:HITM_OTHER_CORE", {0, 0, 0}},
 	    {"UNC_C_LLC_VICTIMS:M_STATE", {0, 0, 0}},
 	    {"UNC_M_CAS_COUNT:RD", {0, 0, c}},
 	    {"UNC_M_CAS_COUNT:WR", {0, 0, 0}},
@@ -190,7 +191,7 @@ static void remote_lines_are_flits(void **state)
 /* Two threads on a core: the erratum. */
 static void shared_cores_lose_transfers(void **state)
 {
-	struct fm_core_counts counts = {.transfers_modified = 1000};
+	struct fm_core_counts counts = {.transfers_modified = 1000, .transfers_modified_loads = 1000};
 	struct fm_error error;
 	unsigned index;
 
@@ -210,6 +211,7 @@ static void sockets_are_told_apart(void **state)
 
 	(void)state;
 	assert_int_equal(fm_hierarchy_create(&description, &hierarchy, &error), 0);
+	hierarchy->prefetch = false;
 	writer = fm_hierarchy_core(hierarchy, 0);
 	near = fm_hierarchy_core(hierarchy, 1);
 	far = fm_hierarchy_core(hierarchy, 12);

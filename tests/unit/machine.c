@@ -5,7 +5,11 @@
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/limits.h"
@@ -13,11 +17,28 @@
 #include "machine/buffer.h"
 #include "machine/concurrency.h"
 #include "machine/contention.h"
+#include "machine/cycle.h"
 #include "machine/string_stores.h"
 #include "machine/team.h"
 #include "machine/topology.h"
 #include "machine/touch.h"
 #include "machine/translation.h"
+
+/* How often something was given back that was not there any more. Whatever else was mapped to that place meanwhile, a
+   thread's stack for example, would be gone. */
+static atomic_uint unmapped_twice;
+
+int munmap(void *address, size_t bytes)
+{
+	unsigned char present;
+
+	for (size_t at = 0; at < bytes; at += 4096)
+		if (mincore((char *)address + at, 1, &present) && errno == ENOMEM) {
+			unmapped_twice++;
+			break;
+		}
+	return (int)syscall(SYS_munmap, address, bytes);
+}
 
 static void cpu_lists(void **state)
 {
@@ -54,6 +75,44 @@ static void topology_is_plausible(void **state)
 	for (unsigned i = 1; i < topology.cache_count; i++)
 		assert_true(topology.caches[i].level > topology.caches[i - 1].level);
 	assert_true(fm_memory_available() > 0);
+}
+
+/* Every line once before the first comes again; hardly ever a neighbour next; starts that divide the cycle. */
+static void cycles_visit_every_line(void **state)
+{
+	static const uint64_t counts[] = {2, 3, 4, 5, 64, 1000, 4095, 4096, 4097, 98304, 262145};
+	struct fm_random random;
+
+	(void)state;
+	fm_random_seed(&random, 7);
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		uint64_t count = counts[i], line = 0, steps = 0, near = 0, third = 0, there;
+		struct fm_cycle cycle;
+		bool *seen = calloc(count, sizeof(*seen));
+
+		assert_non_null(seen);
+		fm_cycle_make(count, &random, &cycle);
+		there = fm_cycle_at(&cycle, 1, 3);
+		assert_int_equal(fm_cycle_at(&cycle, 0, 3), 0);
+		do {
+			uint64_t next = fm_cycle_next(&cycle, line);
+
+			assert_true(next < count && !seen[next]);
+			seen[next] = true;
+			near += (next > line ? next - line : line - next) <= 8;
+			if (line == there)
+				third = steps;
+			line = next;
+			steps++;
+		} while (line);
+		assert_int_equal(steps, count);
+		if (count >= 98304) {
+			/* 16 neighbours of so many lines: a handful by chance */
+			assert_true(near < 60);
+			assert_true(third > count * 0.32 && third < count * 0.35);
+		}
+		free(seen);
+	}
 }
 
 static void buffers_too_large_are_refused(void **state)
@@ -315,8 +374,10 @@ static void touches_on_what_there_is(void **state)
 	unsigned count = 0;
 	int status;
 
+	unmapped_twice = 0;
 	if (fm_touch_measure(session, 0.1, touches, &error))
 		fail_msg("%s", error.message);
+	assert_int_equal(unmapped_twice, 0);
 	for (unsigned i = 0; i < FM_TOUCH_PARAMETERS; i++)
 		assert_true(told_or_why(&touches[i]));
 	/* without huge pages the reason is told, and there is nothing to measure */
@@ -335,6 +396,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(cpu_lists),
 	    cmocka_unit_test(topology_is_plausible),
+	    cmocka_unit_test(cycles_visit_every_line),
 	    cmocka_unit_test(buffers_too_large_are_refused),
 	    cmocka_unit_test(teams_run_whom_they_should),
 	    cmocka_unit_test(reads_are_told_by_time),

@@ -552,26 +552,36 @@ static void steps_are_found(void **state)
 	assert_false(fm_core_find_step(slow, 15, &low, &high));
 }
 
-/* A quick profile keeps what an earlier one of the same processor had, and nothing of another's. */
-static void quick_profiles_keep_prefetchers(void **state)
+/* Parts of an earlier profile are kept with the time they were measured at; what it has not is not touched. */
+static void quick_profiles_keep_parts(void **state)
 {
 	struct fm_machine *quick = calloc(1, sizeof(*quick)), *earlier = calloc(1, sizeof(*earlier));
+	unsigned kept = 0;
 
 	(void)state;
 	assert_non_null(quick);
 	assert_non_null(earlier);
-	strcpy(quick->topology.processor, "One");
-	strcpy(earlier->topology.processor, "Other");
-	earlier->prefetch_measured = true;
+	strcpy(quick->taken, "2026-03-03T00:00:00Z");
+	strcpy(earlier->taken, "2026-02-02T00:00:00Z");
+	quick->prefetch[FM_PREFETCH_queue] = fm_figure_unavailable("not measured with --quick");
+	for (int part = 0; part < FM_KEPT_PARTS; part++)
+		assert_false(fm_machine_keep(quick, (enum fm_kept_part)part, earlier));
+	assert_string_equal(quick->prefetch[FM_PREFETCH_queue].why, "not measured with --quick");
+	earlier->prefetch_measured = earlier->core_measured = earlier->touch_measured = true;
 	earlier->prefetch[FM_PREFETCH_queue] = figure(40, "lines");
-	fm_machine_keep_prefetch(quick, earlier);
-	assert_false(quick->prefetch_measured);
-	strcpy(earlier->topology.processor, "One");
-	fm_machine_keep_prefetch(quick, earlier);
+	earlier->bandwidth_curve.count = 1;
+	earlier->bandwidth_curve.points = calloc(1, sizeof(*earlier->bandwidth_curve.points));
+	assert_non_null(earlier->bandwidth_curve.points);
+	strcpy(earlier->kept[FM_KEPT_core].taken, "2026-01-01T00:00:00Z");
+	for (int part = 0; part < FM_KEPT_PARTS; part++)
+		kept += fm_machine_keep(quick, (enum fm_kept_part)part, earlier);
+	assert_int_equal(kept, 4);
 	assert_true(quick->prefetch_measured && quick->prefetch[FM_PREFETCH_queue].value == 40);
-	earlier->prefetch[FM_PREFETCH_queue] = figure(50, "lines");
-	fm_machine_keep_prefetch(quick, earlier);
-	assert_true(quick->prefetch[FM_PREFETCH_queue].value == 40);
+	assert_string_equal(quick->kept[FM_KEPT_prefetch].taken, "2026-02-02T00:00:00Z");
+	/* it was kept already then */
+	assert_string_equal(quick->kept[FM_KEPT_core].taken, "2026-01-01T00:00:00Z");
+	assert_string_equal(quick->kept[FM_KEPT_huge_pages].taken, "");
+	assert_ptr_not_equal(quick->bandwidth_curve.points, earlier->bandwidth_curve.points);
 	fm_machine_free(quick);
 	fm_machine_free(earlier);
 }
@@ -590,7 +600,7 @@ int main(void)
 	    cmocka_unit_test(links_are_not_followed),
 	    cmocka_unit_test(cannot_be_written),
 	    cmocka_unit_test(path_follows_the_standard),
-	    cmocka_unit_test(quick_profiles_keep_prefetchers),
+	    cmocka_unit_test(quick_profiles_keep_parts),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

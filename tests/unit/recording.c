@@ -57,14 +57,13 @@ static void fill(const struct fm_column *column, char *place, uint64_t seed)
 	struct fm_figure figure =
 	    fm_figure_make(seed * 1.1, seed * 0.9, seed * 1.7, "GB/s", FM_ORIGIN_combined, "exact", 7);
 	double real = (double)seed / 3;
-	uint32_t narrow = (uint32_t)seed;
 
 	switch (column->kind) {
 	case FM_COLUMN_FLAG:
 		*(bool *)place = seed & 1;
 		break;
 	case FM_COLUMN_REAL:
-		memcpy(place, &real, sizeof(real));
+		fm_column_set_real(column, place, real);
 		break;
 	case FM_COLUMN_TEXT:
 		snprintf(place, column->bytes, "%s %lu", column->name, (unsigned long)seed);
@@ -75,7 +74,7 @@ static void fill(const struct fm_column *column, char *place, uint64_t seed)
 		    seed % 3 ? figure : fm_figure_unavailable("because %lu", (unsigned long)seed);
 		break;
 	case FM_COLUMN_INTEGER:
-		memcpy(place, column->bytes == 4 ? (void *)&narrow : (void *)&seed, column->bytes);
+		fm_column_set_integer(column, place, (int64_t)seed);
 		break;
 	default: /* nothing but numbers of 64 bits; some of them zero, some large */
 		for (size_t i = 0; i < column->bytes / 8; i++)
@@ -92,6 +91,37 @@ static void assert_same(const struct fm_table_schema *table, const char *a, cons
 		                                   : memcmp(a + column->offset, b + column->offset, column->bytes) != 0)
 			fail_msg("%s.%s came back differently", table->name, column->name);
 	}
+}
+
+/* Numbers of a file that have no room: never another valid one. */
+static void numbers_without_room_are_the_outermost(void **state)
+{
+	const int64_t values[] = {0,     -1,    1,         127,        255,       256,      -129,
+	                          65535, 65536, INT32_MAX, UINT32_MAX, INT64_MAX, INT64_MIN};
+	const size_t widths[] = {1, 2, 4, 8};
+
+	(void)state;
+	for (size_t w = 0; w < 4; w++)
+		for (int negative = 0; negative < 2; negative++)
+			for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+				struct fm_column column = {FM_COLUMN_INTEGER, "number", 0, widths[w], negative};
+				int64_t most = widths[w] == 8 ? INT64_MAX
+				                              : (1ll << (8 * widths[w] - (size_t)negative)) - 1,
+				        least = negative         ? -most - 1
+				                : widths[w] == 8 ? INT64_MIN
+				                                 : 0,
+				        got;
+				char place[8] = {0};
+
+				fm_column_set_integer(&column, place, values[i]);
+				got = fm_column_integer(&column, place);
+				if (values[i] >= least && values[i] <= most)
+					assert_int_equal(got, values[i]);
+				else if (negative && values[i] == UINT32_MAX) /* as older files have it */
+					assert_int_equal(got, -1);
+				else
+					assert_int_equal(got, negative && values[i] < 0 ? least : most);
+			}
 }
 
 static void what_is_kept_comes_back(void **state)
@@ -241,9 +271,8 @@ static void texts_are_fit_to_print(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(every_number_has_a_name),
-	    cmocka_unit_test(what_is_kept_comes_back),
-	    cmocka_unit_test(samples_refer_to_what_is_there),
+	    cmocka_unit_test(every_number_has_a_name), cmocka_unit_test(numbers_without_room_are_the_outermost),
+	    cmocka_unit_test(what_is_kept_comes_back), cmocka_unit_test(samples_refer_to_what_is_there),
 	    cmocka_unit_test(texts_are_fit_to_print),
 	};
 

@@ -1,10 +1,12 @@
-/* Tables and plots. */
+/* Tables, plots, and what the HTML page is made of. */
 #include "unit/check.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "report/html_parts.h"
+#include "report/html_points.h"
 #include "report/plot.h"
 #include "report/table.h"
 
@@ -134,11 +136,70 @@ static void empty_plots_are_nothing(void **state)
 	free(text);
 }
 
+static void tables_of_recordings_become_objects(void **state)
+{
+	struct fm_recording *recording = fm_recording_create();
+	struct fm_recorded_cache *cache = fm_recording_add(recording, caches);
+	json_t *rows;
+
+	(void)state;
+	snprintf(cache->name, sizeof(cache->name), "L1");
+	cache->bytes = 32768;
+	rows = fm_html_table(recording, "caches");
+	assert_int_equal(json_array_size(rows), 1);
+	assert_string_equal(json_string_value(json_object_get(json_array_get(rows, 0), "name")), "L1");
+	assert_true(json_real_value(json_object_get(json_array_get(rows, 0), "bytes")) == 32768);
+	json_decref(rows);
+	rows = fm_html_table(recording, "samples");
+	assert_true(json_is_null(rows));
+	json_decref(rows);
+	rows = fm_html_table(recording, "no such table");
+	assert_true(json_is_null(rows));
+	json_decref(rows);
+	fm_recording_free(recording);
+}
+
+/* Of 1000 points 100 are taken, evenly, and the extent of the object is that of all. */
+static void points_are_thinned_evenly(void **state)
+{
+	struct fm_html_points *points = fm_html_points_create(1000, 100, 0, 1000);
+	json_t *timeline = json_object(), *lane;
+	unsigned taken = 0, in_half = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < 1000; i++) {
+		struct fm_html_point point = {
+		    .at = i, .address = 8 * i, .line = 1, .load = true, .cost = 10, .weight = 1};
+
+		fm_html_points_extend(points, point.object, point.address);
+		if (fm_html_points_wants(points)) {
+			fm_html_points_add(points, &point);
+			taken++;
+			in_half += i < 500;
+		}
+	}
+	fm_html_points_finish(points, timeline);
+	assert_int_equal(taken, 100);
+	assert_int_equal(in_half, 50);
+	assert_int_equal(json_integer_value(json_object_get(json_object_get(timeline, "points"), "total")), 1000);
+	/* four bytes each, base64 */
+	assert_int_equal(json_string_length(json_object_get(json_object_get(timeline, "points"), "time")), 536);
+	lane = json_array_get(json_object_get(timeline, "lanes"), 0);
+	assert_true(json_real_value(json_object_get(lane, "high")) == 7992);
+	json_decref(timeline);
+	fm_html_points_free(points);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(tables_align),   cmocka_unit_test(last_column_wraps),       cmocka_unit_test(plots_fit),
-	    cmocka_unit_test(plots_of_signs), cmocka_unit_test(empty_plots_are_nothing),
+	    cmocka_unit_test(tables_align),
+	    cmocka_unit_test(last_column_wraps),
+	    cmocka_unit_test(plots_fit),
+	    cmocka_unit_test(plots_of_signs),
+	    cmocka_unit_test(empty_plots_are_nothing),
+	    cmocka_unit_test(tables_of_recordings_become_objects),
+	    cmocka_unit_test(points_are_thinned_evenly),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -198,6 +198,33 @@ static void processes_are_added(void **state)
 	forget(&recording, values);
 }
 
+/* Two thirds of the windows are in plain code, which has nine tenths of the instructions, and one third in string
+   instructions: each kind stands for what was counted of it. */
+static void string_lines_have_their_weight(void **state)
+{
+	enum { WINDOWS = 30, LINES = RUN / 10 };
+	struct fm_recording recording = {0};
+	struct fm_recorded_process *process = fm_recording_add(&recording, processes);
+	double plain[WINDOWS] = {0}, strings[WINDOWS] = {0};
+
+	(void)state;
+	process->instructions = RUN - LINES;
+	process->string_lines = LINES;
+	for (unsigned i = 0; i < WINDOWS; i++) {
+		struct fm_recorded_window *window = fm_recording_add(&recording, windows);
+
+		window->executed = (uint64_t)RUN / WINDOWS * (i + 1);
+		window->began = window->ended = i;
+		if (i % 3)
+			plain[i] = (double)(window->work.instructions = WINDOW);
+		else
+			strings[i] = (double)(window->string_lines = 50 * WINDOW);
+	}
+	assert_true(fabs(fm_windows_total(&recording, 0, plain).value / (RUN - LINES) - 1) < 1e-6);
+	assert_true(fabs(fm_windows_total(&recording, 0, strings).value / LINES - 1) < 1e-6);
+	forget(&recording, NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -206,6 +233,7 @@ int main(void)
 	    cmocka_unit_test(intervals_hold),
 	    cmocka_unit_test(slow_phases_are_told_apart),
 	    cmocka_unit_test(processes_are_added),
+	    cmocka_unit_test(string_lines_have_their_weight),
 	};
 
 	return cmocka_run_group_tests_name("windows", tests, NULL, NULL);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { LOOPS = 1000000, SLOTS = 64 };
 
@@ -18,6 +19,7 @@ static _Alignas(128) struct {
 	_Alignas(64) unsigned long slots[SLOTS];
 } queue;
 static _Alignas(128) atomic_int held;
+static _Alignas(128) atomic_int waits; /* somebody does, for what is held */
 static _Alignas(128) unsigned long own[2][32];
 static const char *kind;
 static unsigned long loops = LOOPS;
@@ -77,6 +79,9 @@ static void work_held(unsigned long count)
 {
 	while (atomic_exchange(&held, 1))
 		;
+	/* on a fast machine it would be done before the other one is there */
+	while (!atomic_load(&waits))
+		nanosleep(&(struct timespec){0, 100000}, NULL);
 	for (unsigned long i = 0; i < count; i++)
 		((volatile unsigned long *)own[0])[i % 16] = i;
 	atomic_store(&held, 0);
@@ -84,6 +89,7 @@ static void work_held(unsigned long count)
 
 static void spin(void)
 {
+	atomic_store(&waits, 1);
 	while (atomic_exchange(&held, 1))
 		;
 	atomic_store(&held, 0);
