@@ -6,23 +6,68 @@
 #include "native/next.h"
 #include "native/signals.h"
 
-/* The C library hides the stack pointer in a jmp_buf by a secret. */
-static void enter_before_jump(const struct __jmp_buf_tag *buffer)
-{
-	struct fm_place *place = fm_place_own();
-	struct fm_translator *translator = NULL;
-	uint64_t stack = (uint64_t)buffer->__jmpbuf[6], mask;
-	stack_t alternate;
+/* Room below the stack pointer that the jump goes to, and how far below it the buffer must not be. */
+enum { LEAP_ROOM = 512, LEAP_SPAN = 64 << 10 };
 
-	if (!place || !place->wanted || !place->depth || fm_call(SYS_sigaltstack, 0, (long)&alternate, 0, 0, 0, 0))
-		return;
+/* The C library hides the stack pointer in a jmp_buf by a secret. */
+static uint64_t stack_of(const struct __jmp_buf_tag *buffer)
+{
+	uint64_t stack = (uint64_t)buffer->__jmpbuf[6];
+
 	__asm__("ror $17, %0\n"
 	        "xor %%fs:0x30, %0"
 	        : "+r"(stack));
+	return stack;
+}
+
+static __attribute__((noreturn)) void enter_and_jump(struct fm_translator *translator, uint64_t mask,
+                                                     fm_jump_function *next, struct __jmp_buf_tag *buffer, int value)
+{
+	fm_change_mask(mask);
+	fm_translator_enter(translator);
+	next(buffer, value);
+	__builtin_unreachable();
+}
+
+/* The translator has a stack of its own. A signal that comes while the thread is there finds the alternate stack not
+   in use, and its frame overwrites what is on it: so the thread must be off that stack before it enters. What lies
+   below the target of the jump belongs to nobody any more. */
+static __attribute__((noreturn)) void leap(struct fm_translator *translator, uint64_t mask, fm_jump_function *next,
+                                           struct __jmp_buf_tag *buffer, int value, uint64_t stack)
+{
+	register long number __asm__("r8") = value;
+
+	__asm__ volatile("mov %0, %%rsp\n"
+	                 "xor %%ebp, %%ebp\n"
+	                 "call *%1\n"
+	                 "ud2"
+	                 :
+	                 : "a"((stack - LEAP_ROOM) & ~(uint64_t)15), "b"(enter_and_jump), "D"(translator), "S"(mask),
+	                   "d"(next), "c"(buffer), "r"(number)
+	                 : "memory");
+	__builtin_unreachable();
+}
+
+/* Returns if the jump is to be made from here. */
+static void enter_before_jump(fm_jump_function *next, struct __jmp_buf_tag *buffer, int value)
+{
+	struct fm_place *place = fm_place_own();
+	struct fm_translator *translator = NULL;
+	uint64_t stack = stack_of(buffer), at = (uint64_t)buffer, mask, start;
+	stack_t alternate;
+	bool aside, in_the_way;
+
+	if (!place || !place->wanted || !place->depth || fm_call(SYS_sigaltstack, 0, (long)&alternate, 0, 0, 0, 0))
+		return;
+	start = (uint64_t)alternate.ss_sp;
+	aside = alternate.ss_flags & SS_ONSTACK;
+	in_the_way = at - start < alternate.ss_size || stack - start < alternate.ss_size || stack - at < LEAP_SPAN;
 	mask = fm_block_all();
 	fm_signals_drop_dead(place, stack, &alternate);
-	if (!place->depth)
+	if (!place->depth && !(aside && in_the_way)) /* the next tick enters otherwise */
 		translator = fm_place_translator(place);
+	if (translator && aside)
+		leap(translator, mask, next, buffer, value, stack);
 	fm_change_mask(mask);
 	if (translator)
 		fm_translator_enter(translator);
@@ -32,7 +77,7 @@ static void enter_before_jump(const struct __jmp_buf_tag *buffer)
 	EXPORTED __attribute__((noreturn)) void name(struct __jmp_buf_tag buffer[1], int value) \
 	{                                                                                       \
 		fm_next_find();                                                                 \
-		enter_before_jump(buffer);                                                      \
+		enter_before_jump(fm_next.name, buffer, value);                                 \
 		fm_next.name(buffer, value);                                                    \
 		__builtin_unreachable();                                                        \
 	}
