@@ -93,7 +93,7 @@ def check_ranges(got, elements):
         used = elements * 8 / (8 if key[0] == "scale" and key[2] == "w" else 1)
         check(stream["lowest"] <= 0.06 * used and 0.94 * used <= stream["highest"] <= used, f"{key} goes from {stream['lowest']} to {stream['highest']} of {used:.0f} bytes")
         if stream["direction"] != "random":
-            check(0.95 <= stream["passes"]["value"] <= 1.05, f"{key} is gone through once, not {stream['passes']['value']:.2f} times")
+            check(within(stream["passes"], 1, 0.05), f"{key} is gone through once, not {stream['passes']['low']:.2f}…{stream['passes']['high']:.2f} times")
 
 
 def check_rates(got, mode, rates):
@@ -103,8 +103,8 @@ def check_rates(got, mode, rates):
         if stream["direction"] == "random":
             check(stream["gbs"] is None, "random references have no bandwidth")
             continue
-        ratio = stream["gbs"]["value"] / measured[key[0]]
-        check(0.75 <= ratio <= 1.34, f"{key} moves {stream['gbs']['value']:.2f} GB/s, and the program measured {measured[key[0]]:.2f}")
+        # the program tells the median of all instances, the report is about those of one mode
+        check(within(stream["gbs"], measured[key[0]], 0.25), f"{key} moves {stream['gbs']['low']:.2f}…{stream['gbs']['high']:.2f} GB/s, and the program measured {measured[key[0]]:.2f}")
 
 
 def stream(path, source, elements, copy, rates=None):
@@ -127,7 +127,9 @@ def stream(path, source, elements, copy, rates=None):
     check_ranges(got, elements)
     for kernel in ["copy", "add", "triad"]:
         sets = {entry["together"] for key, entry in got.items() if key[0] == kernel}
-        check(len(sets) == 1 and sets != {0}, f"arrays of {kernel} advance together")
+        check(len(sets - {0}) <= 1, f"arrays of {kernel} advance together, not {sets}")
+        if 0 in sets:
+            (fail if simulated else inconclusive)(f"which arrays of {kernel} advance together is not known")
     if simulated:
         check(all(entry["gbs"] is None and "its own speed" in entry["gbs_why"] for entry in streams), "simulated streams have no bandwidth")
     elif rates:

@@ -23,9 +23,9 @@ judge stream "$scratch/up.json" "$stream" 4194304 up "$scratch/up.said"
 
 record apart "$examples/aos-soa-apart" 12
 record together "$examples/aos-soa-together" 20
-judge_apart "$scratch/apart" "$scratch/together" 0.8
+judge_apart "$scratch/apart" "$scratch/together" 1
 
 record scattered "$examples/scattered-matrix-scattered" 25
 record block "$examples/scattered-matrix-block" 100
-judge_scattered "$scratch/scattered" "$scratch/block" 0.8
+judge_scattered "$scratch/scattered" "$scratch/block" 1
 finish
