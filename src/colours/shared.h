@@ -49,6 +49,7 @@ struct fm_colours_shared {
 	uint32_t shuffled; /* pages of any colour instead, after the same work */
 	uint32_t heap_pages, data_pages, other_pages, stack_pages, most_pages;
 	uint64_t seed;
+	uint64_t free_bytes; /* memory that may be taken, by the tool's control groups, too */
 	/* how colours are told */
 	struct fm_colours_geometry geometry;
 	struct fm_colours_lines lines;

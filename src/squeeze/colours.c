@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 
 #include "base/installed.h"
+#include "base/limits.h"
 #include "base/preloadable.h"
 #include "base/statistics.h"
 #include "base/text.h"
@@ -199,6 +200,7 @@ static int execute(struct fm_squeeze_session *session, struct fm_live_end *ret_e
 	int r;
 
 	shared->seed = fm_random_next(&session->random);
+	shared->free_bytes = fm_memory_available();
 	shared->process_count = 0;
 	memset(shared->processes, 0, sizeof(shared->processes));
 	r = fm_live_execute(&session->live, &session->wishes->observation, &run, ret_end, error);
