@@ -248,6 +248,7 @@ const struct fm_squeeze_backend fm_squeeze_resctrl = {
     .name = "resctrl",
     .takes = "ways of a cache and bandwidth, by the processor itself",
     .live = true,
+    .takes_both = true,
     .rare = true,
     .probe = probe,
     .begin = begin,
