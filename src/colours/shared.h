@@ -33,6 +33,7 @@ struct fm_colours_process {
 	/* at its end */
 	uint32_t ended;
 	uint32_t forks;
+	uint32_t filtered;        /* it made a filter of system calls, or may have: nothing was done in it after that */
 	uint64_t heap_bytes;      /* that were used */
 	uint64_t data_bytes;      /* of the program's variables, up to the last one used */
 	uint64_t anonymous_bytes; /* memory of its own in all */

@@ -392,6 +392,9 @@ static const char *doubt(enum fm_squeeze_role role, const struct told *told)
 			return *told->why ? told->why : "not every process of the program could be confined";
 		if (process->forks)
 			return "the program forks, and memory that it writes to afterwards has other colours";
+		if ((double)process->left_bytes > LEFT_MOST * (double)process->anonymous_bytes && process->filtered)
+			return "the program makes a filter of system calls, and memory that it gets after that cannot "
+			       "be confined";
 		if ((double)process->left_bytes > LEFT_MOST * (double)process->anonymous_bytes)
 			return "too much of the program's memory could not be confined";
 	}
