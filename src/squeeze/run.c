@@ -63,7 +63,7 @@ static int choose(const struct fm_squeeze_wishes *wishes, const struct fm_squeez
 			if (!wishes->backend)
 				continue;
 			*error = why;
-			return -error->code;
+			return -EINVAL;
 		}
 		if (!backend->probe(wishes, &why)) {
 			*ret_backend = backend;
