@@ -490,8 +490,9 @@ struct fm_recorded_squeeze {
 	struct fm_figure near_ns, beyond_ns;
 	double footprint_bytes; /* memory of the program; live */
 	bool map;               /* less of both at once was wanted, too */
-	uint32_t ranks;         /* copies of the program; 0: it runs alone */
-	char mappings[64];      /* how many of them share a cache, separated by blanks */
+	char region[96];   /* live: seconds are those of an instance of it, not of whole runs; "": they are these */
+	uint32_t ranks;    /* copies of the program; 0: it runs alone */
+	char mappings[64]; /* how many of them share a cache, separated by blanks */
 };
 
 struct fm_recorded_squeeze_step {

@@ -192,6 +192,7 @@ json_t *fm_squeeze_json(const struct fm_squeeze *squeeze)
 	json_object_set_new(root, "memory_gbs", number_or_null(how->gbs));
 	json_object_set_new(root, "noticeable", json_real(how->noticeable));
 	json_object_set_new(root, "runs", json_integer((json_int_t)squeeze->recording->squeeze_steps_count));
+	json_object_set_new(root, "region", *how->region ? json_string(how->region) : json_null());
 	json_object_set_new(root, "complete", json_boolean(!*how->stopped));
 	json_object_set_new(root, "stopped", *how->stopped ? json_string(how->stopped) : json_null());
 	json_object_set_new(root, "kind",

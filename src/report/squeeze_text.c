@@ -345,12 +345,16 @@ void fm_squeeze_print(const struct fm_squeeze *squeeze, unsigned width, int verb
 	char size[32];
 
 	if (how->live) {
-		fprintf(output, "%s\non this machine; %s %s; %u runs, back end %s\n", squeeze->recording->run.program,
-		        how->level, fm_text_bytes(size, sizeof(size), how->bytes), squeeze->runs, how->backend);
-		fprintf(output, "With everything: %.4g s, the median. Slower by more than %.3g %% counts as degraded",
-		        squeeze->seconds, 100 * how->noticeable);
+		fprintf(output, "%s\non this machine; %s %s; %u %s, back end %s\n", squeeze->recording->run.program,
+		        how->level, fm_text_bytes(size, sizeof(size), how->bytes), squeeze->runs,
+		        *how->region ? "windows" : "runs", how->backend);
+		fprintf(output, "With everything: %.4g s, the median", squeeze->seconds);
+		if (*how->region)
+			fprintf(output, " of an instance of region \"%s\"", how->region);
+		fprintf(output, ". Slower by more than %.3g %% counts as degraded", 100 * how->noticeable);
 		if (squeeze->set_aside)
-			fprintf(output, "; %u pairs of runs were disturbed and set aside", squeeze->set_aside);
+			fprintf(output, "; %u pairs of %s were disturbed and set aside", squeeze->set_aside,
+			        *how->region ? "windows" : "runs");
 		fprintf(output, ".\n");
 	} else {
 		fprintf(output, "%s\non %s, simulated; %s %s, memory %.4g GB/s; %zu runs, back end %s\n",

@@ -250,6 +250,9 @@ static double median_whole(const struct fm_recording *recording)
 	for (size_t i = 0; seconds && i < recording->squeeze_steps_count; i++) {
 		const struct fm_recorded_squeeze_step *step = &recording->squeeze_steps[i];
 
+		/* the first is a whole run in any case */
+		if (*recording->squeezes[0].region && !step->pair)
+			continue;
 		if (step->role == FM_SQUEEZE_WHOLE && !step->disturbed && step->seconds > 0)
 			seconds[count++] = step->seconds;
 	}

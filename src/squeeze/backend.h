@@ -51,6 +51,9 @@ struct fm_squeeze_session {
 	   rank_steps */
 	unsigned mappings[FM_SQUEEZE_MAPPINGS], mapping_count;
 	unsigned ranks;
+	/* of back ends that can change it while the program runs (regions.h) */
+	struct fm_region_file *regions; /* NULL: there are none */
+	char region[96];                /* whose rate is the progress; "": there is none */
 };
 
 /* The contract of a back end.
@@ -81,7 +84,10 @@ struct fm_squeeze_backend {
 	const char *takes; /* in words */
 	bool live, has_control;
 	bool takes_both; /* run() may be asked for less of both at once */
-	bool has_ranks;  /* … and for several copies side by side: `ranks` of the session */
+	/* While the program runs: what it has changes to this, at once or soon. False: since the last time it did not
+	   have what it should have had. NULL: it cannot be changed. */
+	bool (*toggle)(struct fm_squeeze_session *session, enum fm_squeeze_role role, double bytes, double gbs);
+	bool has_ranks; /* … and for several copies side by side: `ranks` of the session */
 	bool rare; /* few machines have it: that this one does not is no news, and another says why nothing works */
 	int (*probe)(const struct fm_squeeze_wishes *wishes, struct fm_error *why); /* 0, or -ENOTSUP with the reason */
 	int (*begin)(struct fm_squeeze_session *session, struct fm_error *error);

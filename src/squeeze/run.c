@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "squeeze/map.h"
 #include "squeeze/pairs.h"
+#include "squeeze/regions.h"
 #include "squeeze/squeeze.h"
 
 /* The knee is located within a ratio. */
@@ -15,6 +16,8 @@
 enum { GRANULE = 4096, MOST_RUNS = 24, MOST_LIVE_RUNS = 400, REPEATS = 24, CONTROL_PAIRS = 3, MAP_PAIRS = 4 };
 #define CONTROL_SHARE 0.2 /* of the budget at most */
 #define SHORTEST 0.02     /* seconds that a program must take live */
+/* Windows of a region's rate, and what comes after a change and is not counted: a cache must fill again. */
+enum { WINDOW_NS = 60000000, SETTLE_NS = 20000000, WINDOW_INSTANCES = 5, MOST_PAIRS = 400 };
 
 const struct fm_squeeze_backend *const fm_squeeze_backends[] = {
 #define BACKEND(identifier) &fm_squeeze_##identifier,
@@ -342,6 +345,125 @@ static void sweep_ranks(struct sweep *sweep, unsigned ranks, double alone)
 	search(sweep, true);
 }
 
+/* By the rate of a region */
+
+struct region_sweep {
+	struct sweep *sweep;
+	struct fm_region_watch watch;
+};
+
+static bool next_pair(void *context, double *ret_bytes, double *ret_gbs)
+{
+	struct region_sweep *own = context;
+	struct sweep *sweep = own->sweep;
+	const struct fm_squeeze_wishes *wishes = sweep->session.wishes;
+	const struct fm_recorded_squeeze *how = how_of(sweep);
+	double amount;
+
+	if (sweep->pairs >= MOST_PAIRS || (wishes->observation.interrupted && *wishes->observation.interrupted))
+		return false;
+	*ret_bytes = how->bytes;
+	*ret_gbs = how->gbs;
+	if (!wishes->no_capacity && !*how->capacity_why && fm_design_next(&sweep->capacity, true, &amount)) {
+		announce(sweep, how->level, amount / 1048576, "MiB");
+		*ret_bytes = amount;
+		return true;
+	}
+	if (!wishes->no_bandwidth && !*how->bandwidth_why && fm_design_next(&sweep->bandwidth, true, &amount)) {
+		announce(sweep, "memory", amount, "GB/s");
+		*ret_gbs = amount;
+		return true;
+	}
+	return false;
+}
+
+static bool toggle(void *context, bool less, double bytes, double gbs)
+{
+	struct region_sweep *own = context;
+	struct fm_squeeze_session *session = &own->sweep->session;
+	const struct fm_recorded_squeeze *how = how_of(own->sweep);
+
+	return session->backend->toggle(session, less ? FM_SQUEEZE_LESS : FM_SQUEEZE_WHOLE, less ? bytes : how->bytes,
+	                                less ? gbs : how->gbs);
+}
+
+static void note_pair(void *context, const struct fm_region_pair *pair)
+{
+	struct region_sweep *own = context;
+	struct sweep *sweep = own->sweep;
+	const struct fm_recorded_squeeze *how = how_of(sweep);
+	bool of_capacity = pair->bytes < how->bytes;
+	struct fm_pairs *pairs = of_capacity ? &sweep->capacity_pairs : &sweep->bandwidth_pairs;
+	struct fm_design *design = of_capacity ? &sweep->capacity : &sweep->bandwidth;
+
+	sweep->pairs++;
+	for (unsigned i = 0; i < 2; i++) {
+		bool less = (i == 0) == pair->less_first;
+		struct fm_recorded_squeeze_step *step = fm_recording_add(sweep->session.recording, squeeze_steps);
+
+		if (!step)
+			return;
+		how = how_of(sweep);
+		*step = (struct fm_recorded_squeeze_step){.bytes = less ? pair->bytes : how->bytes,
+		                                          .gbs = less ? pair->gbs : how->gbs,
+		                                          .seconds = less ? pair->less : pair->whole,
+		                                          .role = less ? FM_SQUEEZE_LESS : FM_SQUEEZE_WHOLE,
+		                                          .pair = sweep->pairs,
+		                                          .disturbed = pair->disturbed};
+	}
+	if (!pair->disturbed && pair->whole > 0)
+		fm_pairs_add(pairs, of_capacity ? pair->bytes : pair->gbs, pair->less / pair->whole);
+	fm_pairs_fill(pairs, design->full, 1, design);
+}
+
+static void watch(void *context)
+{
+	struct region_sweep *own = context;
+	const struct fm_squeeze_session *session = &own->sweep->session;
+	struct fm_region_count count;
+
+	fm_markers_sum(session->live.markers, session->region, &count.instances, &count.seconds);
+	fm_region_tick(&own->watch, fm_clock_now(), &count);
+}
+
+/* Interference is turned on and off inside runs, until the knees are located. */
+static void sweep_regions(struct sweep *sweep)
+{
+	struct fm_squeeze_session *session = &sweep->session;
+	struct region_sweep own = {.sweep = sweep};
+	struct fm_recorded_squeeze *how = how_of(sweep);
+	double bytes, gbs;
+
+	snprintf(how->region, sizeof(how->region), "%s", session->region);
+	while (next_pair(&own, &bytes, &gbs) && !is_over(sweep, 1, 0)) {
+		uint64_t before = sweep->pairs;
+		bool goes_on;
+
+		own.watch = (struct fm_region_watch){.next = next_pair,
+		                                     .toggle = toggle,
+		                                     .done = note_pair,
+		                                     .context = &own,
+		                                     .random = &session->random,
+		                                     .window_ns = WINDOW_NS,
+		                                     .settle_ns = SETTLE_NS,
+		                                     .least = WINDOW_INSTANCES};
+		session->live.watch = watch;
+		session->live.watch_context = &own;
+		goes_on = run_once(sweep, FM_SQUEEZE_WHOLE, how->bytes, how->gbs);
+		session->live.watch = NULL;
+		how = how_of(sweep);
+		if (!goes_on)
+			return;
+		if (sweep->pairs == before) {
+			snprintf(how->stopped, sizeof(how->stopped),
+			         "no pair of windows of region %.60s was over before the program ended", how->region);
+			return;
+		}
+	}
+	if (*how->stopped)
+		how->planned++;
+}
+
 /* First both knees, which are the answer, and the map around them; then what lies between the points. Live, a run costs
    its time and the knee is the answer. */
 static void sweep_axes(struct sweep *sweep)
@@ -356,7 +478,10 @@ static void sweep_axes(struct sweep *sweep)
 	sweep->bandwidth.inverse = true;
 	fm_design_add(&sweep->capacity, capacity->full, whole);
 	fm_design_add(&sweep->bandwidth, bandwidth->full, whole);
-	search(sweep, true);
+	if (*sweep->session.region && !wishes->map)
+		sweep_regions(sweep);
+	else
+		search(sweep, true);
 	if (wishes->map)
 		run_map(sweep);
 	if (!how->live)
@@ -441,6 +566,7 @@ int fm_squeeze_run(const struct fm_squeeze_wishes *wishes, struct fm_recording *
 		r = sweep_program(sweep, error);
 		if (sweep->session.backend->end)
 			sweep->session.backend->end(&sweep->session);
+		fm_region_file_close(sweep->session.regions);
 	}
 	if (sweep->session.recording)
 		*ret_recording = sweep->session.recording;
