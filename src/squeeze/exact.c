@@ -162,6 +162,18 @@ static int squeezed(const struct fm_recorded_squeeze *how, double bytes, double 
 	return fm_description_check(machine, error);
 }
 
+static void add_process(const struct fm_results *results, const struct fm_machine_description *machine, unsigned cache,
+                        struct fm_recorded_squeeze_step *step)
+{
+	for (unsigned i = 0; i < results->thread_count; i++) {
+		struct fm_core_counts counts;
+		struct fm_timing_counts timing;
+
+		fm_result_thread_counts(results, i, &counts, &timing);
+		add_counts(machine, cache, &counts, &timing, step);
+	}
+}
+
 static int add_step(const struct fm_engine_run *run, const struct fm_machine_description *machine, double bytes,
                     double gbs, unsigned ranks, struct fm_recording *recording, struct fm_error *error)
 {
@@ -170,13 +182,10 @@ static int add_step(const struct fm_engine_run *run, const struct fm_machine_des
 	struct fm_recorded_rank_step *shared = NULL;
 	double work;
 
-	for (unsigned i = 0; i < run->results->thread_count; i++) {
-		struct fm_core_counts counts;
-		struct fm_timing_counts timing;
-
-		fm_result_thread_counts(run->results, i, &counts, &timing);
-		add_counts(machine, how->cache, &counts, &timing, &step);
-	}
+	add_process(run->results, machine, how->cache, &step);
+	/* what it forked, and a shell that has executed it: the first run has them as well */
+	for (unsigned i = 0; i < run->forked_count; i++)
+		add_process(run->forked[i], machine, how->cache, &step);
 	work = (double)step.instructions / (double)recording->squeeze_steps[0].instructions;
 	if (run->exit_status != recording->run.exit_status || !step.cycles || fabs(work - 1) > SAME_WORK)
 		return fm_error_set(
@@ -206,6 +215,11 @@ static int add_step(const struct fm_engine_run *run, const struct fm_machine_des
 /* Each rank runs once, as ranks do. One that was started again would bring its memory into the cache a second time. */
 static int check_others(const struct fm_engine_run *run, unsigned count, struct fm_error *error)
 {
+	if (run->forked_count)
+		return fm_error_set(
+		    error, ECANCELED,
+		    "rank 0 makes or executes other programs, which do not share its cache with other ranks: run "
+		    "what matters itself, without a shell around it");
 	for (unsigned i = 0; i < count; i++)
 		if (run->beside[i].ended && run->beside[i].exit_status != run->exit_status)
 			return fm_error_set(error, ECANCELED, "rank %u ended with %d, and rank 0 with %d", i + 1,
@@ -247,9 +261,9 @@ static int take(struct fm_squeeze_session *session, enum fm_squeeze_role role, d
 	fm_output_restore(saved);
 	if (r)
 		return r;
-	r = add_step(&run, &machine, bytes, gbs, session->ranks, recording, error);
-	if (!r && session->ranks > 1)
-		r = check_others(&run, session->ranks - 1, error);
+	r = session->ranks > 1 ? check_others(&run, session->ranks - 1, error) : 0;
+	if (!r)
+		r = add_step(&run, &machine, bytes, gbs, session->ranks, recording, error);
 	fm_engine_run_free(&run);
 	return r;
 }

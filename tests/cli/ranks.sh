@@ -76,5 +76,6 @@ holds [ "$(sort -u "$scratch/ranks" | tr '\n' ';')" = '0 3 0 3 0 3;1 3 1 3 1 3;2
 
 # One that fails ends the sweep, and what was measured is kept.
 expect 0 'rank 1 ended with 7, and rank 0 with 0' "$tool" squeeze --machine "$scratch/small.machine" --ranks 2 --mapping 2 -- "$build/tests/squeeze_rank" "$scratch/ranks" 1
+expect 0 'without a shell around it' "$tool" squeeze --machine "$scratch/small.machine" --only capacity --ranks 2 --mapping 2 -- sh -c "exec '$needs' compute 1 1000"
 expect 0 'budget of 0.001 s is spent' "$tool" squeeze --machine "$scratch/small.machine" --budget 1ms --ranks 2 -- "$needs" random 0.25 1000
 finish

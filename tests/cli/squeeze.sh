@@ -125,6 +125,11 @@ expect 2 'has no squeeze' "$tool" squeeze --pair "$scratch/stat.fathom" "$scratc
 
 # A budget that is spent is said, and what was measured is kept.
 expect 0 'budget of 0.001 s is spent' "$tool" squeeze --machine "$scratch/small.machine" --budget 1ms -- "$needs" random 0.25 1000
+# What a shell executes or makes is the program, too.
+for way in "exec '$needs' compute 1 1000" "'$needs' compute 1 1000; true"; do
+	"$tool" squeeze --machine "$scratch/small.machine" --only capacity --json -q -- sh -c "$way" >"$scratch/shell.json"
+	says shell '.complete and .runs > 1'
+done
 # The program's output comes once.
 "$tool" squeeze --machine "$scratch/small.machine" --only capacity -q -o "$scratch/text" -- sh -c 'echo once' >"$scratch/out"
 holds [ "$(cat "$scratch/out")" = once ]
