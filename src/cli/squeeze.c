@@ -1,17 +1,23 @@
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/ranks.h"
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "recording/store.h"
 #include "report/progress.h"
 #include "report/squeeze.h"
+#include "squeeze/ranks.h"
 
 enum {
 	KEY_MACHINE = FM_KEY_OWN,
 	KEY_BACKEND,
 	KEY_LEVEL,
+	KEY_MAP,
+	KEY_RANKS,
+	KEY_MAPPING,
 	KEY_PREDICT,
 	KEY_BUDGET,
 	KEY_ONLY,
@@ -31,6 +37,20 @@ static const struct argp_option options[] = {
      0},
     {"level", KEY_LEVEL, "NAME", 0, "The cache that is made smaller, L2 or L3; default: the last one", 0},
     {"only", KEY_ONLY, "AXIS", 0, "Take only capacity, or only bandwidth", 0},
+    {"map", KEY_MAP, NULL, 0,
+     "Also take both at once, for up to four amounts of each around the knees: a map of capacity and bandwidth; not "
+     "with colours and threads",
+     0},
+    {"ranks", KEY_RANKS, "N", 0,
+     "With --machine: N copies of the program, told apart by FATHOM_RANK in their environment, of which some share "
+     "each "
+     "last cache; tells what each of them uses",
+     0},
+    {"mapping", KEY_MAPPING, "LIST", 0,
+     "With --ranks: how many share a last cache, as spread (one), packed (as many as there are cores), or numbers such "
+     "as "
+     "1,2,4; default spread,packed",
+     0},
     {"predict", KEY_PREDICT, "WHAT", 0,
      "Foretell the time with less: l3=8M, l3=25%, bw=50% (of memory), bw=8 (GB/s), or l3=8M,bw=50%; may be given 8 "
      "times",
@@ -67,6 +87,17 @@ static int add_prediction(struct input *input, const char *text, struct fm_error
 	return 0;
 }
 
+static int parse_ranks(const char *text, unsigned *ret_ranks, struct fm_error *error)
+{
+	char *end;
+	unsigned long ranks = strtoul(text, &end, 10);
+
+	if (end == text || *end || !ranks || ranks > FM_RANKS_MOST)
+		return fm_error_set(error, EINVAL, "--ranks is a number from 1 to %d, not \"%s\"", FM_RANKS_MOST, text);
+	*ret_ranks = (unsigned)ranks;
+	return 0;
+}
+
 static int check(const struct input *input, struct fm_error *error)
 {
 	char *const *words = input->wishes.observation.program;
@@ -76,12 +107,16 @@ static int check(const struct input *input, struct fm_error *error)
 			return fm_error_set(error, EINVAL,
 			                    "--pair takes two recordings: fathom squeeze --pair a.fathom b.fathom");
 		if (input->wishes.observation.machine || input->wishes.level || input->record ||
-		    input->wishes.predict || input->wishes.backend || input->wishes.no_capacity ||
-		    input->wishes.no_bandwidth)
+		    input->wishes.predict || input->wishes.backend || input->wishes.map || input->wishes.ranks ||
+		    input->wishes.no_capacity || input->wishes.no_bandwidth)
 			return fm_error_set(
 			    error, EINVAL, "--pair reads two recordings and runs nothing: leave the other options out");
 		return 0;
 	}
+	if (input->wishes.map && (input->wishes.no_capacity || input->wishes.no_bandwidth))
+		return fm_error_set(error, EINVAL, "--map takes capacity and bandwidth at once: leave --only out");
+	if (input->wishes.mapping && !input->wishes.ranks)
+		return fm_error_set(error, EINVAL, "--mapping goes with --ranks");
 	if (!words)
 		return fm_error_set(error, EINVAL, "there is no program to run: fathom squeeze -- ./program");
 	return 0;
@@ -103,6 +138,15 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		break;
 	case KEY_LEVEL:
 		wishes->level = argument;
+		break;
+	case KEY_MAP:
+		wishes->map = true;
+		break;
+	case KEY_RANKS:
+		r = parse_ranks(argument, &wishes->ranks, &error);
+		break;
+	case KEY_MAPPING:
+		wishes->mapping = argument;
 		break;
 	case KEY_PREDICT:
 		r = add_prediction(input, argument, &error);
@@ -199,6 +243,12 @@ static int run(const struct fm_command *command, int argc, char **argv)
 	if (input.pair)
 		return print_pair(&input);
 	fm_output_choose(&output, &input.common, 0);
+	if (input.wishes.ranks) {
+		/* the program is the first; the others are told in their own processes */
+		fm_rank_set(0, input.wishes.ranks);
+		if (!input.wishes.mapping)
+			input.wishes.mapping = "spread,packed";
+	}
 	input.wishes.observation.interrupted = &fm_interrupted;
 	input.wishes.observation.told_to_end = &fm_told_to_end;
 	input.wishes.observation.remark = print_remark;
@@ -257,6 +307,8 @@ const struct fm_command fm_verb_squeeze = {
                 "  fathom squeeze -- ./program                                   how much of this machine's L2?\n"
                 "  fathom squeeze --predict l2=50% --budget 2min -- ./program\n"
                 "  fathom squeeze --machine xeon-e5-2670 -- ./program            how much of 20 MiB, of 38 GB/s?\n"
+                "  fathom squeeze --machine xeon-e5-2670 --map -- ./program      and with less of both?\n"
+                "  fathom squeeze --machine xeon-e5-2670 --ranks 8 --mapping 1,2,4 -- ./program   of each process\n"
                 "  fathom squeeze --machine zen3 --level L2 --only capacity -- ./program\n"
                 "  fathom squeeze --machine host --predict l3=8M,bw=50% -- ./program   on a lesser machine\n"
                 "  fathom squeeze --machine zen3 --record a.fathom -- ./a        keep it; the same for ./b, then\n"

@@ -1,10 +1,12 @@
 /* Functions that stand before the C library's: memory that is mapped, and stacks of threads, get pages as long as some
-   are left. */
+   are left. And those by which a program forbids itself system calls, which would be ours as well. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <linux/seccomp.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include "coloured/self.h"
@@ -21,11 +23,12 @@ static void give(char *address, size_t bytes)
 
 	/* a part of a large mapping would be squeezed and the rest not: then rather nothing, which is said; and where
 	   each page would be a mapping of its own, the program could not resize it */
-	if (!fm_coloured.moves || pages > fm_coloured.page_count - fm_coloured.next) {
+	if (!fm_coloured.moves || pages > fm_coloured.page_count - fm_coloured.next || !fm_coloured_enter()) {
 		__atomic_add_fetch(&fm_coloured.process->left_bytes, bytes, __ATOMIC_RELAXED);
 		return;
 	}
 	filled = fm_coloured_fill(address, (unsigned)pages, FM_COLOURED_LOSE);
+	fm_coloured_leave();
 	__atomic_add_fetch(&fm_coloured.process->others, filled, __ATOMIC_RELAXED);
 	errno = problem;
 }
@@ -75,10 +78,13 @@ static void *start_thread(void *context)
 	const char *lowest;
 
 	free(context);
-	lowest = lowest_of_stack();
-	if (lowest && fm_coloured.process)
-		__atomic_add_fetch(&fm_coloured.process->others, fm_coloured_fill_stack(THREAD_STACK_PAGES, lowest),
-		                   __ATOMIC_RELAXED);
+	if (fm_coloured_enter()) {
+		lowest = lowest_of_stack();
+		if (lowest && fm_coloured.process)
+			__atomic_add_fetch(&fm_coloured.process->others,
+			                   fm_coloured_fill_stack(THREAD_STACK_PAGES, lowest), __ATOMIC_RELAXED);
+		fm_coloured_leave();
+	}
 	return start.function(start.argument);
 }
 
@@ -100,4 +106,43 @@ EXPORTED int pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
 	if (r)
 		free(start);
 	return r;
+}
+
+/* Filters need either rights, or the promise not to gain any, which comes first. */
+static bool is_filter(long number, long first)
+{
+	return number == SYS_seccomp ? first == SECCOMP_SET_MODE_STRICT || first == SECCOMP_SET_MODE_FILTER
+	                             : number == SYS_prctl && (first == PR_SET_SECCOMP || first == PR_SET_NO_NEW_PRIVS);
+}
+
+EXPORTED long syscall(long number, ...)
+{
+	long arguments[6], result;
+	__builtin_va_list list;
+
+	__builtin_va_start(list, number);
+	for (unsigned i = 0; i < 6; i++)
+		arguments[i] = __builtin_va_arg(list, long);
+	__builtin_va_end(list);
+	if (is_filter(number, arguments[0]))
+		fm_coloured_be_quiet();
+	result = fm_coloured_call(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4],
+	                          arguments[5]);
+	if (result < 0 && result > -4096) {
+		errno = (int)-result;
+		return -1;
+	}
+	return result;
+}
+
+EXPORTED int prctl(int option, ...)
+{
+	long arguments[4];
+	__builtin_va_list list;
+
+	__builtin_va_start(list, option);
+	for (unsigned i = 0; i < 4; i++)
+		arguments[i] = __builtin_va_arg(list, long);
+	__builtin_va_end(list);
+	return (int)syscall(SYS_prctl, (long)option, arguments[0], arguments[1], arguments[2], arguments[3]);
 }

@@ -31,7 +31,8 @@ static bool is_free(uint64_t pages)
 
 	if (fm_coloured_call(SYS_sysinfo, (long)&memory, 0, 0, 0, 0, 0))
 		return false;
-	return pages * FM_PAGE_BYTES < (uint64_t)memory.freeram * memory.mem_unit / 2;
+	return pages * FM_PAGE_BYTES < (uint64_t)memory.freeram * memory.mem_unit / 2 &&
+	       pages * FM_PAGE_BYTES < fm_coloured.shared->free_bytes / 2;
 }
 
 struct search {

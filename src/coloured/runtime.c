@@ -378,35 +378,106 @@ static uint64_t anonymous_bytes(void)
 	return found ? strtoull(found + sizeof("Anonymous:") - 1, NULL, 10) * 1024 : 0;
 }
 
+/* What the tool wants to know of its memory. */
+static void survey(struct fm_colours_process *process, char *top)
+{
+	char *begin = top;
+	struct data data = {0};
+
+	process->anonymous_bytes = anonymous_bytes();
+	if (!fm_coloured.shared->survey) {
+		if (fm_coloured.heap_end && top > fm_coloured.heap_end)
+			process->left_bytes += resident_bytes(fm_coloured.heap_end, top);
+		return;
+	}
+	dl_iterate_phdr(find_data, &data);
+	if (data.end > data.begin)
+		process->data_bytes = used_bytes(data.begin, data.end);
+	/* the heap reaches down to the variables, or to where nothing is mapped any more */
+	while (process->anonymous_bytes && begin > (char *)(uintptr_t)FM_PAGE_BYTES && begin != data.end &&
+	       (size_t)(top - begin) < (size_t)1 << 36) {
+		unsigned char vector;
+
+		if (mincore(begin - FM_PAGE_BYTES, FM_PAGE_BYTES, &vector))
+			break;
+		begin -= FM_PAGE_BYTES;
+		process->heap_bytes += vector & 1 ? FM_PAGE_BYTES : 0;
+	}
+}
+
+static char *top_of_heap(void)
+{
+	/* of the C library's own account, without a system call */
+	return (char *)((uintptr_t)sbrk(0) / FM_PAGE_BYTES * FM_PAGE_BYTES);
+}
+
+bool fm_coloured_enter(void)
+{
+	__atomic_add_fetch(&fm_coloured.busy, 1, __ATOMIC_SEQ_CST);
+	if (!__atomic_load_n(&fm_coloured.quiet, __ATOMIC_SEQ_CST))
+		return true;
+	fm_coloured_leave();
+	return false;
+}
+
+void fm_coloured_leave(void)
+{
+	__atomic_sub_fetch(&fm_coloured.busy, 1, __ATOMIC_SEQ_CST);
+}
+
+void fm_coloured_be_quiet(void)
+{
+	struct fm_colours_process *process = fm_coloured.process;
+	int problem = errno;
+	uint32_t none = 0;
+
+	if (!process)
+		return;
+	if (!__atomic_compare_exchange_n(&fm_coloured.quiet, &none, 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+		/* another thread's filter may be for this one, too: it is not made before that one's look is over */
+		while (__atomic_load_n(&fm_coloured.quiet, __ATOMIC_SEQ_CST) == 1)
+			__builtin_ia32_pause();
+		return;
+	}
+	while (__atomic_load_n(&fm_coloured.busy, __ATOMIC_SEQ_CST))
+		__builtin_ia32_pause();
+	process->filtered = 1;
+	fm_coloured.quiet_top = top_of_heap();
+	survey(process, fm_coloured.quiet_top);
+	__atomic_store_n(&fm_coloured.quiet, 2, __ATOMIC_SEQ_CST);
+	errno = problem;
+}
+
+/* What came to the heap since a filter is there, all of it. */
+static void add_growth(struct fm_colours_process *process, const char *top)
+{
+	const char *from = fm_coloured.quiet_top;
+
+	if (!fm_coloured.shared->survey && fm_coloured.heap_end > from)
+		from = fm_coloured.heap_end;
+	if (top <= from)
+		return;
+	if (fm_coloured.shared->survey)
+		process->heap_bytes += (uint64_t)(top - from);
+	else
+		process->left_bytes += (uint64_t)(top - from);
+	process->anonymous_bytes += (uint64_t)(top - from);
+}
+
 __attribute__((destructor)) static void end(void)
 {
 	struct fm_colours_process *process = fm_coloured.process;
-	char *top = (char *)((uintptr_t)sbrk(0) / FM_PAGE_BYTES * FM_PAGE_BYTES);
 	int problem = errno;
 
-	if (!process || process->process != getpid())
+	if (!process)
 		return;
-	process->anonymous_bytes = anonymous_bytes();
-	if (fm_coloured.shared->survey) {
-		char *begin = top;
-		struct data data = {0};
-
-		dl_iterate_phdr(find_data, &data);
-		if (data.end > data.begin)
-			process->data_bytes = used_bytes(data.begin, data.end);
-
-		/* the heap reaches down to the variables, or to where nothing is mapped any more */
-		while (process->anonymous_bytes && begin > (char *)(uintptr_t)FM_PAGE_BYTES && begin != data.end &&
-		       (size_t)(top - begin) < (size_t)1 << 36) {
-			unsigned char vector;
-
-			if (mincore(begin - FM_PAGE_BYTES, FM_PAGE_BYTES, &vector))
-				break;
-			begin -= FM_PAGE_BYTES;
-			process->heap_bytes += vector & 1 ? FM_PAGE_BYTES : 0;
-		}
-	} else if (fm_coloured.heap_end && top > fm_coloured.heap_end) {
-		process->left_bytes += resident_bytes(fm_coloured.heap_end, top);
+	if (__atomic_load_n(&fm_coloured.quiet, __ATOMIC_SEQ_CST)) {
+		if (fm_coloured.quiet_top)
+			add_growth(process, top_of_heap());
+	} else {
+		if (process->process != getpid())
+			return;
+		survey(process, top_of_heap());
 	}
 	__atomic_store_n(&process->ended, 1, __ATOMIC_RELEASE);
 	errno = problem;

@@ -18,12 +18,24 @@ struct fm_coloured {
 	uint32_t lock;
 	bool moves;                  /* the kernel can move pages: UFFDIO_MOVE */
 	char *heap_begin, *heap_end; /* what was filled of it */
+	/* No system call of ours any more: a filter may end the program for one. 1: it is about to
+	   be, 2: it is so. And how many threads make some now. */
+	uint32_t quiet, busy;
+	char *quiet_top; /* of the heap when that began */
 };
 
 extern struct fm_coloured fm_coloured __attribute__((visibility("hidden")));
 
 /* System calls that no library stands before, and that leave errno alone: -errno or the result. */
 long fm_coloured_call(long number, long a, long b, long c, long d, long e, long f);
+
+/* Whoever makes system calls after the program has begun does so between these; false: not any more. */
+bool fm_coloured_enter(void);
+void fm_coloured_leave(void);
+
+/* The program is about to make a filter of system calls: what is to be found out is found out now. Returns when no
+   thread is busy with calls of ours. */
+void fm_coloured_be_quiet(void);
 
 /* Signals wait while memory that their handlers may use is being exchanged. */
 void fm_coloured_block(sigset_t *ret_old);

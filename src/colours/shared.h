@@ -33,6 +33,7 @@ struct fm_colours_process {
 	/* at its end */
 	uint32_t ended;
 	uint32_t forks;
+	uint32_t filtered;        /* it made a filter of system calls, or may have: nothing was done in it after that */
 	uint64_t heap_bytes;      /* that were used */
 	uint64_t data_bytes;      /* of the program's variables, up to the last one used */
 	uint64_t anonymous_bytes; /* memory of its own in all */
@@ -49,6 +50,7 @@ struct fm_colours_shared {
 	uint32_t shuffled; /* pages of any colour instead, after the same work */
 	uint32_t heap_pages, data_pages, other_pages, stack_pages, most_pages;
 	uint64_t seed;
+	uint64_t free_bytes; /* memory that may be taken, by the tool's control groups, too */
 	/* how colours are told */
 	struct fm_colours_geometry geometry;
 	struct fm_colours_lines lines;

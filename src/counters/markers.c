@@ -55,11 +55,12 @@ static void add_counter(struct fm_markers *markers, unsigned event)
 	memcpy(wishes->counters[wishes->counter_count++], &attributes, sizeof(attributes));
 }
 
-static int make_file(struct fm_markers *markers, struct fm_error *error)
+static int make_file(struct fm_markers *markers, const char *folder, struct fm_error *error)
 {
-	const char *folder = getenv("TMPDIR");
 	int code;
 
+	if (!folder)
+		folder = getenv("TMPDIR");
 	if (!folder || !*folder)
 		folder = access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm";
 	snprintf(markers->path, sizeof(markers->path), "%s/fathom-markers-XXXXXX", folder);
@@ -86,8 +87,8 @@ static int write_at(const struct fm_markers *markers, size_t offset, const void 
 	return 0;
 }
 
-int fm_markers_create(const struct fm_event *events, unsigned count, struct fm_markers **ret_markers,
-                      struct fm_error *error)
+static int create(const struct fm_event *events, unsigned count, const char *folder, struct fm_markers **ret_markers,
+                  struct fm_error *error)
 {
 	struct fm_markers *markers = count <= FM_EVENTS_MAX ? calloc(1, sizeof(*markers)) : NULL;
 	const uint64_t magic = FATHOM_MARKERS_MAGIC_;
@@ -97,7 +98,7 @@ int fm_markers_create(const struct fm_event *events, unsigned count, struct fm_m
 	if (!markers)
 		return fm_error_set(error, ENOMEM, "out of memory");
 	markers->events = calloc(count + 1, sizeof(*events));
-	status = markers->events ? make_file(markers, error) : fm_error_set(error, ENOMEM, "out of memory");
+	status = markers->events ? make_file(markers, folder, error) : fm_error_set(error, ENOMEM, "out of memory");
 	if (status) {
 		free(markers->events);
 		free(markers);
@@ -121,6 +122,47 @@ int fm_markers_create(const struct fm_event *events, unsigned count, struct fm_m
 	else
 		*ret_markers = markers;
 	return status;
+}
+
+int fm_markers_create(const struct fm_event *events, unsigned count, struct fm_markers **ret_markers,
+                      struct fm_error *error)
+{
+	return create(events, count, NULL, ret_markers, error);
+}
+
+int fm_markers_create_in(const char *folder, struct fm_markers **ret_markers, struct fm_error *error)
+{
+	return create(NULL, 0, folder, ret_markers, error);
+}
+
+/* Slot by slot: who is observed shares its caches with us. */
+void fm_markers_sum(const struct fm_markers *markers, const char *region, uint64_t *ret_instances, double *ret_seconds)
+{
+	uint32_t slots = 0;
+
+	*ret_instances = 0;
+	*ret_seconds = 0;
+	if (pread(markers->descriptor, &slots, sizeof(slots), offsetof(struct fathom_markers_, slot_count)) !=
+	    (ssize_t)sizeof(slots))
+		return;
+	slots = slots < FATHOM_SLOTS_MAX_ ? slots : FATHOM_SLOTS_MAX_;
+	for (uint32_t i = 0; i < slots; i++) {
+		enum { BEGINNING = offsetof(struct fathom_slot_, spent) + sizeof(uint64_t) };
+		off_t at = (off_t)(offsetof(struct fathom_markers_, slots) + i * sizeof(struct fathom_slot_));
+		struct fathom_slot_ slot = {.thread = 0};
+		char name[FATHOM_NAME_MAX_], raw[FATHOM_NAME_MAX_];
+
+		if (pread(markers->descriptor, &slot, BEGINNING, at) != BEGINNING)
+			return;
+		if (!slot.thread || !slot.instances)
+			continue;
+		snprintf(raw, sizeof(raw), "%.*s", FATHOM_NAME_MAX_ - 1, slot.name);
+		fm_printable_copy(name, sizeof(name), raw);
+		if (strcmp(name, region) != 0)
+			continue;
+		*ret_instances += slot.instances;
+		*ret_seconds += (double)slot.spent.nanoseconds * 1e-9;
+	}
 }
 
 void fm_markers_choose(struct fm_markers *markers, const char *region, uint64_t first, uint64_t last)

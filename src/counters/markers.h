@@ -21,6 +21,12 @@ struct fm_markers;
 int fm_markers_create(const struct fm_event *events, unsigned count, struct fm_markers **ret_markers,
                       struct fm_error *error);
 
+/* The same without events, in a folder that the caller removes. */
+int fm_markers_create_in(const char *folder, struct fm_markers **ret_markers, struct fm_error *error);
+
+/* While the program runs: instances and seconds of a region so far, of all threads. Without any, both are 0. */
+void fm_markers_sum(const struct fm_markers *markers, const char *region, uint64_t *ret_instances, double *ret_seconds);
+
 /* Sum up only these instances of a region, counted from one in each thread. Before the program runs. */
 void fm_markers_choose(struct fm_markers *markers, const char *region, uint64_t first, uint64_t last);
 

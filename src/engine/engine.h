@@ -46,6 +46,7 @@ struct fm_engine_options {
 	char *const *const *beside;
 	unsigned beside_count;
 	bool beside_again;
+	unsigned ranks; /* these are copies of one program, which is the first of so many ranks; 0: they are not */
 	/* Native only: nobody runs the program besides. It is told to end if we are, and then takes its time; what it
 	   has forked is left alone. */
 	bool only_run;

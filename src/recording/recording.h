@@ -489,6 +489,10 @@ struct fm_recorded_squeeze {
 	/* the latency of this cache and of what lies behind it, for predictions; live */
 	struct fm_figure near_ns, beyond_ns;
 	double footprint_bytes; /* memory of the program; live */
+	bool map;               /* less of both at once was wanted, too */
+	char region[96];   /* live: seconds are those of an instance of it, not of whole runs; "": they are these */
+	uint32_t ranks;    /* copies of the program; 0: it runs alone */
+	char mappings[64]; /* how many of them share a cache, separated by blanks */
 };
 
 struct fm_recorded_squeeze_step {
@@ -507,6 +511,13 @@ struct fm_recorded_squeeze_step {
 	double near_ns;    /* a chase over what should fit … */
 	double beyond_ns;  /* … and over twice as much, in the program's own process before it began; 0: not done */
 	double left_bytes; /* memory of the program that was not confined */
+};
+
+/* The first of several ranks beside others in one cache. */
+struct fm_recorded_rank_step {
+	uint32_t ranks;                                                /* in that cache */
+	double bytes, gbs;                                             /* that were left for all of them */
+	uint64_t cycles, instructions, requests, misses, memory_bytes; /* of the first */
 };
 
 /* Texts that the analysis needs: name, content. */

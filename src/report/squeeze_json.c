@@ -83,17 +83,56 @@ static json_t *curve_of(const struct fm_squeeze *squeeze)
 		const struct fm_figure time = fm_figure_make(seconds, seconds, seconds, "s", FM_ORIGIN_simulated,
 		                                             squeeze->how->backend, 1),
 		                       slowdown = fm_figure_scaled(&time, 1 / squeeze->seconds, "times");
-		json_t *point =
-		    json_pack("{s:f, s:f, s:I, s:I, s:I, s:I, s:I}", "capacity_bytes", step->bytes, "gbs", step->gbs,
-		              "cycles", (json_int_t)step->cycles, "latency_cycles", (json_int_t)step->latency_cycles,
-		              "requests", (json_int_t)step->requests, "misses", (json_int_t)step->misses,
-		              "memory_bytes", (json_int_t)step->memory_bytes);
+		json_t *point;
 
+		/* the map's */
+		if (step->bytes < squeeze->how->bytes && step->gbs < squeeze->how->gbs)
+			continue;
+		point = json_pack("{s:f, s:f, s:I, s:I, s:I, s:I, s:I}", "capacity_bytes", step->bytes, "gbs",
+		                  step->gbs, "cycles", (json_int_t)step->cycles, "latency_cycles",
+		                  (json_int_t)step->latency_cycles, "requests", (json_int_t)step->requests, "misses",
+		                  (json_int_t)step->misses, "memory_bytes", (json_int_t)step->memory_bytes);
 		fm_json_set_figure(point, "time", &time);
 		fm_json_set_figure(point, "slowdown", &slowdown);
 		json_array_append_new(curve, point);
 	}
 	return curve;
+}
+
+/* Cell by cell, from everything on. */
+static json_t *map_of(const struct fm_squeeze *squeeze)
+{
+	const struct fm_squeeze_map *map = &squeeze->map;
+	json_t *cells = json_array();
+
+	for (unsigned i = 0; i < map->capacities; i++)
+		for (unsigned k = 0; k < map->bandwidths; k++) {
+			json_t *cell = json_pack("{s:f, s:f}", "capacity_bytes", map->bytes[i], "gbs", map->gbs[k]);
+
+			fm_json_set_figure(cell, "slowdown", &map->slowdown[i][k]);
+			fm_json_set_figure(cell, "predicted", &map->predicted[i][k]);
+			json_array_append_new(cells, cell);
+		}
+	return cells;
+}
+
+static json_t *mappings_of(const struct fm_squeeze *squeeze)
+{
+	json_t *mappings = json_array();
+
+	for (unsigned i = 0; i < squeeze->mapping_count; i++) {
+		const struct fm_squeeze_mapping *from = &squeeze->mappings[i];
+		json_t *mapping = json_pack("{s:i, s:i, s:i}", "ranks_per_cache", (int)from->ranks, "caches",
+		                            (int)from->caches, "runs", (int)from->runs);
+
+		fm_json_set_figure(mapping, "time", &from->seconds);
+		fm_json_set_figure(mapping, "slowdown", &from->sharing);
+		fm_json_set_figure(mapping, "capacity_in_use_bytes", &from->capacity_in_use);
+		fm_json_set_figure(mapping, "bandwidth_in_use_gbs", &from->bandwidth_in_use);
+		fm_json_set_figure(mapping, "traffic_gbs", &from->traffic_gbs);
+		json_array_append_new(mappings, mapping);
+	}
+	return mappings;
 }
 
 static json_t *predictions_of(const struct fm_squeeze *squeeze)
@@ -153,6 +192,7 @@ json_t *fm_squeeze_json(const struct fm_squeeze *squeeze)
 	json_object_set_new(root, "memory_gbs", number_or_null(how->gbs));
 	json_object_set_new(root, "noticeable", json_real(how->noticeable));
 	json_object_set_new(root, "runs", json_integer((json_int_t)squeeze->recording->squeeze_steps_count));
+	json_object_set_new(root, "region", *how->region ? json_string(how->region) : json_null());
 	json_object_set_new(root, "complete", json_boolean(!*how->stopped));
 	json_object_set_new(root, "stopped", *how->stopped ? json_string(how->stopped) : json_null());
 	json_object_set_new(root, "kind",
@@ -177,6 +217,9 @@ json_t *fm_squeeze_json(const struct fm_squeeze *squeeze)
 	                    squeeze->has_curve && squeeze->capacity_in_use.available ? json_boolean(squeeze->agrees)
 	                                                                             : json_null());
 	json_object_set_new(root, "curve", curve_of(squeeze));
+	json_object_set_new(root, "map", map_of(squeeze));
+	json_object_set_new(root, "ranks", how->ranks ? json_integer(how->ranks) : json_null());
+	json_object_set_new(root, "mappings", mappings_of(squeeze));
 	json_object_set_new(root, "predictions", predictions_of(squeeze));
 	return root;
 }

@@ -190,6 +190,130 @@ static void print_curve(const struct fm_squeeze *squeeze, const struct fm_design
 	fm_table_free(table);
 }
 
+/* The darker, the slower. */
+static const char *shade_of(double slowdown, double noticeable)
+{
+	return slowdown <= 1 + noticeable ? " "
+	       : slowdown <= 1.25         ? "░"
+	       : slowdown <= 1.5          ? "▒"
+	       : slowdown <= 2            ? "▓"
+	                                  : "█";
+}
+
+static void print_map_cell(const struct fm_squeeze *squeeze, unsigned capacity, unsigned bandwidth,
+                           struct fm_table *table)
+{
+	const struct fm_figure *slowdown = &squeeze->map.slowdown[capacity][bandwidth],
+	                       *predicted = &squeeze->map.predicted[capacity][bandwidth];
+
+	if (!slowdown->available) {
+		fm_table_cell(table, "n/a");
+		fm_table_cell(table, NULL);
+		return;
+	}
+	fm_table_cell(table, "%s %.3f", shade_of(slowdown->value, squeeze->how->noticeable), slowdown->value);
+	if (squeeze->how->live && (capacity || bandwidth))
+		fm_table_cell(table, "(%.3f to %.3f)", slowdown->low, slowdown->high);
+	else if (capacity && bandwidth && predicted->available)
+		fm_table_cell(table, "[%.3f]", predicted->value);
+	else
+		fm_table_cell(table, NULL);
+}
+
+static void print_map(const struct fm_squeeze *squeeze, unsigned width, FILE *output)
+{
+	const struct fm_squeeze_map *map = &squeeze->map;
+	struct fm_table *table;
+	char columns[2 + 2 * FM_SQUEEZE_MAP] = "r", text[32];
+
+	if (!squeeze->how->map)
+		return;
+	if (!map->capacities) {
+		fprintf(output, "\nMap of both: n/a (%s)\n",
+		        *squeeze->how->stopped ? squeeze->how->stopped : "nothing less than everything was tried");
+		return;
+	}
+	for (unsigned i = 0; i < 2 * map->bandwidths; i++)
+		columns[1 + i] = i % 2 ? 'l' : 'r';
+	columns[1 + 2 * map->bandwidths] = 0;
+	table = fm_table_create(columns);
+	if (!table)
+		return;
+	fprintf(output, "\nWith less of both: times as long, by %s (down) and GB/s of memory (across)%s\n",
+	        squeeze->how->level, squeeze->how->live ? "" : "; in brackets what the two curves predict");
+	fm_table_cell(table, NULL);
+	for (unsigned k = 0; k < map->bandwidths; k++) {
+		fm_table_cell(table, "%s", amount_text(text, sizeof(text), map->gbs[k], false));
+		fm_table_cell(table, NULL);
+	}
+	for (unsigned i = 0; i < map->capacities; i++) {
+		fm_table_cell(table, "%s", amount_text(text, sizeof(text), map->bytes[i], true));
+		for (unsigned k = 0; k < map->bandwidths; k++)
+			print_map_cell(squeeze, i, k, table);
+	}
+	fm_table_print(table, output, 2, width);
+	fm_table_free(table);
+	fprintf(output, "  ░ up to 1.25, ▒ up to 1.5, ▓ up to 2, █ more\n");
+}
+
+static void range_cell(struct fm_table *table, const struct fm_figure *figure, bool is_size)
+{
+	char low[32], high[32];
+
+	if (!figure->available) {
+		fm_table_cell(table, "n/a");
+		return;
+	}
+	amount_text(high, sizeof(high), figure->high, is_size);
+	if (figure->low > 0)
+		fm_table_cell(table, "%s to %s", amount_text(low, sizeof(low), figure->low, is_size), high);
+	else
+		fm_table_cell(table, "less than %s", high);
+}
+
+/* What each of several ranks uses, by how many share the cache. */
+static void print_mappings(const struct fm_squeeze *squeeze, unsigned width, FILE *output)
+{
+	struct fm_table *table = squeeze->mapping_count ? fm_table_create("rrrrrrr") : NULL;
+
+	if (!table)
+		return;
+	fprintf(output, "\n%u ranks: what each uses, by how many share one %s and its memory\n", squeeze->how->ranks,
+	        squeeze->how->level);
+	fm_table_cell(table, "sharing");
+	fm_table_cell(table, "caches");
+	fm_table_cell(table, "time");
+	fm_table_cell(table, "than alone");
+	fm_table_cell(table, "%s in use", squeeze->how->level);
+	fm_table_cell(table, "GB/s in use");
+	fm_table_cell(table, "moves, GB/s");
+	for (unsigned i = 0; i < squeeze->mapping_count; i++) {
+		const struct fm_squeeze_mapping *mapping = &squeeze->mappings[i];
+
+		fm_table_cell(table, "%u", mapping->ranks);
+		fm_table_cell(table, "%u", mapping->caches);
+		if (mapping->seconds.available) {
+			fm_table_cell(table, "%.4g ms", mapping->seconds.value * 1e3);
+			fm_table_cell(table, "%.3f times", mapping->sharing.value);
+		} else {
+			fm_table_cell(table, "n/a");
+			fm_table_cell(table, "n/a");
+		}
+		range_cell(table, &mapping->capacity_in_use, true);
+		range_cell(table, &mapping->bandwidth_in_use, false);
+		if (mapping->traffic_gbs.available)
+			fm_table_cell(table, "%.3g", mapping->traffic_gbs.value);
+		else
+			fm_table_cell(table, "n/a");
+	}
+	fm_table_print(table, output, 2, width);
+	fm_table_free(table);
+	for (unsigned i = 0; i < squeeze->mapping_count; i++)
+		if (!squeeze->mappings[i].capacity_in_use.available)
+			fprintf(output, "  %u in one %s: %s\n", squeeze->mappings[i].ranks, squeeze->how->level,
+			        squeeze->mappings[i].capacity_in_use.why);
+}
+
 static void print_predictions(const struct fm_squeeze *squeeze, unsigned width, FILE *output)
 {
 	struct fm_table *table = squeeze->prediction_count ? fm_table_create("lrrr") : NULL;
@@ -221,12 +345,16 @@ void fm_squeeze_print(const struct fm_squeeze *squeeze, unsigned width, int verb
 	char size[32];
 
 	if (how->live) {
-		fprintf(output, "%s\non this machine; %s %s; %u runs, back end %s\n", squeeze->recording->run.program,
-		        how->level, fm_text_bytes(size, sizeof(size), how->bytes), squeeze->runs, how->backend);
-		fprintf(output, "With everything: %.4g s, the median. Slower by more than %.3g %% counts as degraded",
-		        squeeze->seconds, 100 * how->noticeable);
+		fprintf(output, "%s\non this machine; %s %s; %u %s, back end %s\n", squeeze->recording->run.program,
+		        how->level, fm_text_bytes(size, sizeof(size), how->bytes), squeeze->runs,
+		        *how->region ? "windows" : "runs", how->backend);
+		fprintf(output, "With everything: %.4g s, the median", squeeze->seconds);
+		if (*how->region)
+			fprintf(output, " of an instance of region \"%s\"", how->region);
+		fprintf(output, ". Slower by more than %.3g %% counts as degraded", 100 * how->noticeable);
 		if (squeeze->set_aside)
-			fprintf(output, "; %u pairs of runs were disturbed and set aside", squeeze->set_aside);
+			fprintf(output, "; %u pairs of %s were disturbed and set aside", squeeze->set_aside,
+			        *how->region ? "windows" : "runs");
 		fprintf(output, ".\n");
 	} else {
 		fprintf(output, "%s\non %s, simulated; %s %s, memory %.4g GB/s; %zu runs, back end %s\n",
@@ -250,6 +378,8 @@ void fm_squeeze_print(const struct fm_squeeze *squeeze, unsigned width, int verb
 		print_curve(squeeze, &squeeze->capacity, true, width, output);
 	if (squeeze->bandwidth.count > 1)
 		print_curve(squeeze, &squeeze->bandwidth, false, width, output);
+	print_map(squeeze, width, output);
+	print_mappings(squeeze, width, output);
 	print_predictions(squeeze, width, output);
 }
 

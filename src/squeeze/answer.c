@@ -6,7 +6,9 @@
 #include <strings.h>
 
 #include "squeeze/hit_share.h"
+#include "squeeze/map.h"
 #include "squeeze/pairs.h"
+#include "squeeze/ranks.h"
 #include "squeeze/squeeze.h"
 
 /* What comes from memory must be so many times what the cache holds before it is said to pass through. */
@@ -108,7 +110,7 @@ static struct fm_figure from_half(const struct fm_squeeze *squeeze, double bytes
 	return fm_hit_share_predict(&model, bytes);
 }
 
-static void predict(const struct fm_squeeze *squeeze, struct fm_squeeze_prediction *prediction)
+void fm_squeeze_predict(const struct fm_squeeze *squeeze, struct fm_squeeze_prediction *prediction)
 {
 	const struct fm_recorded_squeeze *how = squeeze->how;
 	double capacity[3], bandwidth[3], seconds[3], least;
@@ -162,7 +164,7 @@ static void predict_all(struct fm_squeeze *squeeze)
 
 		if (fm_squeeze_parse(text, how->level, how->bytes, how->gbs, prediction, &ignored))
 			continue;
-		predict(squeeze, prediction);
+		fm_squeeze_predict(squeeze, prediction);
 		squeeze->prediction_count++;
 	}
 }
@@ -248,6 +250,9 @@ static double median_whole(const struct fm_recording *recording)
 	for (size_t i = 0; seconds && i < recording->squeeze_steps_count; i++) {
 		const struct fm_recorded_squeeze_step *step = &recording->squeeze_steps[i];
 
+		/* the first is a whole run in any case */
+		if (*recording->squeezes[0].region && !step->pair)
+			continue;
 		if (step->role == FM_SQUEEZE_WHOLE && !step->disturbed && step->seconds > 0)
 			seconds[count++] = step->seconds;
 	}
@@ -406,11 +411,15 @@ int fm_squeeze_analyse(const struct fm_recording *recording, struct fm_squeeze *
 		r = analyse_live(squeeze, error);
 	else
 		analyse_exact(squeeze);
+	if (!r)
+		r = fm_map_analyse(squeeze, error);
 	if (r) {
 		free(squeeze);
 		return r;
 	}
 	predict_all(squeeze);
+	if (!how->live && how->ranks)
+		fm_ranks_analyse(squeeze);
 	*ret_squeeze = squeeze;
 	return 0;
 }

@@ -7,6 +7,8 @@
 #include "squeeze/design.h"
 #include "squeeze/live.h"
 
+enum { FM_SQUEEZE_MAPPINGS = 8 };
+
 struct fm_squeeze_wishes {
 	struct fm_observation observation; /* the program, --machine, remarks, interruption */
 	const char *backend;               /* by name; NULL: the first that can */
@@ -14,6 +16,9 @@ struct fm_squeeze_wishes {
 	const char *predict;               /* what to foretell, separated by blanks; NULL: nothing */
 	double budget;                     /* seconds for all runs */
 	bool no_capacity, no_bandwidth;    /* axes that are left out */
+	bool map;                          /* less of both at once, too: map.h */
+	unsigned ranks;                    /* copies of the program; 0: none but itself */
+	const char *mapping;               /* how many of them share a cache: ranks.h */
 	void (*progress)(void *context, const char *what, double share, double seconds_left); /* may be NULL */
 	void *progress_context;
 };
@@ -42,6 +47,13 @@ struct fm_squeeze_session {
 	struct fm_random random;
 	struct fm_live live; /* squeeze/live.h, of live back ends */
 	void *state;         /* the back end's own */
+	/* of back ends that have ranks: how many share a cache, by begin(); and in the next run, whose row is one of
+	   rank_steps */
+	unsigned mappings[FM_SQUEEZE_MAPPINGS], mapping_count;
+	unsigned ranks;
+	/* of back ends that can change it while the program runs (regions.h) */
+	struct fm_region_file *regions; /* NULL: there are none */
+	char region[96];                /* whose rate is the progress; "": there is none */
 };
 
 /* The contract of a back end.
@@ -71,6 +83,11 @@ struct fm_squeeze_backend {
 	const char *name;
 	const char *takes; /* in words */
 	bool live, has_control;
+	bool takes_both; /* run() may be asked for less of both at once */
+	/* While the program runs: what it has changes to this, at once or soon. False: since the last time it did not
+	   have what it should have had. NULL: it cannot be changed. */
+	bool (*toggle)(struct fm_squeeze_session *session, enum fm_squeeze_role role, double bytes, double gbs);
+	bool has_ranks; /* … and for several copies side by side: `ranks` of the session */
 	bool rare; /* few machines have it: that this one does not is no news, and another says why nothing works */
 	int (*probe)(const struct fm_squeeze_wishes *wishes, struct fm_error *why); /* 0, or -ENOTSUP with the reason */
 	int (*begin)(struct fm_squeeze_session *session, struct fm_error *error);

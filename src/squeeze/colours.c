@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 
 #include "base/installed.h"
+#include "base/limits.h"
 #include "base/preloadable.h"
 #include "base/statistics.h"
 #include "base/text.h"
@@ -199,6 +200,7 @@ static int execute(struct fm_squeeze_session *session, struct fm_live_end *ret_e
 	int r;
 
 	shared->seed = fm_random_next(&session->random);
+	shared->free_bytes = fm_memory_available();
 	shared->process_count = 0;
 	memset(shared->processes, 0, sizeof(shared->processes));
 	r = fm_live_execute(&session->live, &session->wishes->observation, &run, ret_end, error);
@@ -390,6 +392,9 @@ static const char *doubt(enum fm_squeeze_role role, const struct told *told)
 			return *told->why ? told->why : "not every process of the program could be confined";
 		if (process->forks)
 			return "the program forks, and memory that it writes to afterwards has other colours";
+		if ((double)process->left_bytes > LEFT_MOST * (double)process->anonymous_bytes && process->filtered)
+			return "the program makes a filter of system calls, and memory that it gets after that cannot "
+			       "be confined";
 		if ((double)process->left_bytes > LEFT_MOST * (double)process->anonymous_bytes)
 			return "too much of the program's memory could not be confined";
 	}

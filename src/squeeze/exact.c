@@ -8,7 +8,7 @@
 
 #include "observe/machines.h"
 #include "observe/parts.h"
-#include "squeeze/backend.h"
+#include "squeeze/ranks.h"
 
 #define NOTICEABLE 0.02
 /* The least share of the cache and of the bandwidth that is tried. */
@@ -102,6 +102,20 @@ static int begin(struct fm_squeeze_session *session, struct fm_error *error)
 	r = find_level(&machine, wishes->level, &cache, error);
 	if (r)
 		return r;
+	if (wishes->ranks) {
+		r = cache + 1 < machine.cache_count
+		        ? fm_error_set(error, EINVAL, "--ranks: ranks share %s, not %s",
+		                       machine.caches[machine.cache_count - 1].name, machine.caches[cache].name)
+		        : fm_ranks_plan(wishes->mapping, wishes->ranks, &machine, session->mappings,
+		                        &session->mapping_count, error);
+		if (!r && fm_engine_check_native(&native, wanted.program[0], error)) {
+			if (error->code == ENOTSUP)
+				fm_error_prefix(error, "--ranks");
+			r = -error->code;
+		}
+		if (r)
+			return r;
+	}
 	/* what cannot be preloaded has no curve */
 	wanted.curve = !fm_engine_check_native(&native, wanted.program[0], &ignored);
 	r = fm_observe(&wanted, &recording, error);
@@ -148,20 +162,30 @@ static int squeezed(const struct fm_recorded_squeeze *how, double bytes, double 
 	return fm_description_check(machine, error);
 }
 
-static int add_step(const struct fm_engine_run *run, const struct fm_machine_description *machine, double bytes,
-                    double gbs, struct fm_recording *recording, struct fm_error *error)
+static void add_process(const struct fm_results *results, const struct fm_machine_description *machine, unsigned cache,
+                        struct fm_recorded_squeeze_step *step)
 {
-	const struct fm_recorded_squeeze *how = &recording->squeezes[0];
-	struct fm_recorded_squeeze_step step = {.bytes = bytes, .gbs = gbs}, *row;
-	double work;
-
-	for (unsigned i = 0; i < run->results->thread_count; i++) {
+	for (unsigned i = 0; i < results->thread_count; i++) {
 		struct fm_core_counts counts;
 		struct fm_timing_counts timing;
 
-		fm_result_thread_counts(run->results, i, &counts, &timing);
-		add_counts(machine, how->cache, &counts, &timing, &step);
+		fm_result_thread_counts(results, i, &counts, &timing);
+		add_counts(machine, cache, &counts, &timing, step);
 	}
+}
+
+static int add_step(const struct fm_engine_run *run, const struct fm_machine_description *machine, double bytes,
+                    double gbs, unsigned ranks, struct fm_recording *recording, struct fm_error *error)
+{
+	const struct fm_recorded_squeeze *how = &recording->squeezes[0];
+	struct fm_recorded_squeeze_step step = {.bytes = bytes, .gbs = gbs}, *row = NULL;
+	struct fm_recorded_rank_step *shared = NULL;
+	double work;
+
+	add_process(run->results, machine, how->cache, &step);
+	/* what it forked, and a shell that has executed it: the first run has them as well */
+	for (unsigned i = 0; i < run->forked_count; i++)
+		add_process(run->forked[i], machine, how->cache, &step);
 	work = (double)step.instructions / (double)recording->squeeze_steps[0].instructions;
 	if (run->exit_status != recording->run.exit_status || !step.cycles || fabs(work - 1) > SAME_WORK)
 		return fm_error_set(
@@ -169,18 +193,46 @@ static int add_step(const struct fm_engine_run *run, const struct fm_machine_des
 		    "the program does not do the same every time: it ended with %d instead of %d, after %.1f "
 		    "%% of the instructions",
 		    run->exit_status, (int)recording->run.exit_status, 100 * work);
-	row = fm_recording_add(recording, squeeze_steps);
-	if (!row)
-		return fm_error_set(error, ENOMEM, "out of memory");
-	*row = step;
+	if (ranks > 1) {
+		shared = fm_recording_add(recording, rank_steps);
+		if (shared)
+			*shared = (struct fm_recorded_rank_step){.ranks = ranks,
+			                                         .bytes = bytes,
+			                                         .gbs = gbs,
+			                                         .cycles = step.cycles,
+			                                         .instructions = step.instructions,
+			                                         .requests = step.requests,
+			                                         .misses = step.misses,
+			                                         .memory_bytes = step.memory_bytes};
+	} else {
+		row = fm_recording_add(recording, squeeze_steps);
+		if (row)
+			*row = step;
+	}
+	return row || shared ? 0 : fm_error_set(error, ENOMEM, "out of memory");
+}
+
+/* Each rank runs once, as ranks do. One that was started again would bring its memory into the cache a second time. */
+static int check_others(const struct fm_engine_run *run, unsigned count, struct fm_error *error)
+{
+	if (run->forked_count)
+		return fm_error_set(
+		    error, ECANCELED,
+		    "rank 0 makes or executes other programs, which do not share its cache with other ranks: run "
+		    "what matters itself, without a shell around it");
+	for (unsigned i = 0; i < count; i++)
+		if (run->beside[i].ended && run->beside[i].exit_status != run->exit_status)
+			return fm_error_set(error, ECANCELED, "rank %u ended with %d, and rank 0 with %d", i + 1,
+			                    run->beside[i].exit_status, run->exit_status);
 	return 0;
 }
 
 static int take(struct fm_squeeze_session *session, enum fm_squeeze_role role, double bytes, double gbs,
                 struct fm_error *error)
 {
-	const struct fm_observation wanted = observation_of(session->wishes);
+	struct fm_observation wanted = observation_of(session->wishes);
 	struct fm_recording *recording = session->recording;
+	char *const *others[FM_ENGINE_BESIDE_MAX];
 	struct fm_machine_description machine = recording->machine;
 	struct fm_engine_options options;
 	struct fm_engine_run run;
@@ -188,6 +240,12 @@ static int take(struct fm_squeeze_session *session, enum fm_squeeze_role role, d
 	int r, saved;
 
 	(void)role;
+	if (session->ranks > 1) {
+		wanted.beside_count = session->ranks - 1;
+		wanted.beside = others;
+		for (unsigned i = 0; i < wanted.beside_count; i++)
+			others[i] = wanted.program;
+	}
 	r = squeezed(&recording->squeezes[0], bytes, gbs, &machine, error);
 	if (!r)
 		r = fm_engine_wishes(&wanted, &machine, cores, sizeof(cores), &options, error);
@@ -196,13 +254,16 @@ static int take(struct fm_squeeze_session *session, enum fm_squeeze_role role, d
 	/* as the first run */
 	if (recording->distances_count)
 		options.kind = FM_ENGINE_NATIVE;
+	options.ranks = session->wishes->ranks;
 	fm_input_rewind();
 	saved = fm_output_divert();
 	r = fm_engine_execute(&options, wanted.program, &run, error);
 	fm_output_restore(saved);
 	if (r)
 		return r;
-	r = add_step(&run, &machine, bytes, gbs, recording, error);
+	r = session->ranks > 1 ? check_others(&run, session->ranks - 1, error) : 0;
+	if (!r)
+		r = add_step(&run, &machine, bytes, gbs, session->ranks, recording, error);
 	fm_engine_run_free(&run);
 	return r;
 }
@@ -210,6 +271,8 @@ static int take(struct fm_squeeze_session *session, enum fm_squeeze_role role, d
 const struct fm_squeeze_backend fm_squeeze_exact = {
     .name = "exact",
     .takes = "ways of the simulated cache, GB/s of the simulated memory",
+    .takes_both = true,
+    .has_ranks = true,
     .probe = probe,
     .begin = begin,
     .run = take,

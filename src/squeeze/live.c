@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/disturbance.h"
@@ -13,6 +14,7 @@
 /* Steal is told in ticks of 10 ms: a tick may be anybody's. */
 #define STOLEN_SHARE 0.02
 #define STOLEN_TICKS 20e6
+enum { TICK_NS = 3000000 };
 
 static int check_same(struct fm_live *live, const struct fm_live_end *end, int64_t output, struct fm_error *error)
 {
@@ -33,8 +35,21 @@ static int check_same(struct fm_live *live, const struct fm_live_end *end, int64
 	return 0;
 }
 
-static int launch_and_wait(const struct fm_observation *wanted, const struct fm_launch *launch,
-                           const struct fm_live_run *run, struct fm_live_end *ret_end, struct fm_error *error)
+static void wait_for(const struct fm_live *live, struct fm_launched *launched, const volatile bool *told_to_end,
+                     struct fm_launch_end *ret_end)
+{
+	const struct timespec tick = {.tv_nsec = TICK_NS};
+
+	while (!fm_launch_wait(launched, !live->watch, told_to_end, ret_end)) {
+		if (live->watch)
+			live->watch(live->watch_context);
+		nanosleep(&tick, NULL);
+	}
+}
+
+static int launch_and_wait(const struct fm_live *live, const struct fm_observation *wanted,
+                           const struct fm_launch *launch, const struct fm_live_run *run, struct fm_live_end *ret_end,
+                           struct fm_error *error)
 {
 	int64_t stolen = fm_disturbance_steal_now();
 	struct fm_launched launched;
@@ -49,7 +64,7 @@ static int launch_and_wait(const struct fm_observation *wanted, const struct fm_
 	}
 	r = fm_launch_release(&launched, wanted->program[0], error);
 	if (!r)
-		fm_launch_wait(&launched, true, wanted->told_to_end, &ret_end->end);
+		wait_for(live, &launched, wanted->told_to_end, &ret_end->end);
 	if (run->over)
 		run->over(run->context);
 	if (r)
@@ -61,15 +76,32 @@ static int launch_and_wait(const struct fm_observation *wanted, const struct fm_
 	return 0;
 }
 
+/* In the new process. */
+struct beginning {
+	const struct fm_live *live;
+	const struct fm_live_run *run;
+};
+
+static void prepare(void *context)
+{
+	const struct beginning *beginning = context;
+
+	if (beginning->run->prepare)
+		beginning->run->prepare(beginning->run->context);
+	if (beginning->live->markers)
+		fm_markers_announce(beginning->live->markers);
+}
+
 int fm_live_execute(struct fm_live *live, const struct fm_observation *wanted, const struct fm_live_run *run,
                     struct fm_live_end *ret_end, struct fm_error *error)
 {
+	struct beginning beginning = {live, run};
 	struct fm_launch launch = {.program = wanted->program,
 	                           .output = -1,
 	                           .input = -1,
 	                           .outlives = !live->runs,
-	                           .prepare = run->prepare,
-	                           .context = run->context};
+	                           .prepare = prepare,
+	                           .context = &beginning};
 	struct fm_live_end end = {0};
 	int64_t output = -1;
 	int r;
@@ -84,7 +116,7 @@ int fm_live_execute(struct fm_live *live, const struct fm_observation *wanted, c
 			launch.input = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		launch.output = memfd_create("fathom-output", MFD_CLOEXEC);
 	}
-	r = launch_and_wait(wanted, &launch, run, &end, error);
+	r = launch_and_wait(live, wanted, &launch, run, &end, error);
 	if (launch.output >= 0) {
 		output = lseek(launch.output, 0, SEEK_END);
 		close(launch.output);

@@ -7,13 +7,18 @@
 
 #include "base/error.h"
 #include "base/launch.h"
+#include "counters/markers.h"
 #include "observe/observe.h"
 
 /* Of a sweep, zeroed at first. */
 struct fm_live {
 	unsigned runs;
-	int status;           /* of the first run */
-	int64_t output_bytes; /* of the first run that was not seen; -1: none yet */
+	int status;                       /* of the first run */
+	int64_t output_bytes;             /* of the first run that was not seen; -1: none yet */
+	const struct fm_markers *markers; /* the program finds these; NULL: none */
+	/* while it runs, again and again; NULL: it is waited for */
+	void (*watch)(void *context);
+	void *watch_context;
 };
 
 struct fm_live_run {

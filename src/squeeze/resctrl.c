@@ -20,6 +20,7 @@ enum { BANDWIDTH_AMOUNTS = 10 };
 struct state {
 	struct fm_resctrl *resctrl;
 	enum fm_resctrl_cache cache;
+	bool refused; /* the last change */
 };
 
 static const char *const level_names[FM_RESCTRL_CACHES] = {"L2", "L3"};
@@ -150,21 +151,38 @@ static int ready(void *context, pid_t process, struct fm_error *error)
 	return fm_resctrl_add(state->resctrl, process, error);
 }
 
-static int run(struct fm_squeeze_session *session, enum fm_squeeze_role role, double bytes, double gbs,
-               struct fm_error *error)
+static int set_limit(struct fm_squeeze_session *session, enum fm_squeeze_role role, double bytes, double gbs,
+                     struct fm_error *error)
 {
 	const struct fm_recorded_squeeze *how = &session->recording->squeezes[0];
 	struct state *state = session->state;
 	const struct fm_resctrl_facts *facts = fm_resctrl_facts(state->resctrl);
-	const struct fm_live_run live = {.context = state, .ready = ready};
 	struct fm_resctrl_limit limit = {.cache = state->cache}, done;
-	int r;
 
 	if (role == FM_SQUEEZE_LESS && bytes < how->bytes)
 		limit.ways = (unsigned)lround(bytes / how->bytes * facts->caches[state->cache].ways);
 	if (role == FM_SQUEEZE_LESS && gbs < how->gbs)
 		limit.bandwidth = amount_of(&facts->bandwidth, gbs, how->gbs);
-	r = fm_resctrl_limit(state->resctrl, &limit, &done, error);
+	return fm_resctrl_limit(state->resctrl, &limit, &done, error);
+}
+
+/* A limit that was refused was not there. */
+static bool toggle(struct fm_squeeze_session *session, enum fm_squeeze_role role, double bytes, double gbs)
+{
+	struct state *state = session->state;
+	bool was_right = !state->refused;
+	struct fm_error ignored;
+
+	state->refused = set_limit(session, role, bytes, gbs, &ignored) != 0;
+	return was_right;
+}
+
+static int run(struct fm_squeeze_session *session, enum fm_squeeze_role role, double bytes, double gbs,
+               struct fm_error *error)
+{
+	const struct fm_live_run live = {.context = session->state, .ready = ready};
+	int r = set_limit(session, role, bytes, gbs, error);
+
 	if (r) {
 		error->code = ECANCELED; /* less cannot be given: what was measured is kept */
 		return -ECANCELED;
@@ -248,9 +266,11 @@ const struct fm_squeeze_backend fm_squeeze_resctrl = {
     .name = "resctrl",
     .takes = "ways of a cache and bandwidth, by the processor itself",
     .live = true,
+    .takes_both = true,
     .rare = true,
     .probe = probe,
     .begin = begin,
     .run = run,
+    .toggle = toggle,
     .end = end,
 };

@@ -5,15 +5,19 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "squeeze/map.h"
 #include "squeeze/pairs.h"
+#include "squeeze/regions.h"
 #include "squeeze/squeeze.h"
 
 /* The knee is located within a ratio. */
 #define PRECISION 1.2
 /* Live: pairs of runs at most at an amount that stays undecided, and runs for the control at the end. */
-enum { GRANULE = 4096, MOST_RUNS = 24, MOST_LIVE_RUNS = 400, REPEATS = 24, CONTROL_PAIRS = 3 };
+enum { GRANULE = 4096, MOST_RUNS = 24, MOST_LIVE_RUNS = 400, REPEATS = 24, CONTROL_PAIRS = 3, MAP_PAIRS = 4 };
 #define CONTROL_SHARE 0.2 /* of the budget at most */
 #define SHORTEST 0.02     /* seconds that a program must take live */
+/* Windows of a region's rate, and what comes after a change and is not counted: a cache must fill again. */
+enum { WINDOW_NS = 60000000, SETTLE_NS = 20000000, WINDOW_INSTANCES = 5, MOST_PAIRS = 400 };
 
 const struct fm_squeeze_backend *const fm_squeeze_backends[] = {
 #define BACKEND(identifier) &fm_squeeze_##identifier,
@@ -31,6 +35,20 @@ const char *fm_squeeze_names(char *text, size_t size)
 	return text;
 }
 
+/* Is something wanted that it can never do? */
+static bool lacks(const struct fm_squeeze_wishes *wishes, const struct fm_squeeze_backend *backend,
+                  struct fm_error *why)
+{
+	if (wishes->map && !backend->takes_both)
+		fm_error_set(why, EINVAL, "--map: %s does not take cache and bandwidth at once; exact and resctrl do",
+		             backend->name);
+	else if (wishes->ranks && !backend->has_ranks)
+		fm_error_set(why, EINVAL, "--ranks: %s has no ranks; exact does, with --machine NAME", backend->name);
+	else
+		return false;
+	return true;
+}
+
 static int choose(const struct fm_squeeze_wishes *wishes, const struct fm_squeeze_backend **ret_backend,
                   struct fm_error *error)
 {
@@ -44,6 +62,12 @@ static int choose(const struct fm_squeeze_wishes *wishes, const struct fm_squeez
 
 		if (wishes->backend && strcmp(wishes->backend, backend->name) != 0)
 			continue;
+		if (lacks(wishes, backend, &why)) {
+			if (!wishes->backend)
+				continue;
+			*error = why;
+			return -EINVAL;
+		}
 		if (!backend->probe(wishes, &why)) {
 			*ret_backend = backend;
 			return 0;
@@ -81,8 +105,8 @@ struct sweep {
 	struct fm_design capacity, bandwidth;
 	struct fm_pairs capacity_pairs, bandwidth_pairs;
 	uint64_t began;
-	double longest; /* run, in seconds */
-	unsigned runs;
+	double longest;            /* run, in seconds */
+	unsigned runs, extra_runs; /* of the latter is no limit: the map, ranks that share a cache */
 	uint64_t pairs;
 };
 
@@ -102,7 +126,7 @@ static bool is_over(struct sweep *sweep, unsigned runs, double reserve)
 	struct fm_recorded_squeeze *how = how_of(sweep);
 	const struct fm_squeeze_wishes *wishes = sweep->session.wishes;
 	const volatile bool *interrupted = wishes->observation.interrupted;
-	unsigned most = how->live ? MOST_LIVE_RUNS : MOST_RUNS;
+	unsigned most = (how->live ? MOST_LIVE_RUNS : MOST_RUNS) + sweep->extra_runs;
 
 	if (interrupted && *interrupted)
 		snprintf(how->stopped, sizeof(how->stopped), "it was interrupted");
@@ -145,6 +169,14 @@ static bool run_once(struct sweep *sweep, enum fm_squeeze_role role, double byte
 static struct fm_recorded_squeeze_step *last_step(const struct sweep *sweep)
 {
 	return &sweep->session.recording->squeeze_steps[sweep->session.recording->squeeze_steps_count - 1];
+}
+
+static double last_cycles(const struct sweep *sweep)
+{
+	const struct fm_recording *recording = sweep->session.recording;
+
+	return (double)(sweep->session.ranks > 1 ? recording->rank_steps[recording->rank_steps_count - 1].cycles
+	                                         : last_step(sweep)->cycles);
 }
 
 /* One run with everything and one with this, or for the control one after the other with nothing taken, in random
@@ -204,7 +236,7 @@ static bool go_on(struct sweep *sweep, bool of_capacity, bool knee_only)
 	if (!how->live) {
 		if (!run_once(sweep, FM_SQUEEZE_LESS, bytes, gbs))
 			return false;
-		fm_design_add(design, amount, (double)last_step(sweep)->cycles);
+		fm_design_add(design, amount, last_cycles(sweep));
 		return true;
 	}
 	if (!run_pair(sweep, false, bytes, gbs, &ratio))
@@ -213,6 +245,30 @@ static bool go_on(struct sweep *sweep, bool of_capacity, bool knee_only)
 		return false;
 	fm_pairs_fill(pairs, design->full, 1, design);
 	return true;
+}
+
+/* Less of both, for the amounts around the knees. Live, round by round, so that a budget that is spent leaves all of
+   them equally uncertain. */
+static void run_map(struct sweep *sweep)
+{
+	struct fm_recorded_squeeze *how = how_of(sweep);
+	double bytes[FM_SQUEEZE_MAP], gbs[FM_SQUEEZE_MAP], ratio;
+	unsigned capacities = fm_map_amounts(&sweep->capacity, bytes),
+	         bandwidths = fm_map_amounts(&sweep->bandwidth, gbs), rounds = how->live ? MAP_PAIRS : 1;
+
+	for (unsigned round = 0; round < rounds; round++)
+		for (unsigned i = 1; i < capacities; i++)
+			for (unsigned k = 1; k < bandwidths; k++) {
+				if (is_over(sweep, how->live ? 2 : 1, 0)) {
+					how->planned++;
+					return;
+				}
+				announce(sweep, "the map", bytes[i] / 1048576, "MiB");
+				sweep->extra_runs += how->live ? 2 : 1;
+				if (how->live ? !run_pair(sweep, false, bytes[i], gbs[k], &ratio)
+				              : !run_once(sweep, FM_SQUEEZE_LESS, bytes[i], gbs[k]))
+					return;
+			}
 }
 
 /* With the amount that decided: what the machinery does by itself must not make the program slower. */
@@ -252,8 +308,164 @@ static struct fm_design design_of(const struct fm_squeeze_axis *axis, const stru
 	return design;
 }
 
-/* First both knees, which are the answer; then what lies between the points. Live, a run costs its time and the knee is
-   the answer. */
+static void search(struct sweep *sweep, bool knee_only)
+{
+	const struct fm_squeeze_wishes *wishes = sweep->session.wishes;
+
+	while (!wishes->no_capacity && !*sweep->session.capacity.why_not && go_on(sweep, true, knee_only))
+		;
+	while (!wishes->no_bandwidth && !*sweep->session.bandwidth.why_not && go_on(sweep, false, knee_only))
+		;
+}
+
+/* Ranks that share the cache: as one alone, for all of them together. */
+static void sweep_ranks(struct sweep *sweep, unsigned ranks, double alone)
+{
+	const struct fm_squeeze_axis *capacity = &sweep->session.capacity, *bandwidth = &sweep->session.bandwidth;
+	struct fm_recorded_squeeze *how = how_of(sweep);
+
+	/* a simulation of so many takes so much longer */
+	sweep->longest *= (double)ranks / (sweep->session.ranks ? sweep->session.ranks : 1);
+	sweep->session.ranks = ranks;
+	sweep->extra_runs += MOST_RUNS;
+	announce(sweep, "the cache, shared by several ranks", capacity->full / 1048576, "MiB");
+	if (is_over(sweep, 1, 0)) {
+		how->planned++;
+		return;
+	}
+	if (!run_once(sweep, FM_SQUEEZE_WHOLE, capacity->full, bandwidth->full) ||
+	    last_cycles(sweep) > (1 + how->noticeable) * alone)
+		return;
+	sweep->capacity = design_of(capacity, how);
+	sweep->bandwidth = design_of(bandwidth, how);
+	sweep->bandwidth.inverse = true;
+	sweep->capacity.least = fmin(ranks * capacity->least, capacity->full / 2);
+	fm_design_add(&sweep->capacity, capacity->full, last_cycles(sweep));
+	fm_design_add(&sweep->bandwidth, bandwidth->full, last_cycles(sweep));
+	search(sweep, true);
+}
+
+/* By the rate of a region */
+
+struct region_sweep {
+	struct sweep *sweep;
+	struct fm_region_watch watch;
+};
+
+static bool next_pair(void *context, double *ret_bytes, double *ret_gbs)
+{
+	struct region_sweep *own = context;
+	struct sweep *sweep = own->sweep;
+	const struct fm_squeeze_wishes *wishes = sweep->session.wishes;
+	const struct fm_recorded_squeeze *how = how_of(sweep);
+	double amount;
+
+	if (sweep->pairs >= MOST_PAIRS || (wishes->observation.interrupted && *wishes->observation.interrupted))
+		return false;
+	*ret_bytes = how->bytes;
+	*ret_gbs = how->gbs;
+	if (!wishes->no_capacity && !*how->capacity_why && fm_design_next(&sweep->capacity, true, &amount)) {
+		announce(sweep, how->level, amount / 1048576, "MiB");
+		*ret_bytes = amount;
+		return true;
+	}
+	if (!wishes->no_bandwidth && !*how->bandwidth_why && fm_design_next(&sweep->bandwidth, true, &amount)) {
+		announce(sweep, "memory", amount, "GB/s");
+		*ret_gbs = amount;
+		return true;
+	}
+	return false;
+}
+
+static bool toggle(void *context, bool less, double bytes, double gbs)
+{
+	struct region_sweep *own = context;
+	struct fm_squeeze_session *session = &own->sweep->session;
+	const struct fm_recorded_squeeze *how = how_of(own->sweep);
+
+	return session->backend->toggle(session, less ? FM_SQUEEZE_LESS : FM_SQUEEZE_WHOLE, less ? bytes : how->bytes,
+	                                less ? gbs : how->gbs);
+}
+
+static void note_pair(void *context, const struct fm_region_pair *pair)
+{
+	struct region_sweep *own = context;
+	struct sweep *sweep = own->sweep;
+	const struct fm_recorded_squeeze *how = how_of(sweep);
+	bool of_capacity = pair->bytes < how->bytes;
+	struct fm_pairs *pairs = of_capacity ? &sweep->capacity_pairs : &sweep->bandwidth_pairs;
+	struct fm_design *design = of_capacity ? &sweep->capacity : &sweep->bandwidth;
+
+	sweep->pairs++;
+	for (unsigned i = 0; i < 2; i++) {
+		bool less = (i == 0) == pair->less_first;
+		struct fm_recorded_squeeze_step *step = fm_recording_add(sweep->session.recording, squeeze_steps);
+
+		if (!step)
+			return;
+		how = how_of(sweep);
+		*step = (struct fm_recorded_squeeze_step){.bytes = less ? pair->bytes : how->bytes,
+		                                          .gbs = less ? pair->gbs : how->gbs,
+		                                          .seconds = less ? pair->less : pair->whole,
+		                                          .role = less ? FM_SQUEEZE_LESS : FM_SQUEEZE_WHOLE,
+		                                          .pair = sweep->pairs,
+		                                          .disturbed = pair->disturbed};
+	}
+	if (!pair->disturbed && pair->whole > 0)
+		fm_pairs_add(pairs, of_capacity ? pair->bytes : pair->gbs, pair->less / pair->whole);
+	fm_pairs_fill(pairs, design->full, 1, design);
+}
+
+static void watch(void *context)
+{
+	struct region_sweep *own = context;
+	const struct fm_squeeze_session *session = &own->sweep->session;
+	struct fm_region_count count;
+
+	fm_markers_sum(session->live.markers, session->region, &count.instances, &count.seconds);
+	fm_region_tick(&own->watch, fm_clock_now(), &count);
+}
+
+/* Interference is turned on and off inside runs, until the knees are located. */
+static void sweep_regions(struct sweep *sweep)
+{
+	struct fm_squeeze_session *session = &sweep->session;
+	struct region_sweep own = {.sweep = sweep};
+	struct fm_recorded_squeeze *how = how_of(sweep);
+	double bytes, gbs;
+
+	snprintf(how->region, sizeof(how->region), "%s", session->region);
+	while (next_pair(&own, &bytes, &gbs) && !is_over(sweep, 1, 0)) {
+		uint64_t before = sweep->pairs;
+		bool goes_on;
+
+		own.watch = (struct fm_region_watch){.next = next_pair,
+		                                     .toggle = toggle,
+		                                     .done = note_pair,
+		                                     .context = &own,
+		                                     .random = &session->random,
+		                                     .window_ns = WINDOW_NS,
+		                                     .settle_ns = SETTLE_NS,
+		                                     .least = WINDOW_INSTANCES};
+		session->live.watch = watch;
+		session->live.watch_context = &own;
+		goes_on = run_once(sweep, FM_SQUEEZE_WHOLE, how->bytes, how->gbs);
+		session->live.watch = NULL;
+		how = how_of(sweep);
+		if (!goes_on)
+			return;
+		if (sweep->pairs == before) {
+			snprintf(how->stopped, sizeof(how->stopped),
+			         "no pair of windows of region %.60s was over before the program ended", how->region);
+			return;
+		}
+	}
+	if (*how->stopped)
+		how->planned++;
+}
+
+/* First both knees, which are the answer, and the map around them; then what lies between the points. Live, a run costs
+   its time and the knee is the answer. */
 static void sweep_axes(struct sweep *sweep)
 {
 	const struct fm_squeeze_wishes *wishes = sweep->session.wishes;
@@ -266,12 +478,17 @@ static void sweep_axes(struct sweep *sweep)
 	sweep->bandwidth.inverse = true;
 	fm_design_add(&sweep->capacity, capacity->full, whole);
 	fm_design_add(&sweep->bandwidth, bandwidth->full, whole);
-	for (unsigned knee_only = 2; knee_only-- > (how->live ? 1 : 0);) {
-		while (!wishes->no_capacity && !*capacity->why_not && go_on(sweep, true, knee_only))
-			;
-		while (!wishes->no_bandwidth && !*bandwidth->why_not && go_on(sweep, false, knee_only))
-			;
-	}
+	if (*sweep->session.region && !wishes->map)
+		sweep_regions(sweep);
+	else
+		search(sweep, true);
+	if (wishes->map)
+		run_map(sweep);
+	if (!how->live)
+		search(sweep, false);
+	for (unsigned i = 0; i < sweep->session.mapping_count; i++)
+		if (sweep->session.mappings[i] > 1)
+			sweep_ranks(sweep, sweep->session.mappings[i], whole);
 	if (how->live && sweep->session.backend->has_control && !wishes->no_capacity && !*capacity->why_not)
 		run_controls(sweep);
 }
@@ -283,6 +500,11 @@ static int note_session(struct sweep *sweep, struct fm_error *error)
 	struct fm_recorded_squeeze *how = how_of(sweep);
 
 	how->live = sweep->session.backend->live;
+	how->map = wishes->map;
+	how->ranks = wishes->ranks;
+	for (unsigned i = 0; i < sweep->session.mapping_count; i++)
+		snprintf(how->mappings + strlen(how->mappings), sizeof(how->mappings) - strlen(how->mappings), "%s%u",
+		         i ? " " : "", sweep->session.mappings[i]);
 	snprintf(how->predict, sizeof(how->predict), "%s", wishes->predict ? wishes->predict : "");
 	snprintf(how->capacity_why, sizeof(how->capacity_why), "%s", sweep->session.capacity.why_not);
 	snprintf(how->bandwidth_why, sizeof(how->bandwidth_why), "%s", sweep->session.bandwidth.why_not);
@@ -290,6 +512,9 @@ static int note_session(struct sweep *sweep, struct fm_error *error)
 		return fm_error_set(error, EINVAL, "--only bandwidth: %s", how->bandwidth_why);
 	if (wishes->no_bandwidth && *how->capacity_why)
 		return fm_error_set(error, EINVAL, "--only capacity: %s", how->capacity_why);
+	if (wishes->map && (*how->capacity_why || *how->bandwidth_why))
+		return fm_error_set(error, EINVAL, "--map: %s",
+		                    *how->capacity_why ? how->capacity_why : how->bandwidth_why);
 	return check_predictions(how, error);
 }
 
@@ -341,6 +566,7 @@ int fm_squeeze_run(const struct fm_squeeze_wishes *wishes, struct fm_recording *
 		r = sweep_program(sweep, error);
 		if (sweep->session.backend->end)
 			sweep->session.backend->end(&sweep->session);
+		fm_region_file_close(sweep->session.regions);
 	}
 	if (sweep->session.recording)
 		*ret_recording = sweep->session.recording;

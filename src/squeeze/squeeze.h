@@ -34,6 +34,27 @@ struct fm_squeeze_prediction {
 	struct fm_figure from_half;
 };
 
+/* Less of both at once: amounts from the full one down, and how much longer the program takes. */
+enum { FM_SQUEEZE_MAP = 4 };
+struct fm_squeeze_map {
+	unsigned capacities, bandwidths; /* 0: there is no map */
+	double bytes[FM_SQUEEZE_MAP], gbs[FM_SQUEEZE_MAP];
+	struct fm_figure slowdown[FM_SQUEEZE_MAP][FM_SQUEEZE_MAP];  /* by capacity and bandwidth: times as long */
+	struct fm_figure predicted[FM_SQUEEZE_MAP][FM_SQUEEZE_MAP]; /* the same from the two curves alone */
+};
+
+/* Ranks that share a cache and its memory, and what each of them uses. */
+struct fm_squeeze_mapping {
+	unsigned ranks;  /* in one last cache */
+	unsigned caches; /* that all ranks take then */
+	unsigned runs;
+	struct fm_figure seconds;                           /* with everything */
+	struct fm_figure sharing;                           /* times as long as alone */
+	struct fm_figure capacity_in_use, bandwidth_in_use; /* of each; value: the upper end */
+	bool capacity_matters, bandwidth_matters;           /* less of it makes them slower */
+	struct fm_figure traffic_gbs;                       /* of each, from and to memory, with everything */
+};
+
 /* The analysis of such a recording. */
 struct fm_squeeze {
 	const struct fm_recording *recording;
@@ -55,6 +76,9 @@ struct fm_squeeze {
 	bool agrees;                 /* … with the runs */
 	struct fm_squeeze_prediction predictions[FM_SQUEEZE_PREDICTIONS];
 	unsigned prediction_count;
+	struct fm_squeeze_map map;
+	struct fm_squeeze_mapping mappings[FM_SQUEEZE_MAPPINGS];
+	unsigned mapping_count;
 };
 
 /* -EINVAL: the recording has no squeeze. */
@@ -64,6 +88,9 @@ void fm_squeeze_free(struct fm_squeeze *squeeze);
 /* Whether --predict can be understood: "l3=8M", "bw=50%", "l3=25%,bw=8". Sizes are of this cache. */
 int fm_squeeze_parse(const char *text, const char *level, double bytes, double gbs,
                      struct fm_squeeze_prediction *ret_prediction, struct fm_error *error);
+
+/* The time with the bytes and GB/s of a prediction, from both curves. */
+void fm_squeeze_predict(const struct fm_squeeze *squeeze, struct fm_squeeze_prediction *prediction);
 
 /* Two programs that share the cache, each known by itself. */
 struct fm_squeeze_pair {

@@ -9,6 +9,7 @@
 #include <strings.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "interference/calibrate.h"
 #include "interference/takers.h"
 #include "machine/cpu_places.h"
@@ -33,6 +34,7 @@ struct state {
 	enum fm_taker_kind kind;
 	const struct fm_interference_step *step; /* NULL: takers do nothing */
 	uint64_t lost_before;
+	uint64_t toggled; /* ns, when that was */
 };
 
 static int probe(const struct fm_squeeze_wishes *wishes, struct fm_error *why)
@@ -222,28 +224,57 @@ static const struct fm_interference_step *find_step(const struct fm_interference
 	return best;
 }
 
+static void choose_step(struct fm_squeeze_session *session, enum fm_squeeze_role role, double bytes, double gbs)
+{
+	const struct fm_recorded_squeeze *how = &session->recording->squeezes[0];
+	struct state *state = session->state;
+
+	state->step = NULL;
+	if (role != FM_SQUEEZE_LESS)
+		return;
+	state->kind = bytes < how->bytes ? FM_TAKER_STORAGE : FM_TAKER_BANDWIDTH;
+	state->step = state->kind == FM_TAKER_STORAGE ? find_step(&state->calibration->capacity, bytes)
+	              : gbs < how->gbs                ? find_step(&state->calibration->bandwidth, gbs)
+	                                              : NULL;
+}
+
+/* Takers without their CPUs take less than they were calibrated to. */
+static bool has_lost(const struct state *state, uint64_t lost_ns, double seconds)
+{
+	return state->step && (double)lost_ns * 1e-9 > LOST * seconds * state->step->setting.takers;
+}
+
+static bool toggle(struct fm_squeeze_session *session, enum fm_squeeze_role role, double bytes, double gbs)
+{
+	struct state *state = session->state;
+	uint64_t now = fm_clock_now(), lost_now = lost(state);
+	bool was_right = !has_lost(state, lost_now - state->lost_before, (double)(now - state->toggled) * 1e-9);
+
+	/* those of the other kind end */
+	fm_interference_set(state->calibration, state->takers, state->kind, NULL);
+	choose_step(session, role, bytes, gbs);
+	fm_interference_set(state->calibration, state->takers, state->kind, state->step);
+	state->lost_before = lost_now;
+	state->toggled = now;
+	return was_right;
+}
+
 static int run(struct fm_squeeze_session *session, enum fm_squeeze_role role, double bytes, double gbs,
                struct fm_error *error)
 {
-	const struct fm_recorded_squeeze *how = &session->recording->squeezes[0];
 	struct state *state = session->state;
 	const struct fm_live_run live = {.prepare = prepare, .context = state, .ready = ready, .over = over};
 	struct fm_recorded_squeeze_step *step;
 	int r;
 
-	state->step = NULL;
-	if (role == FM_SQUEEZE_LESS) {
-		state->kind = bytes < how->bytes ? FM_TAKER_STORAGE : FM_TAKER_BANDWIDTH;
-		state->step = state->kind == FM_TAKER_STORAGE ? find_step(&state->calibration->capacity, bytes)
-		              : gbs < how->gbs                ? find_step(&state->calibration->bandwidth, gbs)
-		                                              : NULL;
-	}
+	choose_step(session, role, bytes, gbs);
 	r = fm_live_step(session, role, bytes, gbs, &live, error);
 	if (r)
 		return r;
+	if (session->live.watch)
+		return 0;
 	step = fm_live_last_step(session);
-	/* takers without their CPUs take less than they were calibrated to */
-	if (state->step && (double)state->lost_before * 1e-9 > LOST * step->seconds * state->step->setting.takers)
+	if (has_lost(state, state->lost_before, step->seconds))
 		step->disturbed = true;
 	return 0;
 }
@@ -289,5 +320,6 @@ const struct fm_squeeze_backend fm_squeeze_threads = {
     .probe = probe,
     .begin = begin,
     .run = run,
+    .toggle = toggle,
     .end = end,
 };

@@ -16,6 +16,10 @@ expect 2 'up to what there is' "$tool" squeeze --machine xeon-e5-2670 --predict 
 expect 2 '--level NAME' "$tool" squeeze --machine xeon-e5-2670 --predict l2=8K -- "$needs" compute 1 1000
 expect 2 'two recordings' "$tool" squeeze --pair one.fathom
 expect 2 'leave the other options out' "$tool" squeeze --machine zen3 --pair one.fathom two.fathom
+expect 2 'leave the other options out' "$tool" squeeze --map --pair one.fathom two.fathom
+expect 2 'leave --only out' "$tool" squeeze --machine zen3 --map --only capacity -- true
+expect 2 'does not take cache and bandwidth at once' "$tool" squeeze --backend colours --map -- true
+expect 124 '--machine NAME' env FATHOM_RESCTRL_ROOT="$scratch/nothing" "$tool" squeeze --map -- true
 expect 127 'no such program' "$tool" squeeze --machine zen3 -- no-such-program
 expect 2 'was not run again' "$tool" squeeze --machine xeon-e5-2670 -- "$needs" nothing
 
@@ -88,6 +92,20 @@ for share in 2 4; do
 	says most ".predictions[$((share / 2 - 1))].slowdown.value * .curve[0].cycles / $cycles | . > 0.95 and . < 1.05"
 done
 
+# Less of both: a cell is what a machine has that has no more of either.
+expect 0 '' "$tool" squeeze --machine "$scratch/small.machine" --budget 10min --json -q --map --record "$scratch/map.fathom" -o "$scratch/map.json" -- "$needs" random 0.5 60000
+expect 0 '' "$source/tests/cli/schema" "$schema" "$scratch/map.json"
+says map '.complete and (.map | length == 16) and all(.map[]; .slowdown.low <= .slowdown.value and .slowdown.value <= .slowdown.high)'
+says map '.map[0].slowdown.value == 1 and .map[15].slowdown.value > .map[12].slowdown.value and .map[15].slowdown.value > .map[3].slowdown.value'
+says map '. as $all | all(.curve[]; .capacity_bytes == $all.level_bytes or .gbs == $all.memory_gbs)'
+sed "s/^cache L3 .*/& available=$(jq '.map[15].capacity_bytes | floor' "$scratch/map.json")/; s/gbs=20/gbs=$(jq '.map[15].gbs' "$scratch/map.json")/" "$scratch/small.machine" >"$scratch/less.machine"
+"$tool" stat --machine "$scratch/less.machine" --timing --engine native --json -q -- "$needs" random 0.5 60000 >"$scratch/less.json"
+says map ".map[15].slowdown.value * .curve[0].cycles / $(jq '.cycles.active.value' "$scratch/less.json") | . > 0.99 and . < 1.01"
+"$tool" report --json "$scratch/map.fathom" | sed 's/"verb": "report"/"verb": "squeeze"/' >"$scratch/again.json"
+holds cmp -s "$scratch/map.json" "$scratch/again.json"
+expect 0 'With less of both: times as long' "$tool" report "$scratch/map.fathom"
+expect 0 'Map of both: n/a .the budget of 0.001 s is spent' "$tool" squeeze --machine "$scratch/small.machine" --map --budget 1ms -- "$needs" random 0.25 1000
+
 # A recording says the same again.
 "$tool" report --json "$scratch/most.fathom" | sed 's/"verb": "report"/"verb": "squeeze"/' >"$scratch/again.json"
 holds cmp -s "$scratch/most.json" "$scratch/again.json"
@@ -107,6 +125,11 @@ expect 2 'has no squeeze' "$tool" squeeze --pair "$scratch/stat.fathom" "$scratc
 
 # A budget that is spent is said, and what was measured is kept.
 expect 0 'budget of 0.001 s is spent' "$tool" squeeze --machine "$scratch/small.machine" --budget 1ms -- "$needs" random 0.25 1000
+# What a shell executes or makes is the program, too.
+for way in "exec '$needs' compute 1 1000" "'$needs' compute 1 1000; true"; do
+	"$tool" squeeze --machine "$scratch/small.machine" --only capacity --json -q -- sh -c "$way" >"$scratch/shell.json"
+	says shell '.complete and .runs > 1'
+done
 # The program's output comes once.
 "$tool" squeeze --machine "$scratch/small.machine" --only capacity -q -o "$scratch/text" -- sh -c 'echo once' >"$scratch/out"
 holds [ "$(cat "$scratch/out")" = once ]

@@ -110,6 +110,12 @@ live 0 '^0$' "$scratch/live" squeeze --backend colours --budget 2s -q -o "$scrat
 live 0 '^0$' "$scratch/live" squeeze --backend colours --budget 2s -q -o "$scratch/text" -- "$access" static 300 3000
 live 0 '^0$' "$scratch/live" squeeze --backend colours --budget 2s -q -o "$scratch/text" -- "$access" mapped 300 3000
 live 0 '^6$' "$scratch/live" squeeze --backend colours --budget 2s -q -o "$scratch/text" -- sh -c 'for i in 1 2 3; do (true); done; echo $((1 + 2 + 3)) | cat'
+# one that forbids itself system calls is not ended for ours
+for way in prctl syscall; do
+	"$build/tests/colours_filtered" $way >/dev/null
+	[ $? = 99 ] && break
+	live 0 '^0$' "$scratch/live" squeeze --backend colours --budget 2s -q -o "$scratch/text" -- "$build/tests/colours_filtered" $way
+done
 # ended in the middle: nothing is left, whoever ends it
 for signal in TERM KILL; do
 	"$tool" squeeze --backend colours --budget 60s -q -o "$scratch/text" -- "$access" heap 301 20000 >/dev/null 2>&1 &

@@ -98,24 +98,27 @@ static int simulate(const struct fm_consumer_task *task, struct program *program
 		return 5;
 	if (beside->first_core != 1 || beside->threads != 1 || beside->processes != 1)
 		return 6;
+	/* what is timed has a clock */
+	if (task->options->timing && !fm_account.results->timings[0].cycles)
+		return 8;
 	return beside->instructions / other->instructions - beside->counts.loads > 1 ? 7 : 0;
 }
 
-static void two_sweeps(void **state)
+/* By latencies one after the other, or with core timing, in which they overlap: then both are as fast. */
+static void sweep_both(bool timing)
 {
 	static const struct {
 		uint64_t lines;
 		unsigned instructions, other_instructions;
 	} cases[] = {{512, 3, 3}, {640, 3, 3}, {768, 2, 2}, {512, 5, 10}};
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		static struct fm_machine_description description;
 		static struct fm_beside_roster roster;
 		char *const other_words[] = {"other", NULL};
 		char *const *const others[] = {other_words};
 		const struct fm_engine_options options = {
-		    .machine = &description, .cores = "0-3", .beside = others, .beside_count = 1};
+		    .machine = &description, .cores = "0-3", .timing = timing, .beside = others, .beside_count = 1};
 		char folder[] = "/tmp/fathom-beside-XXXXXX", path[64], trace_path[64];
 		struct program program = {.lines = cases[i].lines, .instructions = cases[i].instructions},
 		               other = {.lines = cases[i].lines, .instructions = cases[i].other_instructions};
@@ -131,6 +134,8 @@ static void two_sweeps(void **state)
 		int file, status;
 		pid_t child;
 
+		if (timing && cases[i].instructions != cases[i].other_instructions)
+			continue;
 		assert_int_equal(fm_description_parse(machine, "test", &description, &error), 0);
 		assert_true(session != MAP_FAILED && mkdtemp(folder));
 		session->magic = FM_TRACE_MAGIC;
@@ -172,9 +177,21 @@ static void two_sweeps(void **state)
 	}
 }
 
+static void two_sweeps(void **state)
+{
+	(void)state;
+	sweep_both(false);
+}
+
+static void two_timed_sweeps(void **state)
+{
+	(void)state;
+	sweep_both(true);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(two_sweeps)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(two_sweeps), cmocka_unit_test(two_timed_sweeps)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -129,6 +129,51 @@ static void limits(void **state)
 	assert_int_equal(fm_processors_available(), 1);
 }
 
+/* Control groups of either version, with those around them. */
+static void memory_of_groups(void **state)
+{
+	char list[128];
+
+	(void)state;
+	snprintf(list, sizeof(list), "%s/list", root);
+	assert_true(fm_memory_left_by_groups("/nowhere/at/all") == UINT64_MAX);
+	/* version 2: the group has room, the one around it less */
+	plant("list", "0::/outer/inner\n");
+	plant("fs/cgroup/memory.max", "max\n");
+	plant("fs/cgroup/memory.current", "1\n");
+	assert_true(fm_memory_left_by_groups(list) == UINT64_MAX);
+	plant("fs/cgroup/outer/inner/memory.max", "9000\n");
+	plant("fs/cgroup/outer/inner/memory.current", "1000\n");
+	assert_int_equal(fm_memory_left_by_groups(list), 8000);
+	plant("fs/cgroup/outer/memory.max", "10000\n");
+	plant("fs/cgroup/outer/memory.current", "7000\n");
+	assert_int_equal(fm_memory_left_by_groups(list), 3000);
+	plant("fs/cgroup/outer/memory.stat", "anon 5000\ninactive_file 1500\nactive_file 500\n");
+	assert_int_equal(fm_memory_left_by_groups(list), 4500);
+	plant("fs/cgroup/outer/inner/memory.high", "4000\n");
+	assert_int_equal(fm_memory_left_by_groups(list), 3000);
+	/* nothing is left: that is not no limit */
+	plant("fs/cgroup/outer/inner/memory.current", "9500\n");
+	assert_int_equal(fm_memory_left_by_groups(list), 0);
+	/* version 1, among other controllers; a limit of nearly everything is none */
+	plant("list", "5:cpu,cpuacct:/\n4:hugetlb,memory:/job/7\n1:name=systemd:/\n0::/\n");
+	plant("fs/cgroup/memory/job/7/memory.limit_in_bytes", "9223372036854771712\n");
+	plant("fs/cgroup/memory/job/7/memory.usage_in_bytes", "100\n");
+	assert_true(fm_memory_left_by_groups(list) > 1ull << 60);
+	plant("fs/cgroup/memory/job/memory.limit_in_bytes", "6000\n");
+	plant("fs/cgroup/memory/job/memory.usage_in_bytes", "5000\n");
+	plant("fs/cgroup/memory/job/memory.stat", "inactive_file 1\ntotal_inactive_file 400\n");
+	assert_int_equal(fm_memory_left_by_groups(list), 1400);
+	/* in a container, whose names are the host's */
+	plant("list", "4:memory:/docker/0123\n");
+	plant("fs/cgroup/memory/memory.limit_in_bytes", "5000\n");
+	plant("fs/cgroup/memory/memory.usage_in_bytes", "4100\n");
+	assert_int_equal(fm_memory_left_by_groups(list), 900);
+	/* nonsense */
+	plant("list", "memory\n::\n4:memory:\n");
+	assert_int_equal(fm_memory_left_by_groups(list), 900);
+}
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -150,6 +195,7 @@ int main(void)
 	    cmocka_unit_test(values),
 	    cmocka_unit_test(readers),
 	    cmocka_unit_test(limits),
+	    cmocka_unit_test(memory_of_groups),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

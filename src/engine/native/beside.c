@@ -15,6 +15,7 @@
 #include "simulator/space.h"
 #include "engine/account/decode.h"
 #include "engine/account/room.h"
+#include "engine/native/beside_timing.h"
 #include "engine/native/state.h"
 
 enum {
@@ -47,11 +48,12 @@ struct source {
 	struct fm_code *code;
 	unsigned neighbour, space;
 	uint32_t mappings;
-	struct operand *operands; /* FM_TRACE_SITES */
-	unsigned live;            /* threads */
-	bool ended;               /* it is about to end, or to execute another program */
-	uint64_t quiet;           /* ns, since when there are none, or since then */
-	unsigned places;          /* of threads that were ever used, up to the last */
+	struct operand *operands;       /* FM_TRACE_SITES */
+	unsigned live;                  /* threads */
+	bool ended;                     /* it is about to end, or to execute another program */
+	uint64_t quiet;                 /* ns, since when there are none, or since then */
+	unsigned places;                /* of threads that were ever used, up to the last */
+	struct fm_timed_piece **pieces; /* FM_TRACE_PIECES, as they are needed; NULL: no core timing */
 	bool begins;
 	bool replaced;          /* by exec: its process has another trace now */
 	struct runner *runners; /* FM_TRACE_THREADS */
@@ -68,6 +70,7 @@ struct runner {
 	bool live, asleep;
 	struct fm_simulated_core *core;
 	struct repeated waiting, held;
+	struct fm_beside_timed timed;
 };
 
 struct neighbour {
@@ -83,6 +86,8 @@ struct fm_beside {
 	struct fm_consumer *consumer;
 	const char *folder;
 	bool again;
+	bool timing;
+	struct fm_core_timing *timings[FM_SIMULATED_CORES_MAX]; /* of cores that neighbours have or had */
 	unsigned count;
 	struct neighbour neighbours[FM_ENGINE_BESIDE_MAX];
 	uint32_t taken; /* of the roster */
@@ -92,6 +97,7 @@ struct fm_beside {
 	uint64_t now;    /* ns */
 	uint64_t time;   /* the clock of the one that went on last */
 	double fraction; /* of a cycle, of the program's clock */
+	uint64_t woken;  /* the program's clock when it last came back from sleep */
 	/* whose each core is: the number of a neighbour, from 1; the program's for good, or 0: whoever needs it first
 	 */
 	uint8_t cores[FM_SIMULATED_CORES_MAX];
@@ -113,6 +119,7 @@ int fm_beside_create(const struct fm_engine_options *options, const struct fm_be
 	beside->consumer = consumer;
 	beside->folder = folder;
 	beside->again = options->beside_again;
+	beside->timing = options->timing;
 	beside->count = options->beside_count;
 	beside->now = beside->program.heard = beside->program.fed = fm_clock_now();
 	beside->program.live = true;
@@ -195,6 +202,10 @@ static void close_source(struct source *source)
 {
 	if (source->trace)
 		munmap(source->trace, sizeof(*source->trace));
+	for (unsigned i = 0; source->pieces && i < FM_TRACE_PIECES; i++)
+		free(source->pieces[i]);
+	if (source->pieces)
+		munmap(source->pieces, FM_TRACE_PIECES * sizeof(struct fm_timed_piece *));
 	if (source->operands)
 		munmap(source->operands, FM_TRACE_SITES * sizeof(*source->operands));
 	fm_code_destroy(source->code);
@@ -217,7 +228,13 @@ static void add_source(struct fm_beside *beside, uint32_t number)
 	                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (source->operands == MAP_FAILED)
 		source->operands = NULL;
-	if (!source->trace || !source->code || !source->runners || !source->operands) {
+	if (beside->timing)
+		source->pieces = mmap(NULL, FM_TRACE_PIECES * sizeof(*source->pieces), PROT_READ | PROT_WRITE,
+		                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (source->pieces == MAP_FAILED)
+		source->pieces = NULL;
+	if (!source->trace || !source->code || !source->runners || !source->operands ||
+	    (beside->timing && !source->pieces)) {
 		close_source(source);
 		return;
 	}
@@ -244,6 +261,12 @@ static void runner_begin(struct fm_beside *beside, struct runner *runner, uint32
 	runner->core = fm_hierarchy_core(fm_account.hierarchy, core);
 	if (!runner->core)
 		return;
+	if (beside->timing && !beside->timings[core] &&
+	    fm_core_timing_create(fm_account.hierarchy, core, &beside->timings[core], NULL)) {
+		fm_account.results->native_error = ENOMEM;
+		return;
+	}
+	runner->timed = (struct fm_beside_timed){.core = beside->timings[core]};
 	take_core(beside, neighbour, core);
 	beside->consumer->core_users[core]++;
 	neighbour->threads++;
@@ -260,6 +283,8 @@ static void runner_end(struct fm_beside *beside, struct runner *runner)
 {
 	if (!runner->live)
 		return;
+	if (runner->timed.core)
+		fm_beside_timed_finish(&runner->timed);
 	beside->consumer->core_users[runner->core->index]--;
 	runner->live = false;
 	if (!--runner->source->live)
@@ -401,10 +426,24 @@ static void prepare(struct source *source, uint32_t number)
 	operand->may_stop = operand->repeated && !decoded.writes;
 }
 
-static void access_one(struct runner *runner, uint64_t address, unsigned bytes, enum fm_access access)
+/* The clock of a timed runner is its core's. */
+static void access_one(struct runner *runner, uint64_t address, unsigned bytes, enum fm_access access, bool repeated)
 {
-	unsigned served = fm_hierarchy_access(fm_account.hierarchy, runner->core,
-	                                      fm_space_address(runner->source->space, address), bytes, access);
+	struct fm_memory_access timed = {.address = fm_space_address(runner->source->space, address),
+	                                 .bytes = (uint8_t)bytes,
+	                                 .access = (uint8_t)access};
+	unsigned served;
+
+	if (runner->timed.core && repeated) {
+		fm_beside_timed_part(&runner->timed, &timed);
+		return;
+	}
+	if (runner->timed.core) {
+		fm_beside_timed_access(&runner->timed, &timed);
+		return;
+	}
+	served = fm_hierarchy_access(fm_account.hierarchy, runner->core,
+	                             fm_space_address(runner->source->space, address), bytes, access);
 
 	runner->clock += (served ? fm_account.latency[served] : 0) + (access == FM_ACCESS_STORE_WHOLE);
 }
@@ -414,7 +453,7 @@ static void access_parts(struct runner *runner, const struct operand *operand, u
 	unsigned line = 1u << fm_account.hierarchy->line_shift;
 
 	for (unsigned at = 0; at < operand->size; at += line)
-		access_one(runner, address + at, operand->size - at < line ? operand->size - at : line, access);
+		access_one(runner, address + at, operand->size - at < line ? operand->size - at : line, access, false);
 }
 
 /* The next line's part of a repeated instruction. */
@@ -428,7 +467,8 @@ static void access_line(struct runner *runner, struct repeated *repeated, uint64
 	access_one(runner, repeated->address, bytes,
 	           !repeated->operand->stores ? FM_ACCESS_LOAD
 	           : bytes == line            ? FM_ACCESS_STORE_WHOLE
-	                                      : FM_ACCESS_STORE);
+	                                      : FM_ACCESS_STORE,
+	           true);
 	repeated->address += bytes;
 	*left -= bytes;
 }
@@ -500,6 +540,8 @@ static void feed_reference(struct runner *runner, uint32_t number, uint64_t addr
 		prepare(source, number);
 	if (operand->unusable)
 		return;
+	if (runner->timed.core)
+		fm_beside_timed_advance(&runner->timed, source->trace->sites[number].pc);
 	if (operand->repeated) {
 		on_repeated(runner, operand, source->trace->sites[number].pc, address);
 		return;
@@ -517,6 +559,17 @@ static uint64_t instructions_of(const struct fm_trace_file *trace, uint64_t what
 	return number < FM_TRACE_PIECES && __atomic_load_n(&trace->pieces[number].ready, __ATOMIC_ACQUIRE)
 	           ? trace->pieces[number].instructions
 	           : 0;
+}
+
+static void begin_piece(struct runner *runner, uint64_t what)
+{
+	struct source *source = runner->source;
+	uint64_t number = what ^ FM_TRACE_PIECE;
+	struct fm_timed_piece **piece = number < FM_TRACE_PIECES ? &source->pieces[number] : NULL;
+
+	if (piece && !*piece && __atomic_load_n(&source->trace->pieces[number].ready, __ATOMIC_ACQUIRE))
+		*piece = fm_timed_piece_decode(&source->trace->pieces[number], source->code);
+	fm_beside_timed_piece(&runner->timed, piece ? *piece : NULL);
 }
 
 static void feed_entry(struct fm_beside *beside, struct runner *runner, const struct fm_trace_entry *entry)
@@ -540,7 +593,10 @@ static void feed_entry(struct fm_beside *beside, struct runner *runner, const st
 		runner_end(beside, runner);
 	} else {
 		instructions = instructions_of(runner->source->trace, what);
-		runner->clock += instructions;
+		if (runner->timed.core)
+			begin_piece(runner, what);
+		else
+			runner->clock += instructions;
 		beside->neighbours[runner->source->neighbour].instructions += instructions;
 	}
 }
@@ -554,7 +610,13 @@ static void feed(struct fm_beside *beside, struct runner *runner)
 	for (unsigned i = 0; i < FM_BESIDE_SLICE && runner->read != runner->written; i++) {
 		const struct fm_trace_entry entry = ring[runner->read % FM_TRACE_RING];
 
+		/* it has slept, or begins */
+		if (runner->timed.core && fm_core_now(runner->timed.core) < runner->clock)
+			fm_core_skip(runner->timed.core, runner->clock);
+
 		feed_entry(beside, runner, &entry);
+		if (runner->timed.core && fm_core_now(runner->timed.core) > runner->clock)
+			runner->clock = fm_core_now(runner->timed.core);
 		runner->read++;
 	}
 	runner->fed = beside->now;
@@ -633,7 +695,7 @@ enum fm_beside_turn fm_beside_turn(struct fm_beside *beside, bool has)
 	if (has) {
 		program->heard = beside->now;
 		if (program->asleep && program->clock < beside->time)
-			program->clock = beside->time;
+			program->clock = beside->woken = beside->time;
 		program->asleep = false;
 	}
 	if (has || !is_asleep(beside, program)) {
@@ -685,6 +747,19 @@ void fm_beside_pass(struct fm_beside *beside, const struct fm_trace_entry *entri
 	beside->time = beside->program.clock;
 }
 
+void fm_beside_reach(struct fm_beside *beside, uint64_t clock)
+{
+	if (clock > beside->program.clock)
+		beside->program.clock = clock;
+	beside->program.fed = beside->now;
+	beside->time = beside->program.clock;
+}
+
+uint64_t fm_beside_woken(const struct fm_beside *beside)
+{
+	return beside->woken;
+}
+
 /* End */
 
 void fm_beside_finish(struct fm_beside *beside)
@@ -716,5 +791,7 @@ void fm_beside_destroy(struct fm_beside *beside)
 		beside->sources = source->next;
 		close_source(source);
 	}
+	for (unsigned i = 0; beside && i < FM_SIMULATED_CORES_MAX; i++)
+		fm_core_timing_destroy(beside->timings[i]);
 	free(beside);
 }

@@ -6,7 +6,7 @@
    is instructions and the latency of misses, as in the exact engine (docs/decisions/turns.md). The program is one
    runner, whose threads are in the order of their time stamps; each thread of a neighbour is another. The runner that
    is furthest behind goes on; if it has written nothing yet it is waited for, unless its thread sleeps. How fast this
-   machine happens to run each of them does not matter then. */
+   machine happens to run each of them does not matter then. With core timing, time is that of the cores. */
 #ifndef FATHOM_ENGINE_NATIVE_BESIDE_H
 #define FATHOM_ENGINE_NATIVE_BESIDE_H
 
@@ -56,6 +56,11 @@ enum fm_beside_turn fm_beside_turn(struct fm_beside *beside, bool has);
  */
 void fm_beside_pass(struct fm_beside *beside, const struct fm_trace_entry *entries, uint64_t count, uint64_t delay,
                     unsigned running);
+
+/* The same with core timing: a thread of it has reached this cycle. And the cycle in which the program last came back
+   from sleep: none of its threads is behind that. */
+void fm_beside_reach(struct fm_beside *beside, uint64_t clock);
+uint64_t fm_beside_woken(const struct fm_beside *beside);
 
 /* Entries of one turn. */
 enum { FM_BESIDE_SLICE = 64 };

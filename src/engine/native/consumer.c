@@ -302,9 +302,13 @@ static void consume(struct fm_consumer *consumer, struct fm_native_thread *threa
 		}
 		if (most > STEP)
 			most = STEP;
+		if (consumer->beside && thread->live)
+			fm_timing_catch_up(thread, fm_beside_woken(consumer->beside));
 		if (thread->live)
 			fed = feed(consumer, thread, entries, most);
-		if (consumer->beside)
+		if (consumer->beside && consumer->timing)
+			fm_beside_reach(consumer->beside, fm_timing_now(thread));
+		else if (consumer->beside)
 			fm_beside_pass(consumer->beside, entries, fed, thread->side.delay - delay, consumer->running);
 		if (fed && (thread->window.number || !consumer->windows)) {
 			note_entries(thread, fed);

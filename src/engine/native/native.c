@@ -77,10 +77,10 @@ int fm_native_check(const struct fm_engine_options *options, const char *program
 		return fm_error_set(error, ENOTSUP,
 		                    "the native engine does not count a given range of instructions only");
 	if (options->beside_count &&
-	    (options->windows.on || options->timing || options->curve || options->region || options->only_run))
+	    (options->windows.on || options->timing_sampled || options->curve || options->region || options->only_run))
 		return fm_error_set(error, ENOTSUP,
-		                    "programs side by side need every reference of all of them: no windows, core "
-		                    "timing, curve or region");
+		                    "programs side by side need every reference of all of them: no windows, sampled "
+		                    "core timing, curve or region");
 	if (fm_installed_find(FM_INSTALLED_library, library_name, path, sizeof(path)))
 		return fm_error_set(error, ENOTSUP, "the library %s is not installed", library_name);
 	return fm_preloadable_check(program, error);

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/launch.h"
+#include "base/ranks.h"
 
 enum { GRACE_MS = 1000, STEP_MS = 5 };
 
@@ -81,14 +82,31 @@ static bool add(struct fm_neighbours *neighbours, const struct taken *taken)
 	return true;
 }
 
+/* One of them, in its new process. */
+struct beginning {
+	const struct fm_neighbours *neighbours;
+	unsigned number;
+};
+
+static void prepare(void *context)
+{
+	const struct beginning *beginning = context;
+	const struct fm_neighbours *neighbours = beginning->neighbours;
+
+	neighbours->prepare(neighbours->context);
+	if (neighbours->options->ranks)
+		fm_rank_set(1 + beginning->number, neighbours->options->ranks);
+}
+
 static int start(struct fm_neighbours *neighbours, unsigned number, struct fm_error *error)
 {
+	struct beginning beginning = {neighbours, number};
 	char *const *program = neighbours->options->beside[number];
 	const struct fm_launch launch = {.program = program,
 	                                 .output = neighbours->nothing,
 	                                 .input = neighbours->nothing,
-	                                 .prepare = neighbours->prepare,
-	                                 .context = neighbours->context};
+	                                 .prepare = prepare,
+	                                 .context = &beginning};
 	struct neighbour *neighbour = &neighbours->neighbours[number];
 	struct fm_launched launched;
 	int status = fm_launch_begin(&launch, &launched, error);

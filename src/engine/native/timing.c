@@ -6,12 +6,12 @@
 #include <string.h>
 
 #include "simulator/numbers.h"
-#include "engine/account/decode.h"
 #include "engine/account/misses.h"
 #include "engine/account/places.h"
 #include "engine/native/curve.h"
 #include "engine/native/piece_times.h"
 #include "engine/native/state.h"
+#include "engine/native/timed_piece.h"
 
 enum {
 	/* a stretch, in instructions; of these, at the beginning, until queues and buffers are as full as they should
@@ -23,22 +23,6 @@ enum {
 	/* A thread that comes back from a system call is brought up to the others if they are further ahead than the
 	   threads of the other engine may be; less does not matter, and it is work. */
 	APART = 4096,
-};
-
-#define UNKNOWN UINT32_MAX
-
-struct timed_instruction {
-	struct fm_instruction instruction;
-	uint32_t at; /* bytes from the beginning of its piece; UNKNOWN: it could not be decoded */
-	uint8_t bytes;
-	bool accesses; /* a reference of it has been seen */
-};
-
-struct fm_timed_piece {
-	uint64_t pc;
-	unsigned count;
-	bool calls; /* ends with a system call */
-	struct timed_instruction instructions[];
 };
 
 struct fm_native_timing {
@@ -55,50 +39,13 @@ struct fm_native_timing {
 
 /* Code */
 
-/* What cannot be read or decoded are instructions that do nothing. */
-static struct fm_timed_piece *decode(struct fm_consumer *consumer, uint32_t number)
-{
-	static unsigned char bytes[UINT16_MAX + 1];
-	const struct fm_trace_piece given = consumer->trace->pieces[number];
-	struct fm_timed_piece *piece = calloc(1, sizeof(*piece) + given.instructions * sizeof(piece->instructions[0]));
-	size_t length = fm_code_bytes(consumer->code, given.pc, bytes, given.bytes), at = 0;
-	unsigned i = 0;
-
-	if (!piece)
-		return NULL;
-	piece->pc = given.pc;
-	piece->count = given.instructions;
-	for (; i < given.instructions && at < length; i++) {
-		struct timed_instruction *next = &piece->instructions[i];
-		struct fm_decoded decoded;
-
-		if (!fm_decode(bytes + at, (unsigned)(length - at), &decoded))
-			break;
-		next->instruction = decoded.instruction;
-		next->at = (uint32_t)at;
-		next->bytes = (uint8_t)decoded.length;
-		piece->calls = decoded.length == 2 && bytes[at] == 0x0f && bytes[at + 1] == 0x05;
-		at += decoded.length;
-	}
-	for (; i < given.instructions; i++)
-		piece->instructions[i].at = UNKNOWN;
-	return piece;
-}
-
 static struct fm_timed_piece *find_piece(struct fm_consumer *consumer, uint32_t number)
 {
 	struct fm_timed_piece **piece = &consumer->timing->pieces[number];
 
 	if (!*piece && __atomic_load_n(&consumer->trace->pieces[number].ready, __ATOMIC_ACQUIRE))
-		*piece = decode(consumer, number);
+		*piece = fm_timed_piece_decode(&consumer->trace->pieces[number], consumer->code);
 	return *piece;
-}
-
-static bool is_at(const struct fm_timed_piece *piece, unsigned index, uint64_t pc)
-{
-	uint32_t at = piece->instructions[index].at;
-
-	return at != UNKNOWN && piece->pc + at == pc;
 }
 
 /* Execution */
@@ -166,11 +113,11 @@ static void execute(struct fm_consumer *consumer, struct fm_native_thread *threa
 static void execute_next(struct fm_consumer *consumer, struct fm_native_thread *thread)
 {
 	struct fm_native_timed *timed = &thread->timed;
-	const struct timed_instruction *next = &timed->piece->instructions[timed->next];
+	const struct fm_timed_instruction *next = &timed->piece->instructions[timed->next];
 	struct fm_instruction part = next->instruction;
 
 	part.continues = timed->in_part;
-	if (!timed->in_part && next->at != UNKNOWN)
+	if (!timed->in_part && next->at != FM_TIMED_UNKNOWN)
 		fm_core_fetch(timed->core, timed->piece->pc + next->at, next->bytes);
 	if (!timed->in_part || timed->count)
 		execute(consumer, thread, &part);
@@ -192,20 +139,6 @@ static void execute_alone(struct fm_consumer *consumer, struct fm_native_thread 
 	if (thread->timed.count)
 		execute(consumer, thread, &(struct fm_instruction){.operation = FM_OPERATION_none, .continues = 1});
 	thread->timed.in_part = false;
-}
-
-/* A piece that was left in the middle, because of a signal or a fault: what comes next is the instruction that was not
-   executed. A jump back into the piece looks the same, but has all its references behind it. */
-static unsigned end_of(const struct fm_native_timed *timed, uint64_t following)
-{
-	const struct fm_timed_piece *piece = timed->piece;
-
-	for (unsigned i = timed->next + (timed->count > 0 || timed->in_part); i < piece->count; i++)
-		if (is_at(piece, i, following))
-			for (unsigned k = i; k < piece->count; k++)
-				if (piece->instructions[k].accesses)
-					return i;
-	return piece->count;
 }
 
 static bool is_calling(const struct fm_native_thread *thread)
@@ -236,16 +169,6 @@ static void come_back(struct fm_consumer *consumer, struct fm_native_thread *thr
 		fm_core_skip(thread->timed.core, now);
 }
 
-static void note_branch(const struct fm_native_timed *timed, uint64_t target)
-{
-	const struct fm_timed_piece *piece = timed->piece;
-	const struct timed_instruction *last = piece->count ? &piece->instructions[piece->count - 1] : NULL;
-
-	if (last && last->at != UNKNOWN && last->instruction.branch)
-		fm_core_branch(timed->core, (enum fm_branch_kind)last->instruction.branch, piece->pc + last->at,
-		               last->bytes, target);
-}
-
 static void note_piece(struct fm_consumer *consumer, struct fm_native_timed *timed)
 {
 	struct fm_timing_counts took;
@@ -264,11 +187,12 @@ static void finish_piece(struct fm_consumer *consumer, struct fm_native_thread *
 	struct fm_native_timed *timed = &thread->timed;
 
 	if (timed->piece) {
-		unsigned end = end_of(timed, following);
+		unsigned end =
+		    fm_timed_piece_end(timed->piece, timed->next + (timed->count > 0 || timed->in_part), following);
 
 		execute_until(consumer, thread, end);
 		if (following && end == timed->piece->count)
-			note_branch(timed, following);
+			fm_timed_piece_branch(timed->piece, timed->core, following);
 	} else {
 		execute_alone(consumer, thread);
 	}
@@ -349,7 +273,7 @@ static bool advance(struct fm_consumer *consumer, struct fm_native_thread *threa
 	if (!timed->piece)
 		return false;
 	for (unsigned i = timed->next; i < timed->piece->count; i++)
-		if (is_at(timed->piece, i, pc)) {
+		if (fm_timed_piece_is_at(timed->piece, i, pc)) {
 			execute_until(consumer, thread, i);
 			timed->piece->instructions[i].accesses = true;
 			return true;
@@ -768,4 +692,10 @@ struct fm_timing_counts fm_timing_so_far(const struct fm_consumer *consumer, con
 uint64_t fm_timing_now(const struct fm_native_thread *thread)
 {
 	return thread->timed.core ? fm_core_now(thread->timed.core) : 0;
+}
+
+void fm_timing_catch_up(struct fm_native_thread *thread, uint64_t until)
+{
+	if (thread->timed.core && thread->timed.on && until > fm_core_now(thread->timed.core))
+		fm_core_skip(thread->timed.core, until);
 }

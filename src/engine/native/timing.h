@@ -76,6 +76,9 @@ uint64_t fm_timing_feed(struct fm_consumer *consumer, struct fm_native_thread *t
 void fm_timing_access(struct fm_consumer *consumer, struct fm_native_thread *thread, struct fm_result_site *site,
                       uint64_t address, unsigned bytes, enum fm_access access);
 
+/* Nothing of it can happen before that cycle: others have gone on while it slept. */
+void fm_timing_catch_up(struct fm_native_thread *thread, uint64_t until);
+
 /* The piece under way is complete, and everything so far in the results. */
 void fm_timing_settle(struct fm_consumer *consumer, struct fm_native_thread *thread);
 
