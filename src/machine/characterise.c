@@ -259,9 +259,13 @@ static int visit_levels(struct fm_machine_session *session, struct fm_machine *m
 	    fm_latency_visit(session, session->huge_pages ? FM_PAGES_HUGE : FM_PAGES_SMALL, seconds, visits, error);
 	for (unsigned i = 0; i < visits->count && !status; i++) {
 		struct fm_level *visited = &machine->levels[level[i]];
+		struct fm_figure cycles = visits->cycles[i];
 
+		/* where every trial was disturbed, their own clocks are not known */
+		if (!cycles.available)
+			cycles = fm_figure_product(&visits->ns[i], &machine->frequency_ghz, "cycles");
 		add_visit(visited, &visited->latency_ns, &visits->ns[i]);
-		add_visit(visited, &visited->latency_cycles, &visits->cycles[i]);
+		add_visit(visited, &visited->latency_cycles, &cycles);
 		if (!session->huge_pages)
 			add_visit(visited, &visited->latency_small_pages_ns, &visits->ns[i]);
 	}
@@ -632,7 +636,8 @@ static int judge_disturbance(const struct fm_machine *machine, double tolerate, 
 	for (unsigned i = 0; i < machine->level_count; i += machine->level_count - 1) {
 		const struct fm_level *level = &machine->levels[i];
 
-		if (fm_figure_relative_width(&level->latency_ns) > FM_FIGURE_INCONCLUSIVE)
+		if (!level->latency_ns.available ||
+		    fm_figure_relative_width(&level->latency_ns) > FM_FIGURE_INCONCLUSIVE)
 			return fm_error_set(
 			    error, EBUSY,
 			    "the machine was disturbed beyond use: the latency of %s is not conclusive (interval wider "
