@@ -40,8 +40,8 @@ void fm_decompose(const struct fm_stall_events *events, struct fm_decomposition 
 void fm_decompose_corrected(const struct fm_stall_events *events, struct fm_decomposition *ret)
 {
 	double least = events->lines * events->line_cycles; /* the traffic takes so long */
-	double stores = fmin(events->stores_full,
-	                     least > 0 ? fmin(events->no_execute, STORES_WAIT * least) : events->no_execute);
+	double stores =
+	    fmin(events->stores_full, least > 0 ? fmin(events->no_execute, STORES_WAIT * least) : events->no_execute);
 	/* lines are on their way to loads, or to stores that fill their buffer */
 	double while_missing =
 	    events->misses_pending > 0 ? fmin(events->active, events->misses_pending + stores) : events->active;
