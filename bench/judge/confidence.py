@@ -21,27 +21,28 @@ from collections import defaultdict
 THRESHOLDS = re.compile(r'PATTERN\("([^"]+)", (\w+), \w+, ([0-9.]+), ([0-9.]+),')
 BANDS = (0, 0.5)
 SHARE, STALLED = 0.2, 0.3
-CAUSES = {"bandwidth": "bandwidth_{}", "latency": "latency_{}", "tlb": "translation", "instruction-throughput": "none",
-          "synchronisation": "waiting"}
+CAUSES = {"bandwidth": ["bandwidth_{}"], "latency": ["latency_{}"], "tlb": ["translation"], "instruction-throughput": ["none"],
+          "synchronisation": ["waiting"], "core": ["compute", "branches", "front_end", "latency_L1"]}
 
 
-def cause_of(name):
+def causes_of(name):
+    """What is true if the pattern is present; nothing where the generator has no word for it."""
     pattern, _, level = name.partition(":")
-    return CAUSES[pattern].format(level) if pattern in CAUSES else None
+    return {cause.format(level) for cause in CAUSES.get(pattern, [])}
 
 
 def is_right(name, verdict, truth):
     """True, False, or None where the program does not tell."""
-    cause = cause_of(name)
-    if not cause:
+    causes = causes_of(name)
+    if not causes:
         return None
     accepted = [truth["accept"]] + [phase["accept"] for phase in truth["phases"] if phase["share"] >= SHARE]
     if verdict == "present":
-        return any(cause in accept for accept in accepted)
+        return any(causes & set(accept) for accept in accepted)
     certain = [truth["accept"]] + [phase["accept"] for phase in truth["phases"] if phase["share"] * phase["stalled"] >= STALLED]
-    if cause == "none":
+    if causes == {"none"}:
         return None
-    return not any(accept == [cause] for accept in certain)
+    return not any(causes >= set(accept) for accept in certain)
 
 
 def patterns_def():
@@ -63,7 +64,7 @@ def run_stat(arguments, program):
         options += ["--machine", arguments.described]
     with tempfile.NamedTemporaryFile(suffix=".json") as result:
         done = subprocess.run([arguments.fathom, "stat", "--json", "-o", result.name, *options, "--", program],
-                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=arguments.timeout)
         if done.returncode:
             raise RuntimeError((done.stderr.strip().splitlines() or [f"status {done.returncode}"])[-1])
         return json.load(open(result.name))
@@ -76,8 +77,11 @@ def collect_one(arguments, seed):
     path = os.path.join(arguments.work, made.stdout.strip())
     subprocess.run([arguments.compiler, "-O2", "-pthread", path + ".c", "-o", path, "-lm"], check=True, capture_output=True)
     root = run_stat(arguments, path)
+    # what is too short for windows is seen by the exact engine
+    if arguments.way == "windows" and not (root.get("coverage") or {}).get("windows"):
+        raise RuntimeError("no windows")
     return {"seed": seed, "way": arguments.way, "threads": arguments.threads, "truth": json.load(open(path + ".json")),
-            "patterns": [{name: entry.get(name) for name in ("name", "group", "verdict", "confidence", "metric")}
+            "windows": (root.get("coverage") or {}).get("windows"), "doubtful": root.get("doubtful"), "patterns": [{name: entry.get(name) for name in ("name", "group", "verdict", "confidence", "metric")}
                          for entry in root["patterns"]]}
 
 
@@ -93,16 +97,15 @@ def collect(arguments):
     arguments.core = []
     if arguments.way != "windows":
         text = re.sub(r"(cache L3 .*?size=)\S+", rf"\g<1>{arguments.last}", open(arguments.machine).read())
-        arguments.described = os.path.join(arguments.work, "as-it-is.machine")
+        # formulas of the vendor are found by the machine's name
+        arguments.described = os.path.join(arguments.work, os.path.basename(arguments.machine))
         open(arguments.described, "w").write(text)
         open(arguments.described.replace(".machine", ".events"), "w").write(open(arguments.machine.replace(".machine", ".events")).read())
         sizes = {name: re.search(rf"cache {name} .*?size=(\d+)(KiB)?", text) for name in ("L1", "L2", "L3")}
         arguments.levels = ",".join(f"{name}={int(found.group(1)) * (1024 if found.group(2) else 1)}" for name, found in sizes.items())
         arguments.core = ["--translations", "1024", "--gigahertz", "2.5"]
-        # where `validate` keeps its formulas, and `stat` looks for them
+        # no formulas of `validate` are found there: these are of the machine with a larger last cache
         os.environ["XDG_DATA_HOME"] = os.path.join(arguments.work, "data")
-        if arguments.way == "counters" and not os.path.exists(os.environ["XDG_DATA_HOME"]):
-            subprocess.run([arguments.fathom, "validate", "--machine", arguments.described, "-q"], check=True, stdout=subprocess.DEVNULL)
     rows = json.load(open(arguments.keep)) if os.path.exists(arguments.keep) else []
     done = {(row["seed"], row["way"], row["threads"]) for row in rows}
     for seed in seeds_of(arguments.seeds):
@@ -110,7 +113,7 @@ def collect(arguments):
             continue
         try:
             rows.append(collect_one(arguments, seed))
-        except (RuntimeError, subprocess.CalledProcessError) as reason:
+        except (RuntimeError, subprocess.CalledProcessError, subprocess.TimeoutExpired) as reason:
             print(f"{seed}: {reason}", file=sys.stderr)
             rows.append({"seed": seed, "way": arguments.way, "threads": arguments.threads, "failed": str(reason)})
         json.dump(rows, open(arguments.keep, "w"))
@@ -142,7 +145,7 @@ def calibrate(arguments):
 
 def top_of(row):
     for entry in row.get("patterns", []):
-        if entry["verdict"] == "present" and cause_of(entry["name"]) and entry["group"] in ("bottleneck", "work"):
+        if entry["verdict"] == "present" and causes_of(entry["name"]) and entry["group"] in ("bottleneck", "work"):
             return entry
     return None
 
@@ -180,6 +183,7 @@ def main():
     verb.add_argument("--seconds", type=float, default=0.004)
     verb.add_argument("--threads", type=int, default=1)
     verb.add_argument("--work")
+    verb.add_argument("--timeout", type=float, default=120)
     verb.add_argument("--compiler", default="gcc")
     for name, function in (("calibrate", calibrate), ("judge", judge)):
         verb = verbs.add_parser(name)

@@ -296,4 +296,5 @@ def main():
         print_summary(total)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -181,7 +181,7 @@ static double least_cycles(const struct fm_counted *counted, const struct fm_pic
 	return most;
 }
 
-enum { ACTIVE, STALL, LOADS, STORES, QUEUES, OUTSTANDING, INPUTS };
+enum { ACTIVE, STALL, LOADS, STORES, QUEUES, OUTSTANDING, WALKS, INPUTS };
 
 /* The decomposition with each event as counted; one of them, perhaps, at an end of its interval. */
 static struct fm_decomposition decompose(const struct fm_figure *inputs, int moved, bool up, double least,
@@ -203,7 +203,8 @@ static struct fm_decomposition decompose(const struct fm_figure *inputs, int mov
 	                                                 .lines = 1,
 	                                                 .line_cycles = least,
 	                                                 .lookups = lookups,
-	                                                 .misses_pending = values[OUTSTANDING]},
+	                                                 .misses_pending = values[OUTSTANDING],
+	                                                 .walks = values[WALKS]},
 	                       &parts);
 	return parts;
 }
@@ -212,7 +213,8 @@ static void fill_cycles(const struct fm_counted *counted, struct fm_picture *pic
 {
 	static const enum fm_recipe_quantity wanted[INPUTS] = {FM_RECIPE_active,        FM_RECIPE_stall,
 	                                                       FM_RECIPE_loads_pending, FM_RECIPE_stores_full,
-	                                                       FM_RECIPE_queues_full,   FM_RECIPE_loads_outstanding};
+	                                                       FM_RECIPE_queues_full,   FM_RECIPE_loads_outstanding,
+	                                                       FM_RECIPE_translation};
 	struct fm_figure *outputs[] = {&picture->productive, &picture->memory_bound, &picture->bandwidth_bound,
 	                               &picture->latency_bound, &picture->other_stall};
 	struct fm_figure inputs[INPUTS],
@@ -344,6 +346,8 @@ static void fill_signs(const struct fm_counted *counted, struct fm_picture *pict
 	}
 	picture->signs.translation = fm_picture_share(&walks, &picture->active);
 	picture->signs.throughput = instructions;
+	if (instructions.available && !picture->active.available)
+		picture->signs.throughput = picture->active;
 	if (instructions.available && picture->active.available) {
 		unsigned width = counted->machine ? counted->machine->core.width : 0;
 		double share = instructions.value / fmax(picture->active.value * width, 1);

@@ -8,6 +8,10 @@
 #define SATURATED 0.97
 #define UNSATURATED 0.85
 
+/* A full store buffer waits for memory no longer than lines can be on their way: so many times what moving them takes
+   at least, one after the other. Without traffic it waits for the core's own ports. */
+#define STORES_WAIT 16
+
 static double not_negative(double value, struct fm_decomposition *ret)
 {
 	if (value < 0)
@@ -35,16 +39,21 @@ void fm_decompose(const struct fm_stall_events *events, struct fm_decomposition 
 
 void fm_decompose_corrected(const struct fm_stall_events *events, struct fm_decomposition *ret)
 {
-	double while_missing = events->misses_pending > 0 ? events->misses_pending : events->active;
 	double least = events->lines * events->line_cycles; /* the traffic takes so long */
+	double stores =
+	    fmin(events->stores_full, least > 0 ? fmin(events->no_execute, STORES_WAIT * least) : events->no_execute);
+	/* lines are on their way to loads, or to stores that fill their buffer */
+	double while_missing =
+	    events->misses_pending > 0 ? fmin(events->active, events->misses_pending + stores) : events->active;
 	double share = while_missing > 0 ? least / while_missing : 0;
 	double saturated = fmin(1, fmax(0, (share - UNSATURATED) / (SATURATED - UNSATURATED)));
-	/* requests that wait for a buffer and those that wait for the queue may do so in the same cycles */
-	double queued = fmin(fmax(events->fill_full, events->queue_full), events->load_pending);
+	/* requests that wait for a buffer and those that wait for the queue may do so in the same cycles; those of
+	   stores do while the store buffer is full */
+	double queued = fmin(fmax(0, fmax(events->fill_full, events->queue_full) - stores), events->load_pending);
 	double bandwidth = fmax(queued, saturated * events->load_pending);
 	double alone = events->load_pending > 0 ? 1 - bandwidth / events->load_pending : 1;
 
-	/* Look-ups are waited for only where requests are not queued anyway. */
-	divide(events, fmax(events->stores_full, events->load_pending + alone * events->lookups),
-	       fmax(events->stores_full, bandwidth), ret);
+	/* Look-ups and walks are waited for only where requests are not queued anyway. */
+	divide(events, stores + events->load_pending + alone * (events->lookups + events->walks), stores + bandwidth,
+	       ret);
 }

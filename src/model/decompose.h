@@ -17,6 +17,7 @@ struct fm_stall_events {
 	    line_cycles; /* what a line takes at least from where these came from, when nothing but bandwidth limits */
 	double lookups;  /* cycles that the loads that missed the first cache spent looking there */
 	double misses_pending; /* cycles with such a load outstanding, executing or not; 0: all active ones */
+	double walks;          /* cycles of page walks */
 };
 
 struct fm_decomposition {
@@ -27,8 +28,9 @@ struct fm_decomposition {
 void fm_decompose(const struct fm_stall_events *events, struct fm_decomposition *ret);
 
 /* Streams that stay in the second cache wait for its bandwidth without filling a buffer: what is known of the traffic
-   and of the bandwidth says how long that takes at least. And a load that misses waits from its look-up in the first
-   cache on, which the pending event does not count. */
+   and of the bandwidth says how long that takes at least. A load that misses waits from its look-up in the first cache
+   on, and from its page walk on, which the pending event does not count. And stores that wait do so beside loads that
+   wait, not instead of them: programs have phases. */
 void fm_decompose_corrected(const struct fm_stall_events *events, struct fm_decomposition *ret);
 
 #endif

@@ -142,6 +142,20 @@ static struct fm_figure translation_share(const struct fm_picture *picture, unsi
 	return part(picture->signs.translation);
 }
 
+/* Stalled cycles that are not memory's. Their interval is that of a share already. */
+static struct fm_figure core_share(const struct fm_picture *picture, unsigned level)
+{
+	const struct fm_figure *stall = &picture->other_stall, *active = &picture->active;
+
+	(void)level;
+	if (!stall->available || !active->available)
+		return stall->available ? *active : *stall;
+	if (!(active->value > 0))
+		return fm_figure_unavailable("nothing was executed");
+	return part(fm_figure_make(stall->value / active->value, stall->low / active->value,
+	                           stall->high / active->value, "", stall->origin, stall->backend, stall->trials));
+}
+
 /* Blocked, spinning, or handing lines over: a thread does one of them at a time. */
 static struct fm_figure waiting_share(const struct fm_picture *picture, unsigned level)
 {

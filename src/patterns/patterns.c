@@ -96,6 +96,12 @@ static void say(const struct fm_picture *picture, enum fm_metric metric, unsigne
 	}
 }
 
+/* Bottlenecks do, and how much of what the core can execute it did: a core that is too fast executes too much. */
+static bool rests_on_cycles(size_t pattern)
+{
+	return !strcmp(patterns[pattern].group, "bottleneck") || patterns[pattern].metric == FM_METRIC_throughput;
+}
+
 static int worst_first(const void *left, const void *right)
 {
 	const struct fm_finding *a = left, *b = right;
@@ -133,9 +139,9 @@ unsigned fm_patterns_find(const struct fm_picture *picture, struct fm_finding *r
 			finding->place = patterns[i].place;
 			finding->level = level;
 			judge(&metric, patterns[i].name, patterns[i].present, patterns[i].absent, way, finding);
-			if (picture->doubtful && !strcmp(patterns[i].group, "bottleneck"))
+			if (picture->doubtful && rests_on_cycles(i))
 				finding->confidence = fmin(finding->confidence, DOUBTFUL_CONFIDENCE);
-			if (picture->unchecked && !strcmp(patterns[i].group, "bottleneck"))
+			if (picture->unchecked && rests_on_cycles(i))
 				finding->confidence = fmin(finding->confidence, UNCHECKED_CONFIDENCE);
 			say(picture, patterns[i].metric, level, finding);
 		}

@@ -274,6 +274,7 @@ static void compare(struct tally *tally, const char *name, const struct counted 
 	    .line_cycles = line_cycles(counts),
 	    .lookups = (double)counts->caches[0].load_misses * machine.caches[0].latency,
 	    .misses_pending = (double)timing->miss_pending,
+	    .walks = (double)counts->tlb_misses[1] * machine.tlbs[1].penalty,
 	};
 	struct fm_decomposition by_formula, corrected;
 	struct shares causes = truth_of(timing), formula, ours;

@@ -122,6 +122,61 @@ static void arithmetic_is_bound_by_nothing_of_the_kind(void **state)
 	            "erratic", "false-sharing", "tlb"));
 }
 
+/* What waits for no memory at all has a cause too; what waits for memory does not have that one. */
+static void dependent_operations_are_the_core_s(void **state)
+{
+	static const struct {
+		const char *cycles;
+		double other, active;
+		enum fm_verdict verdict;
+	} cases[] = {{"a chain of divisions", 70, 100, FM_VERDICT_PRESENT},
+	             {"a stream", 2, 100, FM_VERDICT_ABSENT},
+	             {"some of it", 17, 100, FM_VERDICT_INCONCLUSIVE},
+	             {"nothing", 0, 0, FM_VERDICT_INCONCLUSIVE}};
+	struct fm_picture *picture = picture_of(EXAMPLES "chase", NULL);
+
+	(void)state;
+	assert_int_equal(verdict_of(picture, "core"), FM_VERDICT_ABSENT);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		picture->active = fm_figure_make(cases[i].active, cases[i].active, cases[i].active, "cycles",
+		                                 FM_ORIGIN_simulated, "exact", 1);
+		picture->other_stall = fm_figure_make(cases[i].other, cases[i].other, cases[i].other, "cycles",
+		                                      FM_ORIGIN_simulated, "exact", 1);
+		print_message("%s\n", cases[i].cycles);
+		assert_int_equal(verdict_of(picture, "core"), cases[i].verdict);
+	}
+	drop(picture);
+}
+
+static double confidence_of(const struct fm_picture *picture, const char *name)
+{
+	struct fm_finding findings[FM_FINDINGS_MAX];
+	unsigned count = fm_patterns_find(picture, findings);
+
+	for (unsigned i = 0; i < count; i++)
+		if (!strcmp(findings[i].name, name))
+			return findings[i].confidence;
+	fail_msg("there is no pattern %s", name);
+	return 0;
+}
+
+/* A simulated core that is far too fast says that the program executes all it can: doubt is for that, too. */
+static void doubt_is_for_all_that_rests_on_cycles(void **state)
+{
+	struct fm_picture *picture = picture_of(EXAMPLES "compute", NULL);
+	double composition = confidence_of(picture, "code-composition");
+
+	(void)state;
+	assert_true(confidence_of(picture, "instruction-throughput") > 0.6);
+	picture->doubtful = true;
+	assert_int_equal(verdict_of(picture, "instruction-throughput"), FM_VERDICT_PRESENT);
+	assert_true(confidence_of(picture, "instruction-throughput") <= 0.6);
+	assert_true(confidence_of(picture, "bandwidth:memory") <= 0.6);
+	/* instructions were counted */
+	assert_true(confidence_of(picture, "code-composition") == composition);
+	drop(picture);
+}
+
 static void false_sharing_is_found_and_gone(void **state)
 {
 	(void)state;
@@ -306,6 +361,8 @@ int main(void)
 	    cmocka_unit_test_teardown(streams_are_bound_by_bandwidth, forget),
 	    cmocka_unit_test_teardown(chases_are_bound_by_latency, forget),
 	    cmocka_unit_test_teardown(arithmetic_is_bound_by_nothing_of_the_kind, forget),
+	    cmocka_unit_test_teardown(dependent_operations_are_the_core_s, forget),
+	    cmocka_unit_test_teardown(doubt_is_for_all_that_rests_on_cycles, forget),
 	    cmocka_unit_test_teardown(false_sharing_is_found_and_gone, forget),
 	    cmocka_unit_test_teardown(spinning_is_no_work, forget),
 	    cmocka_unit_test_teardown(handed_over_lines_are_counted, forget),

@@ -83,6 +83,7 @@ static void events_are_what_they_say(void **state)
 	    {"L1D:REPLACEMENT", {a, b, c}},
 	    {"AVX_INSTS:CALC", {67, 67, 67}},
 	    {"ARITH:DIVIDER_UOPS", {5, 5, 5}},
+	    {"DTLB_LOAD_MISSES:WALK_DURATION", {0, 0, 30.0 * (IN_MEMORY >> 12)}},
 	    {"MEM_LOAD_UOPS_L3_MISS_RETIRED:REMOTE_HITM", {0, 0, 0}},
 	    {"OFFCORE_RESPONSE_0:LLC_MISS:REMOTE_HITM", {0, 0, 0}},
 	    {"OFFCORE_RESPONSE_0:LLC_HIT:HITM_OTHER_CORE", {0, 0, 0}},
