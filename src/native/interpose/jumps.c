@@ -54,7 +54,7 @@ static void enter_before_jump(fm_jump_function *next, struct __jmp_buf_tag *buff
 	struct fm_place *place = fm_place_own();
 	struct fm_translator *translator = NULL;
 	uint64_t stack = stack_of(buffer), at = (uint64_t)buffer, mask, start;
-	stack_t alternate;
+	stack_t alternate = {0}; /* the analyser does not see who fills it */
 	bool aside, in_the_way;
 
 	if (!place || !place->wanted || !place->depth || fm_call(SYS_sigaltstack, 0, (long)&alternate, 0, 0, 0, 0))

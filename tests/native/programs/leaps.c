@@ -1,5 +1,5 @@
-/* Jumps out of handlers that run on the alternate stack, thousands of them, with ticks of the program's own beside: signals come at
-   every point of a jump, and nothing on that stack may be overwritten. */
+/* Jumps out of handlers that run on the alternate stack, thousands of them, with ticks of the program's own beside:
+   signals come at every point of a jump, and nothing on that stack may be overwritten. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
