@@ -112,6 +112,10 @@ static bool take_over(const char *pool, struct fm_colours *colours, char **other
 	colours->lines = shared->lines;
 	colours->threshold = shared->threshold;
 	colours->longest = shared->longest;
+	/* neither none at all nor for ever */
+	colours->passes = shared->passes < 1                        ? 1
+	                  : shared->passes > FM_COLOURS_PASSES_MOST ? FM_COLOURS_PASSES_MOST
+	                                                            : shared->passes;
 	colours->count = shared->geometry.colours;
 	fm_random_seed(&colours->random, shared->seed + (uint64_t)getpid());
 	if (!colours->count || colours->count > FM_COLOURS_MOST || !shared->keep || shared->keep > colours->count ||

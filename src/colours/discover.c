@@ -78,8 +78,12 @@ static int calibrate(struct fm_colours *colours, char **pages, unsigned count, s
 
 static bool evicts(struct fm_colours *colours, char *target, char *const *pages, unsigned count)
 {
-	bool large = count > 6 * colours->geometry.ways;
-	unsigned passes = large ? 1 : PASSES, out;
+	unsigned ways = colours->geometry.ways,
+	         passes = count > 20 * ways  ? 1
+	                  : count > 6 * ways ? PASSES
+	                                     : FM_COLOURS_PASSES_MOST,
+	         out;
+	bool large = count > 6 * ways;
 
 	/* most answers are clear at once */
 	out = fm_colours_score(colours, target, pages, count, passes, 3);
@@ -91,7 +95,8 @@ static bool evicts(struct fm_colours *colours, char *target, char *const *pages,
 	return large || out + fm_colours_score(colours, target, pages, count, passes, 12) >= 16;
 }
 
-/* Leaves out groups without which the rest still drives the target out, down to as many pages as there are ways. */
+/* Leaves out groups without which the rest still drives the target out, down to as many pages as there are ways. Where
+   a cache does not drive out what was used longest ago, it takes some more to be sure. */
 static unsigned reduce(struct fm_colours *colours, char *target, char **pages, unsigned count, char **room)
 {
 	unsigned ways = colours->geometry.ways, stuck = 0;
@@ -118,10 +123,12 @@ static unsigned reduce(struct fm_colours *colours, char *target, char **pages, u
 	return count;
 }
 
-/* Each page of the set is driven out by the others and the target. */
-static bool is_mutual(struct fm_colours *colours, const struct fm_colours_set *set, char *target)
+/* Each page of the set is driven out by the others and the target; those that are not may be of another colour, and are
+   left out. The target, which is of this colour for certain, can take the place of one. */
+static bool make_mutual(struct fm_colours *colours, struct fm_colours_set *set, char *target)
 {
-	unsigned weak = 0;
+	unsigned left = 0;
+	bool mutual[FM_COLOURS_SET_PAGES];
 
 	for (unsigned i = 0; i < set->count; i++) {
 		char *pages[FM_COLOURS_SET_PAGES + 1];
@@ -131,9 +138,39 @@ static bool is_mutual(struct fm_colours *colours, const struct fm_colours_set *s
 			if (k != i)
 				pages[count++] = set->pages[k];
 		pages[count++] = target;
-		weak += fm_colours_score(colours, set->pages[i], pages, count, PASSES, 15) < 10;
+		mutual[i] = fm_colours_score(colours, set->pages[i], pages, count, FM_COLOURS_PASSES_MOST, 15) >= 10;
 	}
-	return weak <= 1;
+	for (unsigned i = 0; i < set->count; i++)
+		if (mutual[i])
+			set->pages[left++] = set->pages[i];
+	if (left + 1 == colours->geometry.ways)
+		set->pages[left++] = target;
+	set->count = left;
+	return left >= colours->geometry.ways;
+}
+
+/* So few passes that a set nearly always drives out what is of its colour: two where the cache drives out what was used
+   longest ago, more where it chooses in another way. */
+static unsigned fewest_passes(struct fm_colours *colours, const struct fm_colours_set *set)
+{
+	enum { TRIALS = 4 };
+
+	for (unsigned passes = 2; passes < FM_COLOURS_PASSES_MOST; passes++) {
+		unsigned out = 0;
+
+		for (unsigned i = 0; i < set->count; i++) {
+			char *pages[FM_COLOURS_SET_PAGES];
+			unsigned count = 0;
+
+			for (unsigned k = 0; k < set->count; k++)
+				if (k != i)
+					pages[count++] = set->pages[k];
+			out += fm_colours_score(colours, set->pages[i], pages, count, passes, TRIALS);
+		}
+		if (100 * out >= 97 * TRIALS * set->count)
+			return passes;
+	}
+	return FM_COLOURS_PASSES_MOST;
 }
 
 static bool holds(const struct fm_colours_set *set, const char *page)
@@ -164,16 +201,19 @@ static bool find_set(struct fm_colours *colours, struct rest *rest, struct fm_co
 	if (!evicts(colours, target, rest->room, count))
 		return false;
 	minimal = reduce(colours, target, rest->room, count, rest->more);
-	if (minimal > ways * 7 / 5 + 1 || fm_colours_score(colours, target, rest->room, minimal, PASSES, 31) < 25)
+	if (minimal > 2 * ways || minimal > FM_COLOURS_SET_PAGES ||
+	    fm_colours_score(colours, target, rest->room, minimal, FM_COLOURS_PASSES_MOST, 31) < 25)
 		return false;
 	set->count = minimal;
 	memcpy(set->pages, rest->room, minimal * sizeof(*set->pages));
-	if (!is_mutual(colours, set, target))
+	if (!make_mutual(colours, set, target))
 		return false;
+	minimal = set->count;
+	memcpy(rest->room, set->pages, minimal * sizeof(*set->pages));
 	for (unsigned i = 0; i < rest->count && set->count < wanted; i++)
 		if (!holds(set, rest->pages[i]) &&
-		    fm_colours_score(colours, rest->pages[i], rest->room, minimal, PASSES, 3) >= 2 &&
-		    fm_colours_score(colours, rest->pages[i], rest->room, minimal, PASSES, 21) >= 17)
+		    fm_colours_score(colours, rest->pages[i], rest->room, minimal, FM_COLOURS_PASSES_MOST, 3) >= 2 &&
+		    fm_colours_score(colours, rest->pages[i], rest->room, minimal, FM_COLOURS_PASSES_MOST, 21) >= 17)
 			set->pages[set->count++] = rest->pages[i];
 	return set->count >= ways + 2;
 }
@@ -191,8 +231,8 @@ static void remove_colour(struct fm_colours *colours, struct rest *rest)
 		for (unsigned k = 0; k < set->count; k++)
 			if (set->pages[k] != page)
 				pages[count++] = set->pages[k];
-		if (fm_colours_score(colours, page, pages, count, 2, 3) < 2 ||
-		    fm_colours_score(colours, page, pages, count, 2, 9) < 6)
+		if (fm_colours_score(colours, page, pages, count, colours->passes, 3) < 2 ||
+		    fm_colours_score(colours, page, pages, count, colours->passes, 9) < 6)
 			rest->pages[left++] = page;
 	}
 	rest->count = left;
@@ -204,6 +244,7 @@ static unsigned find_all(struct fm_colours *colours, struct rest *rest)
 	const struct fm_colours_geometry *geometry = &colours->geometry;
 
 	colours->count = 0;
+	colours->passes = FM_COLOURS_PASSES_MOST;
 	for (unsigned failed = 0;
 	     rest->count > geometry->ways + 1 && failed < FAILURES && colours->count < geometry->colours;) {
 		if (!find_set(colours, rest, &colours->sets[colours->count])) {
@@ -213,7 +254,8 @@ static unsigned find_all(struct fm_colours *colours, struct rest *rest)
 				break;
 			continue;
 		}
-		colours->count++;
+		if (!colours->count++)
+			colours->passes = fewest_passes(colours, &colours->sets[0]);
 		remove_colour(colours, rest);
 	}
 	return rest->count;
@@ -231,8 +273,10 @@ int fm_colours_discover(struct fm_colours *colours, char **pages, unsigned count
 	if (!r && count < fm_colours_pages_wanted(geometry))
 		r = fm_error_set(error, EINVAL, "%u pages are too few to find colours with", count);
 	fm_colours_shuffle(&colours->random, pages, count);
-	if (!r && !colours->hash)
-		r = fm_colours_find_hash(colours, pages, count, &found.near_ns, &found.beyond_ns, error);
+	if (!r)
+		r = colours->hash
+		        ? fm_colours_check_hash(colours, pages, count, error)
+		        : fm_colours_find_hash(colours, pages, count, &found.near_ns, &found.beyond_ns, error);
 	if (r)
 		return r;
 	fm_colours_choose_lines(colours);

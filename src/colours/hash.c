@@ -11,7 +11,7 @@
    many sets: the first number of pages that conflicts tells d. Then for each v: lines at o and o ^ v of so many pages
    that they conflict only where both are in the same sets. */
 
-enum { ATTEMPTS = 20, REPEATS = 5, MOST_BITS = 5, STEPS = 30000, OFFSETS = 16, MOST_PAGES = 5200 };
+enum { ATTEMPTS = 20, CHECKS = 3, REPEATS = 5, MOST_BITS = 5, STEPS = 30000, OFFSETS = 16, MOST_PAGES = 5200 };
 #define CONFLICTS 0.4 /* of the difference between the cache and what is behind it */
 #define APART 0.15
 
@@ -104,39 +104,88 @@ static uint64_t find_space(struct work *work, unsigned bits, double difference)
 	return space;
 }
 
-static uint64_t find_once(struct work *work, double *near_ns, double *beyond_ns)
+/* How many bits of the offset are folded in; -1: it cannot be told. */
+static int find_bits(struct work *work, double *near_ns, double *beyond_ns)
 {
 	const struct fm_colours_geometry *geometry = &work->colours->geometry;
 	unsigned room = geometry->colours * geometry->ways;
-	double difference;
 
 	*near_ns = chase(work, ONE_OFFSET, 3 * geometry->first_ways, 0);
 	*beyond_ns = chase_beyond(work, 2 * room);
-	difference = *beyond_ns - *near_ns;
-	for (unsigned bits = 0; bits <= MOST_BITS; bits++) {
+	for (int bits = 0; bits <= MOST_BITS; bits++) {
 		unsigned pages = room * 5 / 4 << bits;
 
 		if (pages > work->count || pages > MOST_PAGES)
 			break;
-		if (chase(work, ONE_OFFSET, pages, 0) - chase(work, MANY_OFFSETS, pages, 0) > CONFLICTS * difference)
-			return bits ? find_space(work, bits, difference) : 1;
+		if (chase(work, ONE_OFFSET, pages, 0) - chase(work, MANY_OFFSETS, pages, 0) >
+		    CONFLICTS * (*beyond_ns - *near_ns))
+			return bits;
 	}
-	return 0;
+	return -1;
+}
+
+static uint64_t find_once(struct work *work, double *near_ns, double *beyond_ns)
+{
+	int bits = find_bits(work, near_ns, beyond_ns);
+
+	return bits > 0 ? find_space(work, (unsigned)bits, *beyond_ns - *near_ns) : bits == 0;
+}
+
+/* Lines whose numbers differ by a vector of the hash conflict in pages whose lines elsewhere do not. */
+static bool fits_once(struct work *work, uint64_t hash)
+{
+	double near_ns, beyond_ns, apart;
+	int bits = find_bits(work, &near_ns, &beyond_ns);
+	unsigned pages, other = 0;
+
+	if (bits < 0 || __builtin_popcountll(hash) != 1 << bits)
+		return false;
+	if (!bits)
+		return true;
+	pages = (work->colours->geometry.colours * work->colours->geometry.ways << bits) * 9 / 16;
+	while (hash >> other & 1)
+		other++;
+	apart = chase(work, TWO_OFFSETS, pages, other);
+	for (unsigned v = 1; v < FM_PAGE_LINES; v++)
+		if ((hash >> v & 1) && chase(work, TWO_OFFSETS, pages, v) - apart < APART * (beyond_ns - near_ns))
+			return false;
+	return true;
+}
+
+static int begin(struct work *work, struct fm_error *error)
+{
+	const struct fm_colours_geometry *geometry = &work->colours->geometry;
+	unsigned beyond = 2 * geometry->colours * geometry->ways;
+
+	if (beyond > work->count)
+		return fm_error_set(error, EINVAL, "%u pages are too few to look at a cache of %u", work->count,
+		                    beyond / 2);
+	work->lines = calloc((size_t)(beyond > MOST_PAGES ? beyond : MOST_PAGES) * FM_PAGE_LINES, sizeof(*work->lines));
+	return work->lines ? 0 : fm_error_set(error, ENOMEM, "out of memory");
+}
+
+int fm_colours_check_hash(struct fm_colours *colours, char **pages, unsigned count, struct fm_error *error)
+{
+	struct work work = {.colours = colours, .pages = pages, .count = count};
+	bool fits = false;
+	int r = begin(&work, error);
+
+	for (unsigned i = 0; i < CHECKS && !r && !fits; i++)
+		fits = fits_once(&work, colours->hash);
+	free(work.lines);
+	return r || fits ? r : fm_error_set(error, ENOTSUP, "the index of the L2 is not the one that was found before");
 }
 
 int fm_colours_find_hash(struct fm_colours *colours, char **pages, unsigned count, double *ret_near_ns,
                          double *ret_beyond_ns, struct fm_error *error)
 {
-	unsigned beyond = 2 * colours->geometry.colours * colours->geometry.ways;
 	struct work work = {.colours = colours, .pages = pages, .count = count};
 	double near_ns = 0, beyond_ns = 0;
 	uint64_t hash = 0;
+	int r = begin(&work, error);
 
-	if (beyond > count)
-		return fm_error_set(error, EINVAL, "%u pages are too few to look at a cache of %u", count, beyond / 2);
-	work.lines = calloc((size_t)(beyond > MOST_PAGES ? beyond : MOST_PAGES) * FM_PAGE_LINES, sizeof(*work.lines));
-	if (!work.lines)
-		return fm_error_set(error, ENOMEM, "out of memory");
+	if (r)
+		return r;
 	for (unsigned i = 0; i < ATTEMPTS && !hash; i++)
 		hash = find_once(&work, &near_ns, &beyond_ns);
 	free(work.lines);

@@ -10,4 +10,8 @@
 int fm_colours_find_hash(struct fm_colours *colours, char **pages, unsigned count, double *ret_near_ns,
                          double *ret_beyond_ns, struct fm_error *error);
 
+/* Is colours->hash, which was found before, still what this cache has? -ENOTSUP when it is not. Much quicker than to
+   find it. */
+int fm_colours_check_hash(struct fm_colours *colours, char **pages, unsigned count, struct fm_error *error);
+
 #endif

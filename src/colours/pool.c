@@ -103,6 +103,7 @@ static void publish(struct fm_colours_pool *pool)
 	shared->hash = colours->hash;
 	shared->threshold = colours->threshold;
 	shared->longest = colours->longest;
+	shared->passes = colours->passes;
 	for (unsigned i = 0; i < colours->count; i++) {
 		shared->set_counts[i] = colours->sets[i].count;
 		for (unsigned k = 0; k < colours->sets[i].count; k++)

@@ -108,7 +108,7 @@ static unsigned score_of(struct fm_colours *colours, unsigned colour, char *page
 	for (unsigned i = 0; i < set->count; i++)
 		if (set->pages[i] != page)
 			pages[count++] = set->pages[i];
-	return fm_colours_score(colours, page, pages, count, 2, trials);
+	return fm_colours_score(colours, page, pages, count, colours->passes, trials);
 }
 
 bool fm_colours_is(struct fm_colours *colours, unsigned colour, char *page, bool sure)

@@ -9,7 +9,7 @@
 #include "base/random.h"
 #include "colours/probe.h"
 
-enum { FM_COLOURS_SET_PAGES = 64 };
+enum { FM_COLOURS_SET_PAGES = 64, FM_COLOURS_PASSES_MOST = 8 };
 
 struct fm_colours_set {
 	uint32_t count;
@@ -26,6 +26,7 @@ struct fm_colours {
 	struct fm_colours_lines lines;
 	uint32_t threshold; /* more cycles: the lines were not in the cache */
 	uint32_t longest;   /* more cycles: something else happened */
+	uint32_t passes;    /* over a set, so that it drives out what is of its colour */
 	/* pages of any colour, for the control */
 	char *const *others;
 	uint32_t other_count;

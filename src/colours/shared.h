@@ -55,7 +55,7 @@ struct fm_colours_shared {
 	struct fm_colours_geometry geometry;
 	struct fm_colours_lines lines;
 	uint64_t hash;
-	uint32_t threshold, longest;
+	uint32_t threshold, longest, passes;
 	uint32_t pool_at, pool_pages; /* where the pages begin in the file, in bytes; how many */
 	uint32_t set_counts[FM_COLOURS_MOST];
 	uint32_t set_pages[FM_COLOURS_MOST][FM_COLOURS_SET_PAGES]; /* numbers of pages */

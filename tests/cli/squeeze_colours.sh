@@ -123,7 +123,11 @@ for signal in TERM KILL; do
 	sleep 1.5
 	kill -$signal $running
 	wait $running 2>/dev/null
-	sleep 0.3
+	# the program itself may end in its own time
+	for try in $(seq 100); do
+		[ -z "$(pgrep -f "$access heap 301")" ] && break
+		sleep 0.1
+	done
 	holds [ -z "$(pgrep -f "$access heap 301")" ]
 done
 holds [ -z "$(find /tmp /dev/shm -maxdepth 1 -name '*fathom-colours*' 2>/dev/null)" ]
