@@ -14,14 +14,31 @@ enum {
 	LARGE_BYTES = 16 << 20, /* one buffer of this size has pages enough to be typical */
 	CHAINS_PER_LINE = FM_LINE_BYTES / sizeof(void *),
 	POINTS_MAX = 160,
+	MANY_BYTES = 64 << 20,
+	SMALL_PAGE = 4096,
 };
 
 /* One data set: a buffer with a cycle of pointers through it. */
 struct walk {
 	struct fm_buffer buffer;
 	struct fm_kernel_arguments arguments;
-	uint64_t warm_steps; /* per chain; 0 when the set is too large to be cached by walking it */
+	uint64_t warm_steps;   /* per chain */
+	uint64_t settle_steps; /* of one chain, after that */
 	uint64_t steps;
+};
+
+/* How a set gets into the state in which a program has it that uses nothing else. Processors of today keep a line in
+   the last cache only after it has been seen to come back, so that one pass does not tell what that cache holds. And
+   where neighbours use the same cache, a set that is passed through slowly, as one chain does, keeps less of it than
+   one that is passed through twelve chains at a time. */
+static const struct {
+	unsigned passes;       /* twelve chains at a time */
+	unsigned large_passes; /* of sets of MANY_BYTES or more, which take long */
+	size_t settle_bytes;   /* up to this size one more pass, of one chain alone */
+} warming[FM_EFFORT_FULL + 1] = {
+    [FM_EFFORT_QUICK] = {3, 1, 8 << 20},
+    [FM_EFFORT_DEFAULT] = {4, 2, 32 << 20},
+    [FM_EFFORT_FULL] = {4, 3, 128 << 20},
 };
 
 /* A chain through the buffer that the walk has. */
@@ -29,12 +46,18 @@ static int walk_link(struct walk *walk, struct fm_machine_session *session, stru
 {
 	const struct fm_topology *topology = &session->topology;
 	size_t last = topology->cache_count ? topology->caches[topology->cache_count - 1].bytes : 0,
-	       bytes = walk->buffer.bytes;
+	       bytes = walk->buffer.bytes, lines = bytes / FM_LINE_BYTES;
 	int status = fm_chain_build(&walk->buffer, &session->random, walk->arguments.chain, WARM_CHAINS, error);
 
 	if (status)
 		return status;
-	walk->warm_steps = bytes <= 2 * last ? bytes / FM_LINE_BYTES / WARM_CHAINS + 1 : 0;
+	walk->warm_steps =
+	    (bytes < MANY_BYTES ? warming[session->effort].passes : warming[session->effort].large_passes) *
+	    (lines / WARM_CHAINS + 1);
+	/* too large to be cached: what finds its pages is not */
+	if (bytes > 2 * last)
+		walk->warm_steps = 2 * (bytes / SMALL_PAGE) / WARM_CHAINS;
+	walk->settle_steps = bytes <= warming[session->effort].settle_bytes ? lines / 16 * 16 : 0;
 	walk->steps = bytes <= 1 << 20 ? 32768 : 8192;
 	return 0;
 }
@@ -61,15 +84,17 @@ static int walk_prepare_in(struct walk *walk, struct fm_machine_session *session
 	return walk_link(walk, session, error);
 }
 
-/* Other trials have used the caches meanwhile: walk the whole set once, twelve chains at a time, then follow one chain.
-   It continues where the walk began, at the lines that were used longest ago, as in a steady state. */
+/* Other trials have used the caches meanwhile: walk the whole set, twelve chains at a time, then follow one chain. It
+   continues where the walk began, at the lines that were used longest ago, as in a steady state. */
 static double walk_cost(struct walk *walk)
 {
 	uint64_t begin;
 
-	if (walk->warm_steps) {
-		walk->arguments.count = walk->warm_steps;
-		fm_kernel_chase_parallel[WARM_CHAINS - 1](&walk->arguments);
+	walk->arguments.count = walk->warm_steps;
+	fm_kernel_chase_parallel[WARM_CHAINS - 1](&walk->arguments);
+	if (walk->settle_steps) {
+		walk->arguments.count = walk->settle_steps;
+		fm_kernel_chase(&walk->arguments);
 	}
 	walk->arguments.count = walk->steps;
 	begin = fm_clock_now();
@@ -123,7 +148,7 @@ static unsigned first_sizes(const struct fm_machine_session *session, enum fm_pa
 	double per_octave = session->effort == FM_EFFORT_QUICK ? 2 : session->effort == FM_EFFORT_DEFAULT ? 3 : 6;
 	static const double beyond[FM_EFFORT_FULL + 1][4] = {{3, 6, 0, 0}, {3, 5, 10, 0}, {3, 4, 6, 10}};
 	unsigned count = 0;
-	double limit = (double)session->memory_limit / 2, many = session->effort == FM_EFFORT_FULL ? limit : 64 << 20,
+	double limit = (double)session->memory_limit / 2, many = session->effort == FM_EFFORT_FULL ? limit : MANY_BYTES,
 	       end = fmin(2.0 * (double)last, limit);
 
 	/* levels come from the curve on huge pages; this one may be coarse where it is large */
