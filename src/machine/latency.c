@@ -150,7 +150,11 @@ static unsigned first_sizes(const struct fm_machine_session *session, enum fm_pa
 	unsigned count = 0;
 	double limit = (double)session->memory_limit / 2, many = session->effort == FM_EFFORT_FULL ? limit : MANY_BYTES,
 	       end = fmin(2.0 * (double)last, limit);
+	/* half of what is usual is beyond a large cache, too */
+	bool short_of_time = session->effort == FM_EFFORT_QUICK && last > MANY_BYTES;
 
+	if (short_of_time)
+		end = fmin(end, (double)last);
 	/* levels come from the curve on huge pages; this one may be coarse where it is large */
 	if (session->effort == FM_EFFORT_QUICK && session->huge_pages && pages == FM_PAGES_SMALL)
 		end = fmin(end, many);
@@ -160,6 +164,8 @@ static unsigned first_sizes(const struct fm_machine_session *session, enum fm_pa
 	for (unsigned i = 0; i < 4 && beyond[session->effort][i] > 0; i++) {
 		double bytes = beyond[session->effort][i] * (double)last;
 
+		if (short_of_time)
+			bytes /= 2;
 		/* one of them is needed, the others are good to have */
 		if (i && bytes > many * 16)
 			break;
@@ -217,8 +223,8 @@ static int measure_points(struct fm_machine_session *session, enum fm_pages page
 		measurements[i].context = &walks[i];
 		measurements[i].wanted_width = 0.02;
 	}
-	status = fm_machine_session_measure(session, measurements, count, 5, 40,
-	                                    seconds - (double)(fm_clock_now() - begin) / 1e9, error);
+	status = fm_machine_session_measure(session, measurements, count, session->effort == FM_EFFORT_QUICK ? 3 : 5,
+	                                    40, seconds - (double)(fm_clock_now() - begin) / 1e9, error);
 	if (status)
 		goto out;
 	for (unsigned i = 0; i < count; i++) {
