@@ -24,12 +24,12 @@ static int by_number(const void *first, const void *second)
 	return (a > b) - (a < b);
 }
 
-static bool is_read_in_order(const struct fm_fold *fold, size_t region, size_t mode, size_t object)
+static bool is_read_in_order(const struct fm_fold *fold, int64_t region, uint32_t mode, size_t object)
 {
 	for (size_t i = 0; i < fold->stream_count; i++) {
 		const struct fm_stream *stream = &fold->streams[i];
 
-		if (stream->object == object && stream->region == (int64_t)region && stream->mode == mode &&
+		if (stream->object == object && stream->region == region && stream->mode == mode &&
 		    (stream->direction == FM_DIRECTION_UP || stream->direction == FM_DIRECTION_DOWN))
 			return true;
 	}
@@ -97,22 +97,21 @@ static void compare_caches(const struct fm_recording *recording, struct fm_worki
 		snprintf(set->fits, sizeof(set->fits), "memory");
 }
 
-static int add_set(struct fm_fold *fold, size_t region, size_t mode, int64_t object, const struct fm_figure *bytes)
+static int add_set(struct fm_fold *fold, int64_t region, uint32_t mode, int64_t object, const struct fm_figure *bytes)
 {
 	struct fm_working_set *set =
 	    fm_recording_grow((void **)&fold->working_sets, &fold->working_set_count, sizeof(*set));
 
 	if (!set)
 		return -ENOMEM;
-	*set = (struct fm_working_set){
-	    .region = (int64_t)region, .mode = (uint32_t)mode, .object = object, .bytes = *bytes};
+	*set = (struct fm_working_set){.region = region, .mode = mode, .object = object, .bytes = *bytes};
 	compare_caches(fold->samples->recording, set);
 	return 0;
 }
 
-static int sets_of_mode(struct fm_fold *fold, size_t region, size_t which)
+static int sets_of_mode(struct fm_fold *fold, int64_t region, uint32_t which)
 {
-	const struct fm_fold_mode *mode = &fold->regions[region].modes[which];
+	const struct fm_fold_mode *mode = fm_fold_mode_of(fold, region, which);
 	size_t objects = fold->samples->object_count < OBJECTS_MAX ? fold->samples->object_count : OBJECTS_MAX;
 	size_t each = mode->sample_count / LOOKED_AT + 1, room = mode->sample_count / each + 1;
 	struct touched *touched = calloc(objects + 1, sizeof(*touched));
@@ -170,6 +169,9 @@ int fm_fold_working_sets(struct fm_fold *fold)
 	for (size_t i = 0; !r && i < fold->region_count; i++)
 		for (size_t k = 0; !r && k < fold->regions[i].mode_count; k++)
 			if (!*fold->regions[i].modes[k].why)
-				r = sets_of_mode(fold, i, k);
+				r = sets_of_mode(fold, (int64_t)i, (uint32_t)k);
+	/* what is between folded regions happens once: a pass through it has no set that is used again */
+	if (!r && *fold->why && fold->rest.sample_count)
+		r = sets_of_mode(fold, FM_FOLD_NONE, 0);
 	return r;
 }
