@@ -212,12 +212,31 @@ static bool in_order(const struct fm_stream *stream)
 	       stream->direction == FM_DIRECTION_STRIDED;
 }
 
+/* Of the range that it goes through, in lines. */
+static double bytes_of_pass(const struct fm_stream *stream, size_t count)
+{
+	double stride = stream->stride_bytes.available ? stream->stride_bytes.value : 1;
+
+	return fm_order_range(stream, count) * fmin(1, LINE / fmax(stride, 1));
+}
+
+/* In one instance. A pass is at least as long as what was seen of it; of how much more coverage_of() tells. */
+static struct fm_figure moved_by(const struct fm_stream *stream, size_t count)
+{
+	double bytes = bytes_of_pass(stream, count);
+	struct fm_figure moved = fm_figure_scaled(&stream->passes, bytes, "B");
+
+	if (stream->coverage.available) {
+		moved.low *= stream->coverage.low / stream->coverage.value;
+		moved.high *= stream->coverage.high / stream->coverage.value;
+	}
+	return moved;
+}
+
 static struct fm_figure bandwidth_of(const struct fm_fold *fold, const struct fm_fold_mode *mode,
                                      const struct fm_stream *stream, size_t count)
 {
-	double stride = stream->stride_bytes.available ? stream->stride_bytes.value : 1;
-	double span = stream->end - stream->begin,
-	       bytes = fm_order_range(stream, count) * fmin(1, LINE / fmax(stride, 1));
+	double span = stream->end - stream->begin, bytes = bytes_of_pass(stream, count);
 	double seconds, error;
 	struct fm_figure figure;
 
@@ -298,6 +317,8 @@ static int make_stream(const struct fm_fold *fold, const struct fm_fold_mode *mo
 	if (!r) {
 		stream->coverage = coverage_of(fold, stream, count);
 		stream->gbs = bandwidth_of(fold, mode, stream, count);
+		if (stream->gbs.available)
+			stream->moved = moved_by(stream, count);
 	}
 	free(points);
 	free(sum);

@@ -291,6 +291,9 @@ int fm_sampled_read(const char *folder, struct fm_recording *recording, struct f
 		write_sampling(&replay);
 		write_lifetimes(&replay);
 	}
+	/* the engine has a machine of its own */
+	if (!r && strcmp(recording->sampling.sampler, "exact") != 0)
+		r = fm_curves_write_caches(recording);
 	free_replay(&replay);
 	return r ? fm_error_set(error, ENOMEM, "out of memory") : 0;
 }

@@ -203,13 +203,14 @@ static const char *range_text(char *text, size_t size, const struct fm_figure *b
 static void print_working_sets(const struct fm_fold *fold, int64_t region, size_t mode,
                                const struct fm_writer_options *options, FILE *output)
 {
-	struct fm_table *table = fm_table_create("lrll");
+	struct fm_table *table = fm_table_create("lrllr");
 	size_t count = 0;
 
 	fm_table_cell(table, "Working set");
 	fm_table_cell(table, "bytes");
 	fm_table_cell(table, "exceeds");
 	fm_table_cell(table, "fits into");
+	fm_table_cell(table, "GB/s");
 	for (size_t i = 0; i < fold->working_set_count; i++) {
 		const struct fm_working_set *set = &fold->working_sets[i];
 		char text[96];
@@ -225,6 +226,7 @@ static void print_working_sets(const struct fm_fold *fold, int64_t region, size_
 		/* that which fits nowhere and exceeds nothing has no caches to be compared with */
 		fm_table_cell(table, "%s", *set->exceeds ? set->exceeds : *set->fits ? "-" : "n/a");
 		fm_table_cell(table, "%s", *set->fits ? set->fits : "n/a");
+		fm_table_cell(table, "%s", fm_interval_text(text, sizeof(text), &set->gbs, 1));
 	}
 	if (count) {
 		fputc('\n', output);

@@ -571,6 +571,15 @@ static void working_sets(void **state)
 			truth *= 3;
 		assert_true(set->bytes.low <= truth * 1.01 && set->bytes.high >= truth * 0.99);
 		assert_true(set->bytes.low > 0.9 * truth);
+		/* c is read at random as well, which no bandwidth is known of; a is gone through three times, b twice
+		   and an eighth */
+		if (set->object < 0 || !strcmp(folded.samples->objects[set->object].name, "c")) {
+			assert_false(set->gbs.available);
+			continue;
+		}
+		truth *= !strcmp(folded.samples->objects[set->object].name, "a") ? 3 : 2.125;
+		assert_near(set->gbs.value, truth / usual.length / 1e9, 0.1 * set->gbs.value);
+		assert_true(set->gbs.low <= truth / usual.length / 1e9 && set->gbs.high >= truth / usual.length / 1e9);
 	}
 	assert_int_equal(seen, 4);
 	drop(&folded);
