@@ -282,6 +282,25 @@ static void iterations_are_found(void **state)
 	}
 }
 
+/* Iterations go on where they were when the thread comes back to the processor. */
+static void iterations_are_found_between_gaps(void **state)
+{
+	struct folded_recipe recipe = usual;
+	struct folded folded;
+
+	(void)state;
+	recipe.unmarked = true;
+	recipe.off = 0.05;
+	recipe.samples = 20;
+	folded = make(&recipe);
+	assert_true(folded.fold->gaps >= 100);
+	assert_int_equal(folded.fold->region_count, 1);
+	assert_true(folded.fold->regions[0].found);
+	assert_true(folded.fold->regions[0].instance_count > 380 && folded.fold->regions[0].instance_count < 410);
+	assert_near(folded.fold->regions[0].modes[0].length.value, 0.02, 0.001);
+	drop(&folded);
+}
+
 /* Lines at random are no iterations. */
 static void nothing_is_found_in_chance(void **state)
 {
@@ -651,6 +670,7 @@ int main(void)
 	    cmocka_unit_test(processes_merge),
 	    cmocka_unit_test(time_off_the_processor_is_left_out),
 	    cmocka_unit_test(iterations_are_found),
+	    cmocka_unit_test(iterations_are_found_between_gaps),
 	    cmocka_unit_test(nothing_is_found_in_chance),
 	    cmocka_unit_test(rates_hold_the_truth),
 	    cmocka_unit_test(findings_name_object_and_line),
