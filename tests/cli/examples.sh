@@ -25,6 +25,7 @@ text_of_stream "$scratch/down.fathom" down
 record chase 1000 "$examples/chase"
 is chase '.folded == [] and ([.findings[] | select(.name == "random-access") | .line] | sort) == '"[$(line chase.c '.value = i'), $(line chase.c 'sum += at->value')]"
 is chase '[.streams[] | select(.region != null)] == [] and ([.working_sets[] | select(.object == null) | .fits] == ["memory"])'
+is chase '.threads[0].name == "chase"'
 expect 0 '^The whole run, not folded: [0-9,]+ samples' "$tool" report "$scratch/chase.fathom"
 
 record apart 500 "$examples/aos-soa-apart" 4 262144 32768
