@@ -133,16 +133,16 @@ static double best_agreement(const struct steps *steps, double fastest, double *
 	unsigned each = (unsigned)fmin(fastest / distance, (SPEEDS - 1) / 2.0);
 
 	*ret_speed = 0;
-	for (unsigned i = 1; i <= each; i++)
-		for (int way = 1; way >= -1; way -= 2) {
-			double agrees = agreement(steps, way * (double)i * distance, &rest);
+	for (unsigned i = 1; i <= 2 * each; i++) {
+		/* up and down in turn */
+		double speed = (i % 2 ? 1.0 : -1.0) * ((i + 1) / 2) * distance, agrees = agreement(steps, speed, &rest);
 
-			if (agrees > best) {
-				best = agrees;
-				best_rest = rest;
-				*ret_speed = way * (double)i * distance;
-			}
+		if (agrees > best) {
+			best = agrees;
+			best_rest = rest;
+			*ret_speed = speed;
 		}
+	}
 	*ret_speed = steps->usual > 0 && (fastest * steps->usual < 0.5 || (distance * steps->usual < 0.5 && each > 1))
 	                 ? *ret_speed + best_rest / steps->usual
 	                 : 0;

@@ -50,6 +50,15 @@ await check('sections are there, findings first', samples, {}, async (page) => {
 	assert.match(await page.locator('#objects-table tbody').innerText(), /make_grid/);
 });
 
+await check('headings are not behind the list of contents', samples, { viewport: { width: 500, height: 800 } }, async (page) => {
+	for (const id of ['machine', 'timeline', 'objects']) {
+		await page.locator(`#contents a[href="#${id}"]`).click();
+		await settle(page);
+		const [heading, contents] = await page.evaluate((at) => [document.querySelector(`#${at} h2`).getBoundingClientRect().top, document.getElementById('contents').getBoundingClientRect().bottom], id);
+		assert.ok(heading >= contents, `${id}: ${heading} is above ${contents}`);
+	}
+});
+
 await check('a strict policy is in force', samples, {}, async (page, seen) => {
 	await page.evaluate(() => {
 		const script = document.createElement('script');

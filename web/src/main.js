@@ -1,7 +1,7 @@
 // The report as a page. Everything that is shown comes from the data that are inside it; nothing is fetched.
 import { element, note, replace, section } from './dom.js';
 import { bytes, count, interval, number, percent, time } from './format.js';
-import { changed, clearFilter, state } from './state.js';
+import { changed, clearFilter, onChange, state } from './state.js';
 import { levelTable, missCurve, staircase } from './charts.js';
 import { findings } from './findings.js';
 import { Panels } from './panels.js';
@@ -89,6 +89,9 @@ function rest() {
 	];
 }
 
+// Of long headings, for the list of contents
+const SHORT = { machine: 'Machine' };
+
 function build() {
 	if (data.stat)
 		addHeat(data.stat);
@@ -99,7 +102,12 @@ function build() {
 		data.kind === 'squeeze' ? squeezeSections(data.squeezed) : null,
 		section('machine', 'The machine and the program’s working sets', machineSection()),
 		data.kind === 'samples' ? sampleSections() : null, rest());
-	replace(document.getElementById('contents'), [...main.querySelectorAll('section')].map((one) => element('a', { href: `#${one.id}` }, one.querySelector('h2').textContent)));
+	const contents = document.getElementById('contents');
+	replace(contents, [...main.querySelectorAll('section')].map((one) => element('a', { href: `#${one.id}` }, SHORT[one.id] ?? one.querySelector('h2').textContent)));
+	// headings must not end up behind it, however many lines it has
+	const keepFree = () => document.documentElement.style.setProperty('--contents', `${contents.offsetHeight}px`);
+	keepFree();
+	onChange((what) => what.has('size') && keepFree());
 	replace(document.getElementById('foot'), element('p', {}, `Fathom ${data.fathom}. Figures are with 95 % intervals; “n/a” says why when pointed at. This file needs no network.`));
 	document.body.append(dialog);
 	document.addEventListener('keydown', (event) => {
