@@ -135,7 +135,7 @@ static double best_agreement(const struct steps *steps, double fastest, double *
 	*ret_speed = 0;
 	for (unsigned i = 1; i <= 2 * each; i++) {
 		/* up and down in turn */
-		double speed = (i % 2 ? 1.0 : -1.0) * ((i + 1) / 2) * distance, agrees = agreement(steps, speed, &rest);
+		double speed = (i % 2 ? 1 : -1) * ceil(i / 2.0) * distance, agrees = agreement(steps, speed, &rest);
 
 		if (agrees > best) {
 			best = agrees;
