@@ -1,13 +1,13 @@
-/* What a page of many samples costs: seconds, peak memory and size of `report --html`, and the same of the text, which
-   has the same analysis. Usage: bench_html TOOL SAMPLES … */
+/* What a page of many samples costs: processor time, peak memory and size of `report --html`, and the same of the text,
+   which has the same analysis. Usage: bench_html TOOL SAMPLES … */
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "recording/store.h"
@@ -18,12 +18,11 @@ struct cost {
 	double mebibytes;
 };
 
-static double now(void)
+/* Processor time: others may use the machine. */
+static double seconds_of(const struct rusage *usage)
 {
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+	return (double)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) +
+	       1e-6 * (double)(usage->ru_utime.tv_usec + usage->ru_stime.tv_usec);
 }
 
 /* In a process of its own, so that its memory is given back before anything is measured. */
@@ -46,7 +45,6 @@ static int make(const char *path, unsigned samples)
 
 static int run(char *const *arguments, struct cost *ret_cost)
 {
-	double began = now();
 	pid_t child = fork();
 	struct rusage usage;
 	int status = 1;
@@ -61,13 +59,14 @@ static int run(char *const *arguments, struct cost *ret_cost)
 	}
 	if (child < 0 || wait4(child, &status, 0, &usage) < 0 || status)
 		return -EIO;
-	*ret_cost = (struct cost){now() - began, (double)usage.ru_maxrss / 1024};
+	*ret_cost = (struct cost){seconds_of(&usage), (double)usage.ru_maxrss / 1024};
 	return 0;
 }
 
 int main(int argc, char **argv)
 {
 	char folder[] = "/tmp/fathom-html-XXXXXX", recording[64], page[64];
+	double first = 0, last = 0;
 
 	if (argc < 3 || !mkdtemp(folder)) {
 		fprintf(stderr, "usage: bench_html TOOL SAMPLES ...\n");
@@ -89,8 +88,13 @@ int main(int argc, char **argv)
 		printf("%10s  %12.2f %11.0f  %12.2f %11.0f %11.2f\n", argv[i], costs[0].seconds, costs[0].mebibytes,
 		       costs[1].seconds, costs[1].mebibytes, (double)status.st_size / 1048576);
 		fflush(stdout);
+		last = costs[1].seconds;
+		first = i == 2 ? last : first;
 		unlink(recording);
 	}
+	if (argc > 3)
+		printf("time of --html grows with samples to the power of %.2f\n",
+		       log(last / first) / log(atof(argv[argc - 1]) / atof(argv[2])));
 	unlink(page);
 	rmdir(folder);
 	return 0;

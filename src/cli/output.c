@@ -2,8 +2,6 @@
 
 #include <errno.h>
 
-#include "report/squeeze.h"
-
 enum { WIDTH = 100 };
 
 void fm_output_choose(struct fm_output *output, const struct fm_common *common, unsigned top)
@@ -46,7 +44,7 @@ int fm_output_squeeze(struct fm_output *output, const struct fm_recording *recor
 	struct fm_squeeze *squeeze;
 	struct fm_error error;
 
-	if (output->options.separator) {
+	if (!output->writer->squeeze) {
 		fm_error_set(&error, EINVAL, "what was squeezed is printed as text or with --json: no -x");
 		return fm_report_error(&error);
 	}
@@ -56,15 +54,7 @@ int fm_output_squeeze(struct fm_output *output, const struct fm_recording *recor
 		fm_squeeze_free(squeeze);
 		return FM_EXIT_FAILED;
 	}
-	if (output->common->json) {
-		json_t *root = fm_squeeze_json(squeeze);
-
-		json_dumpf(root, output->file, JSON_INDENT(1));
-		fputc('\n', output->file);
-		json_decref(root);
-	} else {
-		fm_squeeze_print(squeeze, output->options.width, output->options.verbosity, output->file);
-	}
+	output->writer->squeeze(squeeze, &output->options, output->file);
 	fm_squeeze_free(squeeze);
 	return fm_common_close(output->common, output->file);
 }

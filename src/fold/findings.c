@@ -49,7 +49,7 @@ static void say(char *text, size_t size, const char *format, ...)
 
 static struct fm_figure share_in_mode(const struct view *view, const struct fm_stream *stream)
 {
-	const struct fm_fold_mode *mode = &view->fold->regions[stream->region].modes[stream->mode];
+	const struct fm_fold_mode *mode = fm_fold_mode_of(view->fold, stream->region, stream->mode);
 	double whole = view->samples->whole.seconds;
 
 	return fm_figure_scaled(&stream->served.share, whole > 0 ? mode->served.seconds / whole : 0, "");
@@ -292,7 +292,7 @@ static int find_random(struct view *view, const struct fm_stream *stream)
 	struct fm_fold_finding *finding;
 	char place[120];
 
-	if (stream->direction != FM_DIRECTION_RANDOM || stream->field_count || share.value < LEAST_SHARE ||
+	if (stream->direction != FM_DIRECTION_RANDOM || share.value < LEAST_SHARE ||
 	    !is_costly(view, &stream->served, 2))
 		return 0;
 	finding = add(view, FM_FINDING_RANDOM, stream->confidence);
@@ -319,8 +319,9 @@ static int find_cold_fields(struct view *view, const struct fm_stream *stream)
 
 	for (unsigned i = 0; i < stream->field_count; i++)
 		used += stream->fields[i].bytes;
-	if (!stream->field_count || !stream->stride_bytes.available || used > 0.6 * stride ||
-	    share.value < LEAST_SHARE || !is_costly(view, &stream->served, 1.2))
+	/* at random each element is a line of its own, whether its other fields are beside it or not */
+	if (stream->direction == FM_DIRECTION_RANDOM || !stream->field_count || !stream->stride_bytes.available ||
+	    used > 0.6 * stride || share.value < LEAST_SHARE || !is_costly(view, &stream->served, 1.2))
 		return 0;
 	finding = add(view, FM_FINDING_COLD_FIELDS, stream->confidence > 0 ? stream->confidence : 0.5);
 	if (!finding)

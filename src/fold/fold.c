@@ -135,26 +135,27 @@ static void measure_instances(const struct fm_fold *fold, const struct fm_timeli
 	region->instance_count = kept;
 }
 
-static double place_of(const struct fm_fold *fold, const struct fm_timeline *timeline,
-                       const struct fm_fold_instance *instance, const struct fm_recorded_sample *sample, size_t number,
-                       size_t count)
-{
-	/* one of the n references that it stands for: which one is not known, but the same each time */
-	double within = (double)((uint32_t)(number + (sample->address >> 3)) * 2654435761u) / 4294967296.0;
-	double place = fold->clock == FM_FOLD_REFERENCES
-	                   ? ((double)number + within) / (double)count
-	                   : (fm_timeline_active(timeline, instance->thread, sample->at) -
-	                      fm_timeline_active(timeline, instance->thread, instance->began)) /
-	                         instance->length;
-
-	return fmin(fmax(place, 0), 0.9999999);
-}
-
 /* Samples by their place: counted into buckets first, so that time grows with their number only. */
 struct buckets {
 	size_t *end;
 	size_t count;
+	const uint8_t *skip; /* of each sample: it belongs elsewhere. NULL: all are taken, but for the filter */
 };
+
+static double place_of(const struct fm_fold *fold, const struct fm_timeline *timeline,
+                       const struct fm_fold_instance *instance, const struct fm_recorded_sample *sample, size_t number,
+                       size_t count, bool by_clock)
+{
+	/* one of the n references that it stands for: which one is not known, but the same each time */
+	double within = (double)((uint32_t)(number + (sample->address >> 3)) * 2654435761u) / 4294967296.0;
+	double place = fold->clock == FM_FOLD_REFERENCES ? ((double)number + within) / (double)count
+	               : by_clock                        ? (sample->at - instance->began) / instance->length
+	                                                 : (fm_timeline_active(timeline, instance->thread, sample->at) -
+                                     fm_timeline_active(timeline, instance->thread, instance->began)) /
+	                                instance->length;
+
+	return fmin(fmax(place, 0), 0.9999999);
+}
 
 static int by_place(const void *first, const void *second)
 {
@@ -177,10 +178,10 @@ static void put_instance(const struct fm_fold *fold, const struct fm_timeline *t
 	for (size_t i = begin; i < end; i++) {
 		uint32_t index = timeline->list[i];
 		const struct fm_recorded_sample *sample = &samples->recording->samples[index];
-		float place = (float)place_of(fold, timeline, instance, sample, i - begin, end - begin);
+		float place = (float)place_of(fold, timeline, instance, sample, i - begin, end - begin, buckets->skip);
 		size_t bucket;
 
-		if (samples->left && !samples->left[index])
+		if ((samples->left && !samples->left[index]) || (buckets->skip && buckets->skip[index]))
 			continue;
 		place = place >= 1 ? 0.9999999f : place;
 		bucket = (size_t)((double)place * (double)buckets->count);
@@ -192,9 +193,9 @@ static void put_instance(const struct fm_fold *fold, const struct fm_timeline *t
 }
 
 static int fold_mode(const struct fm_fold *fold, const struct fm_timeline *timeline,
-                     const struct fm_fold_region *region, int32_t which, struct fm_fold_mode *mode)
+                     const struct fm_fold_region *region, int32_t which, const uint8_t *skip, struct fm_fold_mode *mode)
 {
-	struct buckets buckets = {.count = 1 << 16};
+	struct buckets buckets = {.count = 1 << 16, .skip = skip};
 	size_t begin = 0;
 
 	buckets.end = calloc(buckets.count + 2, sizeof(*buckets.end));
@@ -327,7 +328,7 @@ static int fold_region(struct fm_fold *fold, const struct fm_timeline *timeline,
 		region->mode_count++;
 		r = describe_mode(fold, region, k, mode);
 		if (!r)
-			r = fold_mode(fold, timeline, region, k, mode);
+			r = fold_mode(fold, timeline, region, k, NULL, mode);
 		if (!r)
 			r = sum_up(fold, mode, by_line);
 		if (r)
@@ -359,6 +360,13 @@ static bool is_folded(const struct fm_fold_region *region)
 	return false;
 }
 
+static void rest_free(struct fm_fold_mode *rest)
+{
+	free(rest->samples);
+	free(rest->phases);
+	memset(rest, 0, sizeof(*rest));
+}
+
 static void region_free(struct fm_fold_region *region)
 {
 	for (size_t i = 0; i < region->mode_count; i++) {
@@ -387,6 +395,95 @@ static int fold_found(struct fm_fold *fold, const struct fm_timeline *timeline)
 		fold->region_count--;
 		memset(region, 0, sizeof(*region));
 	}
+	return r;
+}
+
+/* What is outside of folded regions */
+
+static const double LEAST_REST = 0.1;
+
+const struct fm_fold_mode *fm_fold_mode_of(const struct fm_fold *fold, int64_t region, uint32_t mode)
+{
+	return region < 0 ? &fold->rest : &fold->regions[region].modes[mode];
+}
+
+static void mark_folded(const struct fm_fold *fold, const struct fm_timeline *timeline, uint8_t *skip)
+{
+	size_t begin, end;
+
+	for (size_t i = 0; i < fold->region_count; i++)
+		for (size_t k = 0; is_folded(&fold->regions[i]) && k < fold->regions[i].instance_count; k++) {
+			find_samples(fold, timeline, &fold->regions[i].instances[k], &begin, &end);
+			for (size_t s = begin; s < end; s++)
+				skip[timeline->list[s]] = 1;
+		}
+}
+
+/* The whole run as one instance that each thread has a part in. Threads that wait for others keep their place by the
+   clock. */
+static int whole_run(const struct fm_fold *fold, struct fm_fold_region *region, struct fm_figure *ret_length)
+{
+	const struct fm_recording *recording = fold->samples->recording;
+	double begin = INFINITY, end = -INFINITY, references = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < recording->samples_count; i++) {
+		begin = fmin(begin, recording->samples[i].at);
+		end = fmax(end, recording->samples[i].at);
+		references += fmax((double)recording->sampling.every, 1);
+	}
+	if (!(end > begin))
+		return 0;
+	for (size_t i = 0; !r && i < recording->sampled_threads_count; i++) {
+		r = add_instance(region, (uint32_t)i, begin, end);
+		if (!r) {
+			region->instances[i].length = end - begin;
+			region->instances[i].mode = 0;
+		}
+	}
+	*ret_length = fold->clock == FM_FOLD_REFERENCES
+	                  ? fm_figure_make(references, references, references, "references", FM_ORIGIN_simulated,
+	                                   fold->samples->model->backend, 1)
+	                  : fm_figure_make(end - begin, end - begin, end - begin, "s", FM_ORIGIN_measured,
+	                                   fold->samples->model->backend, 1);
+	return r;
+}
+
+static int gather_rest(struct fm_fold *fold, const struct fm_timeline *timeline)
+{
+	const struct fm_samples *samples = fold->samples;
+	double *by_line = calloc(samples->line_count + 1, sizeof(*by_line));
+	uint8_t *skip = calloc(samples->recording->samples_count + 1, sizeof(*skip));
+	struct fm_fold_region run = {0};
+	struct fm_fold_mode *rest = &fold->rest;
+	int r = by_line && skip ? whole_run(fold, &run, &rest->length) : -ENOMEM;
+
+	if (!r && run.instance_count) {
+		mark_folded(fold, timeline, skip);
+		r = fold_mode(fold, timeline, &run, 0, skip, rest);
+	}
+	if (!r && rest->sample_count)
+		r = sum_up(fold, rest, by_line);
+	if (!r && rest->sample_count) {
+		rest->instances = 1;
+		note_line(fold, &run, by_line);
+		rest->phases = calloc(1, sizeof(*rest->phases));
+		r = rest->phases ? 0 : -ENOMEM;
+	}
+	if (!r && rest->phases) {
+		rest->phase_count = 1;
+		rest->phases[0] = (struct fm_fold_phase){.end = 1,
+		                                         .line = run.line,
+		                                         .line_share = run.line_share,
+		                                         .seconds = fm_figure_unavailable("it is not folded"),
+		                                         .served = rest->served};
+	}
+	if (rest->sample_count < FM_FOLD_LEAST ||
+	    (samples->whole.seconds > 0 && rest->served.seconds < LEAST_REST * samples->whole.seconds))
+		rest_free(rest);
+	region_free(&run);
+	free(by_line);
+	free(skip);
 	return r;
 }
 
@@ -421,6 +518,8 @@ int fm_fold_make(const struct fm_samples *samples, struct fm_fold **ret_fold, st
 			                  "same order");
 	}
 	fold->gaps = timeline.gap_count;
+	if (!r)
+		r = gather_rest(fold, &timeline);
 	fm_timeline_free(&timeline);
 	if (!r)
 		r = fm_fold_streams(fold);
@@ -428,6 +527,8 @@ int fm_fold_make(const struct fm_samples *samples, struct fm_fold **ret_fold, st
 		r = fm_fold_working_sets(fold);
 	if (!r)
 		r = fm_fold_findings(fold);
+	free(fold->rest.samples);
+	fold->rest.samples = NULL;
 	if (r) {
 		fm_fold_free(fold);
 		return fm_error_set(error, -r, "cannot fold the samples: %s", strerror(-r));
@@ -458,6 +559,7 @@ void fm_fold_free(struct fm_fold *fold)
 	for (size_t i = 0; i < fold->region_count; i++)
 		region_free(&fold->regions[i]);
 	free(fold->regions);
+	rest_free(&fold->rest);
 	free(fold->streams);
 	free(fold->working_sets);
 	free(fold->findings);

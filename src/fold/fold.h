@@ -109,6 +109,10 @@ struct fm_fold {
 	struct fm_fold_region *regions; /* most references first; the last one may be found */
 	size_t region_count;
 	char why[200]; /* why no region was folded; "": one was */
+	/* What folded regions do not hold, where that is a tenth of the references or more: all of the run where
+	   nothing was folded. One instance with one phase; places are of the whole run. Without `samples`: they are
+	   looked at and given back. No samples counted: there is none. */
+	struct fm_fold_mode rest;
 	/* fold/streams.h */
 	struct fm_stream *streams;
 	size_t stream_count;
@@ -125,6 +129,9 @@ void fm_fold_free(struct fm_fold *fold);
 
 /* Fills in `rates`, which takes as long as everything else: for those who show them. -ENOMEM. */
 int fm_fold_tell_rates(struct fm_fold *fold, struct fm_error *error);
+
+/* The mode that a stream or a working set belongs to. */
+const struct fm_fold_mode *fm_fold_mode_of(const struct fm_fold *fold, int64_t region, uint32_t mode);
 
 struct fm_folded_sample fm_fold_sample(const struct fm_fold *fold, const struct fm_fold_mode *mode,
                                        const struct fm_folded *folded);

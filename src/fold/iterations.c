@@ -254,12 +254,19 @@ static double find_origin(const struct sequence *sequence, const struct knots *k
 /* The time by the clock at which a thread has been on the processor so long. */
 static double by_clock(const struct fm_timeline *timeline, uint32_t thread, double active)
 {
-	double at = active;
+	size_t first = timeline->first_gap[thread], low = first, high = timeline->first_gap[thread + 1];
 
-	for (size_t i = timeline->first_gap[thread]; i < timeline->first_gap[thread + 1]; i++)
-		if (fm_timeline_active(timeline, thread, timeline->gaps[i].end) <= active)
-			at = active + timeline->gaps[i].before + timeline->gaps[i].off;
-	return at;
+	/* the first gap that it has not got to the end of */
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		const struct fm_gap *gap = &timeline->gaps[middle];
+
+		if (gap->end - gap->before - gap->off <= active)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > first ? active + timeline->gaps[low - 1].before + timeline->gaps[low - 1].off : active;
 }
 
 static int add_iterations(const struct fm_fold *fold, const struct fm_timeline *timeline, uint32_t thread,

@@ -48,9 +48,6 @@ int fm_fold_find_iterations(const struct fm_fold *fold, const struct fm_timeline
 int fm_fold_phases(const struct fm_fold *fold, struct fm_fold_mode *mode);
 int fm_fold_rates(const struct fm_fold *fold, struct fm_fold_mode *mode);
 
-/* The data caches of the machine, from the first on; false: there is no such one. */
-bool fm_fold_cache(const struct fm_recording *recording, size_t index, char *name, size_t size, double *ret_bytes);
-
 /* What a sample stands for. */
 double fm_fold_weight(const struct fm_fold *fold, const struct fm_recorded_sample *sample);
 

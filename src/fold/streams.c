@@ -206,17 +206,44 @@ static struct fm_figure coverage_of(const struct fm_fold *fold, const struct fm_
 	                      fold->samples->model->backend, (unsigned)count);
 }
 
+static bool in_order(const struct fm_stream *stream)
+{
+	return stream->direction == FM_DIRECTION_UP || stream->direction == FM_DIRECTION_DOWN ||
+	       stream->direction == FM_DIRECTION_STRIDED;
+}
+
+/* Of the range that it goes through, in lines. */
+static double bytes_of_pass(const struct fm_stream *stream, size_t count)
+{
+	double stride = stream->stride_bytes.available ? stream->stride_bytes.value : 1;
+
+	return fm_order_range(stream, count) * fmin(1, LINE / fmax(stride, 1));
+}
+
+/* In one instance. A pass is at least as long as what was seen of it; of how much more coverage_of() tells. */
+static struct fm_figure moved_by(const struct fm_stream *stream, size_t count)
+{
+	double bytes = bytes_of_pass(stream, count);
+	struct fm_figure moved = fm_figure_scaled(&stream->passes, bytes, "B");
+
+	if (stream->coverage.available) {
+		moved.low *= stream->coverage.low / stream->coverage.value;
+		moved.high *= stream->coverage.high / stream->coverage.value;
+	}
+	return moved;
+}
+
 static struct fm_figure bandwidth_of(const struct fm_fold *fold, const struct fm_fold_mode *mode,
                                      const struct fm_stream *stream, size_t count)
 {
-	double stride = stream->stride_bytes.available ? stream->stride_bytes.value : 1;
-	double span = stream->end - stream->begin,
-	       bytes = fm_order_range(stream, count) * fmin(1, LINE / fmax(stride, 1));
+	double span = stream->end - stream->begin, bytes = bytes_of_pass(stream, count);
 	double seconds, error;
 	struct fm_figure figure;
 
 	if (fold->clock == FM_FOLD_REFERENCES)
 		return fm_figure_unavailable("the engine does not run the program at its own speed");
+	if (!stream->passes.available && in_order(stream))
+		return fm_figure_unavailable("how often it goes through the object is not known");
 	if (!stream->passes.available)
 		return fm_figure_unavailable("only streams in order have a bandwidth: how many references there are "
 		                             "between samples is not known");
@@ -231,6 +258,26 @@ static struct fm_figure bandwidth_of(const struct fm_fold *fold, const struct fm
 	figure.high *= (1 + error) * mode->length.value / fmax(mode->length.low, mode->length.value / 2);
 	snprintf(figure.backend, sizeof(figure.backend), "%s", fold->samples->model->backend);
 	return figure;
+}
+
+/* Where a line goes through its object more often than places can show, the way from one sample to the next may tell.
+ */
+static void judge_by_time(const struct fm_sampled_line *line, struct fm_stream *stream)
+{
+	const struct fm_pattern_verdict *verdict = &line->pattern;
+
+	if (stream->direction != FM_DIRECTION_INCONCLUSIVE || line->object != stream->object)
+		return;
+	if (verdict->pattern == FM_PATTERN_RANDOM)
+		stream->direction = FM_DIRECTION_RANDOM;
+	else if (verdict->pattern == FM_PATTERN_ADVANCES && verdict->speed != 0)
+		stream->direction = verdict->speed < 0 ? FM_DIRECTION_DOWN : FM_DIRECTION_UP;
+	stream->falling = stream->direction == FM_DIRECTION_DOWN;
+	stream->confidence = stream->direction == FM_DIRECTION_INCONCLUSIVE ? 0 : verdict->confidence;
+	snprintf(stream->reason, sizeof(stream->reason), "%s", verdict->reason);
+	if (stream->field_count && stream->direction != FM_DIRECTION_RANDOM &&
+	    stream->direction != FM_DIRECTION_INCONCLUSIVE)
+		stream->direction = FM_DIRECTION_STRIDED;
 }
 
 static int make_stream(const struct fm_fold *fold, const struct fm_fold_mode *mode, const struct sorted *sorted,
@@ -260,11 +307,18 @@ static int make_stream(const struct fm_fold *fold, const struct fm_fold_mode *mo
 		hints.first_low = stream->served.levels[0].low;
 		hints.first_high = stream->served.levels[0].high;
 	}
+	/* of the whole run more is known than how its places fit: samples that follow each other */
+	if (stream->region < 0)
+		hints.first_high = 1;
 	hints.most_passes = most_passes(fold, mode, key, (double)count * sorted->each, (double)(highest - lowest));
 	r = fm_order_tell(points, count, &hints, stream);
+	if (!r && stream->region < 0)
+		judge_by_time(&fold->samples->lines[stream->line], stream);
 	if (!r) {
 		stream->coverage = coverage_of(fold, stream, count);
 		stream->gbs = bandwidth_of(fold, mode, stream, count);
+		if (stream->gbs.available)
+			stream->moved = moved_by(stream, count);
 	}
 	free(points);
 	free(sum);
@@ -273,19 +327,13 @@ static int make_stream(const struct fm_fold *fold, const struct fm_fold_mode *mo
 
 /* Together */
 
-static bool in_order(const struct fm_stream *stream)
-{
-	return stream->direction == FM_DIRECTION_UP || stream->direction == FM_DIRECTION_DOWN ||
-	       stream->direction == FM_DIRECTION_STRIDED;
-}
-
 /* At the same time, and each as far through its object as the other. */
 static bool advance_together(const struct fm_stream *a, const struct fm_stream *b)
 {
 	double shared = fmin(a->end, b->end) - fmax(a->begin, b->begin);
 
-	return in_order(a) && in_order(b) && a->phase == b->phase && a->falling == b->falling &&
-	       shared > 0.8 * fmax(a->end - a->begin, b->end - b->begin) &&
+	return in_order(a) && in_order(b) && a->passes.available && b->passes.available && a->phase == b->phase &&
+	       a->falling == b->falling && shared > 0.8 * fmax(a->end - a->begin, b->end - b->begin) &&
 	       fabs(a->passes.value - b->passes.value) <=
 	           fmax(0.1 * a->passes.value, (a->passes.high - a->passes.low + b->passes.high - b->passes.low) / 2);
 }
@@ -316,9 +364,9 @@ static int by_samples(const void *first, const void *second)
 	return (a->stream > b->stream) - (a->stream < b->stream);
 }
 
-static int streams_of_mode(struct fm_fold *fold, size_t region, size_t which, unsigned *together)
+static int streams_of_mode(struct fm_fold *fold, int64_t region, uint32_t which, unsigned *together)
 {
-	const struct fm_fold_mode *mode = &fold->regions[region].modes[which];
+	const struct fm_fold_mode *mode = fm_fold_mode_of(fold, region, which);
 	struct fm_served_sum *whole = calloc(1, sizeof(*whole));
 	struct sorted sorted = {0};
 	struct heavy *heavy = NULL;
@@ -344,11 +392,13 @@ static int streams_of_mode(struct fm_fold *fold, size_t region, size_t which, un
 		struct fm_stream *stream =
 		    fm_recording_grow((void **)&fold->streams, &fold->stream_count, sizeof(*stream));
 
-		r = stream ? make_stream(fold, mode, &sorted, heavy[i].stream, whole, stream) : -ENOMEM;
-		if (!r) {
-			stream->region = (int64_t)region;
-			stream->mode = (uint32_t)which;
+		if (!stream) {
+			r = -ENOMEM;
+			break;
 		}
+		stream->region = region;
+		stream->mode = which;
+		r = make_stream(fold, mode, &sorted, heavy[i].stream, whole, stream);
 	}
 	if (!r && fold->stream_count > first)
 		group_streams(fold->streams + first, fold->stream_count - first, together);
@@ -366,6 +416,8 @@ int fm_fold_streams(struct fm_fold *fold)
 	for (size_t i = 0; !r && i < fold->region_count; i++)
 		for (size_t k = 0; !r && k < fold->regions[i].mode_count; k++)
 			if (!*fold->regions[i].modes[k].why && modes++ < MODES_MAX)
-				r = streams_of_mode(fold, i, k, &together);
+				r = streams_of_mode(fold, (int64_t)i, (uint32_t)k, &together);
+	if (!r && fold->rest.sample_count)
+		r = streams_of_mode(fold, FM_FOLD_NONE, 0, &together);
 	return r;
 }

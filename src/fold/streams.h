@@ -40,6 +40,7 @@ struct fm_stream {
 	struct fm_figure stride_bytes; /* from one reference of an instruction to the next element */
 	struct fm_figure coverage;     /* share of the object's bytes between lowest and highest */
 	struct fm_figure gbs;          /* of cache lines, while it runs */
+	struct fm_figure moved;        /* bytes of cache lines in one instance, where `gbs` is known */
 	struct fm_stream_field fields[FM_STREAM_FIELDS];
 	unsigned field_count;
 	unsigned together;       /* streams with the same number advance together; 0: alone */
@@ -52,12 +53,17 @@ struct fm_working_set {
 	uint32_t mode;
 	int64_t object; /* index; FM_FOLD_NONE: all together */
 	struct fm_figure bytes;
+	struct fm_figure
+	    gbs;          /* that its streams move, on average over the instance; only if all of them are in order */
 	char fits[16];    /* smallest cache that holds it; "memory" if none does; "": not known */
 	char exceeds[16]; /* largest cache that does not hold it; "": it fits into the first */
 };
 
 int fm_fold_streams(struct fm_fold *fold);
 int fm_fold_working_sets(struct fm_fold *fold);
+
+/* The data caches of the machine, from the first on; false: there is no such one. */
+bool fm_fold_cache(const struct fm_recording *recording, size_t index, char *name, size_t size, double *ret_bytes);
 
 const char *fm_direction_name(enum fm_direction direction);
 

@@ -24,12 +24,12 @@ static int by_number(const void *first, const void *second)
 	return (a > b) - (a < b);
 }
 
-static bool is_read_in_order(const struct fm_fold *fold, size_t region, size_t mode, size_t object)
+static bool is_read_in_order(const struct fm_fold *fold, int64_t region, uint32_t mode, size_t object)
 {
 	for (size_t i = 0; i < fold->stream_count; i++) {
 		const struct fm_stream *stream = &fold->streams[i];
 
-		if (stream->object == object && stream->region == (int64_t)region && stream->mode == mode &&
+		if (stream->object == object && stream->region == region && stream->mode == mode &&
 		    (stream->direction == FM_DIRECTION_UP || stream->direction == FM_DIRECTION_DOWN))
 			return true;
 	}
@@ -59,13 +59,6 @@ bool fm_fold_cache(const struct fm_recording *recording, size_t index, char *nam
 {
 	const struct fm_machine *profile = recording->profile;
 
-	if (recording->caches_count) {
-		if (index >= recording->caches_count)
-			return false;
-		snprintf(name, size, "%s", recording->caches[index].name);
-		*ret_bytes = recording->caches[index].bytes;
-		return true;
-	}
 	if (recording->has_machine) {
 		if (index >= recording->machine.cache_count)
 			return false;
@@ -73,7 +66,15 @@ bool fm_fold_cache(const struct fm_recording *recording, size_t index, char *nam
 		*ret_bytes = (double)recording->machine.caches[index].bytes;
 		return true;
 	}
-	if (!profile || index >= profile->level_count || !profile->levels[index].advertised_bytes)
+	/* what a program can use of a cache is less than is advertised, where others use it too */
+	if (!profile) {
+		if (index >= recording->caches_count)
+			return false;
+		snprintf(name, size, "%s", recording->caches[index].name);
+		*ret_bytes = recording->caches[index].bytes;
+		return true;
+	}
+	if (index >= profile->level_count || !profile->levels[index].advertised_bytes)
 		return false;
 	snprintf(name, size, "%s", profile->levels[index].name);
 	*ret_bytes = profile->levels[index].effective_bytes.available ? profile->levels[index].effective_bytes.value
@@ -97,22 +98,44 @@ static void compare_caches(const struct fm_recording *recording, struct fm_worki
 		snprintf(set->fits, sizeof(set->fits), "memory");
 }
 
-static int add_set(struct fm_fold *fold, size_t region, size_t mode, int64_t object, const struct fm_figure *bytes)
+/* What goes through an object in an instance, over the time of an instance. */
+static struct fm_figure bandwidth_of(const struct fm_fold *fold, const struct fm_working_set *set)
+{
+	const struct fm_figure *length = &fm_fold_mode_of(fold, set->region, set->mode)->length;
+	struct fm_figure sum = fm_figure_make(0, 0, 0, "GB/s", FM_ORIGIN_sampled, fold->samples->model->backend, 0);
+
+	for (size_t i = 0; i < fold->stream_count; i++) {
+		const struct fm_stream *stream = &fold->streams[i];
+
+		if (stream->region != set->region || stream->mode != set->mode ||
+		    (set->object >= 0 && stream->object != (uint32_t)set->object))
+			continue;
+		if (!stream->gbs.available)
+			return fm_figure_unavailable("%s", stream->gbs.why);
+		sum.value += stream->moved.value / length->value / 1e9;
+		sum.low += stream->moved.low / length->high / 1e9;
+		sum.high += stream->moved.high / fmax(length->low, length->value / 2) / 1e9;
+		sum.trials += stream->moved.trials;
+	}
+	return sum.trials ? sum : fm_figure_unavailable("too few samples show how it is gone through");
+}
+
+static int add_set(struct fm_fold *fold, int64_t region, uint32_t mode, int64_t object, const struct fm_figure *bytes)
 {
 	struct fm_working_set *set =
 	    fm_recording_grow((void **)&fold->working_sets, &fold->working_set_count, sizeof(*set));
 
 	if (!set)
 		return -ENOMEM;
-	*set = (struct fm_working_set){
-	    .region = (int64_t)region, .mode = (uint32_t)mode, .object = object, .bytes = *bytes};
+	*set = (struct fm_working_set){.region = region, .mode = mode, .object = object, .bytes = *bytes};
 	compare_caches(fold->samples->recording, set);
+	set->gbs = bandwidth_of(fold, set);
 	return 0;
 }
 
-static int sets_of_mode(struct fm_fold *fold, size_t region, size_t which)
+static int sets_of_mode(struct fm_fold *fold, int64_t region, uint32_t which)
 {
-	const struct fm_fold_mode *mode = &fold->regions[region].modes[which];
+	const struct fm_fold_mode *mode = fm_fold_mode_of(fold, region, which);
 	size_t objects = fold->samples->object_count < OBJECTS_MAX ? fold->samples->object_count : OBJECTS_MAX;
 	size_t each = mode->sample_count / LOOKED_AT + 1, room = mode->sample_count / each + 1;
 	struct touched *touched = calloc(objects + 1, sizeof(*touched));
@@ -170,6 +193,9 @@ int fm_fold_working_sets(struct fm_fold *fold)
 	for (size_t i = 0; !r && i < fold->region_count; i++)
 		for (size_t k = 0; !r && k < fold->regions[i].mode_count; k++)
 			if (!*fold->regions[i].modes[k].why)
-				r = sets_of_mode(fold, i, k);
+				r = sets_of_mode(fold, (int64_t)i, (uint32_t)k);
+	/* what is between folded regions happens once: a pass through it has no set that is used again */
+	if (!r && *fold->why && fold->rest.sample_count)
+		r = sets_of_mode(fold, FM_FOLD_NONE, 0);
 	return r;
 }

@@ -418,7 +418,7 @@ int fm_curve_write(const struct fm_miss_curve *curve, const struct fm_recorded_c
 	return 0;
 }
 
-static int write_caches(struct fm_recording *recording)
+int fm_curves_write_caches(struct fm_recording *recording)
 {
 	for (unsigned index = 0; index < 8; index++) {
 		struct fm_recorded_cache *row;
@@ -468,8 +468,6 @@ int fm_curves_finish(struct fm_curves *curves, struct fm_recording *recording)
 			describe(curves, &row);
 			r = fm_curve_write(&curve, &row, 1, recording);
 		}
-		if (!r)
-			r = write_caches(recording);
 	}
 	fm_times_free(&times);
 	return r == -ENODATA ? 0 : r;

@@ -20,6 +20,9 @@ int fm_curves_add(struct fm_curves *curves, const struct fm_part_entry *entry);
 /* Estimates the curve of the program, if there were windows, and adds it to the recording. -ENOMEM. */
 int fm_curves_finish(struct fm_curves *curves, struct fm_recording *recording);
 
+/* The caches of this machine as they are advertised, for what was recorded on it. -ENOMEM. */
+int fm_curves_write_caches(struct fm_recording *recording);
+
 /* A curve, every so many of its points, as rows of a recording; described by what is known of it besides. -ENOMEM. */
 int fm_curve_write(const struct fm_miss_curve *curve, const struct fm_recorded_curve *described, unsigned every,
                    struct fm_recording *recording);

@@ -270,6 +270,19 @@ static void free_replay(struct fm_replay *replay)
 	fm_parts_close(replay->parts);
 }
 
+/* Threads in the engine are told before it knows which program it runs: they have QEMU's name then. */
+static void name_threads(struct fm_recording *recording)
+{
+	for (size_t i = 0; i < recording->sampled_threads_count; i++) {
+		struct fm_recorded_sampled_thread *thread = &recording->sampled_threads[i];
+		const char *program = recording->sampled_processes[thread->process].program,
+		           *slash = strrchr(program, '/');
+
+		if (!strncmp(thread->name, "qemu-", 5) && *program)
+			snprintf(thread->name, sizeof(thread->name), "%s", slash ? slash + 1 : program);
+	}
+}
+
 int fm_sampled_read(const char *folder, struct fm_recording *recording, struct fm_error *error)
 {
 	struct fm_replay replay = {.recording = recording};
@@ -291,6 +304,11 @@ int fm_sampled_read(const char *folder, struct fm_recording *recording, struct f
 		write_sampling(&replay);
 		write_lifetimes(&replay);
 	}
+	/* the engine has a machine of its own */
+	if (!r && strcmp(recording->sampling.sampler, "exact") != 0)
+		r = fm_curves_write_caches(recording);
+	else if (!r)
+		name_threads(recording);
 	free_replay(&replay);
 	return r ? fm_error_set(error, ENOMEM, "out of memory") : 0;
 }

@@ -100,6 +100,7 @@ static json_t *working_sets_json(const struct fm_fold *fold)
 		set_region(entry, fold, set->region);
 		set_object(entry, fold, set->object);
 		fm_json_set_figure(entry, "bytes", &set->bytes);
+		fm_json_set_figure(entry, "gbs", &set->gbs);
 		set_text(entry, "fits", set->fits);
 		set_text(entry, "exceeds", set->exceeds);
 		json_array_append_new(array, entry);

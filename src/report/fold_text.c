@@ -137,7 +137,7 @@ static const char *direction_text(const struct fm_stream *stream)
 	return fm_direction_name(stream->direction);
 }
 
-static void print_streams(const struct fm_fold *fold, size_t region, size_t mode,
+static void print_streams(const struct fm_fold *fold, int64_t region, size_t mode,
                           const struct fm_writer_options *options, FILE *output)
 {
 	struct fm_table *table = fm_table_create("lrlllrrrrr");
@@ -151,7 +151,7 @@ static void print_streams(const struct fm_fold *fold, size_t region, size_t mode
 		const struct fm_stream *stream = &fold->streams[i];
 		char text[160];
 
-		if (stream->region != (int64_t)region || stream->mode != mode)
+		if (stream->region != region || stream->mode != mode)
 			continue;
 		if (count++ >= options->top)
 			continue;
@@ -200,21 +200,22 @@ static const char *range_text(char *text, size_t size, const struct fm_figure *b
 	return text;
 }
 
-static void print_working_sets(const struct fm_fold *fold, size_t region, size_t mode,
+static void print_working_sets(const struct fm_fold *fold, int64_t region, size_t mode,
                                const struct fm_writer_options *options, FILE *output)
 {
-	struct fm_table *table = fm_table_create("lrll");
+	struct fm_table *table = fm_table_create("lrllr");
 	size_t count = 0;
 
 	fm_table_cell(table, "Working set");
 	fm_table_cell(table, "bytes");
 	fm_table_cell(table, "exceeds");
 	fm_table_cell(table, "fits into");
+	fm_table_cell(table, "GB/s");
 	for (size_t i = 0; i < fold->working_set_count; i++) {
 		const struct fm_working_set *set = &fold->working_sets[i];
 		char text[96];
 
-		if (set->region != (int64_t)region || set->mode != mode || (set->object >= 0 && count >= options->top))
+		if (set->region != region || set->mode != mode || (set->object >= 0 && count >= options->top))
 			continue;
 		count++;
 		fm_table_cell(table, "%s",
@@ -222,8 +223,10 @@ static void print_working_sets(const struct fm_fold *fold, size_t region, size_t
 		                              : fm_text_elide(text, sizeof(text),
 		                                              fold->samples->objects[set->object].name, NAME_COLUMNS));
 		fm_table_cell(table, "%s", range_text(text, sizeof(text), &set->bytes));
-		fm_table_cell(table, "%s", *set->exceeds ? set->exceeds : "-");
-		fm_table_cell(table, "%s", *set->fits ? set->fits : "not known");
+		/* that which fits nowhere and exceeds nothing has no caches to be compared with */
+		fm_table_cell(table, "%s", *set->exceeds ? set->exceeds : *set->fits ? "-" : "n/a");
+		fm_table_cell(table, "%s", *set->fits ? set->fits : "n/a");
+		fm_table_cell(table, "%s", fm_interval_text(text, sizeof(text), &set->gbs, 1));
 	}
 	if (count) {
 		fputc('\n', output);
@@ -270,7 +273,16 @@ void fm_fold_print_regions(const struct fm_fold *fold, const struct fm_writer_op
 				continue;
 			}
 			print_phases(fold, mode, options->width, output);
-			print_streams(fold, i, k, options, output);
-			print_working_sets(fold, i, k, options, output);
+			print_streams(fold, (int64_t)i, k, options, output);
+			print_working_sets(fold, (int64_t)i, k, options, output);
 		}
+	if (fold->rest.sample_count) {
+		char number[32];
+
+		fprintf(output, "\n%s: %s samples.\n",
+		        *fold->why ? "The whole run, not folded" : "Outside of folded regions",
+		        fm_text_grouped(number, sizeof(number), fold->rest.sample_count));
+		print_streams(fold, FM_FOLD_NONE, 0, options, output);
+		print_working_sets(fold, FM_FOLD_NONE, 0, options, output);
+	}
 }

@@ -8,6 +8,7 @@
 #include "report/html_parts.h"
 #include "report/page.h"
 #include "report/parts.h"
+#include "report/squeeze.h"
 
 enum { ROWS = 256, SOURCE_LINES = 256 };
 
@@ -144,10 +145,26 @@ static void print_stat(const struct fm_analysis *analysis, const struct fm_write
 	json_decref(root);
 }
 
+/* Squeeze */
+
+static void print_squeeze(const struct fm_squeeze *squeeze, const struct fm_writer_options *options, FILE *output)
+{
+	json_t *root = begin(squeeze->recording, "squeeze");
+
+	(void)options;
+	json_object_set_new(root, "squeezed", fm_squeeze_json(squeeze));
+	put_page(root, output);
+	json_decref(root);
+}
+
 static const char *lacks(void)
 {
 	return fm_page_lacks;
 }
 
-const struct fm_writer fm_writer_html = {
-    .name = "html", .lacks = lacks, .stat = print_stat, .samples = print_samples, .rates = true};
+const struct fm_writer fm_writer_html = {.name = "html",
+                                         .lacks = lacks,
+                                         .stat = print_stat,
+                                         .samples = print_samples,
+                                         .rates = true,
+                                         .squeeze = print_squeeze};

@@ -5,7 +5,15 @@
 #include "report/html_parts.h"
 #include "report/html_points.h"
 
-enum { TIMELINES_MAX = 6, MODES_MAX = 2, STREAMS_MAX = 256, SETS_MAX = 12 };
+enum {
+	TIMELINES_MAX = 6,
+	MODES_MAX = 2,
+	STREAMS_MAX = 256,
+	SETS_MAX = 12,
+	REGIONS_MAX = 256,
+	PHASES_MAX = 256,
+	FEW = 30
+};
 
 static json_t *name_json(const struct fm_fold *fold, int64_t region)
 {
@@ -51,16 +59,17 @@ static json_t *streams_json(const struct fm_fold *fold)
 		snprintf(direction, sizeof(direction), "%s%s", fm_direction_name(stream->direction),
 		         stream->direction == FM_DIRECTION_STRIDED ? stream->falling ? " down" : " up" : "");
 		json_array_append_new(
-		    array, json_pack("{s:I, s:I, s:o, s:s, s:s, s:f, s:o, s:o, s:o, s:i, s:s, s:o}", "object",
-		                     (json_int_t)stream->object, "line", (json_int_t)stream->line, "region",
-		                     stream_region(fold, stream), "direction", direction, "reason", stream->reason,
-		                     "confidence", stream->confidence, "stride", fm_html_figure(&stream->stride_bytes),
-		                     "coverage", fm_html_figure(&stream->coverage), "gbs", fm_html_figure(&stream->gbs),
-		                     "together", (int)stream->together, "kind",
-		                     stream->load && stream->store ? "both"
-		                     : stream->store               ? "stores"
-		                                                   : "loads",
-		                     "served", fm_html_served(fold->samples, &stream->served)));
+		    array,
+		    json_pack("{s:I, s:I, s:o, s:I, s:s, s:s, s:f, s:o, s:o, s:o, s:i, s:s, s:o}", "object",
+		              (json_int_t)stream->object, "line", (json_int_t)stream->line, "region",
+		              stream_region(fold, stream), "phase", (json_int_t)stream->phase, "direction", direction,
+		              "reason", stream->reason, "confidence", stream->confidence, "stride",
+		              fm_html_figure(&stream->stride_bytes), "coverage", fm_html_figure(&stream->coverage),
+		              "gbs", fm_html_figure(&stream->gbs), "together", (int)stream->together, "kind",
+		              stream->load && stream->store ? "both"
+		              : stream->store               ? "stores"
+		                                            : "loads",
+		              "served", fm_html_served(fold->samples, &stream->served)));
 	}
 	return array;
 }
@@ -81,9 +90,59 @@ static json_t *sets_json(const struct fm_fold *fold)
 		else
 			snprintf(name, sizeof(name), "all of %s",
 			         set->region < 0 ? "the program" : fold->regions[set->region].name);
-		json_array_append_new(array, json_pack("{s:s, s:f, s:o, s:s}", "name", name, "size", set->bytes.value,
-		                                       "bytes", fm_html_figure(&set->bytes), "fits", set->fits));
+		json_array_append_new(array,
+		                      json_pack("{s:s, s:f, s:o, s:s, s:s, s:o}", "name", name, "size",
+		                                set->bytes.value, "bytes", fm_html_figure(&set->bytes), "fits",
+		                                set->fits, "exceeds", set->exceeds, "gbs", fm_html_figure(&set->gbs)));
 	}
+	return array;
+}
+
+/* How long instances take, and where they are seen most. */
+static json_t *regions_json(const struct fm_fold *fold)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < fold->region_count && i < REGIONS_MAX; i++) {
+		const struct fm_fold_region *region = &fold->regions[i];
+
+		json_array_append_new(
+		    array,
+		    json_pack("{s:s, s:b, s:I, s:I, s:I, s:o, s:o, s:I, s:f, s:o}", "name", region->name, "found",
+		              region->found, "instances", (json_int_t)region->instance_count, "set_aside",
+		              (json_int_t)region->set_aside, "modes", (json_int_t)region->mode_count, "seconds",
+		              fm_html_figure(&region->seconds), "length", fm_html_figure(&region->length), "line",
+		              (json_int_t)region->line, "line_share", region->line_share, "served",
+		              region->mode_count ? fm_html_served(fold->samples, &region->modes[0].served)
+		                                 : json_null()));
+	}
+	return array;
+}
+
+static void add_phases(json_t *array, const struct fm_fold *fold, const struct fm_fold_region *region, size_t which)
+{
+	const struct fm_fold_mode *mode = &region->modes[which];
+
+	for (size_t i = 0; i < mode->phase_count && json_array_size(array) < PHASES_MAX; i++) {
+		const struct fm_fold_phase *phase = &mode->phases[i];
+
+		json_array_append_new(array, json_pack("{s:s, s:I, s:I, s:f, s:f, s:o, s:I, s:f, s:o}", "region",
+		                                       region->name, "mode", (json_int_t)which, "phase", (json_int_t)i,
+		                                       "begin", phase->begin, "end", phase->end, "seconds",
+		                                       fm_html_figure(&phase->seconds), "line", (json_int_t)phase->line,
+		                                       "line_share", phase->line_share, "served",
+		                                       fm_html_served(fold->samples, &phase->served)));
+	}
+}
+
+static json_t *all_phases_json(const struct fm_fold *fold)
+{
+	json_t *array = json_array();
+
+	for (size_t i = 0; i < fold->region_count; i++)
+		for (size_t k = 0; k < fold->regions[i].mode_count; k++)
+			if (!*fold->regions[i].modes[k].why)
+				add_phases(array, fold, &fold->regions[i], k);
 	return array;
 }
 
@@ -183,8 +242,19 @@ void fm_html_set_folded(json_t *root, json_t *timelines, const struct fm_fold *f
 {
 	size_t room = FM_HTML_FOLDED_ALL;
 
+	size_t references = fm_recording_references(fold->samples->recording);
+	char why[160];
+
 	json_object_set_new(root, "findings", findings_json(fold));
+	if (references < FEW) {
+		snprintf(why, sizeof(why),
+		         "%zu samples are too few to find anything: record longer, or with a higher --overhead.",
+		         references);
+		json_object_set_new(root, "findings_why", json_string(why));
+	}
 	json_object_set_new(root, "streams", streams_json(fold));
+	json_object_set_new(root, "folded", regions_json(fold));
+	json_object_set_new(root, "phases", all_phases_json(fold));
 	json_object_set_new(root, "streams_why", fm_html_text(fold->why));
 	if (fold->working_set_count)
 		json_object_set_new(root, "working_sets", sets_json(fold));

@@ -1,6 +1,7 @@
 /* The machine in `report --html`: its latency staircase and its levels, and which events it counts correctly. */
 #include <string.h>
 
+#include "fold/streams.h"
 #include "recording/schema.h"
 #include "report/html_parts.h"
 
@@ -24,17 +25,44 @@ static json_t *level_json(const struct fm_level *level)
 	                 fm_html_figure(&level->latency_ns), "cycles", fm_html_figure(&level->latency_cycles));
 }
 
-/* Of a simulated machine: its description has no curve, but its caches can be marked. */
-static json_t *simulated_json(const struct fm_recording *recording)
+static void add_described(json_t *points, double bytes, double ns)
 {
-	json_t *levels = json_array();
+	json_array_append_new(points, json_pack("{s:f, s:[f, f, f]}", "bytes", bytes, "ns", ns, ns, ns));
+}
 
-	for (size_t i = 0; i < recording->caches_count; i++)
-		json_array_append_new(levels, json_pack("{s:s, s:f}", "name", recording->caches[i].name, "advertised",
-		                                        recording->caches[i].bytes));
-	return json_pack("{s:s, s:b, s:o, s:[]}", "title",
+/* What the description of a simulated machine says a load takes: a step for each cache, and one beyond. */
+static json_t *described_json(const struct fm_machine_description *machine)
+{
+	enum { FIRST = 4096, BEYOND = 16 };
+	json_t *points = json_array();
+	double from = FIRST;
+
+	for (unsigned i = 0; i < machine->cache_count; i++) {
+		double ns = machine->caches[i].latency / machine->frequency_ghz;
+
+		add_described(points, from, ns);
+		add_described(points, (double)machine->caches[i].bytes, ns);
+		from = (double)machine->caches[i].bytes + 1;
+	}
+	add_described(points, from, machine->memory_latency / machine->frequency_ghz);
+	add_described(points, BEYOND * from, machine->memory_latency / machine->frequency_ghz);
+	return json_pack("{s:s, s:b, s:o}", "pages", "", "described", 1, "points", points);
+}
+
+/* Not measured: a description, or nothing but the caches of the machine that was recorded on. */
+static json_t *unmeasured_json(const struct fm_recording *recording)
+{
+	json_t *levels = json_array(), *curves = json_array();
+	char name[16];
+	double bytes;
+
+	for (size_t i = 0; fm_fold_cache(recording, i, name, sizeof(name), &bytes); i++)
+		json_array_append_new(levels, json_pack("{s:s, s:f}", "name", name, "advertised", bytes));
+	if (recording->has_machine && recording->machine.frequency_ghz > 0)
+		json_array_append_new(curves, described_json(&recording->machine));
+	return json_pack("{s:s, s:b, s:o, s:o}", "title",
 	                 recording->has_machine ? recording->machine.title : "this machine, not measured", "simulated",
-	                 recording->has_machine, "levels", levels, "curves");
+	                 recording->has_machine, "levels", levels, "curves", curves);
 }
 
 json_t *fm_html_machine(const struct fm_recording *recording)
@@ -42,10 +70,11 @@ json_t *fm_html_machine(const struct fm_recording *recording)
 	const struct fm_machine *profile = recording->profile;
 	json_t *levels = json_array(), *curves = json_array();
 
-	if (!profile) {
+	/* a simulated machine of another name is not the one that was measured */
+	if (!profile || (recording->has_machine && strcmp(recording->machine.name, "host") != 0)) {
 		json_decref(levels);
 		json_decref(curves);
-		return recording->has_machine || recording->caches_count ? simulated_json(recording) : json_null();
+		return recording->has_machine || recording->caches_count ? unmeasured_json(recording) : json_null();
 	}
 	for (unsigned i = 0; i < profile->level_count; i++)
 		json_array_append_new(levels, level_json(&profile->levels[i]));

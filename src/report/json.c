@@ -10,6 +10,7 @@
 #include "report/coverage.h"
 #include "report/numbers.h"
 #include "report/parts.h"
+#include "report/squeeze.h"
 
 /* Where numbers come from, for their intervals. */
 struct source {
@@ -713,8 +714,19 @@ static void print_stat(const struct fm_analysis *analysis, const struct fm_write
 	json_decref(root);
 }
 
+static void print_squeeze(const struct fm_squeeze *squeeze, const struct fm_writer_options *options, FILE *output)
+{
+	json_t *root = fm_squeeze_json(squeeze);
+
+	(void)options;
+	json_dumpf(root, output, JSON_INDENT(1));
+	fputc('\n', output);
+	json_decref(root);
+}
+
 const struct fm_writer fm_writer_json = {.name = "json",
                                          .stat = print_stat,
                                          .samples = fm_samples_print_json,
                                          .rates = true,
-                                         .compared = fm_comparison_print_json};
+                                         .compared = fm_comparison_print_json,
+                                         .squeeze = print_squeeze};

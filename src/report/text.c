@@ -3,6 +3,7 @@
 
 #include "report/coverage.h"
 #include "report/parts.h"
+#include "report/squeeze.h"
 
 const char *fm_observed_words(const struct fm_recording *recording)
 {
@@ -79,8 +80,14 @@ static void print_moment(const struct fm_recording *recording, size_t first, con
 	fflush(output);
 }
 
+static void print_squeeze(const struct fm_squeeze *squeeze, const struct fm_writer_options *options, FILE *output)
+{
+	fm_squeeze_print(squeeze, options->width, options->verbosity, output);
+}
+
 const struct fm_writer fm_writer_text = {.name = "text",
                                          .stat = print_stat,
                                          .samples = fm_samples_print_text,
                                          .compared = fm_comparison_print_text,
+                                         .squeeze = print_squeeze,
                                          .moment = print_moment};

@@ -7,6 +7,7 @@
 #include "fold/compare.h"
 #include "fold/fold.h"
 #include "patterns/analysis.h"
+#include "squeeze/squeeze.h"
 
 struct fm_writer_options {
 	unsigned width; /* columns */
@@ -29,6 +30,8 @@ struct fm_writer {
 	bool rates; /* it shows the fitted rates of folded regions (fm_fold_tell_rates()) */
 	/* Two recordings of them. NULL: not in this format. */
 	void (*compared)(const struct fm_comparison *comparison, const struct fm_writer_options *options, FILE *output);
+	/* What taking cache and bandwidth away has told. NULL: not in this format. */
+	void (*squeeze)(const struct fm_squeeze *squeeze, const struct fm_writer_options *options, FILE *output);
 	/* What has just been counted, while the program still runs: intervals from `first` on, and, where levels are
 	   told by counters, their picture. NULL: everything comes at the end. */
 	void (*moment)(const struct fm_recording *recording, size_t first, const struct fm_judged *moment,

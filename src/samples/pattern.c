@@ -30,6 +30,7 @@ static int verdict(struct fm_pattern_verdict *ret, enum fm_pattern pattern, doub
 {
 	ret->pattern = pattern;
 	ret->confidence = confidence;
+	ret->speed = 0;
 	snprintf(ret->reason, sizeof(ret->reason), "%s", reason);
 	return 0;
 }
@@ -108,8 +109,8 @@ static int take_steps(const struct fm_pattern_point *points, const double *ranks
 }
 
 /* How well the steps fit one speed (objects per second), 0 … 1: the mean of their remainders as points on a circle,
-   since after the end of a pass comes the beginning of the next. */
-static double agreement(const struct steps *steps, double speed)
+   since after the end of a pass comes the beginning of the next. `ret_rest`: which remainder that is, -0.5 … 0.5. */
+static double agreement(const struct steps *steps, double speed, double *ret_rest)
 {
 	double real = 0, imaginary = 0;
 
@@ -119,19 +120,32 @@ static double agreement(const struct steps *steps, double speed)
 		real += cos(angle);
 		imaginary += sin(angle);
 	}
+	*ret_rest = atan2(imaginary, real) / (2 * M_PI);
 	return hypot(real, imaginary) / steps->count;
 }
 
-/* The best speed's agreement, and how many were tried. */
-static double best_agreement(const struct steps *steps, double fastest, unsigned *ret_tried)
+/* The best speed's agreement, and how many were tried. Between two that were tried, the remainder of the steps tells
+   the speed, if no other one has the same: one pass more between samples must have been tried or be too fast. */
+static double best_agreement(const struct steps *steps, double fastest, double *ret_speed, unsigned *ret_tried)
 {
-	double distance = steps->spread > 0 ? 0.125 / steps->spread : INFINITY, best = agreement(steps, 0);
+	double distance = steps->spread > 0 ? 0.125 / steps->spread : INFINITY, rest, best_rest;
+	double best = agreement(steps, 0, &best_rest);
 	unsigned each = (unsigned)fmin(fastest / distance, (SPEEDS - 1) / 2.0);
 
-	for (unsigned i = 1; i <= each; i++) {
-		best = fmax(best, agreement(steps, i * distance));
-		best = fmax(best, agreement(steps, -(double)i * distance));
+	*ret_speed = 0;
+	for (unsigned i = 1; i <= 2 * each; i++) {
+		/* up and down in turn */
+		double speed = (i % 2 ? 1 : -1) * ceil(i / 2.0) * distance, agrees = agreement(steps, speed, &rest);
+
+		if (agrees > best) {
+			best = agrees;
+			best_rest = rest;
+			*ret_speed = speed;
+		}
 	}
+	*ret_speed = steps->usual > 0 && (fastest * steps->usual < 0.5 || (distance * steps->usual < 0.5 && each > 1))
+	                 ? *ret_speed + best_rest / steps->usual
+	                 : 0;
 	*ret_tried = 1 + 2 * each;
 	return best;
 }
@@ -165,7 +179,7 @@ int fm_pattern_judge(struct fm_pattern_point *points, size_t count, const struct
 {
 	uint64_t lowest = UINT64_MAX, highest = 0;
 	struct steps *steps = NULL;
-	double *ranks = NULL, agrees, bytes;
+	double *ranks = NULL, agrees, bytes, speed;
 	unsigned tried;
 	int r = -ENOMEM;
 
@@ -193,8 +207,10 @@ int fm_pattern_judge(struct fm_pattern_point *points, size_t count, const struct
 		verdict(ret_verdict, FM_PATTERN_INCONCLUSIVE, 0, "too few samples follow each other");
 		goto out;
 	}
-	agrees = best_agreement(steps, hints->bytes_per_second / bytes, &tried);
+	agrees = best_agreement(steps, hints->bytes_per_second / bytes, &speed, &tried);
 	judge_order(agrees, tried, steps, bytes, hints, ret_verdict);
+	if (ret_verdict->pattern == FM_PATTERN_ADVANCES)
+		ret_verdict->speed = speed;
 out:
 	free(ranks);
 	free(steps);

@@ -33,6 +33,7 @@ struct fm_pattern_hints {
 struct fm_pattern_verdict {
 	enum fm_pattern pattern;
 	double confidence; /* 0 … 1 */
+	double speed; /* of what advances: passes a second through what was seen, negative: downwards; 0: not known */
 	char reason[160];
 };
 

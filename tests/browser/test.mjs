@@ -1,11 +1,12 @@
-// The page of 'fathom report --html' in a browser: node test.mjs SAMPLES HOSTILE STAT [SCREENSHOTS]
-// Pages of a recording of samples, of one whose names and source are markup, and of stat.
+// The page of 'fathom report --html' in a browser: node test.mjs SAMPLES HOSTILE STAT SIMULATED SQUEEZE EMPTY [SCREENSHOTS]
+// Pages of a recording of samples, of one whose names and source are markup, of stat, of samples on a simulated machine,
+// of squeeze, and of a recording without samples.
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { settle, withPage } from './browser.mjs';
 
-const [samples, hostile, stat, screenshots] = process.argv.slice(2);
+const [samples, hostile, stat, simulated, squeeze, empty, screenshots] = process.argv.slice(2);
 let passed = 0, failed = 0;
 
 async function check(name, file, options, run) {
@@ -47,6 +48,15 @@ await check('sections are there, findings first', samples, {}, async (page) => {
 	assert.equal(await page.locator('.stack canvas').count(), 2 + await page.locator('.stack .rates canvas').count());
 	assert.ok(await page.locator('#machine .chart canvas').count() >= 1, 'the staircase');
 	assert.match(await page.locator('#objects-table tbody').innerText(), /make_grid/);
+});
+
+await check('headings are not behind the list of contents', samples, { viewport: { width: 500, height: 800 } }, async (page) => {
+	for (const id of ['machine', 'timeline', 'objects']) {
+		await page.locator(`#contents a[href="#${id}"]`).click();
+		await settle(page);
+		const [heading, contents] = await page.evaluate((at) => [document.querySelector(`#${at} h2`).getBoundingClientRect().top, document.getElementById('contents').getBoundingClientRect().bottom], id);
+		assert.ok(heading >= contents, `${id}: ${heading} is above ${contents}`);
+	}
 });
 
 await check('a strict policy is in force', samples, {}, async (page, seen) => {
@@ -263,6 +273,34 @@ await check('what stat recorded is a page too', stat, {}, async (page) => {
 	for (const id of ['levels', 'cycles', 'lines'])
 		assert.ok(ids.includes(id), `section ${id} in ${ids}`);
 	assert.match(await page.locator('#stat-levels tbody').innerText(), /L1[^]*memory/);
+});
+
+await check('regions and phases tell how long they take and which line is seen most', samples, {}, async (page) => {
+	assert.match(await page.locator('#regions-table tbody').innerText(), /step[^]*ms[^]*\w+\.c:\d+/);
+	assert.match(await page.locator('#phases-table tbody').innerText(), /step 1[^]*0–\d+[^]*ms[^]*\w+\.c:\d+/);
+	const all = (await range(page))[2];
+	await page.locator('#phases-table tbody tr').first().click();
+	await settle(page);
+	assert.ok((await range(page))[2] < all, 'a phase filters by its line');
+});
+
+await check('a simulated machine has a staircase, and working sets beside it', simulated, {}, async (page) => {
+	assert.equal(await page.locator('#machine .chart canvas').count(), 1);
+	assert.match(await page.locator('#machine figcaption').innerText(), /as the simulated machine is described[^]*working sets/);
+	assert.match(await page.locator('#machine').innerText(), /L1 32 KiB, L2 256 KiB, L3 30 MiB/);
+});
+
+await check('what squeeze recorded is a page too', squeeze, {}, async (page) => {
+	const ids = await page.evaluate(() => [...document.querySelectorAll('main section')].map((one) => one.id));
+	assert.deepEqual(ids.slice(0, 2), ['findings', 'less']);
+	assert.match(await page.locator('.facts').innerText(), /L3 in use/);
+	assert.ok(await page.locator('#less .chart canvas').count() >= 1, 'time against the cache');
+	assert.ok(await page.locator('#less-table tbody tr').count() > 2);
+});
+
+await check('a recording without samples says so', empty, {}, async (page) => {
+	assert.match(await page.locator('#findings').innerText(), /0 samples are too few to find anything/);
+	assert.doesNotMatch(await page.evaluate(() => document.body.innerText), /n\/a %|NaN|undefined/);
 });
 
 console.log(`${passed + failed} checks, ${failed} failed`);

@@ -21,6 +21,13 @@ is up '[.working_sets[] | select(.object == "a" or .object == "c") | .exceeds + 
 text_of_stream "$scratch/up.fathom" up
 text_of_stream "$scratch/down.fathom" down
 
+# nothing is marked and nothing repeats: what the whole run does
+record chase 1000 "$examples/chase"
+is chase '.folded == [] and ([.findings[] | select(.name == "random-access") | .line] | sort) == '"[$(line chase.c '.value = i'), $(line chase.c 'sum += at->value')]"
+is chase '[.streams[] | select(.region != null)] == [] and ([.working_sets[] | select(.object == null) | .fits] == ["memory"])'
+is chase '.threads[0].name == "chase"'
+expect 0 '^The whole run, not folded: [0-9,]+ samples' "$tool" report "$scratch/chase.fathom"
+
 record apart 500 "$examples/aos-soa-apart" 4 262144 32768
 record together 500 "$examples/aos-soa-together" 4 262144 32768
 judge_apart "$scratch/apart" "$scratch/together" 0.6

@@ -62,7 +62,7 @@ holds sh -c '! grep -q "<script>" out.json.prv out.speedscope.prv'
 # not in the order of time, regions that overlap, nest and are empty, samples for levels only, no frames, nodes and CPUs that are not known
 "$make" run.fathom 300 0
 change run.fathom "UPDATE samples SET at = 10 - at; UPDATE samples SET flags = flags | 16 WHERE row % 7 = 0;
-	UPDATE samples SET frame = -1, page_node = -1, node = -1 WHERE row % 5 = 0; UPDATE samples SET kind = 3 WHERE row % 11 = 0;
+	UPDATE samples SET frame = -1, page_node = -1, node = -1 WHERE row % 5 = 0; UPDATE samples SET kind = 3 WHERE row % 11 = 0; UPDATE samples SET kind = 6 WHERE row % 17 = 0;
 	UPDATE samples SET cpu = 60000 WHERE row % 13 = 0; UPDATE samples SET address = -1 WHERE row = 3;
 	UPDATE instances SET ended = began + 1.7 WHERE row % 2 = 0; UPDATE instances SET ended = began WHERE row = 5"
 read_back run.fathom

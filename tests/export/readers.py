@@ -64,7 +64,7 @@ class Recording:
         self.sampler = clean(self.rows("SELECT sampler FROM sampling")[0][0], 16)
         self.levels = clean(self.rows("SELECT level_names FROM sampling")[0][0], 64).split()
         self.samples = self.rows(
-            "SELECT at, thread, address, kind, size, code, frame, memory, weight, cost, baseline, level, instance, cpu, flags "
+            "SELECT at, thread, address, kind & 3, size, code, frame, memory, weight, cost, baseline, level, instance, cpu, flags "
             "FROM samples WHERE NOT flags & %d ORDER BY at, row" % LEVEL_ONLY
         )
         self.exact = self.sampler == "exact"

@@ -282,6 +282,25 @@ static void iterations_are_found(void **state)
 	}
 }
 
+/* Iterations go on where they were when the thread comes back to the processor. */
+static void iterations_are_found_between_gaps(void **state)
+{
+	struct folded_recipe recipe = usual;
+	struct folded folded;
+
+	(void)state;
+	recipe.unmarked = true;
+	recipe.off = 0.05;
+	recipe.samples = 20;
+	folded = make(&recipe);
+	assert_true(folded.fold->gaps >= 100);
+	assert_int_equal(folded.fold->region_count, 1);
+	assert_true(folded.fold->regions[0].found);
+	assert_true(folded.fold->regions[0].instance_count > 380 && folded.fold->regions[0].instance_count < 410);
+	assert_near(folded.fold->regions[0].modes[0].length.value, 0.02, 0.001);
+	drop(&folded);
+}
+
 /* Lines at random are no iterations. */
 static void nothing_is_found_in_chance(void **state)
 {
@@ -419,6 +438,89 @@ static void fields_of_elements(void **state)
 	drop(&folded);
 }
 
+/* A program that does everything once has nothing to fold; its streams are those of the whole run. */
+static void a_run_without_iterations_has_streams(void **state)
+{
+	struct folded_recipe recipe = usual;
+	struct folded folded;
+	const struct fm_fold_finding *finding;
+
+	(void)state;
+	recipe.instances = 1;
+	recipe.samples = 4000;
+	recipe.length = 2;
+	recipe.unmarked = true;
+	for (int simulated = 0; simulated < 2; simulated++) {
+		recipe.simulated = simulated;
+		folded = make(&recipe);
+		assert_int_equal(folded.fold->region_count, 0);
+		assert_non_null(strstr(folded.fold->why, "no region is marked"));
+		assert_true(folded.fold->rest.sample_count > 3500);
+		assert_int_equal(folded.fold->stream_count, 10);
+		for (size_t i = 0; i < folded.fold->stream_count; i++)
+			assert_int_equal(folded.fold->streams[i].region, FM_FOLD_NONE);
+		assert_int_equal(find(&folded, "c", "scale")->direction, FM_DIRECTION_RANDOM);
+		assert_int_equal(find(&folded, "a", "copy")->direction, FM_DIRECTION_DOWN);
+		assert_int_equal(find(&folded, "a", "triad")->direction, FM_DIRECTION_UP);
+		finding = find_finding(&folded, "random-access");
+		assert_non_null(finding);
+		assert_int_equal(finding->region, FM_FOLD_NONE);
+		assert_string_equal(folded.samples->objects[finding->object].name, "c");
+		assert_string_equal(folded.samples->lines[finding->line].function, "scale");
+		assert_true(finding->worth.available && finding->worth.low > 0.2);
+		assert_int_equal(folded.fold->working_set_count, FOLDED_OBJECTS + 1);
+		drop(&folded);
+	}
+}
+
+/* The second half of the run is not marked: it is looked at too, and what is found in both is told once. */
+static void what_regions_leave_out_is_looked_at(void **state)
+{
+	struct fm_recording *recording = folded_recording(&usual);
+	struct folded folded;
+	unsigned random = 0, outside = 0;
+
+	(void)state;
+	recording->instances_count /= 2;
+	for (size_t i = 0; i < recording->samples_count; i++)
+		if (recording->samples[i].at > recording->instances[recording->instances_count - 1].ended)
+			recording->samples[i].instance = -1;
+	folded = fold_of(recording);
+	assert_string_equal(folded.fold->why, "");
+	assert_true(folded.fold->rest.sample_count > 800 && folded.fold->rest.sample_count < 1200);
+	for (size_t i = 0; i < folded.fold->stream_count; i++)
+		outside += folded.fold->streams[i].region == FM_FOLD_NONE;
+	assert_int_equal(outside, 10);
+	for (size_t i = 0; i < folded.fold->finding_count; i++)
+		random += folded.fold->findings[i].kind == FM_FINDING_RANDOM;
+	assert_int_equal(random, 1);
+	drop(&folded);
+}
+
+/* Elements of 64 bytes of which 8 are used at random: other fields beside them cost nothing, the order does. */
+static void fields_at_random_are_random(void **state)
+{
+	struct fm_recording *recording = folded_recording(&usual);
+	struct folded folded;
+	const struct fm_fold_finding *finding;
+
+	(void)state;
+	for (size_t i = 0; i < recording->samples_count; i++) {
+		struct fm_recorded_sample *sample = &recording->samples[i];
+		uint64_t base = recording->memories[sample->memory].address;
+
+		if (sample->code == 1 && sample->memory == FOLDED_C)
+			sample->address = base + (sample->address - base) / 64 * 64;
+	}
+	folded = fold_of(recording);
+	assert_true(find(&folded, "c", "scale")->field_count > 0);
+	assert_null(find_finding(&folded, "hot-cold-fields"));
+	finding = find_finding(&folded, "random-access");
+	assert_non_null(finding);
+	assert_string_equal(folded.samples->objects[finding->object].name, "c");
+	drop(&folded);
+}
+
 static void arrays_that_are_used_together(void **state)
 {
 	struct fm_recording *recording = folded_recording(&usual);
@@ -488,6 +590,15 @@ static void working_sets(void **state)
 			truth *= 3;
 		assert_true(set->bytes.low <= truth * 1.01 && set->bytes.high >= truth * 0.99);
 		assert_true(set->bytes.low > 0.9 * truth);
+		/* c is read at random as well, which no bandwidth is known of; a is gone through three times, b twice
+		   and an eighth */
+		if (set->object < 0 || !strcmp(folded.samples->objects[set->object].name, "c")) {
+			assert_false(set->gbs.available);
+			continue;
+		}
+		truth *= !strcmp(folded.samples->objects[set->object].name, "a") ? 3 : 2.125;
+		assert_near(set->gbs.value, truth / usual.length / 1e9, 0.1 * set->gbs.value);
+		assert_true(set->gbs.low <= truth / usual.length / 1e9 && set->gbs.high >= truth / usual.length / 1e9);
 	}
 	assert_int_equal(seen, 4);
 	drop(&folded);
@@ -559,11 +670,15 @@ int main(void)
 	    cmocka_unit_test(processes_merge),
 	    cmocka_unit_test(time_off_the_processor_is_left_out),
 	    cmocka_unit_test(iterations_are_found),
+	    cmocka_unit_test(iterations_are_found_between_gaps),
 	    cmocka_unit_test(nothing_is_found_in_chance),
 	    cmocka_unit_test(rates_hold_the_truth),
 	    cmocka_unit_test(findings_name_object_and_line),
 	    cmocka_unit_test(no_copy_backwards_that_goes_up),
 	    cmocka_unit_test(fields_of_elements),
+	    cmocka_unit_test(a_run_without_iterations_has_streams),
+	    cmocka_unit_test(what_regions_leave_out_is_looked_at),
+	    cmocka_unit_test(fields_at_random_are_random),
 	    cmocka_unit_test(arrays_that_are_used_together),
 	    cmocka_unit_test(many_small_allocations),
 	    cmocka_unit_test(working_sets),

@@ -35,8 +35,8 @@ static void fill(struct fm_pattern_point *points, struct fm_random *random, enum
 	}
 }
 
-static enum fm_pattern judge(struct fm_random *random, enum walk walk, double bytes, double pass, double jitter,
-                             const struct fm_pattern_hints *hints)
+static struct fm_pattern_verdict tell(struct fm_random *random, enum walk walk, double bytes, double pass,
+                                      double jitter, const struct fm_pattern_hints *hints)
 {
 	struct fm_pattern_point points[POINTS];
 	struct fm_pattern_verdict verdict = {0};
@@ -45,7 +45,14 @@ static enum fm_pattern judge(struct fm_random *random, enum walk walk, double by
 	assert_int_equal(fm_pattern_judge(points, POINTS, hints, &verdict), 0);
 	assert_true(verdict.confidence >= 0 && verdict.confidence <= 1);
 	assert_true(*verdict.reason);
-	return verdict.pattern;
+	assert_true(verdict.pattern == FM_PATTERN_ADVANCES || verdict.speed == 0);
+	return verdict;
+}
+
+static enum fm_pattern judge(struct fm_random *random, enum walk walk, double bytes, double pass, double jitter,
+                             const struct fm_pattern_hints *hints)
+{
+	return tell(random, walk, bytes, pass, jitter, hints).pattern;
 }
 
 static void sweeps_advance(void **state)
@@ -61,6 +68,30 @@ static void sweeps_advance(void **state)
 			for (double jitter = 0; jitter < 1; jitter += 0.4)
 				assert_int_equal(judge(&random, walk, passes[i] * 8e9, passes[i], jitter, &unknown),
 				                 FM_PATTERN_ADVANCES);
+}
+
+/* Samples that come at even times cannot tell up from down; others can, or say nothing. */
+static void sweeps_have_a_direction(void **state)
+{
+	static const double passes[] = {1, 0.1, 0.03, 0.0077, 0.0031};
+	unsigned told = 0, all = 0;
+	struct fm_random random;
+
+	(void)state;
+	fm_random_seed(&random, 3);
+	for (unsigned i = 0; i < sizeof(passes) / sizeof(passes[0]); i++)
+		for (enum walk walk = UP; walk <= DOWN; walk++)
+			for (double jitter = 0.4; jitter < 2; jitter += 0.4) {
+				double speed = tell(&random, walk, passes[i] * 8e9, passes[i], jitter, &unknown).speed;
+
+				all++;
+				told += speed != 0;
+				assert_true(walk == UP ? speed >= 0 : speed <= 0);
+				/* of the first one only a part of a pass is seen */
+				if (speed != 0 && i)
+					assert_near(fabs(speed), 1 / passes[i], 0.2 / passes[i]);
+			}
+	assert_true(2 * told >= all);
 }
 
 static void random_is_never_taken_for_order(void **state)
@@ -112,6 +143,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(sweeps_advance),
+	    cmocka_unit_test(sweeps_have_a_direction),
 	    cmocka_unit_test(random_is_never_taken_for_order),
 	    cmocka_unit_test(levels_help_with_small_objects),
 	    cmocka_unit_test(little_is_inconclusive),

@@ -15,7 +15,13 @@ export class AddressPanel extends PointCanvas {
 		super(HEIGHT, 'Addresses over time: one lane for each object; loads coloured by cost, stores in the colour of the text');
 		this.unitOfCost = unitOfCost;
 		this.objects = data.objects;
-		this.lanes = timeline.lanes.map((lane) => ({ ...lane, share: lane.object < 0 ? 0 : valueOf(data.objects[lane.object]?.served.share) || 0 }));
+		// a lane is as high as its object, or, of one that is used in a small part only, as that part; 0: it does not
+		// begin with the object
+		const sizeOf = ({ object, low, high }) => {
+			const all = data.objects[object]?.bytes;
+			return !(all >= high) ? 0 : high > all / 2 ? all : low < high / 10 ? high : 0;
+		};
+		this.lanes = timeline.lanes.map((lane) => ({ ...lane, size: sizeOf(lane), share: lane.object < 0 ? 0 : valueOf(data.objects[lane.object]?.served.share) || 0 }));
 		this.place(undefined);
 	}
 
@@ -50,15 +56,14 @@ export class AddressPanel extends PointCanvas {
 		this.clear();
 		for (const lane of this.lanes) {
 			const middle = lane.y + lane.height / 2, object = this.objects[lane.object];
-			const size = object && object.bytes ? object.bytes : lane.high - lane.low;
 			this.context.fillStyle = css('--lane');
 			this.context.fillRect(this.plot.left, lane.y, this.plot.width, lane.height);
 			this.text(this.nameOf(lane), GUTTER - 10, lane.height > 36 ? middle - 7 : middle, { colour: text, align: 'right', width: GUTTER - 14 });
 			if (lane.height > 36)
 				this.text(object ? `${object.kind}${object.bytes ? `, ${bytes(object.bytes)}` : ''}` : '', GUTTER - 10, middle + 8, { colour: muted, align: 'right', size: 11, width: GUTTER - 14 });
 			if (lane.height > 36) {
-				this.text(`+${bytes(Math.max(lane.high, size))}`, this.plot.right + 6, lane.y + 6, { colour: muted, size: 11 });
-				this.text(lane.low && !object?.bytes ? 'lowest' : '+0', this.plot.right + 6, lane.y + lane.height - 6, { colour: muted, size: 11 });
+				this.text(`+${bytes(lane.size || lane.high)}`, this.plot.right + 6, lane.y + 6, { colour: muted, size: 11 });
+				this.text(lane.size || !lane.low ? '+0' : object?.bytes ? `+${bytes(lane.low)}` : 'lowest', this.plot.right + 6, lane.y + lane.height - 6, { colour: muted, size: 11 });
 			}
 		}
 		this.drawPoints(points, begin, end);
@@ -69,8 +74,7 @@ export class AddressPanel extends PointCanvas {
 		const lane = this.byLane[points.lane[i]];
 		if (!lane)
 			return -1;
-		const object = this.objects[lane.object], size = object && object.bytes && lane.high <= object.bytes ? object.bytes : 0;
-		const share = size ? (lane.low + (points.place[i] / 4294967295) * (lane.high - lane.low)) / size : points.place[i] / 4294967295;
+		const share = lane.size ? (lane.low + (points.place[i] / 4294967295) * (lane.high - lane.low)) / lane.size : points.place[i] / 4294967295;
 		return lane.y + 2 + (1 - share) * (lane.height - 4);
 	}
 

@@ -9,7 +9,7 @@ const HEIGHT = 300;
 const chartAxis = (options) => ({ stroke: () => css('--muted'), grid: { stroke: () => css('--rule'), width: 1 }, ticks: { stroke: () => css('--rule'), width: 1 }, font: '11px system-ui, sans-serif', labelFont: '11px system-ui, sans-serif', ...options });
 
 // Sizes in bytes are drawn as their logarithm, so that ticks fall on powers of two.
-const sizeAxis = () => chartAxis({ size: 42, values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? bytes(2 ** tick).replace('.0', '') : '')), incrs: [1, 2, 3, 4, 5], space: 56, label: 'size of the data', labelSize: 16 });
+const sizeAxis = (label = 'size of the data') => chartAxis({ size: 42, values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? bytes(2 ** tick).replace('.0', '') : '')), incrs: [1, 2, 3, 4, 5], space: 56, label, labelSize: 16 });
 
 // A chart that is made again when the page's width or theme changes.
 function chart(label, options, columns) {
@@ -53,7 +53,7 @@ function marks(levels, sets) {
 					context.fillText(level.name, x, top - 8 * ratio);
 				});
 				context.setLineDash([]);
-				let rows = [];
+				const rows = [], labels = [];
 				for (const set of [...sets].sort((a, b) => a.size - b.size)) {
 					const x = at(set.size);
 					if (!(x >= left && x <= left + width))
@@ -74,9 +74,15 @@ function marks(levels, sets) {
 					context.beginPath();
 					context.arc(x, y, 3 * ratio, 0, 7);
 					context.fill();
+					labels.push({ words, x: x + (flip ? -7 : 7) * ratio, y, wide, flip });
+				}
+				// names at last, so that no mark goes through one
+				for (const { words, x, y, wide, flip } of labels) {
+					context.fillStyle = css('--card');
+					context.fillRect((flip ? x - wide : x) - 2 * ratio, y - 6 * ratio, wide + 4 * ratio, 13 * ratio);
 					context.textAlign = flip ? 'right' : 'left';
 					context.fillStyle = css('--text');
-					context.fillText(words, x + (flip ? -7 : 7) * ratio, y + 4 * ratio);
+					context.fillText(words, x, y + 4 * ratio);
 				}
 				context.restore();
 			}],
@@ -120,15 +126,32 @@ export function staircase(machine, sets) {
 		const colours = [css('--routine-0'), css('--routine-1'), css('--routine-4')];
 		const series = [{}], bands = [];
 		curves.forEach((curve, index) => {
-			series.push({ label: `${curve.pages} pages`, scale: 'ns', stroke: colours[index], width: 2, spanGaps: true, points: { show: false } });
+			series.push({ label: curve.described ? 'described' : `${curve.pages} pages`, scale: 'ns', stroke: colours[index], width: 2, spanGaps: true, points: { show: false } });
 			series.push({ scale: 'ns', stroke: 'transparent', spanGaps: true, points: { show: false } }, { scale: 'ns', stroke: 'transparent', spanGaps: true, points: { show: false } });
 			bands.push({ series: [3 * index + 2, 3 * index + 3], fill: `${colours[index]}33` });
 		});
 		return { scales: { x: { time: false }, ns: { distr: 3 } }, axes: [sizeAxis(), chartAxis({ scale: 'ns', size: 64, label: 'latency of a load, ns', labelSize: 16, values: (_, ticks) => ticks.map((tick) => (tick === null ? '' : number(tick))) })], series, bands, plugins: [marks(levels, joinSets(sets))] };
 	};
 	return element('figure', {}, chart('Latency of a load against the size of the data, with the caches of the machine and the working sets of the program', options, join(curves)),
-		element('figcaption', {}, curves.map((curve, index) => element('span', { class: 'key' }, element('i', { style: { '--colour': `var(--routine-${[0, 1, 4][index]})` } }), `${curve.pages} pages, measured, with 95 % interval`)),
+		element('figcaption', {}, curves.map((curve, index) => element('span', { class: 'key' }, element('i', { style: { '--colour': `var(--routine-${[0, 1, 4][index]})` } }), curve.described ? 'as the simulated machine is described' : `${curve.pages} pages, measured, with 95 % interval`)),
 			element('span', { class: 'key' }, element('i', { class: 'dot', style: { '--colour': 'var(--accent)' } }), 'working sets of the program')));
+}
+
+// How many times as long a program takes with less of a resource; what it uses is marked.
+export function squeezeCurve(label, points, key, used) {
+	const bySize = key === 'capacity_bytes', rows = [...points].sort((a, b) => a[key] - b[key]);
+	if (rows.length < 2)
+		return null;
+	const at = rows.map((row) => (bySize ? Math.log2(row[key]) : row[key]));
+	const columns = [at, ...['value', 'high', 'low'].map((part) => rows.map((row) => row.slowdown[part]))];
+	const options = () => ({
+		scales: { x: { time: false }, y: { range: (_, low, high) => [Math.min(0.9, low), high * 1.05] } },
+		axes: [bySize ? sizeAxis('size of the cache') : chartAxis({ size: 42, label: 'bandwidth, GB/s', labelSize: 16 }), chartAxis({ size: 64, label: 'times as long', labelSize: 16 })],
+		series: [{}, { stroke: css('--routine-0'), width: 2, points: { show: true, size: 5 } }, { stroke: 'transparent', points: { show: false } }, { stroke: 'transparent', points: { show: false } }],
+		bands: [{ series: [2, 3], fill: `${css('--routine-0')}33` }],
+		plugins: bySize && available(used) ? [marks([], [{ name: 'in use: up to', size: used[2] }])] : [],
+	});
+	return element('figure', {}, chart(label, options, columns), element('figcaption', {}, `${label}, over the time with everything; band: 95 % interval where there is one.`));
 }
 
 export function missCurve(curve) {

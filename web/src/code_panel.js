@@ -7,15 +7,21 @@ import { noLine } from './points.js';
 
 const LANES = 9, HEIGHT = 190, STRIP = 22;
 
-// Routines with the most references each have a lane; within it lines are rows from the beginning of the file on.
-function makeLanes(lines) {
-	const byRoutine = new Map();
+// Routines with the most samples of this timeline each have a lane; within it lines are rows from the beginning of the
+// file on.
+function makeLanes(lines, points) {
+	const byRoutine = new Map(), seen = new Uint32Array(lines.length);
+	for (let i = 0; i < points.count; i++)
+		if (points.line[i] < lines.length)
+			seen[points.line[i]]++;
 	lines.forEach((line, index) => {
+		if (!seen[index])
+			return;
 		const name = routineOf(line);
 		if (!byRoutine.has(name))
 			byRoutine.set(name, { name, share: 0, lines: [] });
 		const lane = byRoutine.get(name);
-		lane.share += Array.isArray(line.served.share) ? line.served.share[0] : 0;
+		lane.share += seen[index];
 		lane.lines.push(index);
 	});
 	const sorted = [...byRoutine.values()].sort((a, b) => b.share - a.share);
@@ -25,17 +31,17 @@ function makeLanes(lines) {
 		lanes.push({ name: `${sorted.length - LANES} other routines`, share: 0, lines: sorted.slice(LANES).flatMap((lane) => lane.lines), colour: -1 });
 	const order = (a, b) => (lines[a].file || '').localeCompare(lines[b].file || '') || lines[a].line - lines[b].line;
 	for (const lane of lanes) {
-		lane.most = lane.lines[0];
+		lane.most = lane.lines.reduce((most, line) => (seen[line] > seen[most] ? line : most), lane.lines[0]);
 		lane.lines.sort(order);
 	}
 	return lanes;
 }
 
 export class CodePanel extends PointCanvas {
-	constructor(data) {
+	constructor(data, points) {
 		super(HEIGHT, 'Source lines over time: one lane for each routine');
 		this.lines = data.lines;
-		this.lanes = makeLanes(data.lines);
+		this.lanes = makeLanes(data.lines, points);
 		const room = HEIGHT - STRIP - 4, unit = room / Math.max(1, this.lanes.length);
 		this.top = new Float32Array(data.lines.length + 1);
 		this.laneOf = new Int16Array(data.lines.length + 1).fill(-1);

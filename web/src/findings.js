@@ -1,9 +1,11 @@
 // What was found, most valuable first: evidence, place, what to try, what it would be worth.
 import { element, note } from './dom.js';
-import { available, lineName, percent } from './format.js';
+import { available, lineName } from './format.js';
 import { state, toggle } from './state.js';
 
 const VERDICTS = { present: 'found', inconclusive: 'not decided' };
+
+const share = (value) => (100 * value).toFixed(0);
 
 function link(kind, key, words) {
 	return element('button', { type: 'button', class: 'pick', title: 'Show only this in the panels', onclick: () => toggle(kind, key, words) }, words);
@@ -27,7 +29,7 @@ function card(finding) {
 	const row = (name, ...content) => [element('dt', {}, name), element('dd', {}, ...content)];
 	return element('article', { class: `finding ${finding.verdict ?? 'present'}` },
 		element('h3', {}, finding.title,
-			finding.worth && available(finding.worth) ? element('span', { class: 'worth', title: `95 % interval: ${percent(finding.worth)} %` }, `worth up to ${percent(finding.worth)} %`) : null,
+			finding.worth && available(finding.worth) ? element('span', { class: 'worth', title: 'An upper bound, with its 95 % interval' }, `worth up to ${share(finding.worth[0])} % (${share(finding.worth[1])}–${share(finding.worth[2])} %)`) : null,
 			element('span', { class: 'confidence' }, `${VERDICTS[finding.verdict ?? 'present'] ?? finding.verdict}, confidence ${finding.confidence.toFixed(2)}`)),
 		element('dl', {},
 			row('Evidence', finding.evidence),

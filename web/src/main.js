@@ -1,27 +1,32 @@
 // The report as a page. Everything that is shown comes from the data that are inside it; nothing is fetched.
 import { element, note, replace, section } from './dom.js';
 import { bytes, count, interval, number, percent, time } from './format.js';
-import { changed, clearFilter, state } from './state.js';
+import { changed, clearFilter, onChange, state } from './state.js';
 import { levelTable, missCurve, staircase } from './charts.js';
 import { findings } from './findings.js';
 import { Panels } from './panels.js';
 import { sources } from './source.js';
+import { squeezeAnswer, squeezeFacts, squeezeSections } from './squeeze.js';
 import { addHeat, recordTable, statFacts, statSections, trustTable } from './stat.js';
-import { levelBar, levelKeys, lineTable, objectTable, regionTable, routineTable, sharingTable, streamTable, threadTable } from './tables.js';
+import { levelBar, levelKeys, lineTable, objectTable, phaseTable, regionTable, routineTable, sharingTable, streamTable, threadTable, workingSetTable } from './tables.js';
 import { nextTheme, themeButton } from './theme.js';
 
 const data = JSON.parse(document.getElementById('data').textContent);
 state.data = data;
 
+const withPercent = (figure) => (Array.isArray(figure) ? `${percent(figure)} %` : 'n/a');
+
 function facts() {
 	if (data.kind === 'stat')
 		return statFacts(data.stat);
+	if (data.kind === 'squeeze')
+		return squeezeFacts(data.squeezed);
 	const { sampling, whole } = data;
 	return [
 		['time', time(sampling.seconds), `${time(sampling.cpu_seconds)} of processor time`],
-		['samples', count(sampling.samples), sampling.every ? 'every reference' : `${sampling.level_samples ? `and ${count(sampling.level_samples)} for levels only; ` : ''}sampler ${sampling.sampler}, overhead ${percent(sampling.overhead)} %`],
+		['samples', count(sampling.samples), sampling.every ? 'every reference' : `${sampling.level_samples ? `and ${count(sampling.level_samples)} for levels only; ` : ''}sampler ${sampling.sampler}, overhead ${withPercent(sampling.overhead)}`],
 		['mean cost of a load', Array.isArray(whole.cost) ? `${interval(whole.cost)} ${data.cost_unit}` : 'n/a', data.cost_origin ?? whole.cost],
-		['stores', `${percent(whole.stores)} %`, 'of references'],
+		['stores', withPercent(whole.stores), 'of references'],
 	];
 }
 
@@ -49,12 +54,13 @@ function help() {
 function machineSection() {
 	const { machine } = data;
 	if (!machine)
-		return note('The recording has no machine profile: run \'fathom machine\' once, then record again.');
+		return [note('The recording has no machine profile: run \'fathom machine\' once, then record again.'), workingSetTable(data)];
 	const sets = data.working_sets ?? (data.objects ?? []).filter((object) => object.bytes >= 4096).slice(0, 6).map((object) => ({ name: object.name, size: object.bytes }));
 	const picture = staircase(machine, sets);
 	return [
-		picture ?? note(machine.simulated ? 'A simulated machine has no measured latencies; its caches are below.' : 'The latencies of this machine were not measured: run \'fathom machine\'.'),
-		picture ? note(data.working_sets ? 'Working sets: what one pass through a region touches of an object.' : 'Marked: the sizes of the heaviest objects.') : null,
+		picture ?? note('The latencies of this machine were not measured: run \'fathom machine\'.'),
+		picture ? note(data.working_sets ? 'Working sets: what one pass through a region touches of an object.' : data.objects ? 'Marked: the sizes of the heaviest objects.' : null) : null,
+		workingSetTable(data),
 		levelTable(machine) ?? element('p', {}, machine.levels.filter((level) => level.advertised).map((level) => `${level.name} ${bytes(level.advertised)}`).join(', ')),
 	];
 }
@@ -67,7 +73,7 @@ function sampleSections() {
 		section('objects', 'Objects', levelKeys(data), objectTable(data)),
 		section('lines', 'Lines and routines', lineTable(data), routineTable(data)),
 		streams || data.streams_why ? section('streams', 'Streams', streams ?? note(data.streams_why)) : null,
-		data.regions.length ? section('regions', 'Regions', regionTable(data)) : null,
+		data.regions.length || data.phases.length ? section('regions', 'Regions', regionTable(data), phaseTable(data)) : null,
 		section('threads', 'Threads', threadTable(data), sharingTable(data)),
 	];
 }
@@ -78,21 +84,30 @@ function rest() {
 		code ? section('source', 'Source', note('Background: share of references of each line.'), code) : null,
 		data.curve ? section('curve', 'Caches of any size', missCurve(data.curve)) : null,
 		data.trust ? section('trust', 'Event trust', trustTable(data.trust)) : null,
-		Array.isArray(data.squeeze) && data.squeeze.length ? section('squeeze', 'Squeeze', recordTable('squeeze-table', 'With less of each resource', data.squeeze)) : null,
+		Array.isArray(data.squeeze) && data.squeeze.length ? section('squeeze', 'Every run', recordTable('squeeze-table', 'Runs as they were recorded', data.squeeze)) : null,
 		data.missed?.length ? section('missed', 'Not sampled', element('ul', {}, data.missed.map((row) => element('li', {}, `${number(100 * row.share)} % of the processor time: ${row.reason}${row.function ? `, mostly in ${row.function}` : ''}`)))) : null,
 	];
 }
+
+// Of long headings, for the list of contents
+const SHORT = { machine: 'Machine' };
 
 function build() {
 	if (data.stat)
 		addHeat(data.stat);
 	head();
 	const main = document.getElementById('main');
-	replace(main, section('findings', 'Findings', findings(data)),
+	replace(main, section('findings', 'Findings', data.kind === 'squeeze' ? squeezeAnswer(data.squeezed) : findings(data)),
 		data.kind === 'stat' ? statSections(data.stat) : null,
+		data.kind === 'squeeze' ? squeezeSections(data.squeezed) : null,
 		section('machine', 'The machine and the program’s working sets', machineSection()),
 		data.kind === 'samples' ? sampleSections() : null, rest());
-	replace(document.getElementById('contents'), [...main.querySelectorAll('section')].map((one) => element('a', { href: `#${one.id}` }, one.querySelector('h2').textContent)));
+	const contents = document.getElementById('contents');
+	replace(contents, [...main.querySelectorAll('section')].map((one) => element('a', { href: `#${one.id}` }, SHORT[one.id] ?? one.querySelector('h2').textContent)));
+	// headings must not end up behind it, however many lines it has
+	const keepFree = () => document.documentElement.style.setProperty('--contents', `${contents.offsetHeight}px`);
+	keepFree();
+	onChange((what) => what.has('size') && keepFree());
 	replace(document.getElementById('foot'), element('p', {}, `Fathom ${data.fathom}. Figures are with 95 % intervals; “n/a” says why when pointed at. This file needs no network.`));
 	document.body.append(dialog);
 	document.addEventListener('keydown', (event) => {

@@ -48,10 +48,11 @@ export class Panels {
 	current() {
 		if (!this.made.has(state.timeline)) {
 			const timeline = this.data.timelines[state.timeline];
+			const points = new Points(timeline.points);
 			this.made.set(state.timeline, {
 				timeline,
-				points: new Points(timeline.points),
-				code: new CodePanel(this.data),
+				points,
+				code: new CodePanel(this.data, points),
 				address: new AddressPanel(this.data, timeline, this.data.cost_unit),
 				rate: new RatePanel(this.data, timeline, this.data.cost_unit),
 			});

@@ -187,14 +187,54 @@ export function sharingTable(data) {
 			})))))));
 }
 
+const lineCell = (data) => (row) => (data.lines[row.line] ? `${lineName(data.lines[row.line])} ${routineOf(data.lines[row.line])}` : '');
+const inMilliseconds = (figure) => withWhy(figure, `${interval(figure, 1e3)} ms`);
+
+// Regions: how long an instance takes, and the line that is seen most; iterations that were found are regions too
 export function regionTable(data) {
-	return data.regions.length ? table({
-		id: 'regions-table', caption: 'Marked regions', rows: data.regions, total: data.regions.length,
+	const folded = new Map(data.folded.map((row) => [row.name, row])), simulated = data.origin === 'simulated';
+	const marked = data.regions.map((row) => ({ ...folded.get(row.name), ...row })), found = data.folded.filter((row) => row.found && row.served);
+	const rows = [...marked, ...found.map((row) => ({ ...row, name: `${row.name}, found`, seconds: NaN, length: row.length }))];
+	const median = (row) => data.folded.find((one) => one.name === row.name || `${one.name}, found` === row.name);
+	return rows.length ? table({
+		id: 'regions-table', caption: 'Regions', rows, total: rows.length,
 		columns: [
 			{ head: 'Region', cell: (row) => row.name, sort: (row) => row.name },
 			{ head: 'instances', number: true, cell: (row) => count(row.instances), sort: (row) => row.instances },
-			{ head: 'time', number: true, cell: (row) => time(row.seconds), sort: (row) => row.seconds },
+			{ head: 'set aside', number: true, title: 'Instances that took another time than the others', cell: (row) => (row.set_aside ? count(row.set_aside) : ''), sort: (row) => row.set_aside },
+			simulated ? { head: 'references', number: true, title: 'Of an instance: the median', cell: (row) => withWhy(median(row)?.length, interval(median(row)?.length)), sort: (row) => valueOf(median(row)?.length) }
+				: { head: 'an instance takes', number: true, title: 'By the wall clock: the median', cell: (row) => inMilliseconds(median(row)?.seconds), sort: (row) => valueOf(median(row)?.seconds) },
+			{ head: 'most observed line', cell: lineCell(data), sort: lineCell(data) },
+			{ head: 'of it %', number: true, cell: (row) => (row.line >= 0 ? number(100 * row.line_share, 2) : ''), sort: (row) => row.line_share },
 			...servedColumns(data),
+		],
+	}) : null;
+}
+
+export function phaseTable(data) {
+	return data.phases.length ? table({
+		id: 'phases-table', caption: 'Phases of folded regions', rows: data.phases, total: data.phases.length,
+		filter: { kind: 'line', key: (row) => row.line, words: lineCell(data) },
+		columns: [
+			{ head: 'Phase', cell: (row) => `${row.region} ${row.phase + 1}${row.mode ? ` (kind ${row.mode + 1})` : ''}` },
+			{ head: 'place %', number: true, cell: (row) => `${(100 * row.begin).toFixed(0)}–${(100 * row.end).toFixed(0)}`, sort: (row) => row.begin },
+			{ head: 'takes', number: true, cell: (row) => inMilliseconds(row.seconds), sort: (row) => valueOf(row.seconds) },
+			{ head: 'most observed line', cell: lineCell(data), sort: lineCell(data) },
+			{ head: 'of it %', number: true, cell: (row) => (row.line >= 0 ? number(100 * row.line_share, 2) : ''), sort: (row) => row.line_share },
+			...servedColumns(data),
+		],
+	}) : null;
+}
+
+export function workingSetTable(data) {
+	return data.working_sets?.length ? table({
+		id: 'sets-table', caption: 'Working sets: what one pass touches', rows: data.working_sets, total: data.working_sets.length,
+		columns: [
+			{ head: 'Working set', cell: (row) => row.name, sort: (row) => row.name },
+			{ head: 'bytes', number: true, cell: (row) => (bytes(row.bytes[1]) === bytes(row.bytes[2]) ? bytes(row.bytes[2]) : `${bytes(row.bytes[1])}–${bytes(row.bytes[2])}`), sort: (row) => row.size },
+			{ head: 'exceeds', cell: (row) => row.exceeds },
+			{ head: 'fits into', cell: (row) => row.fits },
+			{ head: 'GB/s', number: true, title: 'What its streams move, on average over a pass; only if all of them are in order', cell: (row) => withWhy(row.gbs, interval(row.gbs)), sort: (row) => valueOf(row.gbs) },
 		],
 	}) : null;
 }
@@ -209,6 +249,7 @@ export function streamTable(data) {
 			{ head: 'Object', cell: (row) => data.objects[row.object]?.name ?? '?', sort: (row) => data.objects[row.object]?.name ?? '' },
 			{ head: 'line', cell: (row) => (data.lines[row.line] ? lineName(data.lines[row.line]) : ''), sort: (row) => row.line },
 			{ head: 'region', cell: (row) => row.region ?? '', sort: (row) => row.region ?? '' },
+			{ head: 'phase', number: true, cell: (row) => (row.region ? String(row.phase + 1) : ''), sort: (row) => row.phase },
 			{ head: 'of', cell: (row) => row.kind, sort: (row) => row.kind },
 			{ head: 'direction', cell: (row) => element('span', { title: row.reason }, row.direction), sort: (row) => row.direction },
 			{ head: 'confidence', number: true, cell: (row) => number(row.confidence, 2), sort: (row) => row.confidence },
