@@ -8,9 +8,10 @@
     confidence.py judge FILE...
 
 collect runs programs of a set and keeps all verdicts with what is known of the program. calibrate counts, for each pattern, way of
-measuring and verdict, by the distance from the threshold, how many were right: use set one (seeds 1 to 199). judge prints how often
-verdicts stated with such a confidence were right, top cause only: use set two, collected with the calibration in place. Windows are
-of this machine: leave it alone.
+measuring and verdict, by the distance from the threshold, how many were right: use set one (seeds 1 to 199). Doubtful verdicts, which
+rest on simulated cycles that do not fit the program, are counted apart, and not by distance. judge prints how often verdicts stated
+with such a confidence were right, top cause only, and the doubtful ones among them: use set two, collected with the calibration in
+place. Windows are of this machine: leave it alone.
 
 A pattern that is present is right if its cause is accepted for the program, or for a phase that takes a fifth of the time. One that is
 absent is wrong if its cause is the only one accepted for the program, or for a phase that stalls for three tenths of the time."""
@@ -18,7 +19,7 @@ import argparse, json, os, re, subprocess, sys, tempfile
 from collections import defaultdict
 
 # metric's thresholds come with patterns.def
-THRESHOLDS = re.compile(r'PATTERN\("([^"]+)", (\w+), \w+, ([0-9.]+), ([0-9.]+),')
+PATTERN = re.compile(r'PATTERN\("([^"]+)", (\w+), (\w+), ([0-9.]+), ([0-9.]+),')
 BANDS = (0, 0.5)
 SHARE, STALLED = 0.2, 0.3
 CAUSES = {"bandwidth": ["bandwidth_{}"], "latency": ["latency_{}"], "tlb": ["translation"], "instruction-throughput": ["none"],
@@ -47,11 +48,18 @@ def is_right(name, verdict, truth):
 
 def patterns_def():
     path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src", "patterns", "patterns.def")
-    return {name: (float(present), float(absent)) for name, _, present, absent in THRESHOLDS.findall(open(path).read())}
+    return {name: (group, metric, float(present), float(absent))
+            for name, group, metric, present, absent in PATTERN.findall(open(path).read())}
 
 
-def distance_of(entry, thresholds):
-    present, absent = thresholds[entry["name"].partition(":")[0]]
+def is_doubtful(row, entry, patterns):
+    """As patterns.c: what rests on simulated cycles, in a program that these do not fit."""
+    group, metric, _, _ = patterns[entry["name"].partition(":")[0]]
+    return bool(row.get("doubtful")) and (group == "bottleneck" or metric == "throughput")
+
+
+def distance_of(entry, patterns):
+    _, _, present, absent = patterns[entry["name"].partition(":")[0]]
     figure = entry["metric"]
     if entry["verdict"] == "present":
         return abs(figure["low"] - present) / present
@@ -124,23 +132,30 @@ def read(files):
 
 
 def calibrate(arguments):
-    thresholds, counts, seeds = patterns_def(), defaultdict(lambda: [0, 0]), defaultdict(set)
+    patterns, seeds, doubtful = patterns_def(), defaultdict(set), defaultdict(set)
+    counts, doubted = defaultdict(lambda: [0, 0]), defaultdict(lambda: [0, 0])
     for row in read(arguments.files):
-        seeds[row["way"]].add(row["seed"])
+        seeds[row["way"]].add((row["seed"], row["threads"]))
+        if row.get("doubtful"):
+            doubtful[row["way"]].add((row["seed"], row["threads"]))
         for entry in row.get("patterns", []):
             right = is_right(entry["name"], entry["verdict"], row["truth"]) if entry["verdict"] != "inconclusive" else None
             if right is None:
                 continue
-            distance = distance_of(entry, thresholds)
+            distance = distance_of(entry, patterns)
             band = max(band for band in BANDS if distance >= band)
-            count = counts[entry["name"].partition(":")[0].replace("-", "_"), row["way"], entry["verdict"].upper(), band]
+            key = entry["name"].partition(":")[0].replace("-", "_"), row["way"], entry["verdict"].upper()
+            count = doubted[key] if is_doubtful(row, entry, patterns) else counts[(*key, band)]
             count[0] += right
             count[1] += 1
     print("/* How often verdicts were right on generated programs of set one: CALIBRATED(pattern, way, verdict, distance from the threshold, at\n"
-          "   least and relative to it, right, all). Made by bench/judge/confidence.py, which says what is right; not to be edited. Programs: "
-          + ", ".join(f"{len(some)} ({way})" for way, some in sorted(seeds.items())) + ". */")
+          "   least and relative to it, right, all). Where predicted and measured time do not fit: DOUBTED(pattern, way, verdict, right, all).\n"
+          "   Made by bench/judge/confidence.py, which says what is right; not to be edited. Programs: "
+          + ", ".join(f"{len(some)} ({way}; {len(doubtful[way])} doubtful)" for way, some in sorted(seeds.items())) + ". */")
     for key in sorted(counts):
         print(f"CALIBRATED({key[0]}, {key[1]}, {key[2]}, {key[3]}, {counts[key][0]}, {counts[key][1]})")
+    for key in sorted(doubted):
+        print(f"DOUBTED({key[0]}, {key[1]}, {key[2]}, {doubted[key][0]}, {doubted[key][1]})")
 
 
 def top_of(row):
@@ -150,21 +165,28 @@ def top_of(row):
     return None
 
 
+def is_right_top(row, top):
+    return is_right(top["name"], "present", {**row["truth"], "phases": []})
+
+
 def judge(arguments):
-    rows = read(arguments.files)
+    rows, patterns = read(arguments.files), patterns_def()
     for way in sorted({row["way"] for row in rows}):
         own = [row for row in rows if row["way"] == way]
         tops = [(row, top_of(row)) for row in own]
         print(f"{way}: {len(own)} programs, {sum('failed' in row for row in own)} failed, {sum(top is not None for _, top in tops)} with a top cause")
         for low, high in ((0, 0.7), (0.7, 0.8), (0.8, 0.9), (0.9, 1.01)):
             stated = [(row, top) for row, top in tops if top and low <= top["confidence"] < high]
-            right = [top["name"].partition(":") and is_right(top["name"], "present", {**row["truth"], "phases": []}) for row, top in stated]
+            right = [is_right_top(row, top) for row, top in stated]
             mean = sum(top["confidence"] for _, top in stated) / len(stated) if stated else 0
             print(f"  stated {low:.1f} … {min(high, 1):.1f}: {len(stated):4} verdicts, mean {mean:.2f}, right {sum(right):4}"
                   + (f" = {100 * sum(right) / len(stated):.1f} %" if stated else ""))
             for row, top in stated:
-                if arguments.wrong and not is_right(top["name"], "present", {**row["truth"], "phases": []}):
+                if arguments.wrong and not is_right_top(row, top):
                     print(f"    seed {row['seed']}: {top['name']} {top['confidence']:.2f}, metric {top['metric']['value']:.2f}; known {row['truth']['accept']}")
+        doubted = [(row, top) for row, top in tops if top and is_doubtful(row, top, patterns)]
+        print(f"  of these doubtful: {len(doubted):2} verdicts, mean {sum(top['confidence'] for _, top in doubted) / max(1, len(doubted)):.2f}, "
+              f"right {sum(is_right_top(row, top) for row, top in doubted):4}")
 
 
 def main():

@@ -87,21 +87,27 @@ static bool can_be_counted(const struct fm_recipe *recipe, const struct fm_recip
 
 /* The vendor's */
 
-/* When a metric does not apply, by the lines after "Limits:": its name, without the unit, a colon, and words. */
-static void find_limits(const char *text, const char *metric, char *limits, size_t size)
+/* When a metric does not apply, by the lines after "Limits:": its name, without the unit, its formula where only one of
+   several is meant, a colon, and words. */
+static void find_limits(const char *text, const struct fm_group_metric *metric, char *limits, size_t size)
 {
-	size_t length = strcspn(metric, "[");
+	size_t length = strcspn(metric->name, "["), own = strlen(metric->formula);
 	const char *at = strstr(text, "\nLimits:\n");
 
-	while (length && metric[length - 1] == ' ')
+	while (length && metric->name[length - 1] == ' ')
 		length--;
 	for (at = at ? strchr(at + 1, '\n') : NULL; at; at = strchr(at, '\n')) {
-		at++;
-		if (!strncmp(at, metric, length) && at[length] == ':') {
-			at += length + 1 + strspn(at + length + 1, " ");
-			snprintf(limits, size, "%.*s", (int)strcspn(at, "\n"), at);
-			return;
-		}
+		const char *end = ++at + length;
+
+		if (strncmp(at, metric->name, length) != 0)
+			continue;
+		if (*end == ' ' && !strncmp(end + 1, metric->formula, own))
+			end += 1 + own;
+		if (*end != ':')
+			continue;
+		end += 1 + strspn(end + 1, " ");
+		snprintf(limits, size, "%.*s", (int)strcspn(end, "\n"), end);
+		return;
 	}
 }
 
@@ -124,7 +130,7 @@ static int read_vendor(struct fm_recipe *recipe, const char *text, const char *p
 		if (!find_mentioned(group, i, &mentioned))
 			return fm_error_set(error, EBADMSG, "%s: \"%s\" is no formula", path,
 			                    group->metrics[i].formula);
-		find_limits(text, group->metrics[i].name, item->limits, sizeof(item->limits));
+		find_limits(text, &group->metrics[i], item->limits, sizeof(item->limits));
 		for (unsigned k = 0; k < group->event_count; k++)
 			item->socket |= mentioned.events[k] && (strstr(group->events[k].name, "UNC_") ||
 			                                        !strncmp(group->events[k].name, "uncore_", 7));

@@ -50,7 +50,7 @@ struct fm_recipe_wishes {
 };
 
 /* The vendor's group may say, after a line "Limits:" of its text, when a metric does not apply: "loads pending: counts
-   waiting for arithmetic as well".
+   waiting for arithmetic as well"; "loads pending PMC7: …" when only the formula PMC7 does not.
 
    -ENOTSUP when nothing can be told, with the reason. */
 int fm_recipe_create(const struct fm_recipe_wishes *wishes, struct fm_recipe **ret_recipe, struct fm_error *error);

@@ -15,13 +15,18 @@ static const struct calibrated {
 	enum fm_way way;
 	enum fm_verdict verdict;
 	double from; /* distance from the threshold, at least; up to that of the next line like it */
+	bool doubtful;
 	unsigned right, all;
 } calibration[] = {
 #define CALIBRATED(pattern, way, verdict, from, right, all) \
-	{#pattern, FM_WAY_##way, FM_VERDICT_##verdict, from, right, all},
+	{#pattern, FM_WAY_##way, FM_VERDICT_##verdict, from, false, right, all},
+#define DOUBTED(pattern, way, verdict, right, all) {#pattern, FM_WAY_##way, FM_VERDICT_##verdict, 0, true, right, all},
 #include "patterns/calibration.def"
+#undef DOUBTED
 #undef CALIBRATED
 };
+
+enum { LINES = sizeof(calibration) / sizeof(calibration[0]), ANY_WAY = -1 };
 
 enum fm_way fm_way_of(const struct fm_picture *picture)
 {
@@ -51,10 +56,11 @@ static struct fm_confidence sum(const char *pattern, enum fm_way way, enum fm_ve
 	struct fm_confidence confidence = {.own = pattern};
 	double band = -1;
 
-	for (size_t i = 0; i < sizeof(calibration) / sizeof(calibration[0]); i++) {
+	for (size_t i = 0; i < LINES; i++) {
 		const struct calibrated *line = &calibration[i];
 
-		if (line->way != way || line->verdict != verdict || (pattern && !is_of(line, pattern)))
+		if (line->doubtful || line->way != way || line->verdict != verdict ||
+		    (pattern && !is_of(line, pattern)))
 			continue;
 		if (distance >= 0 && (line->from > distance || line->from < band))
 			continue;
@@ -68,6 +74,28 @@ static struct fm_confidence sum(const char *pattern, enum fm_way way, enum fm_ve
 	return confidence;
 }
 
+/* Of doubtful verdicts; these are too few to tell them apart by distance. */
+static struct fm_confidence sum_in_doubt(const char *pattern, int way, enum fm_verdict verdict)
+{
+	struct fm_confidence confidence = {.own = pattern};
+
+	for (size_t i = 0; i < LINES; i++) {
+		const struct calibrated *line = &calibration[i];
+
+		if (!line->doubtful || line->verdict != verdict || (way != ANY_WAY && (int)line->way != way) ||
+		    (pattern && !is_of(line, pattern)))
+			continue;
+		confidence.right += line->right;
+		confidence.all += line->all;
+	}
+	return confidence;
+}
+
+static double frequency(const struct fm_confidence *confidence)
+{
+	return (confidence->right + 1.0) / (confidence->all + 2.0);
+}
+
 struct fm_confidence fm_confidence_of(const char *pattern, enum fm_way way, enum fm_verdict verdict, double distance)
 {
 	struct fm_confidence confidence = sum(pattern, way, verdict, distance);
@@ -77,9 +105,29 @@ struct fm_confidence fm_confidence_of(const char *pattern, enum fm_way way, enum
 	if (confidence.all < ENOUGH)
 		confidence = sum(NULL, way, verdict, -1);
 	/* of a way that nobody has calibrated there is but the distance */
-	confidence.value = confidence.all ? (confidence.right + 1.0) / (confidence.all + 2.0)
-	                                  : UNCALIBRATED + UNCALIBRATED_SLOPE * distance;
+	confidence.value = confidence.all ? frequency(&confidence) : UNCALIBRATED + UNCALIBRATED_SLOPE * distance;
 	if (!confidence.own)
 		confidence.value = fmin(confidence.value, FM_CONFIDENCE_UNKNOWN);
+	return confidence;
+}
+
+struct fm_confidence fm_confidence_in_doubt(const char *pattern, enum fm_way way, enum fm_verdict verdict,
+                                            double distance)
+{
+	const struct fm_confidence usual = fm_confidence_of(pattern, way, verdict, distance);
+	struct fm_confidence confidence = sum_in_doubt(pattern, (int)way, verdict);
+	double most = usual.value;
+
+	if (confidence.all >= ENOUGH) {
+		confidence.value = frequency(&confidence);
+		return confidence;
+	}
+	confidence = sum_in_doubt(NULL, (int)way, verdict);
+	if (confidence.all < ENOUGH) {
+		/* simulated programs are never doubtful, so exact and counters have no counts of their own */
+		confidence = sum_in_doubt(NULL, ANY_WAY, verdict);
+		most = fmin(most, FM_CONFIDENCE_UNKNOWN);
+	}
+	confidence.value = confidence.all < ENOUGH ? most : fmin(most, frequency(&confidence));
 	return confidence;
 }

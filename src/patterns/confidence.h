@@ -15,13 +15,21 @@ struct fm_confidence {
 	   with the distance, which is no frequency. */
 	double value;
 	unsigned right, all;
-	bool own; /* of this very pattern; else of all patterns, and the value is not above FM_CONFIDENCE_UNKNOWN */
+	bool own; /* of this very pattern; else of all patterns */
 };
 
+/* What nobody has counted is not stated with more: patterns that no generated program has, doubt in a way of measuring
+   in which no generated program was doubtful, predictions that could not be checked. */
 #define FM_CONFIDENCE_UNKNOWN 0.8
 
 /* Of a pattern's verdict, present or absent, whose metric is so far from the threshold, relative to it. The name is
    that of patterns.def, without a level. */
 struct fm_confidence fm_confidence_of(const char *pattern, enum fm_way way, enum fm_verdict verdict, double distance);
+
+/* The same where predicted and measured time do not fit: how often verdicts were right that were as doubtful. Of the
+   pattern, if there were enough; else of all patterns, and then not above the same verdict without doubt, since these
+   do not know the pattern. */
+struct fm_confidence fm_confidence_in_doubt(const char *pattern, enum fm_way way, enum fm_verdict verdict,
+                                            double distance);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/uncertainty.h"
 #include "patterns/confidence.h"
 
 static const struct {
@@ -27,11 +28,6 @@ const char *fm_verdict_name(enum fm_verdict verdict)
 	return verdicts[verdict];
 }
 
-/* What rests on a simulated machine that does not fit the program is not stated with more confidence than this. */
-#define DOUBTFUL_CONFIDENCE 0.6
-/* … nor, where the fit could not be checked, with more than this. */
-#define UNCHECKED_CONFIDENCE 0.8
-
 /* Beyond a threshold, by so much of it. */
 static double distance_of(double value, double threshold)
 {
@@ -39,7 +35,7 @@ static double distance_of(double value, double threshold)
 }
 
 static void judge(const struct fm_figure *metric, const char *pattern, double present, double absent, enum fm_way way,
-                  struct fm_finding *finding)
+                  bool doubtful, struct fm_finding *finding)
 {
 	double distance;
 
@@ -56,7 +52,23 @@ static void judge(const struct fm_figure *metric, const char *pattern, double pr
 		return;
 	distance = finding->verdict == FM_VERDICT_PRESENT ? distance_of(metric->low, present)
 	                                                  : distance_of(metric->high, absent);
-	finding->confidence = fm_confidence_of(pattern, way, finding->verdict, distance).value;
+	finding->doubtful = doubtful;
+	finding->confidence =
+	    (doubtful ? fm_confidence_in_doubt : fm_confidence_of)(pattern, way, finding->verdict, distance).value;
+}
+
+/* A confidence that was counted does not show that it is one of doubtful verdicts. */
+static void say_doubt(const struct fm_picture *picture, struct fm_finding *finding)
+{
+	size_t used = strlen(finding->evidence);
+
+	if (picture->off.available && fabs(picture->off.value) > FM_DOUBTFUL)
+		snprintf(finding->evidence + used, sizeof(finding->evidence) - used,
+		         "; doubtful, predicted time is %.0f %% too %s", 100 * fabs(picture->off.value),
+		         picture->off.value > 0 ? "long" : "short");
+	else
+		snprintf(finding->evidence + used, sizeof(finding->evidence) - used,
+		         "; doubtful, predicted time does not fit the whole program");
 }
 
 static void say(const struct fm_picture *picture, enum fm_metric metric, unsigned level, struct fm_finding *finding)
@@ -138,12 +150,13 @@ unsigned fm_patterns_find(const struct fm_picture *picture, struct fm_finding *r
 			finding->advice = patterns[i].advice;
 			finding->place = patterns[i].place;
 			finding->level = level;
-			judge(&metric, patterns[i].name, patterns[i].present, patterns[i].absent, way, finding);
-			if (picture->doubtful && rests_on_cycles(i))
-				finding->confidence = fmin(finding->confidence, DOUBTFUL_CONFIDENCE);
+			judge(&metric, patterns[i].name, patterns[i].present, patterns[i].absent, way,
+			      picture->doubtful && rests_on_cycles(i), finding);
 			if (picture->unchecked && rests_on_cycles(i))
-				finding->confidence = fmin(finding->confidence, UNCHECKED_CONFIDENCE);
+				finding->confidence = fmin(finding->confidence, FM_CONFIDENCE_UNKNOWN);
 			say(picture, patterns[i].metric, level, finding);
+			if (finding->doubtful)
+				say_doubt(picture, finding);
 		}
 	}
 	qsort(ret_findings, count, sizeof(*ret_findings), worst_first);

@@ -30,6 +30,7 @@ struct fm_finding {
 	const char *group;
 	enum fm_verdict verdict;
 	double confidence; /* 0 … 1 */
+	bool doubtful;     /* decided, and it rests on simulated cycles that do not fit the program */
 	struct fm_figure metric;
 	char evidence[240];
 	const char *advice;

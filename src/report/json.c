@@ -126,9 +126,9 @@ static json_t *patterns_json(const struct fm_judged *judged, const struct fm_whe
 	for (unsigned i = 0; i < judged->finding_count; i++) {
 		const struct fm_finding *finding = &judged->findings[i];
 		json_t *entry =
-		    json_pack("{s:s, s:s, s:s, s:f, s:s, s:s}", "name", finding->name, "group", finding->group,
+		    json_pack("{s:s, s:s, s:s, s:f, s:b, s:s, s:s}", "name", finding->name, "group", finding->group,
 		              "verdict", fm_verdict_name(finding->verdict), "confidence", finding->confidence,
-		              "evidence", finding->evidence, "advice", finding->advice);
+		              "doubtful", finding->doubtful, "evidence", finding->evidence, "advice", finding->advice);
 
 		fm_json_set_figure(entry, "metric", &finding->metric);
 		if (where) {

@@ -76,8 +76,9 @@ static void print_prediction(const struct fm_picture *picture, FILE *output)
 	if (picture->doubtful)
 		fprintf(
 		    output,
-		    "The simulated host does not fit this program: no bottleneck is stated with more than 0.6\n"
-		    "confidence, and cycles and predicted time may be wrong by as much. Counts are not affected.\n");
+		    "The simulated host does not fit this program: cycles and predicted time may be wrong by as much.\n"
+		    "The confidence of bottlenecks is how often doubtful verdicts were right. Counts are not "
+		    "affected.\n");
 }
 
 /* Apart from what is predicted of the program itself. Processor time is counted in ticks. */

@@ -81,7 +81,7 @@ static void put_resources(const struct fm_validation *validation, FILE *output, 
 			fputs("<td class=n>n/a<td class=n>n/a", output);
 		}
 		fm_indicator_text(validation->matrix, &resource->indicator, text, sizeof(text));
-		if (resource->indicator.fails) {
+		if (!fm_indicator_holds(&resource->indicator)) {
 			size_t used = strlen(text);
 
 			used += (size_t)snprintf(text + used, sizeof(text) - used, ": no metric, ");

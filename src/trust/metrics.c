@@ -137,8 +137,7 @@ json_t *fm_metrics_to_json(const struct fm_validation *validation)
 	for (unsigned i = 0; i < validation->resource_count; i++) {
 		const struct fm_resource *resource = &validation->resources[i];
 
-		/* what holds for some accesses only is no metric: nobody knows which a program has */
-		if (!resource->indicator.count || resource->indicator.fails)
+		if (!resource->indicator.count || !fm_indicator_holds(&resource->indicator))
 			continue;
 		snprintf(name, sizeof(name), "%s %s", resource->name, resource->write ? "write" : "read");
 		json_array_append_new(

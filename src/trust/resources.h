@@ -15,6 +15,8 @@ struct fm_indicator {
 	double worst;   /* the same of the worst run, among those with much of the quantity */
 	uint64_t fails; /* atoms of the quantity: runs made of these it gets wrong. What fails is no metric */
 	double fails_by; /* estimate over truth in the runs of the worst of these atoms; 1: none fails */
+	/* atoms of the quantity that no run is made of, where it has factors: nobody knows whether these hold */
+	uint64_t untested;
 };
 
 struct fm_resource {
@@ -38,7 +40,13 @@ struct fm_indicator fm_indicator_fit(const struct fm_matrix *matrix, unsigned qu
 struct fm_indicator fm_indicator_best(const struct fm_matrix *matrix, const struct fm_judgement *judgements,
                                       unsigned quantity, bool socket);
 
-/* "not for lines read at random (3.4 times as many)", or "" when it holds for all. Returns text. */
+/* For every kind of access? Only then it is a metric: nobody knows which kinds a program has. */
+static inline bool fm_indicator_holds(const struct fm_indicator *indicator)
+{
+	return !indicator->count || !(indicator->fails | indicator->untested);
+}
+
+/* "not for lines read at random (3.4 times too many)", or "" when it holds for all. Returns text. */
 const char *fm_indicator_limits(const struct fm_matrix *matrix, const struct fm_indicator *indicator, char *text,
                                 size_t size);
 

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "trust/metrics.h"
@@ -139,6 +140,61 @@ static void indicators_are_the_best(void **state)
 		if (strstr(validation->resources[k].name, "memory") && validation->resources[k].write &&
 		    !validation->resources[k].socket)
 			assert_int_equal(validation->resources[k].indicator.count, 0);
+}
+
+/* Runs that read memory at random, so many times as long, with all that was counted in them. */
+static void lengthen_random(unsigned random, double times)
+{
+	for (unsigned r = 0; r < matrix->run_count; r++) {
+		struct fm_run *run = &matrix->runs[r];
+
+		if (!(run->own[random] > 0))
+			continue;
+		for (unsigned i = 0; i < matrix->quantities.atom_count; i++) {
+			run->own[i] *= times;
+			run->socket[i] *= times;
+		}
+		for (unsigned i = 0; i < matrix->event_count; i++) {
+			for (unsigned k = 0; k < matrix->repeats; k++)
+				fm_matrix_counts(matrix, i, r)[k] *= times;
+			if (matrix->events[i].means)
+				matrix->events[i].means[r] *= times;
+		}
+	}
+}
+
+/* That a factor is wrong for lines read at random does not depend on how long the run is that reads them; and without
+   such a run nobody knows. */
+static void short_runs_tell_what_long_ones_do(void **state)
+{
+	static const double lengths[] = {10, 1, 0.3, 0.1, 0.03};
+	const unsigned quantity = (unsigned)fm_quantity_find(&matrix->quantities, "memory.reads_local");
+	const unsigned random = (unsigned)fm_atom_find(&matrix->quantities, "memory.read_at_random");
+	struct fm_indicator indicator;
+	struct fm_run *runs;
+	char text[240];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+		lengthen_random(random, lengths[i]);
+		indicator = fm_indicator_best(matrix, validation->judgements, quantity, false);
+		lengthen_random(random, 1 / lengths[i]);
+		assert_true(indicator.count > 0 && indicator.coefficients[0] > 3);
+		assert_false(fm_indicator_holds(&indicator));
+		fm_indicator_limits(matrix, &indicator, text, sizeof(text));
+		assert_non_null(strstr(text, "not for lines read at random (3.4 times too many)"));
+	}
+	runs = malloc(matrix->run_count * sizeof(*runs));
+	assert_non_null(runs);
+	memcpy(runs, matrix->runs, matrix->run_count * sizeof(*runs));
+	for (unsigned r = 0; r < matrix->run_count; r++)
+		matrix->runs[r].known &= matrix->runs[r].own[random] > 0 ? 0 : UINT64_MAX;
+	indicator = fm_indicator_best(matrix, validation->judgements, quantity, false);
+	memcpy(matrix->runs, runs, matrix->run_count * sizeof(*runs));
+	free(runs);
+	assert_false(fm_indicator_holds(&indicator));
+	fm_indicator_limits(matrix, &indicator, text, sizeof(text));
+	assert_string_equal(text, "not tested for lines read at random");
 }
 
 /* A factor that is right only while lines are prefetched is no metric. */
@@ -330,6 +386,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(indicators_are_the_best),
 	    cmocka_unit_test(what_holds_for_some_accesses_is_no_metric),
+	    cmocka_unit_test(short_runs_tell_what_long_ones_do),
 	    cmocka_unit_test(misses_count_lines_with_ownership),
 	    cmocka_unit_test(retired_loads_credit_the_wrong_level),
 	    cmocka_unit_test(transfers_to_the_first_cache_are_too_many),
