@@ -216,7 +216,7 @@ static int find_levels(struct fm_machine_session *session, struct fm_machine *ma
 	    fm_figure_unavailable("memory has no capacity limit here");
 	last = last_cache_bytes(session, machine);
 	machine->levels[machine->level_count].measured_bytes =
-	    to_lines(fmin(largest, 4 * (session->effort == FM_EFFORT_QUICK ? last : fmax(below, last))));
+	    to_lines(fmin(largest, session->effort == FM_EFFORT_QUICK ? 2 * last : 4 * fmax(below, last)));
 	machine->level_count++;
 out:
 	free(points);

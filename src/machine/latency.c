@@ -55,7 +55,7 @@ static int walk_link(struct walk *walk, struct fm_machine_session *session, stru
 	    (bytes < MANY_BYTES ? warming[session->effort].passes : warming[session->effort].large_passes) *
 	    (lines / WARM_CHAINS + 1);
 	/* too large to be cached: what finds its pages is not */
-	if (bytes > 2 * last)
+	if (bytes > (session->effort == FM_EFFORT_QUICK ? 1 : 2) * last)
 		walk->warm_steps = 2 * (bytes / SMALL_PAGE) / WARM_CHAINS;
 	walk->settle_steps = bytes <= warming[session->effort].settle_bytes ? lines / 16 * 16 : 0;
 	walk->steps = bytes <= 1 << 20 ? 32768 : 8192;
