@@ -349,56 +349,30 @@ static double median_of_pairs(const struct fm_machine *profile, bool remote, enu
 #define ASSUMED_REMOTE_LATENCY 1.7
 #define ASSUMED_REMOTE_BANDWIDTH 0.5
 
-enum { CURVE_POINTS = 128, SMALL_PAGE_BYTES = 4096 };
-
-/* ns at a size; 0: the curve does not reach that far. */
-static double curve_ns(const struct fm_latency_curve *curve, double bytes)
-{
-	struct fm_curve_point points[CURVE_POINTS];
-	unsigned count = 0;
-
-	for (unsigned i = 0; i < curve->count && count < CURVE_POINTS; i++)
-		if (curve->points[i].ns.available && curve->points[i].ns.value > 0)
-			points[count++] = (struct fm_curve_point){.bytes = (double)curve->points[i].bytes,
-			                                          .ns = curve->points[i].ns.value};
-	return count && points[count - 1].bytes >= bytes ? fm_levels_ns_at(points, count, bytes) : 0;
-}
-
-/* Cycles that the simulated translation buffers add to a load somewhere in so many bytes. */
-static double translation_cycles(const struct fm_machine *profile, double bytes)
-{
-	const struct fm_figure *found = profile->translation, *entries = &found[FM_TRANSLATION_tlb2_entries];
-	double known = entries->available ? fmin(1, entries->value * SMALL_PAGE_BYTES / bytes) : 1;
-
-	return (found[FM_TRANSLATION_tlb1_penalty].available ? found[FM_TRANSLATION_tlb1_penalty].value : 0) +
-	       (found[FM_TRANSLATION_walk].available ? (1 - known) * found[FM_TRANSLATION_walk].value : 0);
-}
-
-/* Cycles, without finding the page, which is simulated apart. How long that takes depends on how much of the page table
-   the caches hold, the more so in a virtual machine, and the simulated walk is as short as one in a small table. So
-   programs with small pages have here what is missing, as it is in the middle between a set a few times as large as the
-   last cache was seen to be, and the largest one measured. With huge pages of the former it is little. */
+/* Cycles. The level is measured far beyond all caches, where finding the page has its share, which is simulated apart:
+   with huge pages, of what is a few times as large as the last cache was seen to be, it has little. */
 static double memory_latency(const struct fm_machine *profile, const struct fm_level *memory)
 {
+	enum { POINTS = 128 };
 	const double beyond = 4;
 	const struct fm_level *last = memory > profile->levels ? memory - 1 : NULL;
-	const struct fm_latency_curve *small = &profile->curves[FM_PAGES_SMALL];
-	double ghz = profile->frequency_ghz.value, least, huge_ns, cycles;
+	const struct fm_latency_curve *curve = &profile->curves[FM_PAGES_HUGE];
+	struct fm_curve_point points[POINTS];
+	unsigned count = 0;
+	double ns;
 
 	if (!last || !last->effective_bytes.available || !last->latency_ns.available)
 		return memory->latency_cycles.value;
-	least = beyond * last->effective_bytes.value;
-	huge_ns = curve_ns(&profile->curves[FM_PAGES_HUGE], least);
-	cycles = huge_ns > 0 ? ghz * huge_ns : memory->latency_cycles.value;
-	if (!profile->huge_always && profile->core_measured && small->count) {
-		double middle = sqrt(least * fmax(least, (double)small->points[small->count - 1].bytes));
-
-		cycles = fmax(cycles, ghz * curve_ns(small, middle) - translation_cycles(profile, middle));
-	} else {
-		cycles = fmin(cycles, memory->latency_cycles.value);
-	}
+	for (unsigned i = 0; i < curve->count && count < POINTS; i++)
+		if (curve->points[i].ns.available && curve->points[i].ns.value > 0)
+			points[count++] = (struct fm_curve_point){.bytes = (double)curve->points[i].bytes,
+			                                          .ns = curve->points[i].ns.value};
+	if (!count || points[count - 1].bytes < beyond * last->effective_bytes.value)
+		return memory->latency_cycles.value;
+	ns = fm_levels_ns_at(points, count, beyond * last->effective_bytes.value);
 	/* never as little as a part of the last cache's hits would make it */
-	return fmax(cycles, ghz * 1.25 * last->latency_ns.value);
+	return fmin(memory->latency_cycles.value,
+	            profile->frequency_ghz.value * fmax(ns, 1.25 * last->latency_ns.value));
 }
 
 static void set_memory(const struct fm_machine *profile, const struct fm_level *memory,
