@@ -28,18 +28,19 @@ struct walk {
 };
 
 /* How a set gets into the state in which a program has it that uses nothing else. Processors of today keep a line in
-   the last cache only after it has been seen to come back, so that one pass does not tell what that cache holds. And
-   where neighbours use the same cache, a set that is passed through slowly, as one chain does, keeps less of it than
-   one that is passed through twelve chains at a time. */
+   the last cache only after it has been seen to come back, so that one pass does not tell what that cache holds. Where
+   neighbours use the same cache, lines are gone after some milliseconds without a use: a set that is passed through
+   slowly, as one chain does, has less of it than these passes show. */
 static const struct {
 	unsigned passes;       /* twelve chains at a time */
 	unsigned large_passes; /* of sets of MANY_BYTES or more, which take long */
-	size_t settle_bytes;   /* up to this size one more pass, of one chain alone */
 } warming[FM_EFFORT_FULL + 1] = {
-    [FM_EFFORT_QUICK] = {3, 1, 8 << 20},
-    [FM_EFFORT_DEFAULT] = {4, 2, 32 << 20},
-    [FM_EFFORT_FULL] = {4, 3, 128 << 20},
+    [FM_EFFORT_QUICK] = {3, 1},
+    [FM_EFFORT_DEFAULT] = {4, 2},
+    [FM_EFFORT_FULL] = {4, 3},
 };
+/* Up to this size one more pass, of one chain alone. */
+enum { SETTLED_BYTES = 8 << 20 };
 
 /* A chain through the buffer that the walk has. */
 static int walk_link(struct walk *walk, struct fm_machine_session *session, struct fm_error *error)
@@ -57,7 +58,7 @@ static int walk_link(struct walk *walk, struct fm_machine_session *session, stru
 	/* too large to be cached: what finds its pages is not */
 	if (bytes > (session->effort == FM_EFFORT_QUICK ? 1 : 2) * last)
 		walk->warm_steps = 2 * (bytes / SMALL_PAGE) / WARM_CHAINS;
-	walk->settle_steps = bytes <= warming[session->effort].settle_bytes ? lines / 16 * 16 : 0;
+	walk->settle_steps = bytes <= SETTLED_BYTES ? lines / 16 * 16 : 0;
 	walk->steps = bytes <= 1 << 20 ? 32768 : 8192;
 	return 0;
 }
