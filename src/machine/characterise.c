@@ -673,7 +673,7 @@ static int order_cpus(const struct fm_characterise_options *options, struct fm_m
 int fm_machine_characterise(const struct fm_characterise_options *options, struct fm_machine **ret_machine,
                             struct fm_error *error)
 {
-	static const double budgets[] = {9, 55, 600};
+	static const double budgets[] = {9, 48, 600};
 	struct fm_machine *machine = calloc(1, sizeof(*machine));
 	struct fm_machine_session session = {
 	    .effort = options->effort,

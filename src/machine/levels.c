@@ -20,7 +20,7 @@ static const double least_ratio = 1.25;
 /* A cache is flat over this share of the sizes between its neighbours at least. A gentle climb over many octaves has
    flat-looking stretches everywhere, but none of them is most of it. */
 static const double flat_share = 0.25;
-static const double level_rise = 1.15; /* what "flat" may rise by there, from its first size to its last */
+static const double level_rise = 1.2; /* what "flat" may rise by there, from its first size to its last */
 
 /* A cache that gives way to the next level needs up to an octave for it, whether or not there is something between. */
 static const double climb_octaves = 1;
