@@ -299,7 +299,8 @@ port_kernels sse, movaps, movaps, xmm0, xmm1, 16
 port_kernels avx2, vmovaps, vmovaps, ymm0, ymm1, 32, vzeroupper
 port_kernels avx512, vmovaps, vmovaps, zmm0, zmm1, 0, vzeroupper
 
-/* Out and in again. The address depends on the value, or some processors would rename it away. */
+/* Out and in again, half of it and through another register: some processors rename whole words away, whichever register
+   they are stored and loaded through. */
 function forward
 	movq FM_ARGUMENT_STREAM(%rdi), %rsi
 	movq %rsi, %rdx
@@ -307,7 +308,7 @@ function forward
 	loop_begin
 	.rept FM_CORE_STEPS
 	movq %rax, (%rsi)
-	movq (%rdx), %rax
+	movl 4(%rdx), %eax
 	.endr
 	loop_end
 end_function forward
