@@ -128,7 +128,7 @@ static unsigned reduce(struct fm_colours *colours, char *target, char **pages, u
 static bool make_mutual(struct fm_colours *colours, struct fm_colours_set *set, char *target)
 {
 	unsigned left = 0;
-	bool mutual[FM_COLOURS_SET_PAGES];
+	bool mutual[FM_COLOURS_SET_PAGES] = {false};
 
 	for (unsigned i = 0; i < set->count; i++) {
 		char *pages[FM_COLOURS_SET_PAGES + 1];
