@@ -131,6 +131,21 @@ def read(files):
     return [row for file in files for row in json.load(open(file))]
 
 
+def pool(counts):
+    """A verdict farther from the threshold is not less certain: bands that say so by chance are one."""
+    pooled = {}
+    for key in sorted(counts):
+        pooled[key] = list(counts[key])
+        while True:
+            bands = sorted(other for other in pooled if other[:3] == key[:3])
+            if len(bands) < 2 or (pooled[bands[-1]][0] * pooled[bands[-2]][1] >= pooled[bands[-2]][0] * pooled[bands[-1]][1]):
+                break
+            for i in range(2):
+                pooled[bands[-2]][i] += pooled[bands[-1]][i]
+            del pooled[bands[-1]]
+    return pooled
+
+
 def calibrate(arguments):
     patterns, seeds, doubtful = patterns_def(), defaultdict(set), defaultdict(set)
     counts, doubted = defaultdict(lambda: [0, 0]), defaultdict(lambda: [0, 0])
@@ -152,6 +167,7 @@ def calibrate(arguments):
           "   least and relative to it, right, all). Where predicted and measured time do not fit: DOUBTED(pattern, way, verdict, right, all).\n"
           "   Made by bench/judge/confidence.py, which says what is right; not to be edited. Programs: "
           + ", ".join(f"{len(some)} ({way}; {len(doubtful[way])} doubtful)" for way, some in sorted(seeds.items())) + ". */")
+    counts = pool(counts)
     for key in sorted(counts):
         print(f"CALIBRATED({key[0]}, {key[1]}, {key[2]}, {key[3]}, {counts[key][0]}, {counts[key][1]})")
     for key in sorted(doubted):
