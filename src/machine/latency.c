@@ -204,7 +204,8 @@ static int prepare_points(struct fm_machine_session *session, enum fm_pages page
 }
 
 static int measure_points(struct fm_machine_session *session, enum fm_pages pages, const size_t *sizes, unsigned count,
-                          double seconds, struct fm_latency_point *ret_points, struct fm_error *error)
+                          double seconds, struct fm_latency_point *ret_points, unsigned *ret_count,
+                          struct fm_error *error)
 {
 	struct walk *walks = calloc(count, sizeof(*walks));
 	struct fm_measurement *measurements = calloc(count, sizeof(*measurements));
@@ -212,6 +213,7 @@ static int measure_points(struct fm_machine_session *session, enum fm_pages page
 	uint64_t begin = fm_clock_now();
 	int status = 0;
 
+	*ret_count = 0;
 	if (!walks || !measurements) {
 		status = fm_error_set(error, ENOMEM, "out of memory");
 		goto out;
@@ -224,13 +226,16 @@ static int measure_points(struct fm_machine_session *session, enum fm_pages page
 		measurements[i].context = &walks[i];
 		measurements[i].wanted_width = 0.02;
 	}
-	status = fm_machine_session_measure(session, measurements, count, session->effort == FM_EFFORT_QUICK ? 3 : 5,
-	                                    40, seconds - (double)(fm_clock_now() - begin) / 1e9, error);
+	status = fm_machine_session_measure(session, measurements, count, 5, 40,
+	                                    seconds - (double)(fm_clock_now() - begin) / 1e9, error);
 	if (status)
 		goto out;
+	/* a size whose trials were nearly all disturbed is no point of the curve */
 	for (unsigned i = 0; i < count; i++) {
-		ret_points[i].bytes = sizes[i];
-		ret_points[i].ns = fm_measurement_figure(&measurements[i], "ns");
+		struct fm_figure ns = fm_measurement_figure(&measurements[i], "ns");
+
+		if (ns.available && ns.value > 0)
+			ret_points[(*ret_count)++] = (struct fm_latency_point){.bytes = sizes[i], .ns = ns};
 	}
 out:
 	for (unsigned i = 0; i < count; i++) {
@@ -254,19 +259,21 @@ int fm_latency_measure_curve(struct fm_machine_session *session, enum fm_pages p
 	bool quick = session->effort == FM_EFFORT_QUICK;
 	double finest = quick ? 0.25 : 0.125;
 	uint64_t end = fm_clock_now() + (uint64_t)(seconds * 1e9);
+	unsigned wanted;
 	int status;
 
 	curve.points = calloc(POINTS_MAX, sizeof(*curve.points));
 	if (!curve.points)
 		return fm_error_set(error, ENOMEM, "out of memory");
-	curve.count = first_sizes(session, pages, sizes);
-	status = measure_points(session, pages, sizes, curve.count, seconds * 0.6, curve.points, error);
+	wanted = first_sizes(session, pages, sizes);
+	status = measure_points(session, pages, sizes, wanted, seconds * 0.6, curve.points, &curve.count, error);
+	qsort(curve.points, curve.count, sizeof(*curve.points), by_size);
 	/* the curve that the levels come from is made finer once in any case */
 	for (int round = 0; !status && round < 3; round++) {
 		bool levels = !session->huge_pages || pages == FM_PAGES_HUGE;
 		struct fm_curve_point points[POINTS_MAX];
 		double more[POINTS_MAX];
-		unsigned added;
+		unsigned added, found;
 
 		if (quick && (round || !levels) && fm_clock_now() > end)
 			break;
@@ -278,11 +285,11 @@ int fm_latency_measure_curve(struct fm_machine_session *session, enum fm_pages p
 			break;
 		for (unsigned i = 0; i < added; i++)
 			sizes[i] = round_to_lines(more[i]);
-		status =
-		    measure_points(session, pages, sizes, added, seconds * 0.4 / 3, curve.points + curve.count, error);
+		status = measure_points(session, pages, sizes, added, seconds * 0.4 / 3, curve.points + curve.count,
+		                        &found, error);
 		if (status)
 			break;
-		curve.count += added;
+		curve.count += found;
 		qsort(curve.points, curve.count, sizeof(*curve.points), by_size);
 	}
 	if (status) {
