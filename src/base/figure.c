@@ -68,6 +68,14 @@ struct fm_figure fm_figure_scaled(const struct fm_figure *figure, double factor,
 	return scaled;
 }
 
+void fm_figure_widen(struct fm_figure *figure, double relative)
+{
+	if (!figure->available)
+		return;
+	figure->low = fmin(figure->low, figure->value * (1 - relative));
+	figure->high = fmax(figure->high, figure->value * (1 + relative));
+}
+
 struct fm_figure fm_figure_inverted(const struct fm_figure *figure, double numerator, const char *unit)
 {
 	struct fm_figure inverted = *figure;

@@ -40,6 +40,9 @@ struct fm_figure fm_figure_unavailable(const char *format, ...) __attribute__((f
 struct fm_figure fm_figure_scaled(const struct fm_figure *figure, double factor, const char *unit);
 
 /* numerator / figure: a rate from a time. */
+/* Its interval reaches at least so far on both sides, relative to the value. */
+void fm_figure_widen(struct fm_figure *figure, double relative);
+
 struct fm_figure fm_figure_inverted(const struct fm_figure *figure, double numerator, const char *unit);
 
 /* Product of two independent positive figures; relative half-widths add in quadrature. */

@@ -132,11 +132,8 @@ static bool make_mutual(struct fm_colours *colours, struct fm_colours_set *set, 
 
 	for (unsigned i = 0; i < set->count; i++) {
 		char *pages[FM_COLOURS_SET_PAGES + 1];
-		unsigned count = 0;
+		unsigned count = fm_colours_others(set, set->pages[i], pages);
 
-		for (unsigned k = 0; k < set->count; k++)
-			if (k != i)
-				pages[count++] = set->pages[k];
 		pages[count++] = target;
 		mutual[i] = fm_colours_score(colours, set->pages[i], pages, count, FM_COLOURS_PASSES_MOST, 15) >= 10;
 	}
@@ -160,11 +157,8 @@ static unsigned fewest_passes(struct fm_colours *colours, const struct fm_colour
 
 		for (unsigned i = 0; i < set->count; i++) {
 			char *pages[FM_COLOURS_SET_PAGES];
-			unsigned count = 0;
+			unsigned count = fm_colours_others(set, set->pages[i], pages);
 
-			for (unsigned k = 0; k < set->count; k++)
-				if (k != i)
-					pages[count++] = set->pages[k];
 			out += fm_colours_score(colours, set->pages[i], pages, count, passes, TRIALS);
 		}
 		if (100 * out >= 97 * TRIALS * set->count)
@@ -226,11 +220,8 @@ static void remove_colour(struct fm_colours *colours, struct rest *rest)
 
 	for (unsigned i = 0; i < rest->count; i++) {
 		char *page = rest->pages[i], *pages[FM_COLOURS_SET_PAGES];
-		unsigned count = 0;
+		unsigned count = fm_colours_others(set, page, pages);
 
-		for (unsigned k = 0; k < set->count; k++)
-			if (set->pages[k] != page)
-				pages[count++] = set->pages[k];
 		if (fm_colours_score(colours, page, pages, count, colours->passes, 3) < 2 ||
 		    fm_colours_score(colours, page, pages, count, colours->passes, 9) < 6)
 			rest->pages[left++] = page;

@@ -99,15 +99,21 @@ unsigned fm_colours_score(struct fm_colours *colours, char *target, char *const 
 	return out;
 }
 
-static unsigned score_of(struct fm_colours *colours, unsigned colour, char *page, unsigned trials)
+unsigned fm_colours_others(const struct fm_colours_set *set, const char *page, char **ret_pages)
 {
-	const struct fm_colours_set *set = &colours->sets[colour];
-	char *pages[FM_COLOURS_SET_PAGES];
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < set->count; i++)
 		if (set->pages[i] != page)
-			pages[count++] = set->pages[i];
+			ret_pages[count++] = set->pages[i];
+	return count;
+}
+
+static unsigned score_of(struct fm_colours *colours, unsigned colour, char *page, unsigned trials)
+{
+	char *pages[FM_COLOURS_SET_PAGES];
+	unsigned count = fm_colours_others(&colours->sets[colour], page, pages);
+
 	return fm_colours_score(colours, page, pages, count, colours->passes, trials);
 }
 

@@ -49,6 +49,9 @@ bool fm_colours_is(struct fm_colours *colours, unsigned colour, char *page, bool
 /* Its colour, looked for from `first` on among the first `among` colours; -1: none of these. */
 int fm_colours_find(struct fm_colours *colours, char *page, unsigned first, unsigned among);
 
+/* The pages of the set but this one, which need not be in it. Returns how many. */
+unsigned fm_colours_others(const struct fm_colours_set *set, const char *page, char **ret_pages);
+
 /* A random order. */
 void fm_colours_shuffle(struct fm_random *random, char **pages, unsigned count);
 

@@ -284,18 +284,6 @@ static void arenas_free(struct arenas *arenas, unsigned threads)
 	free(arenas->bytes);
 }
 
-/* At least what two undisturbed runs differ by although each is narrow, as with latencies. */
-static struct fm_figure with_drift(struct fm_figure gbs)
-{
-	const double least = 0.01;
-
-	if (gbs.available) {
-		gbs.low = fmin(gbs.low, gbs.value * (1 - least));
-		gbs.high = fmax(gbs.high, gbs.value * (1 + least));
-	}
-	return gbs;
-}
-
 int fm_bandwidth_measure(struct fm_machine_session *session, struct fm_bandwidth *list, unsigned count, double seconds,
                          struct fm_error *error)
 {
@@ -348,7 +336,8 @@ int fm_bandwidth_measure(struct fm_machine_session *session, struct fm_bandwidth
 		/* the cost is ns per byte, which is the reciprocal of GB/s */
 		struct fm_figure cost = fm_measurement_figure(&measurements[i], "ns/B");
 
-		list[i].gbs = with_drift(fm_figure_inverted(&cost, 1, "GB/s"));
+		list[i].gbs = fm_figure_inverted(&cost, 1, "GB/s");
+		fm_figure_widen(&list[i].gbs, FM_MACHINE_DRIFT);
 	}
 out:
 	for (unsigned i = 0; i < count; i++) {

@@ -57,7 +57,8 @@ static int walk_link(struct walk *walk, struct fm_machine_session *session, stru
 	    (lines / WARM_CHAINS + 1);
 	/* too large to be cached: what finds its pages is not */
 	if (bytes > (session->effort == FM_EFFORT_QUICK ? 1 : 2) * last)
-		walk->warm_steps = 2 * (bytes / SMALL_PAGE) / WARM_CHAINS;
+		walk->warm_steps = 2 * (bytes / SMALL_PAGE) / WARM_CHAINS + 1;
+	/* the kernel takes sixteen steps at a time */
 	walk->settle_steps = bytes <= SETTLED_BYTES ? lines / 16 * 16 : 0;
 	walk->steps = bytes <= 1 << 20 ? 32768 : 8192;
 	return 0;
@@ -325,9 +326,6 @@ static struct fm_figure cycles_figure(const struct fm_measurement *measurement)
 /* Two visits are two measurements of one thing: the interval must hold both. */
 static void add_visit(struct fm_figure *hull, const struct fm_figure *figure, unsigned visits)
 {
-	/* what two undisturbed runs differ by here although each is narrow: clock steps, alignment */
-	const double least = 0.01;
-
 	if (!figure->available)
 		return;
 	if (!visits || !hull->available) {
@@ -339,8 +337,7 @@ static void add_visit(struct fm_figure *hull, const struct fm_figure *figure, un
 		hull->trials += figure->trials;
 		hull->set_aside += figure->set_aside;
 	}
-	hull->low = fmin(hull->low, hull->value * (1 - least));
-	hull->high = fmax(hull->high, hull->value * (1 + least));
+	fm_figure_widen(hull, FM_MACHINE_DRIFT);
 }
 
 int fm_latency_visit(struct fm_machine_session *session, enum fm_pages pages, double seconds,

@@ -26,6 +26,9 @@ struct fm_latency_visits {
 	struct fm_figure cycles[FM_LEVELS_MAX];
 };
 
+/* What two undisturbed runs differ by although each is narrow: clock steps, alignment. */
+#define FM_MACHINE_DRIFT 0.01
+
 struct fm_machine;
 
 struct fm_machine_session {
