@@ -15,7 +15,9 @@
 #include "base/statistics.h"
 #include "colours/pool.h"
 #include "squeeze/backend.h"
+#include "recording/curve_rows.h"
 #include "squeeze/hit_share.h"
+#include "squeeze/second_opinion.h"
 
 enum { MOST_REPETITIONS = 100, POOL = 12288 };
 
@@ -139,12 +141,18 @@ static int model(unsigned repetitions, char **program)
 	struct fm_hit_share hit_share;
 	struct fm_recorded_squeeze *how;
 	double ratios[MOST_REPETITIONS], seconds[PARTS];
+	const struct fm_recorded_curve *row;
+	struct fm_miss_curve curve;
 	struct fm_location half;
 	struct fm_error error;
 
 	fm_random_seed(&session.random, fm_clock_now());
 	if (fm_squeeze_colours.probe(&wishes, &error) || fm_squeeze_colours.begin(&session, &error))
 		return fails(&error);
+	fm_second_opinion_take(&session, wishes.budget);
+	row = fm_curve_of_program(session.recording);
+	if (row)
+		fm_curve_read(session.recording, (size_t)(row - session.recording->curves), &curve);
 	how = &session.recording->squeezes[0];
 	for (unsigned repetition = 0; repetition < repetitions; repetition++)
 		for (unsigned i = 0; i < PARTS; i++) {
@@ -165,20 +173,24 @@ static int model(unsigned repetitions, char **program)
 	    .full_bytes = how->bytes,
 	    .near_ns = how->near_ns,
 	    .beyond_ns = how->beyond_ns,
-	    .half = fm_figure_make(half.value, half.low, half.high, "times", FM_ORIGIN_measured, "", repetitions)};
+	    .half = fm_figure_make(half.value, half.low, half.high, "times", FM_ORIGIN_measured, "", repetitions),
+	    .curve = row ? &curve : NULL,
+	    .references_per_ns = row ? (double)row->references * 1e-9 / seconds[0] : 0};
 	printf("%s: near %.2f ns, beyond %.2f ns, half %.3f\n", program[1] ? program[2] : program[0],
 	       how->near_ns.value, how->beyond_ns.value, half.value);
-	for (unsigned i = 2; i < PARTS; i++) {
-		struct fm_figure predicted = fm_hit_share_predict(&hit_share, how->bytes / parts[i]);
+	for (unsigned with = 0; with < 2; with++, hit_share.curve = NULL)
+		for (unsigned i = 2; i < PARTS; i++) {
+			struct fm_figure predicted = fm_hit_share_predict(&hit_share, how->bytes / parts[i]);
+			const char *by = hit_share.curve ? "with the curve" : "by hit shares";
 
-		if (predicted.available)
-			printf("  N/%u: measured %.3f, predicted %.3f (%.3f to %.3f), off by %+.1f %%\n", parts[i],
-			       seconds[i] / seconds[0], predicted.value, predicted.low, predicted.high,
-			       100 * (predicted.value * seconds[0] / seconds[i] - 1));
-		else
-			printf("  N/%u: measured %.3f, predicted: n/a, %s\n", parts[i], seconds[i] / seconds[0],
-			       predicted.why);
-	}
+			if (predicted.available)
+				printf("  N/%u: measured %.3f, predicted %s %.3f (%.3f to %.3f), off by %+.1f %%\n",
+				       parts[i], seconds[i] / seconds[0], by, predicted.value, predicted.low,
+				       predicted.high, 100 * (predicted.value * seconds[0] / seconds[i] - 1));
+			else
+				printf("  N/%u: measured %.3f, predicted %s: n/a, %s\n", parts[i],
+				       seconds[i] / seconds[0], by, predicted.why);
+		}
 	fm_squeeze_colours.end(&session);
 	fm_recording_free(session.recording);
 	return 0;

@@ -394,30 +394,6 @@ static void describe(const struct fm_curves *curves, struct fm_recorded_curve *r
 		         "the program's references per second are a guess, and so are large sizes");
 }
 
-int fm_curve_write(const struct fm_miss_curve *curve, const struct fm_recorded_curve *described, unsigned every,
-                   struct fm_recording *recording)
-{
-	struct fm_recorded_curve *row = fm_recording_add(recording, curves);
-
-	if (!row)
-		return -ENOMEM;
-	*row = *described;
-	row->phases = curve->phases;
-	row->samples = curve->samples;
-	for (unsigned i = 0; i < FM_MISS_POINTS; i += every) {
-		struct fm_recorded_curve_point *point = fm_recording_add(recording, curve_points);
-
-		if (!point)
-			return -ENOMEM;
-		*point = (struct fm_recorded_curve_point){.curve = (uint32_t)recording->curves_count - 1,
-		                                          .bytes = fm_miss_bytes(i),
-		                                          .value = curve->points[i].value,
-		                                          .low = fmin(curve->points[i].low, curve->points[i].value),
-		                                          .high = fmax(curve->points[i].high, curve->points[i].value)};
-	}
-	return 0;
-}
-
 int fm_curves_write_caches(struct fm_recording *recording)
 {
 	for (unsigned index = 0; index < 8; index++) {

@@ -5,7 +5,7 @@
 #define FATHOM_OBSERVE_CURVES_H
 
 #include "observe/parts_reader.h"
-#include "recording/recording.h"
+#include "recording/curve_rows.h"
 #include "reuse/curve.h"
 
 struct fm_curves;
@@ -22,9 +22,5 @@ int fm_curves_finish(struct fm_curves *curves, struct fm_recording *recording);
 
 /* The caches of this machine as they are advertised, for what was recorded on it. -ENOMEM. */
 int fm_curves_write_caches(struct fm_recording *recording);
-
-/* A curve, every so many of its points, as rows of a recording; described by what is known of it besides. -ENOMEM. */
-int fm_curve_write(const struct fm_miss_curve *curve, const struct fm_recorded_curve *described, unsigned every,
-                   struct fm_recording *recording);
 
 #endif

@@ -538,7 +538,8 @@ struct fm_recording {
 #undef TABLE
 #undef TABLE_END
 #undef COLUMN
-	/* "profile" and "metrics" (JSON), "machine", "machine events", "group", "vendor group" */
+	/* "profile" and "metrics" (JSON), "machine", "machine events", "group", "vendor group"; of a live squeeze
+	   "curve_why" */
 	struct fm_document documents[8];
 	unsigned document_count;
 	/* made of the documents */

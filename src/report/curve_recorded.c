@@ -1,55 +1,11 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "recording/curve_rows.h"
 #include "report/curve.h"
 #include "report/table.h"
 
 enum { LEVELS_MAX = 8 };
-
-/* Of parts not every point was kept: those between are in proportion. */
-static void read_points(const struct fm_recording *recording, size_t index, struct fm_miss_point *points)
-{
-	unsigned last = 0, found = 0;
-
-	for (size_t i = 0; i < recording->curve_points_count; i++) {
-		const struct fm_recorded_curve_point *row = &recording->curve_points[i];
-		const struct fm_miss_point point = {row->value, row->low, row->high};
-		double place;
-		unsigned at;
-
-		if (row->curve != index)
-			continue;
-		place = row->bytes >= FM_MISS_SMALLEST ? log2(row->bytes / FM_MISS_SMALLEST) * FM_MISS_PER_OCTAVE : -1;
-		if (!(place > -0.5 && place < FM_MISS_POINTS - 0.5))
-			continue;
-		at = (unsigned)lround(place);
-		for (unsigned k = last + 1; found && k < at; k++) {
-			double part = (double)(k - last) / (at - last);
-			const struct fm_miss_point *a = &points[last];
-
-			points[k] = (struct fm_miss_point){a->value + part * (point.value - a->value),
-			                                   a->low + part * (point.low - a->low),
-			                                   a->high + part * (point.high - a->high)};
-		}
-		points[at] = point;
-		last = at;
-		found++;
-	}
-}
-
-static void read_curve(const struct fm_recording *recording, size_t index, struct fm_miss_curve *ret_curve)
-{
-	const struct fm_recorded_curve *row = &recording->curves[index];
-
-	*ret_curve = (struct fm_miss_curve){.origin = FM_ORIGIN_sampled,
-	                                    .clusters = (unsigned)(row->one_in ? row->groups : row->windows),
-	                                    .samples = row->samples,
-	                                    .phases = (unsigned)row->phases,
-	                                    .clock_error = row->clock_error,
-	                                    .largest_bytes = row->largest_bytes > 0 ? row->largest_bytes : INFINITY,
-	                                    .bootstrapped = true};
-	read_points(recording, index, ret_curve->points);
-}
 
 static unsigned read_levels(const struct fm_recording *recording, struct fm_curve_level *levels)
 {
@@ -70,7 +26,7 @@ static bool read_own(const struct fm_recording *recording, size_t index, struct 
 
 	if (!(factor > 0))
 		return false;
-	read_curve(recording, index, ret_curve);
+	fm_curve_read(recording, index, ret_curve);
 	for (unsigned i = 0; i < FM_MISS_POINTS; i++) {
 		struct fm_miss_point *point = &ret_curve->points[i];
 
@@ -132,7 +88,7 @@ static void print_parts(const struct fm_recording *recording, const struct fm_cu
 		if (row->kind == FM_CURVE_PROGRAM || row->kind >= FM_CURVE_KINDS || printed[row->kind]++ >= ROWS_MOST)
 			continue;
 		any = true;
-		read_curve(recording, i, &curve);
+		fm_curve_read(recording, i, &curve);
 		fm_table_cell(table, "%s", printed[row->kind] == 1 ? kinds[row->kind] : "");
 		for (unsigned k = 0; k < count; k++) {
 			struct fm_miss_point point = fm_miss_at(&curve, levels[k].bytes);
@@ -182,7 +138,7 @@ void fm_curve_print_recorded(const struct fm_recording *recording, size_t index,
 	struct fm_miss_curve curve;
 	struct fm_table *table;
 
-	read_curve(recording, index, &curve);
+	fm_curve_read(recording, index, &curve);
 	fm_curve_print(&curve,
 	               "Loads and stores that miss a cache of this size (fully associative, LRU), with 95 % intervals",
 	               levels, count, width, output);
@@ -213,7 +169,7 @@ static json_t *parts_json(const struct fm_recording *recording)
 
 		if (row->kind == FM_CURVE_PROGRAM || row->kind >= FM_CURVE_KINDS)
 			continue;
-		read_curve(recording, i, &curve);
+		fm_curve_read(recording, i, &curve);
 		part = fm_curve_json(&curve);
 		json_object_set_new(part, "kind", json_string(kinds[row->kind]));
 		json_object_set_new(part, "name", json_string(row->name));
@@ -230,7 +186,7 @@ json_t *fm_curve_recorded_json(const struct fm_recording *recording, size_t inde
 	struct fm_miss_curve curve;
 	json_t *root, *caches = json_array();
 
-	read_curve(recording, index, &curve);
+	fm_curve_read(recording, index, &curve);
 	root = fm_curve_json(&curve);
 	for (size_t i = 0; i < recording->caches_count; i++)
 		json_array_append_new(caches, json_pack("{s:s, s:I}", "name", recording->caches[i].name, "bytes",

@@ -214,8 +214,9 @@ json_t *fm_squeeze_json(const struct fm_squeeze *squeeze)
 	}
 	fm_json_set_figure(root, "curve_need_bytes", &squeeze->curve_need);
 	json_object_set_new(root, "methods_agree",
-	                    squeeze->has_curve && squeeze->capacity_in_use.available ? json_boolean(squeeze->agrees)
-	                                                                             : json_null());
+	                    squeeze->curve_need.available && squeeze->capacity_in_use.available
+	                        ? json_boolean(squeeze->agrees)
+	                        : json_null());
 	json_object_set_new(root, "curve", curve_of(squeeze));
 	json_object_set_new(root, "map", map_of(squeeze));
 	json_object_set_new(root, "ranks", how->ranks ? json_integer(how->ranks) : json_null());

@@ -85,7 +85,7 @@ static void print_control(const struct fm_squeeze *squeeze, FILE *output)
 
 static void print_second_opinion(const struct fm_squeeze *squeeze, FILE *output)
 {
-	if (!squeeze->has_curve) {
+	if (!squeeze->curve_need.available) {
 		fprintf(output, "Miss-ratio curve: n/a (%s)\n", squeeze->curve_need.why);
 		return;
 	}
@@ -316,7 +316,7 @@ static void print_mappings(const struct fm_squeeze *squeeze, unsigned width, FIL
 
 static void print_predictions(const struct fm_squeeze *squeeze, unsigned width, FILE *output)
 {
-	struct fm_table *table = squeeze->prediction_count ? fm_table_create("lrrr") : NULL;
+	struct fm_table *table = squeeze->prediction_count ? fm_table_create("lrrrl") : NULL;
 
 	if (!table)
 		return;
@@ -334,6 +334,13 @@ static void print_predictions(const struct fm_squeeze *squeeze, unsigned width, 
 			fm_table_cell(table, "%s", prediction->slowdown.why);
 			fm_table_cell(table, NULL);
 		}
+		/* the same from fewer runs, where it is known how many more misses there are */
+		if (prediction->from_half.available && squeeze->has_curve)
+			fm_table_cell(table, "; from half and the curve %.3f (%.3f to %.3f)",
+			              prediction->from_half.value, prediction->from_half.low,
+			              prediction->from_half.high);
+		else
+			fm_table_cell(table, NULL);
 	}
 	fm_table_print(table, output, 2, width);
 	fm_table_free(table);

@@ -5,15 +5,18 @@
 #include <string.h>
 #include <strings.h>
 
+#include "recording/curve_rows.h"
 #include "squeeze/hit_share.h"
 #include "squeeze/map.h"
 #include "squeeze/pairs.h"
 #include "squeeze/ranks.h"
+#include "squeeze/second_opinion.h"
 #include "squeeze/squeeze.h"
 
 /* What comes from memory must be so many times what the cache holds before it is said to pass through. */
 #define PASSES 2.0
 #define PRECISE 1.2
+enum { LINE_BYTES = 64 };
 #define SLACK (1 + 1e-6) /* texts of amounts that are those of steps */
 
 /* Predictions */
@@ -90,6 +93,14 @@ static double traffic_at(const struct fm_squeeze *squeeze, double bytes)
 	return fm_design_at(&traffic, bytes, &value, &low, &high) ? value : 0;
 }
 
+/* Live: of the run in which lines were followed. */
+static double references_of(const struct fm_squeeze *squeeze)
+{
+	const struct fm_recorded_curve *row = fm_curve_of_program(squeeze->recording);
+
+	return row ? (double)row->references : 0;
+}
+
 /* By the model alone, from everything and half of it. */
 static struct fm_figure from_half(const struct fm_squeeze *squeeze, double bytes)
 {
@@ -97,8 +108,11 @@ static struct fm_figure from_half(const struct fm_squeeze *squeeze, double bytes
 	struct fm_hit_share model = {.full_bytes = how->bytes,
 	                             .near_ns = how->near_ns,
 	                             .beyond_ns = how->beyond_ns,
-	                             .half = fm_figure_unavailable("not run")};
+	                             .half = fm_figure_unavailable("not run"),
+	                             .curve = squeeze->has_curve ? &squeeze->curve : NULL};
 
+	if (model.curve)
+		model.references_per_ns = references_of(squeeze) * 1e-9 / squeeze->seconds;
 	for (unsigned i = 0; i < squeeze->capacity.count; i++) {
 		const struct fm_design_point *point = &squeeze->capacity.points[i];
 
@@ -191,23 +205,62 @@ static bool find_curve(const struct fm_recording *recording, struct fm_miss_curv
 	return found;
 }
 
-/* The size from which on the misses that come with less would cost less than what is noticeable, if each took its whole
-   latency. */
-static struct fm_figure need_of_curve(const struct fm_squeeze *squeeze)
+/* Of the program's references, how many more may miss until that is noticeable, if each took its whole latency. */
+static double allowed_misses(const struct fm_squeeze *squeeze)
 {
 	const struct fm_recorded_squeeze_step *first = &squeeze->recording->squeeze_steps[0];
 	const struct fm_recorded_squeeze *how = squeeze->how;
 	const struct fm_machine_description *machine = &squeeze->recording->machine;
 	unsigned next = how->cache + 1;
-	double latency = next < machine->cache_count ? machine->caches[next].latency : machine->memory_latency,
-	       allowed = how->noticeable * (double)first->cycles / ((double)first->references * latency) +
-	                 fm_miss_at(&squeeze->curve, how->bytes).value;
-	unsigned at = 0;
+	double latency = next < machine->cache_count ? machine->caches[next].latency : machine->memory_latency;
+
+	if (how->live)
+		return how->noticeable * squeeze->seconds * 1e9 /
+		       (references_of(squeeze) * (how->beyond_ns.value - how->near_ns.value));
+	return how->noticeable * (double)first->cycles / ((double)first->references * latency);
+}
+
+/* The size from which on that many more misses come. */
+static struct fm_figure need_of_curve(const struct fm_squeeze *squeeze)
+{
+	const struct fm_recorded_squeeze *how = squeeze->how;
+	double allowed = allowed_misses(squeeze) + fm_miss_at(&squeeze->curve, how->bytes).value;
+	unsigned at = 0, sure = 0;
 
 	while (at + 1 < FM_MISS_POINTS && fm_miss_bytes(at) < how->bytes && squeeze->curve.points[at].value > allowed)
 		at++;
-	return fm_figure_make(fmin(fm_miss_bytes(at), how->bytes), at ? fm_miss_bytes(at - 1) : 0,
-	                      fmin(fm_miss_bytes(at), how->bytes), "bytes", FM_ORIGIN_simulated, "exact", 1);
+	/* sizes are as uncertain as the curve is steep */
+	while (sure < at && squeeze->curve.points[sure].low > allowed)
+		sure++;
+	return fm_figure_make(fmin(fm_miss_bytes(at), how->bytes), sure ? fm_miss_bytes(sure - 1) : 0,
+	                      fmin(fm_miss_bytes(at), how->bytes), "bytes",
+	                      how->live ? FM_ORIGIN_sampled : FM_ORIGIN_simulated, how->live ? "windows" : "exact", 1);
+}
+
+static void compare_with_curve(struct fm_squeeze *squeeze)
+{
+	squeeze->curve_need = need_of_curve(squeeze);
+	squeeze->agrees = squeeze->capacity_in_use.available &&
+	                  squeeze->curve_need.low <= squeeze->capacity_in_use.high &&
+	                  squeeze->curve_need.high >= squeeze->capacity_in_use.low;
+}
+
+/* Live there may be a curve, and it says something if it is known what a miss costs. */
+static void find_second_opinion(struct fm_squeeze *squeeze)
+{
+	const struct fm_recorded_squeeze *how = squeeze->how;
+	const struct fm_recorded_curve *row = fm_curve_of_program(squeeze->recording);
+	const char *why = fm_recording_get(squeeze->recording, FM_SECOND_OPINION_WHY);
+
+	squeeze->curve_need = fm_figure_unavailable("%s", why && *why ? why : "'fathom stat --curve' tells it");
+	if (!row || !row->references)
+		return;
+	fm_curve_read(squeeze->recording, (size_t)(row - squeeze->recording->curves), &squeeze->curve);
+	squeeze->has_curve = true;
+	if (how->near_ns.available && how->beyond_ns.available && how->beyond_ns.value > how->near_ns.value)
+		compare_with_curve(squeeze);
+	else
+		squeeze->curve_need = fm_figure_unavailable("what a miss costs is not known");
 }
 
 /* Axes */
@@ -329,8 +382,12 @@ static int analyse_live(struct fm_squeeze *squeeze, struct fm_error *error)
 	squeeze->kind = sensitive                            ? FM_SQUEEZE_SENSITIVE
 	                : how->footprint_bytes <= how->bytes ? FM_SQUEEZE_SMALL
 	                                                     : FM_SQUEEZE_UNTOLD;
-	squeeze->curve_need =
-	    fm_figure_unavailable("live runs count no misses: 'fathom stat --curve' tells it, with --machine host");
+	find_second_opinion(squeeze);
+	if (squeeze->kind == FM_SQUEEZE_UNTOLD && squeeze->has_curve)
+		squeeze->kind = fm_miss_at(&squeeze->curve, how->bytes).value * references_of(squeeze) * LINE_BYTES >
+		                        PASSES * how->bytes
+		                    ? FM_SQUEEZE_STREAMING
+		                    : FM_SQUEEZE_SMALL;
 	return 0;
 }
 
@@ -361,14 +418,10 @@ static void analyse_exact(struct fm_squeeze *squeeze)
 	                                                                                         : FM_SQUEEZE_SMALL;
 	squeeze->control = fm_figure_unavailable("nothing but the resource differs between simulated runs");
 	squeeze->has_curve = find_curve(recording, &squeeze->curve);
-	if (squeeze->has_curve) {
-		squeeze->curve_need = need_of_curve(squeeze);
-		squeeze->agrees = squeeze->capacity_in_use.available &&
-		                  squeeze->curve_need.low <= squeeze->capacity_in_use.high &&
-		                  squeeze->curve_need.high >= squeeze->capacity_in_use.low;
-	} else {
+	if (squeeze->has_curve)
+		compare_with_curve(squeeze);
+	else
 		squeeze->curve_need = fm_figure_unavailable("the native engine cannot run this program");
-	}
 }
 
 /* Recordings are not trusted. */

@@ -17,15 +17,10 @@ static double slowdown(double slower, double all, double share)
 	return all * fmax(1 - share / working_set, 0);
 }
 
-struct fm_figure fm_hit_share_predict(const struct fm_hit_share *model, double bytes)
+static struct fm_figure by_working_set(const struct fm_hit_share *model, double bytes)
 {
 	double share = bytes / model->full_bytes, value, low, high, all[3], slower[3];
 
-	if (!model->near_ns.available || !model->beyond_ns.available || !(model->near_ns.low > 0) ||
-	    !(model->beyond_ns.low > model->near_ns.high))
-		return fm_figure_unavailable("the latencies of this cache and of what is behind it are not known");
-	if (!model->half.available)
-		return fm_figure_unavailable("it was not run with half of the cache");
 	if (!(model->half.low > 1))
 		return fm_figure_unavailable(
 		    "half of the cache makes no difference: nothing tells from where on less of it does");
@@ -45,4 +40,49 @@ struct fm_figure fm_hit_share_predict(const struct fm_hit_share *model, double b
 	high = 1 + slowdown(slower[2], all[2], share);
 	return fm_figure_make(value, fmin(low, value), fmax(high, value), "times", FM_ORIGIN_modelled, "hit share",
 	                      model->half.trials);
+}
+
+/* Of the references, those that miss with so much and not with everything. */
+static struct fm_miss_point more_misses(const struct fm_hit_share *model, double bytes)
+{
+	struct fm_miss_point less = fm_miss_at(model->curve, bytes), full = fm_miss_at(model->curve, model->full_bytes);
+
+	return (struct fm_miss_point){fmax(less.value - full.value, 0), fmax(less.low - full.high, 0),
+	                              fmax(less.high - full.low, 0)};
+}
+
+/* Of all references, so many must miss with half of the cache for the time with it to say what a miss costs. */
+#define ENOUGH_MISSES 0.01
+
+static struct fm_figure by_curve(const struct fm_hit_share *model, double bytes)
+{
+	struct fm_miss_point half = more_misses(model, model->full_bytes / 2), less = more_misses(model, bytes);
+	/* what a miss of each reference would cost, as a share of the time with everything */
+	double latency = model->references_per_ns * (model->beyond_ns.value - model->near_ns.value),
+	       dearest = model->references_per_ns * (model->beyond_ns.high - model->near_ns.low), cost, least, most;
+
+	if (half.value >= ENOUGH_MISSES) {
+		cost = fmax(model->half.value - 1, 0) / half.value;
+		least = fmax(model->half.low - 1, 0) / half.high;
+		most = half.low > 0 ? fmax(model->half.high - 1, 0) / half.low : dearest;
+		most = fmax(cost, fmin(most, dearest));
+	} else {
+		/* as if it waited for each; it may not */
+		cost = latency;
+		least = 0;
+		most = dearest;
+	}
+	return fm_figure_make(1 + cost * less.value, 1 + fmin(least * less.low, cost * less.value),
+	                      1 + fmax(most * less.high, cost * less.value), "times", FM_ORIGIN_modelled,
+	                      "miss-ratio curve", model->half.trials);
+}
+
+struct fm_figure fm_hit_share_predict(const struct fm_hit_share *model, double bytes)
+{
+	if (!model->near_ns.available || !model->beyond_ns.available || !(model->near_ns.low > 0) ||
+	    !(model->beyond_ns.low > model->near_ns.high))
+		return fm_figure_unavailable("the latencies of this cache and of what is behind it are not known");
+	if (!model->half.available)
+		return fm_figure_unavailable("it was not run with half of the cache");
+	return model->curve && model->references_per_ns > 0 ? by_curve(model, bytes) : by_working_set(model, bytes);
 }

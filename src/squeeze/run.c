@@ -8,6 +8,7 @@
 #include "squeeze/map.h"
 #include "squeeze/pairs.h"
 #include "squeeze/regions.h"
+#include "squeeze/second_opinion.h"
 #include "squeeze/squeeze.h"
 
 /* The knee is located within a ratio. */
@@ -478,6 +479,10 @@ static void sweep_axes(struct sweep *sweep)
 	sweep->bandwidth.inverse = true;
 	fm_design_add(&sweep->capacity, capacity->full, whole);
 	fm_design_add(&sweep->bandwidth, bandwidth->full, whole);
+	if (how->live && !wishes->no_capacity && !*capacity->why_not) {
+		announce(sweep, "all of it: lines are followed for the miss-ratio curve", how->bytes / 1048576, "MiB");
+		fm_second_opinion_take(&sweep->session, wishes->budget - spent(sweep));
+	}
 	if (*sweep->session.region && !wishes->map)
 		sweep_regions(sweep);
 	else

@@ -84,9 +84,13 @@ while read -r line; do echo "$line"; done <"$1"
 SCRIPT
 live 0 'does not do the same every time: it ended with' "$scratch/live" squeeze --backend colours -- sh "$scratch/ends" "$scratch/seen"
 live 0 'does not do the same every time: it wrote' "$scratch/live" squeeze --backend colours -- sh "$scratch/writes" "$scratch/more"
-# the answer and its recording
-live 0 '' "$scratch/live" squeeze --backend colours --budget 8s --json -q --predict l2=50% --record "$scratch/live.fathom" -o "$scratch/live.json" -- "$access" heap 300 3000
+# the answer and its recording; with a profile, also the miss-ratio curve of 300 KiB at random
+mkdir -p "$XDG_DATA_HOME/fathom/machines"
+cp "$source/tests/cli/example-profile.json" "$XDG_DATA_HOME/fathom/machines/$(hostname).json"
+live 0 '' "$scratch/live" squeeze --backend colours --budget 13s --json -q --predict l2=50% --record "$scratch/live.fathom" -o "$scratch/live.json" -- "$access" heap 300 3000
 expect 0 '' "$source/tests/cli/schema" "$schema" "$scratch/live.json"
+holds jq -e 'if .curve_need_bytes then .curve_need_bytes.value > 150e3 and .curve_need_bytes.value < 450e3
+	else .curve_need_bytes_why | test("no time was left|costs is not known") end' "$scratch/live.json" >/dev/null
 holds jq -e '.level == "L2" and .bandwidth_in_use_gbs == null and .bandwidth_in_use_gbs_why != "" and .memory_gbs == null' "$scratch/live.json" >/dev/null
 holds jq -e '.calibration.statement | test("colours")' "$scratch/live.json" >/dev/null
 "$tool" report --json "$scratch/live.fathom" | sed 's/"verb": "report"/"verb": "squeeze"/' >"$scratch/again.json"

@@ -176,6 +176,43 @@ static void the_model_of_hit_shares(void **state)
 	assert_false(fm_hit_share_predict(&model, 262144).available);
 }
 
+/* Dependent accesses to so much memory at random, of whose time a part has nothing to do with this cache. */
+static void the_model_with_a_curve(void **state)
+{
+	const double full = 1048576, near = 4, beyond = 14, elsewhere = 6;
+	static const double needs[] = {0.2, 0.4, 0.8};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(needs) / sizeof(needs[0]); i++) {
+		const double half_misses = fmax(1 - 0.5 / needs[i], 0), whole = elsewhere + near,
+		             half = (elsewhere + near + half_misses * (beyond - near)) / whole;
+		struct fm_miss_curve *curve = calloc(1, sizeof(*curve));
+		struct fm_hit_share model = {
+		    .full_bytes = full,
+		    .near_ns = fm_figure_make(near, 3.9, 4.1, "ns", FM_ORIGIN_measured, "", 3),
+		    .beyond_ns = fm_figure_make(beyond, 13, 15, "ns", FM_ORIGIN_measured, "", 3),
+		    .half = fm_figure_make(half, 0.97 * half, 1.03 * half, "times", FM_ORIGIN_measured, "", 4),
+		    .curve = curve,
+		    .references_per_ns = 1 / whole};
+
+		assert_non_null(curve);
+		for (unsigned k = 0; k < FM_MISS_POINTS; k++) {
+			double misses = fmax(1 - fm_miss_bytes(k) / (needs[i] * full), 0);
+
+			curve->points[k] = (struct fm_miss_point){misses, 0.97 * misses, fmin(1.03 * misses, 1)};
+		}
+		for (double share = 0.5; share > 0.1; share /= 2) {
+			double truth = (elsewhere + near + fmax(1 - share / needs[i], 0) * (beyond - near)) / whole;
+			struct fm_figure figure = fm_hit_share_predict(&model, full * share);
+
+			assert_true(figure.available);
+			assert_true(fabs(figure.value / truth - 1) < 0.01);
+			assert_true(figure.low <= truth && truth <= figure.high);
+		}
+		free(curve);
+	}
+}
+
 static void nonsense_is_no_ratio(void **state)
 {
 	struct fm_pairs *pairs = calloc(1, sizeof(*pairs));
@@ -203,7 +240,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(the_truth_is_inside),     cmocka_unit_test(insensitive_stays_insensitive),
 	    cmocka_unit_test(fewer_than_a_full_sweep), cmocka_unit_test(undecided_widens),
-	    cmocka_unit_test(the_model_of_hit_shares), cmocka_unit_test(nonsense_is_no_ratio),
+	    cmocka_unit_test(the_model_of_hit_shares), cmocka_unit_test(the_model_with_a_curve),
+	    cmocka_unit_test(nonsense_is_no_ratio),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
