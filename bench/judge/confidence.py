@@ -18,6 +18,7 @@ absent is wrong if its cause is the only one accepted for the program, or for a 
 import argparse, json, os, re, subprocess, sys, tempfile
 from collections import defaultdict
 
+INCLUDE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "include")
 # metric's thresholds come with patterns.def
 PATTERN = re.compile(r'PATTERN\("([^"]+)", (\w+), (\w+), ([0-9.]+), ([0-9.]+),')
 BANDS = (0, 0.5)
@@ -69,7 +70,7 @@ def distance_of(entry, patterns):
 def run_stat(arguments, program):
     options = {"exact": ["--timing"], "counters": ["--timing", "--counters", "simulated"], "windows": []}[arguments.way]
     if arguments.way != "windows":
-        options += ["--machine", arguments.described]
+        options += ["--machine", arguments.described, "--region", "work"]
     with tempfile.NamedTemporaryFile(suffix=".json") as result:
         done = subprocess.run([arguments.fathom, "stat", "--json", "-o", result.name, *options, "--", program],
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=arguments.timeout)
@@ -83,7 +84,9 @@ def collect_one(arguments, seed):
                            "--threads", str(arguments.threads), "--out", arguments.work, *arguments.core],
                           capture_output=True, text=True, check=True)
     path = os.path.join(arguments.work, made.stdout.strip())
-    subprocess.run([arguments.compiler, "-O2", "-pthread", path + ".c", "-o", path, "-lm"], check=True, capture_output=True)
+    # simulated programs are short: to make their data takes as long as their work, which alone is what is known
+    marked = [] if arguments.way == "windows" else ["-DWITH_REGION", "-I", INCLUDE]
+    subprocess.run([arguments.compiler, "-O2", "-pthread", *marked, path + ".c", "-o", path, "-lm"], check=True, capture_output=True)
     root = run_stat(arguments, path)
     # what is too short for windows is seen by the exact engine
     if arguments.way == "windows" and not (root.get("coverage") or {}).get("windows"):

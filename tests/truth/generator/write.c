@@ -101,19 +101,29 @@ static void expand(const struct phase *phase, unsigned number, FILE *output)
 	}
 }
 
+/* Data is made before, which is no part of what is known. */
+static const char region[] = "#ifdef WITH_REGION\n"
+                             "#include <fathom.h>\n"
+                             "#else\n"
+                             "#define fathom_region_begin(name)\n"
+                             "#define fathom_region_end(name)\n"
+                             "#endif\n"
+                             "\n";
+
 static void write_whole(const struct plan *plan, FILE *output)
 {
 	fprintf(output, "static void prepare(unsigned thread)\n{\n");
 	for (unsigned i = 0; i < plan->phase_count; i++)
 		fprintf(output, "\tprepare_%u(thread);\n", i);
-	fprintf(output, "}\n\nstatic uint64_t work(unsigned thread)\n{\n\tuint64_t sum = 0;\n\n");
+	fprintf(output, "}\n\n%sstatic uint64_t work(unsigned thread)\n{\n\tuint64_t sum = 0;\n\n", region);
+	fprintf(output, "\tfathom_region_begin(\"work\");\n");
 	fprintf(output, "\tfor (unsigned round = 0; round < %u; round++) {\n", plan->rounds);
 	for (unsigned i = 0; i < plan->phase_count; i++) {
 		fprintf(output, "\t\tsum += work_%u(thread, %" PRIu64 ");\n", i, plan->phases[i].repetitions);
 		if (plan->options.threads > 1)
 			fprintf(output, "\t\tpthread_barrier_wait(&together);\n");
 	}
-	fprintf(output, "\t}\n\treturn sum;\n}\n\n");
+	fprintf(output, "\t}\n\tfathom_region_end(\"work\");\n\treturn sum;\n}\n\n");
 }
 
 static const char one_thread[] = "int main(void)\n"
