@@ -20,6 +20,9 @@ enum {
 	RUN = 32,
 	STREAM_LINES = 32,
 	STREAM_VISITS = 512,
+	DENSE_VISITS = 1024,
+	DENSE_PAGES = 4, /* at a time: as many as any prefetcher follows */
+	DENSE_FEW = 4,   /* lines of a page, too few to be of use to each other */
 };
 
 const unsigned fm_walk_chain_counts[FM_WALK_CHAIN_COUNTS] = {1, 4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32};
@@ -195,6 +198,30 @@ static void lay_streams(struct route *route, unsigned streams)
 				visit(route, FM_WALK_STREAMS_MOST * route->deck[area] + i, i * 5 % 16 + line);
 }
 
+/* Lines of few pages at random, then of others. The few lines of a page are even ones, too: none brings along another
+   one of its 128 bytes. */
+static void lay_dense(struct route *route, unsigned value)
+{
+	unsigned step = value == 2 ? 1 : 2, pages = value > 2 ? value : DENSE_PAGES, next = 0;
+
+	deal(route, PAGES);
+	while (route->count < DENSE_VISITS) {
+		unsigned first = route->count;
+
+		for (unsigned i = 0; i < pages; i++, next++) {
+			unsigned begin = route->count;
+
+			for (unsigned line = 0; line < PAGE_LINES; line += step)
+				visit(route, route->deck[next], line);
+			if (!value) {
+				shuffle(route, begin);
+				route->count = begin + DENSE_FEW;
+			}
+		}
+		shuffle(route, first);
+	}
+}
+
 static void lay_route(struct route *route, enum fm_walk_kind kind, unsigned value)
 {
 	switch (kind) {
@@ -215,6 +242,9 @@ static void lay_route(struct route *route, enum fm_walk_kind kind, unsigned valu
 	case FM_WALK_streams:
 		lay_streams(route, value);
 		break;
+	case FM_WALK_dense:
+		lay_dense(route, value);
+		break;
 	default:
 		break;
 	}
@@ -229,9 +259,12 @@ uint64_t fm_walk_steps(enum fm_walk_kind kind, unsigned value)
 	    [FM_WALK_strides] = RUNS * RUN,
 	    [FM_WALK_instruction_strides] = RUNS * RUN,
 	    [FM_WALK_shuffled] = RUNS * RUN,
+	    [FM_WALK_dense] = DENSE_VISITS,
 	};
-	unsigned turn = STREAM_LINES * value;
+	unsigned turn = STREAM_LINES * value, dense = PAGE_LINES / 2 * value;
 
+	if (kind == FM_WALK_dense && dense > DENSE_VISITS)
+		return dense;
 	return kind == FM_WALK_streams ? (STREAM_VISITS + turn - 1) / turn * turn : steps[kind];
 }
 

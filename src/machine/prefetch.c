@@ -207,6 +207,53 @@ static void find_strides(struct finding *finding, enum fm_walk_kind kind, enum f
 	set(finding, parameter, low, low, high);
 }
 
+/* Of a page whose lines are visited at random, a jump that brings the next line in its direction lets 0.41 of them be
+   found, one that brings two 0.59; of every second line none and 0.39. So even lines tell whether there is a second
+   one: nothing else brings it. For one alone there is the whole page, unless each line brings another one along, with
+   which half of them are found. Cores that bring lines not always are nearer to two than to one as soon as even lines
+   show it. */
+static unsigned jump_lines(double even, double all)
+{
+	const double second = 0.12, first = 0.2;
+
+	return even > second ? 2 : all > first ? 1 : 0;
+}
+
+/* The most pages at a time of which half as many even lines are found as of four. */
+static void find_pages(struct finding *finding, double there, double even)
+{
+	enum { FEW = 4, FIRST = 3 };
+	const double *dense = finding->costs->walks[FM_WALK_dense];
+	unsigned count = fm_walk_values(FM_WALK_dense), index = FIRST, pages;
+
+	if (jump_lines(even, 0) < 2) {
+		finding->figures[FM_PREFETCH_prefetch_pages] = fm_figure_unavailable("jumps bring no second line");
+		return;
+	}
+	while (index < count && share_of(there, dense[index], dense[0]) > even / 2)
+		index++;
+	pages = index == FIRST ? FEW : fm_walk_value(FM_WALK_dense, index - 1);
+	/* where the walks end, there may be many more */
+	set(finding, FM_PREFETCH_prefetch_pages, pages, pages / 2.0, (index == count ? 4.0 : 2.0) * pages);
+}
+
+static void find_jumps(struct finding *finding, double along)
+{
+	const double much = 0.3, even_width = 0.05, width = 0.1;
+	const double *pairs = finding->costs->walks[FM_WALK_pairs], *dense = finding->costs->walks[FM_WALK_dense];
+	double there = 2 * pairs[0] - pairs[2]; /* every second step of the first is elsewhere */
+	double even = share_of(there, dense[1], dense[0]), all = share_of(there, dense[2], dense[0]);
+
+	if (isnan(share_of(pairs[0], pairs[1], pairs[2])) || isnan(even) || isnan(all)) {
+		finding->figures[FM_PREFETCH_prefetch_jumps] = finding->figures[FM_PREFETCH_prefetch_pages] =
+		    fm_figure_unavailable("lines from memory took no longer than others: not conclusive");
+		return;
+	}
+	set(finding, FM_PREFETCH_prefetch_jumps, jump_lines(even, along > much ? 0 : all),
+	    jump_lines(even - even_width, along > much ? 0 : all - width), jump_lines(even + even_width, all + width));
+	find_pages(finding, there, even);
+}
+
 /* Chases side by side: how many are on their way when it does not grow any more. */
 static double most_in_flight(const double *costs)
 {
@@ -259,6 +306,7 @@ void fm_prefetch_find(const struct fm_prefetch_costs *costs, const struct fm_fig
 	find_streams(&finding, along);
 	find_strides(&finding, FM_WALK_strides, FM_PREFETCH_prefetch_strides, along);
 	find_strides(&finding, FM_WALK_instruction_strides, FM_PREFETCH_prefetch_instruction_strides, along);
+	find_jumps(&finding, along);
 	find_buffers(&finding, along);
 	find_in_flight(&finding, FM_PREFETCH_L2, FM_PREFETCH_in_flight_l2);
 	find_in_flight(&finding, FM_PREFETCH_L3, FM_PREFETCH_in_flight_l3);

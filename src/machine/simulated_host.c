@@ -253,7 +253,8 @@ static void set_prefetchers(const struct fm_machine *profile, struct fm_cache_de
 {
 	const struct fm_figure *found = profile->prefetch, *streams = &found[FM_PREFETCH_prefetch_streams],
 	                       *distance = &found[FM_PREFETCH_prefetch_distance],
-	                       *strides = &found[FM_PREFETCH_prefetch_strides];
+	                       *strides = &found[FM_PREFETCH_prefetch_strides],
+	                       *jumps = &found[FM_PREFETCH_prefetch_jumps], *pages = &found[FM_PREFETCH_prefetch_pages];
 
 	cache->streams = 32;
 	cache->crosses = 1;
@@ -275,6 +276,11 @@ static void set_prefetchers(const struct fm_machine *profile, struct fm_cache_de
 	   the simulated one by as many as of a stream. */
 	if (strides->available && strides->value >= 1)
 		cache->strides = whole_or(strides, 1, 32);
+	if (jumps->available && jumps->value >= 1)
+		cache->jumps = whole_or(jumps, 1, 2);
+	/* the simulated one follows streams in as many pages as jumps */
+	if (cache->jumps && cache->streams && pages->available)
+		cache->streams = between(cache->streams, whole_or(pages, 1, 64), 64);
 }
 
 static void set_caches(const struct fm_machine *profile, struct fm_machine_description *description,

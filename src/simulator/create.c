@@ -76,7 +76,7 @@ static struct fm_array *create_cache(struct fm_hierarchy *hierarchy, unsigned le
 static int create_physical(struct fm_hierarchy *hierarchy, struct fm_physical_core *physical)
 {
 	const struct fm_machine_description *description = &hierarchy->description;
-	unsigned most_streams = 0, most_stride = 0, groups;
+	unsigned most_streams = 0, most_stride = 0, most_jumps = 0, groups;
 
 	for (unsigned level = 0; level < hierarchy->private_caches; level++) {
 		const struct fm_cache_description *cache = &description->caches[level];
@@ -88,6 +88,8 @@ static int create_physical(struct fm_hierarchy *hierarchy, struct fm_physical_co
 			most_streams = cache->streams;
 		if (cache->streams && cache->strides > most_stride)
 			most_stride = cache->strides;
+		if (cache->streams && cache->jumps > most_jumps)
+			most_jumps = cache->jumps;
 	}
 	for (unsigned i = 0; i < description->tlb_count; i++) {
 		const struct fm_tlb_description *tlb = &description->tlbs[i];
@@ -101,6 +103,9 @@ static int create_physical(struct fm_hierarchy *hierarchy, struct fm_physical_co
 		return -ENOMEM;
 	physical->streams->count = most_streams;
 	physical->streams->strides = most_stride;
+	physical->streams->jumps = most_jumps;
+	/* they are tried before they are judged */
+	physical->streams->worth = FM_STREAM_JUMP_WORTH;
 	physical->streams->places = most_streams < FM_STREAM_PLACES ? most_streams : FM_STREAM_PLACES;
 	groups = most_streams ? most_streams / physical->streams->places : 0;
 	physical->streams->groups = groups;

@@ -53,6 +53,7 @@ static const struct key cache_keys[] = {
     {"beyond", KIND_WHOLE, CACHE(beyond), 0, 64, NULL, false},
     {"crosses", KIND_WORD, CACHE(crosses), 0, 0, "no yes", false},
     {"strides", KIND_WHOLE, CACHE(strides), 0, 32, NULL, false},
+    {"jumps", KIND_WHOLE, CACHE(jumps), 0, 2, NULL, false},
     {"others", KIND_WORD, CACHE(others), 0, 0, "no yes", false},
     {0},
 };

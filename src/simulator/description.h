@@ -47,6 +47,7 @@ struct fm_cache_description {
 	unsigned beyond;   /* and how many more into the last cache only */
 	unsigned crosses;  /* goes on from one page to the next */
 	unsigned strides;  /* the largest stride that it follows, in lines; 0 and 1: line by line only */
+	unsigned jumps;    /* lines that a jump within a followed page brings, in its direction */
 	unsigned others;   /* loads seen coming: also fetches lines that other cores have */
 };
 

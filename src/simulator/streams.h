@@ -19,6 +19,7 @@ struct stream {
 	uint64_t ahead;     /* the last line prefetched */
 	uint64_t beyond;    /* … into the last cache only */
 	uint64_t used;      /* for replacement */
+	uint64_t brought;   /* lines of the page that jumps have brought and nobody has used yet, a bit for each */
 } __attribute__((aligned(64)));
 
 enum { FM_STREAM_PLACES = 4, FM_STREAM_SURE = 3 };
@@ -36,6 +37,9 @@ struct fm_stream_table {
 	unsigned mask; /* groups less one if there are two of them or any higher power of two, each of FM_STREAM_PLACES,
 	                  else 0 */
 	unsigned strides; /* the largest stride that is followed */
+	unsigned jumps;   /* lines that a jump brings; 0: none */
+	unsigned worth;   /* of what jumps have brought so far, see fm_streams_jump() */
+	unsigned idle;    /* jumps in a row that brought nothing since it is not worth while */
 	struct stream streams[];
 };
 
@@ -174,6 +178,53 @@ FM_STREAMS_HOT bool fm_streams_is_stride(const struct fm_stream_table *table, co
 	return lines > 1 && lines <= table->strides;
 }
 
+/* Jumps go on bringing lines if one of JUMP_LINES is used: pages whose lines are visited at random, a quarter of them
+   or more. Where it is fewer, as with strides that are too large to be followed, only some are tried. Measured on cores
+   that do so: chases through 16 of a page's 64 lines find some of them there, through 8 none, and strides bring
+   nothing. */
+enum { FM_STREAM_JUMP_LINES = 13, FM_STREAM_JUMP_WORTH = 256, FM_STREAM_JUMP_TRIES = 32 };
+
+FM_STREAMS_HOT uint64_t fm_streams_bit(uint64_t line)
+{
+	return 1ull << (line & 63);
+}
+
+/* A line that a jump has brought is used. */
+FM_STREAMS_HOT void fm_streams_use(struct fm_stream_table *table, struct stream *stream, uint64_t line)
+{
+	if (!(stream->brought & fm_streams_bit(line)))
+		return;
+	stream->brought &= ~fm_streams_bit(line);
+	table->worth += FM_STREAM_JUMP_LINES;
+	if (table->worth > FM_STREAM_JUMP_WORTH)
+		table->worth = FM_STREAM_JUMP_WORTH;
+}
+
+/* A jump within the page, which does not make a stream: the next lines in its direction, up to `ahead`. What may follow
+   is learnt as if nothing was brought. */
+static __attribute__((noinline, unused)) struct stream *fm_streams_jump(const struct fm_hierarchy *hierarchy,
+                                                                        const struct fm_simulated_core *core,
+                                                                        struct stream *stream, uint64_t line,
+                                                                        uint64_t from, unsigned shift)
+{
+	struct fm_stream_table *table = core->streams;
+	uint64_t step = line > from ? 1 : UINT64_MAX;
+
+	if (!table->worth && ++table->idle < FM_STREAM_JUMP_TRIES)
+		return NULL;
+	table->idle = 0;
+	stream->ahead = line;
+	for (unsigned i = 0; i < table->jumps && !(((stream->ahead + step) ^ line) >> shift); i++) {
+		stream->ahead += step;
+		stream->brought |= fm_streams_bit(stream->ahead);
+		table->worth -= table->worth > 0;
+	}
+	if (stream->ahead == line)
+		return NULL;
+	stream->remote = fm_hierarchy_is_remote(hierarchy, core, line);
+	return stream;
+}
+
 /* A stream comes onto a page of its own. */
 static __attribute__((noinline, unused)) struct stream *fm_streams_enter(const struct fm_hierarchy *hierarchy,
                                                                          const struct fm_simulated_core *core,
@@ -217,13 +268,14 @@ FM_STREAMS_HOT void fm_streams_go_on(struct fm_stream_table *table, struct strea
 	stream->expected = line + (uint64_t)(int64_t)stream->direction;
 }
 
-/* An access to a line: returns its stream if that is one to run ahead of, else NULL. */
+/* An access to a line: returns its stream if that is one to run ahead of, or if a jump brings lines; else NULL. */
 FM_STREAMS_HOT struct stream *fm_streams_learn(const struct fm_hierarchy *hierarchy,
                                                const struct fm_simulated_core *core, uint64_t line, unsigned shift,
                                                bool crosses)
 {
 	struct fm_stream_table *table = core->streams;
 	struct stream *stream = fm_streams_find(table, line >> shift);
+	uint64_t from;
 
 	if (__builtin_expect(!stream, 0))
 		return fm_streams_begin(hierarchy, core, line, shift, crosses);
@@ -232,17 +284,20 @@ FM_STREAMS_HOT struct stream *fm_streams_learn(const struct fm_hierarchy *hierar
 		return stream;
 	}
 	stream->used = ++table->clock;
+	if (__builtin_expect(table->jumps, 0))
+		fm_streams_use(table, stream, line);
 	if (__builtin_expect(table->strides > 1, 0) && fm_streams_is_stride(table, stream, line))
 		return fm_streams_stride(hierarchy, core, stream, line);
 	if (line - stream->last + 2 <= 4)
 		return fm_streams_step(hierarchy, core, stream, line);
 	/* a jump: start over from here */
+	from = stream->last;
 	stream->confidence = 1;
 	stream->direction = 0;
 	stream->steady = FM_STEADY_NOT;
 	stream->last = line;
 	stream->expected = FM_STREAM_NO_LINE;
-	return NULL;
+	return __builtin_expect(table->jumps, 0) ? fm_streams_jump(hierarchy, core, stream, line, from, shift) : NULL;
 }
 
 /* How far a line is ahead of another one in the stream's direction. */
@@ -285,6 +340,15 @@ FM_STREAMS_HOT void fm_streams_plan_beyond(const struct fm_cache_description *ca
 		stream->steady = FM_STEADY_FAR;
 }
 
+/* The lines that a jump brings. */
+FM_STREAMS_HOT struct fm_stream_plan fm_streams_plan_jump(const struct stream *stream, uint64_t line)
+{
+	uint64_t step = stream->ahead > line ? 1 : UINT64_MAX;
+
+	return (struct fm_stream_plan){
+	    .step = step, .next = line + step, .near = (unsigned)fm_streams_lead(stream->ahead, line, step)};
+}
+
 /* Two steps a time, until far enough ahead or at the end of the page; then into the last cache only, if that may be. */
 FM_STREAMS_HOT struct fm_stream_plan fm_streams_plan(const struct fm_cache_description *cache, struct stream *stream,
                                                      uint64_t line, unsigned shift, bool far)
@@ -293,6 +357,8 @@ FM_STREAMS_HOT struct fm_stream_plan fm_streams_plan(const struct fm_cache_descr
 	struct fm_stream_plan plan = {.step = (uint64_t)(int64_t)stream->direction};
 	uint64_t lead = fm_streams_lead(next, line, plan.step), lines = fm_streams_lead(plan.step, 0, plan.step);
 
+	if (__builtin_expect(stream->expected == FM_STREAM_NO_LINE, 0))
+		return fm_streams_plan_jump(stream, line);
 	plan.next = next + plan.step;
 	for (unsigned i = 0; i < 2; i++) {
 		bool across = ((next + plan.step) ^ line) >> shift;

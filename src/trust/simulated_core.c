@@ -342,6 +342,16 @@ double fm_prefetch_described(const struct fm_machine_description *machine, enum 
 		if (machine->caches[0].next || cache->strides > 16)
 			return NAN;
 		return cache->streams && !cache->strides ? 1 : cache->streams ? cache->strides : 0;
+	case FM_PREFETCH_prefetch_jumps:
+		/* as many pages are followed as the walk visits in turns; longer strides are no jumps; a first cache
+		   that asks for the next line makes other jumps */
+		if (machine->caches[0].next || (cache->jumps && (cache->streams < 4 || cache->strides > 5)))
+			return NAN;
+		return cache->streams ? cache->jumps : 0;
+	case FM_PREFETCH_prefetch_pages:
+		return !machine->caches[0].next && cache->jumps == 2 && cache->streams >= 4 && cache->strides <= 5
+		           ? cache->streams
+		           : NAN;
 	case FM_PREFETCH_queue:
 		/* streams far ahead fill it where there is the bandwidth */
 		return cache->streams >= FM_WALK_STREAMS && cache->distance * FM_WALK_STREAMS > 4 * core->super_queue &&

@@ -25,12 +25,14 @@ cat > prefetch.machine <<'MACHINE'
 title      Prefetchers that nobody has built
 machine    sockets=1 cores=3 frequency=1.7GHz
 cache L1   size=24KiB ways=6 latency=3
-cache L2   size=320KiB ways=5 latency=19 interval=3 streams=12 distance=11 crosses=yes strides=5
+cache L2   size=320KiB ways=5 latency=19 interval=3 streams=12 distance=11 crosses=yes strides=5 jumps=2
 tlb        entries=48 ways=6 penalty=11
 tlb        entries=360 ways=6 penalty=90
 memory     latency=433 gbs=9
 core       width=3 window=97 load_buffers=41 store_buffers=23 fill_buffers=7 super_queue=19 load_ports=1 store_ports=1 multiply_ports=2 ports=5
 MACHINE
+sed 's/ strides=5 jumps=2/ jumps=1/' prefetch.machine > one.machine
+sed 's/ crosses=yes strides=5 jumps=2/ adjacent=yes jumps=2/' prefetch.machine > pairs.machine
 
 # our machines, and an instruction cache: their files say nothing of it
 with_code() {
@@ -42,7 +44,7 @@ with_code xeon-e5-2670 'code=16KiB code_ways=4 code_interval=8'
 with_code zen3 'code=64KiB code_ways=2 code_interval=13.25'
 
 "$tool" machine --machine ./odd.machine --json > odd.json 2> odd.err || skip "the engine does not run here: $(cat odd.err)"
-for name in ./odd.machine ./prefetch.machine haswell-ep zen3 ./haswell-ep-code.machine ./icelake-sp-code.machine ./xeon-e5-2670-code.machine \
+for name in ./odd.machine ./prefetch.machine ./one.machine ./pairs.machine haswell-ep zen3 ./haswell-ep-code.machine ./icelake-sp-code.machine ./xeon-e5-2670-code.machine \
 	./zen3-code.machine; do
 	checks=$((checks + 1))
 	"$tool" machine --machine "$name" --json > found.json || fail "$name was not measured"
@@ -63,7 +65,7 @@ checks=$((checks + 1))
 grep -q '^  float_fused_latency  *1[01]\.[0-9]* .* 11.00  cycles$' odd.txt || fail "the table: $(cat odd.txt)"
 checks=$((checks + 1))
 jq -e '.core | [.prefetch_adjacent, .prefetch_next, .prefetch_crosses] | all(.high < 0.5)' odd.json > /dev/null &&
-	jq -e '.core | [.prefetch_streams, .prefetch_distance, .prefetch_strides] | all(.value == 0)' odd.json > /dev/null ||
+	jq -e '.core | [.prefetch_streams, .prefetch_distance, .prefetch_strides, .prefetch_jumps] | all(.value == 0)' odd.json > /dev/null ||
 	fail "prefetchers were found where there are none: $(jq -c .core odd.json)"
 checks=$((checks + 1))
 "$tool" machine --machine haswell-ep --quick > /dev/null 2> both.err

@@ -124,7 +124,8 @@ static void hammer(const char *third)
 	snprintf(text, sizeof(text),
 	         "machine sockets=2 cores=4 frequency=2GHz\n"
 	         "cache L1 size=8KiB ways=8 latency=4 next=yes\n"
-	         "cache L2 size=32KiB ways=8 latency=12 adjacent=yes streams=16 distance=8 beyond=4 crosses=yes\n"
+	         "cache L2 size=32KiB ways=8 latency=12 adjacent=yes streams=16 distance=8 beyond=4 crosses=yes "
+	         "jumps=2\n"
 	         "%s\n"
 	         "tlb entries=16 ways=4 penalty=7\n"
 	         "memory latency=200 remote=300 gbs=10\n"

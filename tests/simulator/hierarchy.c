@@ -723,6 +723,96 @@ static void strides_are_followed(void **state)
 	}
 }
 
+static struct fm_hierarchy *machine_with_jumps(unsigned jumps, bool quick)
+{
+	struct fm_hierarchy *hierarchy;
+	char text[1024];
+
+	snprintf(text, sizeof(text),
+	         "machine sockets=1 cores=1 frequency=2GHz\ncache L1 size=8KiB ways=8 latency=4\n"
+	         "cache L2 size=64KiB ways=8 latency=12 streams=16 distance=4 jumps=%u\n"
+	         "cache L3 size=512KiB ways=16 latency=40 shared=1\n"
+	         "tlb entries=16 ways=4 penalty=7\nmemory latency=200 gbs=50\n" CORE,
+	         jumps);
+	hierarchy = from_text(text);
+	if (!quick)
+		hierarchy->access_slowly = fm_hierarchy_access_any;
+	return hierarchy;
+}
+
+/* A jump brings the next lines in its direction, as many as the machine says, and of its page alone. */
+static void jumps_bring_lines(void **state)
+{
+	static const struct {
+		unsigned from, to, then;
+		unsigned least; /* jumps that it takes; 3: none is enough */
+	} cases[] = {{10, 40, 41, 1},  {10, 40, 42, 2},  {10, 40, 43, 3}, {10, 40, 39, 3}, {40, 10, 9, 1},
+	             {40, 10, 8, 2},   {40, 10, 11, 3},  {10, 62, 63, 1}, {10, 62, 64, 3}, {10, 63, 64, 3},
+	             {104, 65, 64, 1}, {104, 65, 63, 3}, {10, 12, 13, 3}};
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+		for (unsigned jumps = 0; jumps < 6; jumps++) {
+			struct fm_hierarchy *hierarchy = machine_with_jumps(jumps % 3, jumps / 3);
+			struct fm_simulated_core *core = fm_hierarchy_core(hierarchy, 0);
+			const unsigned lines[] = {cases[i].from, cases[i].to, cases[i].then};
+
+			for (unsigned k = 0; k < 3; k++)
+				fm_hierarchy_access(hierarchy, core, (1ull << 32) + (uint64_t)lines[k] * LINE, 8,
+				                    FM_ACCESS_LOAD);
+			if ((core->counts.caches[1].prefetch_hits == 1) != (jumps % 3 >= cases[i].least))
+				fail_msg("case %u, jumps %u: %llu found", i, jumps % 3,
+				         (unsigned long long)core->counts.caches[1].prefetch_hits);
+			fm_hierarchy_destroy(hierarchy);
+		}
+}
+
+/* Of pages whose lines are all visited at random, 0.41 are found with one line a jump and 0.59 with two. Where nothing
+   that they bring is used, jumps soon bring little. */
+static void jumps_are_of_use(void **state)
+{
+	const double found[] = {0, 0.41, 0.59};
+	const uint64_t pages = 2000;
+
+	(void)state;
+	for (unsigned jumps = 0; jumps < 3; jumps++) {
+		struct fm_hierarchy *dense = machine_with_jumps(jumps, true),
+		                    *strided = machine_with_jumps(jumps, true);
+		const struct fm_core_counts *counts = &fm_hierarchy_core(dense, 0)->counts;
+		struct fm_random random;
+		uint64_t visits;
+
+		fm_random_seed(&random, 1);
+		for (uint64_t page = 0; page < pages; page++) {
+			uint64_t order[64];
+
+			for (unsigned i = 0; i < 64; i++) {
+				unsigned other = (unsigned)fm_random_below(&random, i + 1);
+
+				order[i] = order[other];
+				order[other] = i;
+			}
+			for (unsigned i = 0; i < 64; i++)
+				fm_hierarchy_access(dense, fm_hierarchy_core(dense, 0), page * 4096 + order[i] * LINE,
+				                    8, FM_ACCESS_LOAD);
+			for (unsigned line = 0; line < 64; line += 5)
+				fm_hierarchy_access(strided, fm_hierarchy_core(strided, 0),
+				                    page * 4096 + (uint64_t)line * LINE, 8, FM_ACCESS_LOAD);
+		}
+		print_message("%u lines a jump: %.3f found\n", jumps,
+		              (double)counts->caches[1].prefetch_hits / (double)(64 * pages));
+		assert_near((double)counts->caches[1].prefetch_hits / (double)(64 * pages), found[jumps], 0.02);
+		assert_int_equal(counts->memory_reads, 64 * pages);
+		counts = &fm_hierarchy_core(strided, 0)->counts;
+		visits = counts->loads;
+		assert_int_equal(counts->caches[1].prefetch_hits, 0);
+		assert_true(counts->caches[1].lines_prefetch <= visits / 32 * jumps + 256 + jumps);
+		assert_true(!jumps || counts->caches[1].lines_prefetch > 256);
+		fm_hierarchy_destroy(dense);
+		fm_hierarchy_destroy(strided);
+	}
+}
+
 /* The quick paths do, step by step, what the general one does: same counts on every core, after every kind of access,
    with and without prefetching, from one core and from eight that share some pages. */
 static void quick_paths_agree(void **state)
@@ -836,11 +926,11 @@ static void quick_paths_agree_on_other_shapes(void **state)
 	    "cache L2 size=80KiB ways=20 latency=12 adjacent=yes streams=32 distance=4\n" VICTIM "\n"
 	    "tlb entries=64 ways=64 penalty=7\ntlb entries=128 ways=16 penalty=30\n",
 	    "cache L1 size=8KiB ways=8 latency=4\n"
-	    "cache L2 size=64KiB ways=8 latency=12 streams=16 distance=16\n" VICTIM "\n"
+	    "cache L2 size=64KiB ways=8 latency=12 streams=16 distance=16 jumps=2\n" VICTIM "\n"
 	    "tlb entries=20 ways=20 penalty=7\n",
 	    /* seven ways are padded, and so is the buffer */
 	    "cache L1 size=7KiB ways=7 latency=4 next=yes\n"
-	    "cache L2 size=64KiB ways=8 latency=12 streams=5 distance=4 beyond=3 crosses=yes\n" INCLUSIVE "\n"
+	    "cache L2 size=64KiB ways=8 latency=12 streams=5 distance=4 beyond=3 crosses=yes jumps=1\n" INCLUSIVE "\n"
 	    "tlb entries=30 ways=10 penalty=7\ntlb entries=64 ways=4 penalty=30\n",
 	    /* one that follows streams into the last cache */
 	    "cache L1 size=8KiB ways=8 latency=4 next=yes\n"
@@ -858,7 +948,7 @@ static void quick_paths_agree_on_other_shapes(void **state)
 	    "cache L3 size=512KiB ways=16 latency=40 shared=3 available=300KiB inclusion=victim\n"
 	    "tlb entries=9 ways=9 penalty=7\n",
 	    "cache L1 size=8KiB ways=8 latency=4\n"
-	    "cache L2 size=64KiB ways=8 latency=12 streams=16 distance=5 beyond=3 strides=9\n" INCLUSIVE "\n"
+	    "cache L2 size=64KiB ways=8 latency=12 streams=16 distance=5 beyond=3 strides=9 jumps=2\n" INCLUSIVE "\n"
 	    "tlb entries=16 ways=4 penalty=7\n",
 	    /* those that the path is compiled for */
 	    "cache L1 size=8KiB ways=8 latency=4 next=yes\n"
@@ -866,11 +956,15 @@ static void quick_paths_agree_on_other_shapes(void **state)
 	    "cache L3 size=240KiB ways=20 latency=40 shared=4 inclusion=inclusive\n"
 	    "tlb entries=16 ways=4 penalty=7\ntlb entries=64 ways=8 penalty=30\n",
 	    "cache L1 size=8KiB ways=8 latency=4\n"
-	    "cache L2 size=64KiB ways=8 latency=12 streams=16 distance=16\n"
+	    "cache L2 size=64KiB ways=8 latency=12 streams=16 distance=16 jumps=2\n"
 	    "cache L3 size=256KiB ways=16 latency=40 shared=4 inclusion=victim\n"
 	    "tlb entries=64 ways=64 penalty=7\ntlb entries=128 ways=16 penalty=30\n",
+	    "cache L1 size=8KiB ways=8 latency=4\n"
+	    "cache L2 size=64KiB ways=8 latency=12 adjacent=yes streams=32 distance=8 beyond=12 jumps=1\n"
+	    "cache L3 size=240KiB ways=20 latency=40 shared=4 inclusion=inclusive\n"
+	    "tlb entries=16 ways=4 penalty=7\ntlb entries=64 ways=8 penalty=30\n",
 	    "cache L1 size=12KiB ways=12 latency=4\n"
-	    "cache L2 size=80KiB ways=20 latency=12 adjacent=next streams=32 distance=20\n"
+	    "cache L2 size=80KiB ways=20 latency=12 adjacent=next streams=32 distance=20 jumps=2\n"
 	    "cache L3 size=384KiB ways=12 latency=40 shared=4 inclusion=victim\n"
 	    "tlb entries=16 ways=4 penalty=7\ntlb entries=128 ways=16 penalty=30\n",
 	};
@@ -1027,6 +1121,8 @@ int main(void)
 	    cmocka_unit_test(prefetching_from_private_caches),
 	    cmocka_unit_test(streams_are_followed),
 	    cmocka_unit_test(strides_are_followed),
+	    cmocka_unit_test(jumps_bring_lines),
+	    cmocka_unit_test(jumps_are_of_use),
 	    cmocka_unit_test(use_of_shared_lines_is_noted),
 	    cmocka_unit_test(quick_paths_agree),
 	    cmocka_unit_test(quick_paths_agree_on_other_shapes),

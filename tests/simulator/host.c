@@ -330,6 +330,7 @@ static void measured_prefetchers_are_used(void **state)
 	profile.prefetch[FM_PREFETCH_prefetch_crosses] = figure(0.1);
 	profile.prefetch[FM_PREFETCH_prefetch_strides] = figure(2);
 	profile.prefetch[FM_PREFETCH_prefetch_instruction_strides] = figure(28);
+	profile.prefetch[FM_PREFETCH_prefetch_jumps] = figure(2);
 	profile.prefetch[FM_PREFETCH_fill_buffers] = figure(13.7);
 	profile.prefetch[FM_PREFETCH_queue] = figure(40.2 + before.core.super_queue);
 	description = describe(&profile);
@@ -339,6 +340,11 @@ static void measured_prefetchers_are_used(void **state)
 	assert_int_equal(description.caches[1].beyond, 5);
 	assert_int_equal(description.caches[1].crosses, 0);
 	assert_int_equal(description.caches[1].strides, 2);
+	assert_int_equal(description.caches[1].jumps, 2);
+	profile.prefetch[FM_PREFETCH_prefetch_pages] = figure(32);
+	assert_int_equal(describe(&profile).caches[1].streams, 32);
+	profile.prefetch[FM_PREFETCH_prefetch_pages] = figure(8);
+	assert_int_equal(describe(&profile).caches[1].streams, 12);
 	assert_int_equal(description.core.fill_buffers, 14);
 	assert_int_equal(description.core.super_queue, 40 + before.core.super_queue);
 	round_trip(&description);

@@ -11,20 +11,20 @@
 struct invented {
 	const char *name;
 	double upper, lower, next, crosses;
-	unsigned streams, distance, beyond, strides, instruction_strides;
+	unsigned streams, distance, beyond, strides, instruction_strides, jumps;
 	double fill_buffers, bandwidth; /* lines at a time */
 };
 
 enum { MEMORY = 300, MIDDLE = 60, HIT = 14 };
 
 static const struct invented machines[] = {
-    {"none at all", 0, 0, 0, 0, 0, 0, 0, 0, 0, 10, 15},
-    {"pairs only", 1, 1, 0, 0, 0, 0, 0, 0, 0, 10, 25},
-    {"streams and pairs", 1, 1, 0, 0, 32, 20, 0, 1, 1, 12, 20},
-    {"into two caches", 1, 1, 0, 0, 16, 8, 12, 2, 2, 10, 18},
-    {"the next line, strides of instructions", 1, 0, 1, 1, 16, 31, 0, 2, 32, 22, 40},
-    {"more streams than are tried", 0, 0, 0, 1, 64, 5, 0, 7, 12, 12, 18},
-    {"more buffers than bandwidth", 0, 0, 0, 0, 12, 11, 0, 5, 5, 14, 14},
+    {"none at all", 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 10, 15},
+    {"pairs only", 1, 1, 0, 0, 0, 0, 0, 0, 0, 0, 10, 25},
+    {"streams and pairs", 1, 1, 0, 0, 32, 20, 0, 1, 1, 2, 12, 20},
+    {"into two caches", 1, 1, 0, 0, 16, 8, 12, 2, 2, 1, 10, 18},
+    {"the next line, strides of instructions", 1, 0, 1, 1, 16, 31, 0, 2, 32, 0, 22, 40},
+    {"more streams than are tried", 0, 0, 0, 1, 64, 5, 0, 7, 12, 1, 12, 18},
+    {"more buffers than bandwidth", 0, 0, 0, 0, 12, 11, 0, 5, 5, 2, 14, 14},
 };
 enum { MACHINES = sizeof(machines) / sizeof(machines[0]) };
 
@@ -59,6 +59,10 @@ static void invent(const struct invented *machine, struct fm_prefetch_costs *cos
 	double sequential = MEMORY * (1 - machine->upper / 2);
 	const double shares[] = {1, machine->upper, 0, machine->lower, machine->next},
 	             crossing[] = {1, machine->crosses, 0};
+	/* of pages visited at random, as counted; those that bring a line along and those that do not */
+	const double even[] = {0, 0, 0.39}, all[2][3] = {{0, 0.41, 0.59}, {0.5, 0.57, 0.68}},
+	             dense[] = {0, even[machine->jumps], all[machine->upper > 0.5][machine->jumps],
+	                        0.9 * even[machine->jumps]};
 
 	memset(costs, 0, sizeof(*costs));
 	for (unsigned i = 0; i < FM_WALK_KINDS; i++)
@@ -84,6 +88,9 @@ static void invent(const struct invented *machine, struct fm_prefetch_costs *cos
 				break;
 			case FM_WALK_shuffled:
 				*cost = MEMORY;
+				break;
+			case FM_WALK_dense:
+				*cost = mixed(value <= 2 ? dense[value] : value <= machine->streams ? dense[3] : 0);
 				break;
 			default:
 				*cost = value <= machine->streams ? 3 * HIT : sequential;
@@ -136,6 +143,11 @@ static void finds_what_there_is(void **state)
 		check(machine, figures, FM_PREFETCH_prefetch_beyond, machine->beyond);
 		check(machine, figures, FM_PREFETCH_prefetch_strides, machine->strides);
 		check(machine, figures, FM_PREFETCH_prefetch_instruction_strides, machine->instruction_strides);
+		check(machine, figures, FM_PREFETCH_prefetch_jumps, machine->jumps);
+		if (machine->jumps == 2)
+			check(machine, figures, FM_PREFETCH_prefetch_pages, machine->streams);
+		else
+			assert_false(figures[FM_PREFETCH_prefetch_pages].available);
 		check(machine, figures, FM_PREFETCH_fill_buffers, fmin(machine->fill_buffers, machine->bandwidth));
 		check(machine, figures, FM_PREFETCH_in_flight_l2, fmin(machine->fill_buffers, machine->bandwidth));
 		assert_false(figures[FM_PREFETCH_in_flight_l3].available);
@@ -164,6 +176,7 @@ static void says_that_it_does_not_know(void **state)
 	assert_false(figures[FM_PREFETCH_prefetch_next].available);
 	assert_false(figures[FM_PREFETCH_prefetch_crosses].available);
 	assert_false(figures[FM_PREFETCH_prefetch_distance].available);
+	assert_false(figures[FM_PREFETCH_prefetch_jumps].available);
 	assert_non_null(strstr(figures[FM_PREFETCH_prefetch_distance].why, "not conclusive"));
 }
 
