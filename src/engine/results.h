@@ -271,9 +271,11 @@ struct fm_results {
 	uint32_t window_count;   /* kept; with more of them every second is dropped and two neighbours become one */
 	struct fm_work all_work; /* by windows: all that was executed, counted */
 	struct fm_references all_references; /* and all that it referred to */
-	uint64_t all_string_lines; /* of these, lines of string instructions: in weights of windows each counts as an
-	                              instruction, since one instruction may move hundreds of megabytes */
-	double string_sizes_deviation; /* of the logarithm of the lines of a string instruction, each line counted */
+	uint64_t all_string_lines;   /* of these, lines of string instructions: in weights of windows each counts as an
+	                                instruction, since one instruction may move hundreds of megabytes */
+	uint64_t short_string_lines; /* … of those that are timed as parts of the code around them */
+	double string_sizes_deviation; /* of these, of the logarithm of the lines of a string instruction, each line
+	                                  counted */
 	uint64_t signals_in_cache, signals_outside; /* where the timer found the threads: coverage */
 	uint64_t native_threads, lost_accesses;
 	uint64_t left[64]; /* by enum fm_translate_reason */

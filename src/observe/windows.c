@@ -366,10 +366,10 @@ void fm_native_record(const struct fm_results *results, struct fm_recorded_proce
 		return;
 	process->instructions = scaled(results->all_work.instructions, all);
 	process->uncounted = all - 1;
-	/* how long a string instruction takes is a matter of its lines: where there are many, of very different
-	   numbers, executions of the same piece of code do not tell */
+	/* how long a string instruction takes is a matter of its lines: where there are many short ones, of very
+	   different numbers, executions of the same piece of code do not tell */
 	if (results->pieces.timing.instructions &&
-	    (STRING_LINES_FEW * results->all_string_lines < results->all_work.instructions ||
+	    (STRING_LINES_FEW * results->short_string_lines < results->all_work.instructions ||
 	     results->string_sizes_deviation < SIMILAR_SIZES)) {
 		process->pieces_timed = results->pieces.timed;
 		process->pieces_error = results->pieces.error;

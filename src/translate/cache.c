@@ -10,6 +10,7 @@
 
 #include "translate/filter.h"
 #include "translate/internal.h"
+#include "translate/strings.h"
 
 enum {
 	STACK_SIZE = 128 << 10,
@@ -491,6 +492,20 @@ static bool is_between(const struct fm_translator *translator, const ucontext_t 
 	       (pc >= (uint64_t)fm_translator_enter && pc < (uint64_t)fm_translate_gate_end);
 }
 
+/* `follows`: entries of the instruction are in the log, but not counted there yet. */
+static void settle_string(struct fm_translator *translator, const greg_t *registers, bool follows)
+{
+	const struct fm_translate_string_state now = {.count = (uint64_t)registers[REG_RCX],
+	                                              .source = (uint64_t)registers[REG_RSI],
+	                                              .destination = (uint64_t)registers[REG_RDI],
+	                                              .flags = (uint64_t)registers[REG_EFL]};
+	struct fm_translate_entry *end = (struct fm_translate_entry *)translator->slots->log_end;
+
+	if (translator->client.choose && (uint64_t)registers[REG_RIP] >= (uint64_t)translator->code_start)
+		translator->slots->log_end = (uint64_t)fm_translate_settle_string(
+		    (const uint8_t *)registers[REG_RIP], translator->log_from, end, follows, &now);
+}
+
 int fm_translator_settle(struct fm_translator *translator, ucontext_t *context)
 {
 	greg_t *registers = context->uc_mcontext.gregs;
@@ -520,6 +535,7 @@ int fm_translator_settle(struct fm_translator *translator, ucontext_t *context)
 	if (situation.place.log_register != NO_REGISTER)
 		translator->slots->log_end = (uint64_t)registers[context_registers[situation.place.log_register]] +
 		                             situation.place.logged * sizeof(struct fm_translate_entry);
+	settle_string(translator, registers, situation.place.log_register != NO_REGISTER);
 	for (unsigned number = 0; number < 16; number++)
 		if (situation.place.held & REGISTER_BIT(number))
 			registers[context_registers[number]] = (greg_t)translator->slots->registers[number];

@@ -42,7 +42,8 @@ enum {
 	FM_TRANSLATE_LOAD = 1,
 	FM_TRANSLATE_STORE = 2,
 	/* a string instruction with a repeat prefix: `address` is that of the first element; the entry after it has the
-	   number of elements (rcx) in place of an address, and the same site */
+	   number of elements (rcx) in place of an address, and the same site. If it was interrupted: of those it had
+	   done by then; the rest is another entry when it goes on */
 	FM_TRANSLATE_REPEATED = 4,
 	/* a masked move: it may touch nothing of the operand, not even fault */
 	FM_TRANSLATE_MASKED = 8,
@@ -210,7 +211,8 @@ size_t fm_translator_frame_size(void);
    address, and registers that the cache had borrowed. Returning to it leaves the cache. 0: done, or nothing to do since
    the address is outside the cache; -EAGAIN: the thread was between two states, in the translator itself: the context
    is unchanged, try again later. A fault of the program's own instructions never gives -EAGAIN. Log entries up to the
-   instruction stay in the log. Entering again in a handler is allowed only after the context was settled. */
+   instruction stay in the log, and so does what a string instruction has done: the thread must not go on from where it
+   was interrupted in the cache. Entering again in a handler is allowed only after the context was settled. */
 int fm_translator_settle(struct fm_translator *translator, ucontext_t *context);
 
 /* Whether the address is in the cache, its look-up code included. */

@@ -592,11 +592,6 @@ static void long_string_instructions_are_sampled(void **state)
 		}
 		put(0, 0, 0x10000000);
 		put(0, 0, BYTES / 8);
-		/* what is left of it after an interruption was there already */
-		if (windows) {
-			put(0, 0, 0x10000000 + BYTES / 2);
-			put(0, 0, BYTES / 16);
-		}
 		for (uint64_t i = 1; i <= LAST; i++)
 			put(0, 1, 0x10000000 + BYTES - i * LINE);
 		if (windows)
@@ -626,6 +621,44 @@ static void long_string_instructions_are_sampled(void **state)
 		                all.caches[i].store_misses * 1.002 + 2);
 	}
 	assert_in_range(sampled.memory_writes, all.memory_writes * 0.998, all.memory_writes * 1.002);
+}
+
+/* A string instruction over 5 GiB, interrupted twice: outside of the window, in it while it warms, and then. Every line
+   of it is counted once, and the window has those that it saw. */
+static void interrupted_strings_are_counted_once(void **state)
+{
+	const uint64_t part = 1ull << 30, begin_at = 0x10000000;
+
+	(void)state;
+	session->mode = FM_TRACE_WINDOWS;
+	session->line_limit = 1u << 27;
+	session->line_multiplier = 1u << 17 | 1;
+	trace->sites[0] = (struct fm_trace_site){
+	    .pc = 0x400000, .size = 1, .kind = FM_TRANSLATE_STORE | FM_TRANSLATE_REPEATED, .ready = 1};
+	control(0, FM_TRACE_THREAD_BEGIN, 1);
+	put(0, FM_TRACE_LINE, begin_at);
+	put(0, FM_TRACE_LINE, 2 * part);
+	control(0, FM_TRACE_WINDOW_BEGIN, 1);
+	control(0, FM_TRACE_BEGAN, 1000);
+	put(0, 0, begin_at + 2 * part);
+	put(0, 0, part);
+	control(0, FM_TRACE_WINDOW_WARM, 0);
+	put(0, 0, begin_at + 3 * part);
+	put(0, 0, part);
+	control(0, FM_TRACE_ENDED, 1010);
+	control(0, FM_TRACE_WINDOW_END, 1000);
+	put(0, FM_TRACE_LINE, begin_at + 4 * part);
+	put(0, FM_TRACE_LINE, part);
+	control(0, FM_TRACE_THREAD_END, 0);
+	assert_int_equal(consume("0"), 0);
+	assert_int_equal(results->all_string_lines, 5 * part / LINE);
+	assert_int_equal(results->all_references.store_bytes, 5 * part);
+	assert_int_equal(results->windows[0].string_lines, part / LINE);
+	assert_int_equal(results->windows[0].executed, 1000 + 4 * part / LINE);
+	assert_int_equal(results->windows[0].counts.stores, part / LINE);
+	assert_int_equal(results->site_count, 1);
+	/* of lines that only warm the caches nothing is told */
+	assert_in_range(results->places[0].stores, 5 * part / LINE - 100, 5 * part / LINE + 100);
 }
 
 /* Rounds of string instructions over 2048 lines and of 100,000 plain instructions; windows are too rare to see both in
@@ -1180,6 +1213,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(regions_have_their_own, begin, end),
 	    cmocka_unit_test_setup_teardown(repeated_instructions_move_lines, begin, end),
 	    cmocka_unit_test_setup_teardown(long_string_instructions_are_sampled, begin, end),
+	    cmocka_unit_test_setup_teardown(interrupted_strings_are_counted_once, begin, end),
 	    cmocka_unit_test_setup_teardown(string_and_plain_windows_are_balanced, begin, end),
 	    cmocka_unit_test_setup_teardown(windows_count_what_is_known, begin, end),
 	    cmocka_unit_test_setup_teardown(windows_stand_for_what_is_around_them, begin, end),

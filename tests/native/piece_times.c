@@ -12,6 +12,7 @@
 enum { QUICK, SLOW, UNSEEN, PIECES, INSTRUCTIONS = 10, BYTES = 40 };
 
 static struct fm_piece_total totals[PIECES];
+static const uint64_t no_lines[FM_STRING_CLASSES];
 
 static void set_up(uint64_t quick, uint64_t slow, uint64_t unseen)
 {
@@ -46,7 +47,7 @@ static void instructions_are_no_measure_of_time(void **state)
 		fm_piece_times_end_stretch(times);
 		fm_piece_times_end_window(times, i * 500000);
 	}
-	fm_piece_times_total(times, totals, PIECES, &sum);
+	fm_piece_times_total(times, totals, PIECES, no_lines, &sum);
 	truth = 1000000.0 * 3 + 20000.0 * 4000;
 	assert_true(sum.timing.instructions == 10200000);
 	assert_true(labs((long)sum.timing.cycles - (long)truth) < 0.001 * truth);
@@ -72,9 +73,53 @@ static void addresses_decide(void **state)
 		fm_piece_times_end_stretch(times);
 	}
 	fm_piece_times_end_window(times, 1000);
-	fm_piece_times_total(times, cut, 2, &sum);
+	fm_piece_times_total(times, cut, 2, no_lines, &sum);
 	assert_int_equal(sum.timing.cycles, 5000 * 70);
 	fm_piece_times_destroy(times);
+}
+
+/* Lines of long string instructions are apart: how many there were of each size decides, not how often their piece
+   began. A size that nobody timed is like the nearest one, and widens the error. */
+static void strings_are_timed_by_lines(void **state)
+{
+	const int small = fm_string_class(true, false, 512), large = fm_string_class(true, false, 1 << 22),
+	          between = fm_string_class(true, false, 1 << 15);
+	struct fm_timing_counts quick = {.cycles = 1024}, slow = {.cycles = 2000000};
+	uint64_t lines[FM_STRING_CLASSES] = {0};
+
+	(void)state;
+	lines[small] = 30000000;
+	lines[large] = 20000000;
+	for (unsigned with_other = 0; with_other < 2; with_other++) {
+		struct fm_piece_times *times = fm_piece_times_create();
+		double truth = 1000.0 * 3 + 30e6 * 2 + 20e6 * 20;
+		struct fm_result_pieces sum;
+
+		assert_non_null(times);
+		set_up(1000, 0, 0);
+		for (unsigned i = 1; i <= 16; i++) {
+			note(times, QUICK, 3, 2);
+			if (i % 2)
+				fm_piece_times_note_lines(times, (unsigned)small, 512, &quick);
+			else
+				fm_piece_times_note_lines(times, (unsigned)large, 100000, &slow);
+			fm_piece_times_end_stretch(times);
+			fm_piece_times_end_window(times, i * 3000000ul);
+		}
+		if (with_other) {
+			lines[between] = 10000000;
+			truth += 10e6 * 20;
+		}
+		fm_piece_times_total(times, totals, PIECES, lines, &sum);
+		assert_int_equal(sum.timing.instructions, 10000);
+		assert_true(labs((long)sum.timing.cycles - (long)truth) < 0.001 * truth);
+		assert_true(sum.timed == 1);
+		if (with_other)
+			assert_in_range((int)(sum.error * 1000), 100, 200);
+		else
+			assert_true(sum.error < 0.01);
+		fm_piece_times_destroy(times);
+	}
 }
 
 /* Code that no window saw took little time: a cycle per instruction, and nobody knows. */
@@ -91,12 +136,12 @@ static void unseen_code_is_doubtful(void **state)
 		fm_piece_times_end_stretch(times);
 		fm_piece_times_end_window(times, 1000 * (i + 1ul));
 	}
-	fm_piece_times_total(times, totals, PIECES, &sum);
+	fm_piece_times_total(times, totals, PIECES, no_lines, &sum);
 	assert_int_equal(sum.timing.cycles, 1000 * 50 + 1000 * INSTRUCTIONS);
 	assert_true(sum.timed == 0.5);
 	assert_true(sum.error > 0.16 && sum.error < 0.18);
 	set_up(0, 10, 1000);
-	fm_piece_times_total(times, totals, PIECES, &sum);
+	fm_piece_times_total(times, totals, PIECES, no_lines, &sum);
 	assert_int_equal(sum.timing.instructions, 0);
 	fm_piece_times_destroy(times);
 }
@@ -122,7 +167,7 @@ static void the_error_is_honest(void **state)
 			fm_piece_times_end_stretch(times);
 		}
 		fm_piece_times_end_window(times, 1000);
-		fm_piece_times_total(times, totals, PIECES, &sum);
+		fm_piece_times_total(times, totals, PIECES, no_lines, &sum);
 		off = (double)sum.timing.cycles / truth - 1;
 		held += (off < 0 ? -off : off) <= sum.error;
 		fm_piece_times_destroy(times);
@@ -135,6 +180,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(instructions_are_no_measure_of_time),
 	    cmocka_unit_test(addresses_decide),
+	    cmocka_unit_test(strings_are_timed_by_lines),
 	    cmocka_unit_test(unseen_code_is_doubtful),
 	    cmocka_unit_test(the_error_is_honest),
 	};

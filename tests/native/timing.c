@@ -319,6 +319,57 @@ static void windows_are_timed_in_stretches(void **state)
 	assert_int_equal(window->counts.loads, LONG * 9 / 10);
 }
 
+/* One string instruction over 16 MiB, and 6 windows in it, none of which sees it begin or end. Each has cycles for the
+   lines that it saw, and by these the whole run has them for all. */
+static void a_window_may_lie_in_one_instruction(void **state)
+{
+	enum { WINDOWS = 6, ALL = 16 << 20, PART = ALL / (2 * WINDOWS) / 64 * 64 };
+	uint64_t at = 0x10000000, cycles = 0, lines = 0;
+
+	(void)state;
+	session->mode = FM_TRACE_WINDOWS;
+	session->line_limit = 1u << 27;
+	session->line_multiplier = 1u << 17 | 1;
+	control(FM_TRACE_THREAD_BEGIN, 1);
+	for (unsigned i = 1; i <= WINDOWS; i++) {
+		put(FM_TRACE_LINE | COPY_STORE, at);
+		put(FM_TRACE_LINE | COPY_STORE, PART);
+		at += PART;
+		control(FM_TRACE_WINDOW_BEGIN, i);
+		control(FM_TRACE_BEGAN, 1000 * i);
+		control(FM_TRACE_WINDOW_WARM, 0);
+		piece(COPY);
+		put(COPY, at + ALL);
+		put(COPY, PART);
+		put(COPY_STORE, at);
+		put(COPY_STORE, PART);
+		at += PART;
+		control(FM_TRACE_ENDED, 1000 * i + 10);
+		control(FM_TRACE_WINDOW_END, i);
+	}
+	control(FM_TRACE_THREAD_END, 0);
+	trace->pieces[COPY].executed = WINDOWS;
+	trace->head.piece_count = COPY + 1;
+	consume();
+	assert_int_equal(results->window_count, WINDOWS);
+	for (unsigned i = 0; i < WINDOWS; i++) {
+		const struct fm_result_window *window = &results->windows[i];
+
+		assert_int_equal(window->work.instructions, 1);
+		assert_int_equal(window->timing.instructions, 1);
+		assert_int_equal(window->string_lines, 2 * PART / 64);
+		cycles += window->timing.cycles;
+		lines += window->string_lines;
+	}
+	/* one line is loaded, another brought to be written: ten are under way together */
+	assert_near((double)cycles / ((double)lines / 2), 2 * MEMORY_LATENCY / 10.0, 4);
+	assert_int_equal(results->pieces.timing.instructions, WINDOWS);
+	/* the windows were in half of it */
+	assert_near((double)results->pieces.timing.cycles / (double)cycles, 2, 0.05);
+	assert_true(results->pieces.timed > 0.99);
+	assert_true(results->pieces.error < 0.05);
+}
+
 /* Whatever a program has written over its trace. */
 static void nonsense_does_no_harm(void **state)
 {
@@ -362,6 +413,7 @@ int main(void)
 	    TEST(a_piece_may_be_cut_short),
 	    TEST(a_repeated_instruction_is_one),
 	    TEST(windows_are_timed_in_stretches),
+	    TEST(a_window_may_lie_in_one_instruction),
 	    TEST(nonsense_does_no_harm),
 	};
 

@@ -631,6 +631,211 @@ static void followed_lines(void **unused)
 	assert_int_equal(fm_translator_counts(translator)->dropped, 0);
 }
 
+/* String instructions that fault in the middle. */
+enum { STRING_PAGE = 4096, STRING_PAGES = 4, STRING_BYTES = STRING_PAGE * STRING_PAGES };
+struct string_registers {
+	uint64_t count, source, destination;
+};
+static uint8_t *string_from, *string_to;
+static struct string_registers string_given, string_left, string_fault;
+static uint64_t string_fault_pc;
+
+#define STRING(name, before, code, after)                                                   \
+	extern const char name##_at[];                                                      \
+	static uint64_t __attribute__((noinline)) name(uint64_t value)                      \
+	{                                                                                   \
+		struct string_registers now = string_given;                                 \
+                                                                                            \
+		__asm__ volatile(before "\n" #name "_at: " code "\n" after                  \
+		                 : "+c"(now.count), "+S"(now.source), "+D"(now.destination) \
+		                 : "a"(value)                                               \
+		                 : "memory", "cc");                                         \
+		string_left = now;                                                          \
+		return value;                                                               \
+	}
+STRING(fill_bytes, "", "rep stosb", "")
+STRING(fill_words, "", "rep stosq", "")
+STRING(copy_bytes, "", "rep movsb", "")
+STRING(copy_longs, "", "rep movsl", "")
+STRING(copy_back, "std", "rep movsb", "cld")
+STRING(compare_bytes, "", "repe cmpsb", "")
+STRING(find_byte, "", "repne scasb", "")
+
+/* What the log is to say, one operand after the other. */
+static const struct {
+	const char *name;
+	uint64_t (*run)(uint64_t);
+	const char *at;
+	unsigned size, operands;
+	bool back;     /* from the end to the beginning */
+	bool ends;     /* it finds what it looks for, in the last page */
+	bool overlaps; /* source and destination do */
+} strings[] = {
+    {"rep stosb", fill_bytes, fill_bytes_at, 1, 1, false, false, false},
+    {"rep stosq", fill_words, fill_words_at, 8, 1, false, false, false},
+    {"rep movsb", copy_bytes, copy_bytes_at, 1, 2, false, false, false},
+    {"rep movsb, overlapping", copy_bytes, copy_bytes_at, 1, 2, false, false, true},
+    {"rep movsl", copy_longs, copy_longs_at, 4, 2, false, false, false},
+    {"rep movsb, backwards", copy_back, copy_back_at, 1, 2, true, false, false},
+    {"repe cmpsb", compare_bytes, compare_bytes_at, 1, 2, false, true, false},
+    {"repne scasb", find_byte, find_byte_at, 1, 1, false, true, false},
+};
+
+static void on_string_fault(int signal_number, siginfo_t *information, void *context)
+{
+	greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
+
+	(void)signal_number;
+	(void)information;
+	if (fm_translator_settle(translator, context))
+		return;
+	string_fault_pc = (uint64_t)registers[REG_RIP];
+	string_fault = (struct string_registers){(uint64_t)registers[REG_RCX], (uint64_t)registers[REG_RSI],
+	                                         (uint64_t)registers[REG_RDI]};
+	mprotect(string_to, STRING_BYTES, PROT_READ | PROT_WRITE);
+	fm_translator_enter_context(translator, context);
+}
+
+static void fill_strings(bool same)
+{
+	for (unsigned i = 0; i < STRING_BYTES; i++) {
+		string_from[i] = (uint8_t)(i % 251 + 2);
+		string_to[i] = same ? string_from[i] : (uint8_t)(i % 3 + 3);
+	}
+}
+
+static uint64_t string_choice;
+static const char *string_site;
+static enum fm_translate_choice choose_string(void *context, const struct fm_translate_site *site)
+{
+	(void)context;
+	return site->pc == (uint64_t)string_site ? (enum fm_translate_choice)string_choice : FM_TRANSLATE_IGNORE;
+}
+
+static uint32_t number_any_piece(void *context, const struct fm_translate_piece *piece)
+{
+	(void)context;
+	(void)piece;
+	return 5;
+}
+
+/* Entries of the instruction: for each time it began or went on, those of all operands. */
+static void check_string_log(unsigned index, uint64_t elements, uint64_t done)
+{
+	const uint64_t starts[2] = {strings[index].operands == 2 ? string_given.source : string_given.destination,
+	                            string_given.destination};
+	size_t at = 0;
+
+	for (unsigned round = 0; round < (done ? 2 : 1); round++)
+		for (unsigned operand = 0; operand < strings[index].operands; operand++) {
+			uint64_t moved = round ? done * strings[index].size : 0, address;
+			bool found = false;
+
+			while (at < seen_count && seen[at].pc != (uint64_t)strings[index].at)
+				at++;
+			assert_true(at + 1 < seen_count);
+			/* which of the two is told first is the decoder's business */
+			for (unsigned k = 0; k < 2 && !found; k++) {
+				address = strings[index].back ? starts[k] - moved : starts[k] + moved;
+				found = seen[at].address == address;
+			}
+			assert_true(found);
+			assert_true(seen[at].kind & FM_TRANSLATE_REPEATED);
+			assert_int_equal(seen[at + 1].address, !done ? elements : round ? elements - done : done);
+			at += 2;
+		}
+	for (; at < seen_count; at++)
+		assert_true(seen[at].pc != (uint64_t)strings[index].at);
+}
+
+/* It faults at its first element, in the middle, or never; `elements` may be none. */
+static void try_string(unsigned index, uint64_t elements, unsigned faulting_page)
+{
+	static uint8_t expected[STRING_BYTES];
+	const unsigned size = strings[index].size, away = strings[index].overlaps ? 64 : 0;
+	const uint64_t first = strings[index].back ? STRING_BYTES - 7 : 72;
+	struct string_registers native;
+	uint64_t done;
+
+	string_given = (struct string_registers){
+	    elements,
+	    (uint64_t)(away ? string_to + first - away : string_from + first),
+	    (uint64_t)string_to + first,
+	};
+	fill_strings(strings[index].run == compare_bytes);
+	if (strings[index].ends)
+		string_to[STRING_BYTES - 100] = 1;
+	strings[index].run(1);
+	native = string_left;
+	memcpy(expected, string_to, STRING_BYTES);
+
+	fill_strings(strings[index].run == compare_bytes);
+	if (strings[index].ends)
+		string_to[STRING_BYTES - 100] = 1;
+	string_fault_pc = seen_count = 0;
+	if (faulting_page < STRING_PAGES)
+		mprotect(string_to + (size_t)faulting_page * STRING_PAGE, STRING_PAGE, PROT_NONE);
+	assert_int_equal(translated(strings[index].run, 1), 1);
+	mprotect(string_to, STRING_BYTES, PROT_READ | PROT_WRITE);
+
+	assert_memory_equal(string_to, expected, STRING_BYTES);
+	assert_memory_equal(&string_left, &native, sizeof(native));
+	done = string_fault_pc ? elements - string_fault.count : 0;
+	if (string_fault_pc) {
+		uint64_t moved = strings[index].back ? -(done * size) : done * size;
+
+		assert_int_equal(string_fault_pc, (uint64_t)strings[index].at);
+		assert_int_equal(string_fault.destination, string_given.destination + moved);
+		if (strings[index].operands == 2)
+			assert_int_equal(string_fault.source, string_given.source + moved);
+	}
+	assert_int_equal(string_fault_pc != 0, elements && faulting_page < STRING_PAGES);
+	check_string_log(index, elements, done);
+}
+
+/* The program goes on as if nothing had been, and the log has what was done before the fault, and the rest. */
+static void strings_that_fault(void **unused)
+{
+	struct fm_translate_client client = {.choose = choose_string, .on_log = on_log};
+	struct fm_translate_options ways[] = {
+	    {.client = &client, .log_entries = 300},
+	    {.client = &client, .log_entries = 300, .log_pieces = true},
+	    {.client = &client, .log_entries = 300, .count_pieces = true},
+	    {.client = &client, .log_entries = 3000, .filter = {0x9e3779b1u & ~127u, 1u << 30, 256}},
+	    {.client = &client,
+	     .log_entries = 3000,
+	     .count_pieces = true,
+	     .filter = {0x9e3779b1u & ~127u, 1u << 30, 256}},
+	};
+	struct sigaction action = {.sa_sigaction = on_string_fault, .sa_flags = SA_SIGINFO}, before;
+
+	(void)unused;
+	client.number_piece = number_any_piece;
+	string_from = mmap(NULL, STRING_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	string_to = mmap(NULL, STRING_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(string_from != MAP_FAILED && string_to != MAP_FAILED);
+	sigaction(SIGSEGV, &action, &before);
+	for (unsigned way = 0; way < sizeof(ways) / sizeof(ways[0]); way++)
+		for (unsigned i = 0; i < sizeof(strings) / sizeof(strings[0]); i++) {
+			uint64_t most = (STRING_BYTES - 80) / strings[i].size;
+
+			string_site = strings[i].at;
+			string_choice = ways[way].filter.limit ? FM_TRANSLATE_FILTERED : FM_TRANSLATE_LOGGED;
+			tear_down(NULL);
+			assert_int_equal(fm_translator_create(&ways[way], &translator), 0);
+			try_string(i, most, STRING_PAGES);
+			try_string(i, most - 3, 1);
+			try_string(i, most, 2);
+			/* nothing of it was done, and nothing is logged twice */
+			try_string(i, most, strings[i].back ? STRING_PAGES - 1 : 0);
+			if (!ways[way].filter.limit) /* there it is not logged at all */
+				try_string(i, 0, 0);
+		}
+	sigaction(SIGSEGV, &before, NULL);
+	munmap(string_from, STRING_BYTES);
+	munmap(string_to, STRING_BYTES);
+}
+
 /* Fields of structures, with flags that are alive and with flags that are not; more than two with the same base. */
 enum { STRUCTURE = 40, STRUCTURES = 1500 };
 static uint8_t structures[STRUCTURE * STRUCTURES + 64];
@@ -1222,6 +1427,7 @@ int main(void)
 	    CASE(followed_lines),
 	    CASE(followed_fields),
 	    CASE(hot_lines_are_logged_again),
+	    CASE(strings_that_fault),
 	    CASE(short_strings_are_counted),
 	    CASE(followed_lines_are_dropped),
 	};

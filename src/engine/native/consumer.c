@@ -737,7 +737,7 @@ static void add_short(const struct fm_trace_head *head, unsigned line_bytes, str
 
 static double string_sizes_deviation(const struct fm_consumer *consumer)
 {
-	double lines = (double)fm_native_string_lines(consumer), mean;
+	double lines = (double)consumer->short_lines, mean;
 
 	if (!(lines > 0))
 		return 0;
@@ -755,6 +755,7 @@ static void sum_up_pieces(struct fm_consumer *consumer, struct fm_work *sum)
 	fm_seen_complete(consumer->trace->pieces, count, consumer->piece_seen);
 	*references = consumer->repeated;
 	fm_account.results->all_string_lines = fm_native_string_lines(consumer);
+	fm_account.results->short_string_lines = consumer->short_lines;
 	fm_account.results->string_sizes_deviation = string_sizes_deviation(consumer);
 	add_short(&consumer->trace->head, 1u << fm_account.hierarchy->line_shift, references);
 	for (uint32_t i = 0; i < count; i++) {

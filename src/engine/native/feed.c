@@ -10,6 +10,7 @@
 #include "engine/native/curve.h"
 #include "engine/native/long_string.h"
 #include "engine/native/state.h"
+#include "engine/native/string_class.h"
 
 /* What the loop counts is one number: loads, stores, bytes loaded, bytes stored. It has room for so many accesses. */
 enum { STORES = 12, LOAD_BYTES = 24, STORE_BYTES = 44, ACCESSES_MAX = (1 << 12) - 1 };
@@ -129,25 +130,29 @@ static void access_line(struct fm_consumer *consumer, struct fm_native_thread *t
 	thread->string_lines++;
 }
 
-bool fm_native_count_repeated(struct fm_consumer *consumer, struct fm_native_thread *thread, bool stores,
-                              uint64_t address, uint64_t bytes)
+int fm_native_count_repeated(struct fm_consumer *consumer, bool stores, bool copies, uint64_t address, uint64_t bytes)
 {
 	struct fm_references *repeated = &consumer->repeated;
-	uint64_t begin = thread->repeated[stores].begin, end = thread->repeated[stores].end;
 	unsigned shift = fm_account.hierarchy->line_shift;
-	double lines, logarithm;
+	uint64_t lines;
+	int class;
 
-	thread->repeated[stores].begin = address;
-	thread->repeated[stores].end = address + bytes;
-	if (!bytes || (address + bytes == end && address > begin))
-		return false;
-	lines = (double)(((address + bytes - 1) >> shift) - (address >> shift) + 1);
-	logarithm = log(lines);
-	consumer->repeated_logarithm += lines * logarithm;
-	consumer->repeated_square += lines * logarithm * logarithm;
-	*(stores ? &repeated->stores : &repeated->loads) += (uint64_t)lines;
+	if (!bytes)
+		return FM_STRING_SHORT;
+	lines = ((address + bytes - 1) >> shift) - (address >> shift) + 1;
+	class = fm_string_class(stores, copies, lines);
+	if (class == FM_STRING_SHORT) {
+		double logarithm = log((double)lines);
+
+		consumer->short_lines += lines;
+		consumer->repeated_logarithm += (double)lines * logarithm;
+		consumer->repeated_square += (double)lines * logarithm * logarithm;
+	} else if (stores || !copies) { /* of a copy, what it stores tells both */
+		consumer->string_lines[class] += lines;
+	}
+	*(stores ? &repeated->stores : &repeated->loads) += lines;
 	*(stores ? &repeated->store_bytes : &repeated->load_bytes) += bytes;
-	return true;
+	return class;
 }
 
 /* Entries are told to be read in batches, and some take long: whoever waits for that is not to give up. */
@@ -175,28 +180,12 @@ static void pass_lines(struct fm_consumer *consumer, struct fm_native_thread *th
 	uint64_t bytes = lines << fm_account.hierarchy->line_shift;
 	struct fm_result_slot *slot = fm_account_find_slot(rest->site, repeated->address);
 
-	*(rest->stores ? &slot->stores : &slot->loads) += lines;
+	if (thread->window.warm && thread->counts)
+		*(rest->stores ? &slot->stores : &slot->loads) += lines;
 	thread->string_lines += lines;
 	follow_only(consumer, thread, repeated, bytes);
 	repeated->address += bytes;
 	*left -= bytes;
-}
-
-/* Whether the latest repeated instruction was simulated in this part of this window, warming or counting. What is left
-   of it after an interruption was simulated with it. */
-static uint64_t part_of_window(const struct fm_native_thread *thread)
-{
-	return thread->window.number ? 2 * thread->window.number + thread->window.warm : 0;
-}
-
-static bool is_simulated(const struct fm_native_thread *thread, bool stores)
-{
-	return part_of_window(thread) && thread->repeated[stores].part == part_of_window(thread);
-}
-
-static void note_simulated(struct fm_native_thread *thread, bool stores)
-{
-	thread->repeated[stores].part = part_of_window(thread);
 }
 
 /* A program that does nothing but clear what its second cache holds moves millions of lines in one window: a part of
@@ -209,50 +198,54 @@ static bool has_enough(const struct fm_consumer *consumer, const struct fm_nativ
 	       thread->string_lines - thread->window.string_lines > STRING_LINES_ENOUGH;
 }
 
+static uint64_t bytes_of(const struct fm_native_repeated *repeated)
+{
+	/* what a damaged trace says is not walked for hours */
+	const uint64_t most = 1ull << 32;
+
+	return repeated->count > most / repeated->site->size ? most : repeated->count * repeated->site->size;
+}
+
 /* One stream, or two at a time. */
 static void feed_repeated(struct fm_consumer *consumer, struct fm_native_thread *thread,
                           struct fm_native_repeated *first, struct fm_native_repeated *second)
 {
-	/* what a damaged trace says is not walked for hours */
-	const uint64_t most = 1ull << 30;
 	unsigned line = 1u << fm_account.hierarchy->line_shift;
-	uint64_t left = first->count, other = 0, lines = 0, passed;
+	uint64_t left = bytes_of(first), other = second ? bytes_of(second) : 0, lines = 0, passed;
 	struct fm_long_string sample;
+	int class;
 
-	left = left > most / first->site->size ? most : left * first->site->size;
 	/* nobody knows where it found what it was looking for */
 	if (first->site->may_stop && left > line - first->address % line)
 		left = line - first->address % line;
-	if (second)
-		other = second->count > most / second->site->size ? most : second->count * second->site->size;
 	beat(consumer);
-	thread->unfollowed = !fm_native_count_repeated(consumer, thread, first->site->stores, first->address, left);
-	if (thread->unfollowed && is_simulated(thread, first->site->stores)) {
-		thread->unfollowed = false;
-		return;
-	}
-	note_simulated(thread, first->site->stores);
+	class = fm_native_count_repeated(consumer, first->site->stores, first->site->copies, first->address, left);
 	if (second)
-		fm_native_count_repeated(consumer, thread, second->site->stores, second->address, other);
+		class = fm_native_count_repeated(consumer, second->site->stores, second->site->copies, second->address,
+		                                 other);
 	if (has_enough(consumer, thread)) {
 		fm_window_enough(consumer, thread);
 		follow_only(consumer, thread, first, left);
 		if (second)
 			follow_only(consumer, thread, second, other);
-		thread->unfollowed = false;
 		return;
 	}
 	passed = fm_long_string_passes(consumer, second && other < left ? other : left);
+	fm_timing_string_begin(thread);
 	while (left || other) {
 		access_line(consumer, thread, first, &left);
 		if (second)
 			access_line(consumer, thread, second, &other);
 		if (++lines % BEAT_EVERY == 0)
 			beat(consumer);
-		if (!passed)
+		if (!passed) {
+			fm_timing_string_line(consumer, thread);
 			continue;
-		if (lines == FM_LONG_STRING_FILLS)
+		}
+		if (lines == FM_LONG_STRING_FILLS) {
+			fm_timing_string_line(consumer, thread);
 			fm_long_string_begin(thread, first->site, second ? second->site : NULL, &sample);
+		}
 		if (lines == FM_LONG_STRING_FILLS + FM_LONG_STRING_SAMPLE) {
 			fm_long_string_stand_for(thread, &sample, passed);
 			pass_lines(consumer, thread, first, passed, &left);
@@ -261,7 +254,7 @@ static void feed_repeated(struct fm_consumer *consumer, struct fm_native_thread 
 			passed = 0;
 		}
 	}
-	thread->unfollowed = false;
+	fm_timing_string_end(consumer, thread, class);
 }
 
 void fm_native_feed_rest(struct fm_consumer *consumer, struct fm_native_thread *thread)

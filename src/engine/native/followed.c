@@ -17,9 +17,11 @@ enum {
 	LEAST_BITS = 7,
 	MOST_BITS = 11,
 	LEAST_SEEN = 1 << 12,
-	MOST_BYTES = 1 << 30, /* of one string instruction: a damaged trace is not walked for hours */
-	MOST_SEEN = 1 << 26,  /* places: 512 MiB, for a program that touches 64 GiB */
+	MOST_SEEN = 1 << 26, /* places: 512 MiB, for a program that touches 64 GiB */
 };
+/* Of one string instruction: a damaged trace is not walked for hours. */
+static const uint64_t most_bytes = 1ull << 32;
+
 _Static_assert(1 << SHARE_BITS == FM_FOLLOWED_SHARE && 1 << (MOST_BITS - SHARE_BITS) <= FM_RESULT_GROUPS_MAX,
                "groups have room");
 
@@ -254,19 +256,40 @@ unsigned fm_followed_access(struct fm_followed *lines, struct fm_native_thread *
 void fm_followed_range(struct fm_followed *lines, struct fm_native_thread *thread, const struct fm_result_site *site,
                        uint64_t address, uint64_t bytes, bool store)
 {
-	const uint64_t line = 1u << LINE_SHIFT;
-	uint64_t end = address + (bytes < MOST_BYTES ? bytes : MOST_BYTES);
+	const struct fm_translate_filter *filter = &lines->filter;
+	const uint64_t line = 1u << LINE_SHIFT, pair = 1u << PAIR_SHIFT;
+	const uint64_t end = address + bytes;
+	/* what fm_translate_is_followed() compares, of one pair after the other: programs that clear the same few lines
+	   all the time come here more often than anywhere else */
+	uint32_t hash = (((uint32_t)address + filter->offset) & ~((uint32_t)pair - 1)) * filter->multiplier,
+	         step = (uint32_t)pair * filter->multiplier;
 
-	for (; address < end; address = (address & ~(line - 1)) + line)
-		if (fm_translate_is_followed(&lines->filter, address))
-			fm_followed_access(lines, thread, site, address, store);
+	if (!bytes || end < address)
+		return;
+	for (uint64_t left = ((end - 1) >> PAIR_SHIFT) - (address >> PAIR_SHIFT) + 1; left; left--) {
+		uint64_t next = (address & ~(pair - 1)) + pair, until = next < end ? next : end;
+
+		if (hash < filter->limit)
+			for (; address < until; address = (address & ~(line - 1)) + line)
+				fm_followed_access(lines, thread, site, address, store);
+		address = next;
+		hash += step;
+	}
 }
 
-static void feed_range(struct fm_consumer *consumer, struct fm_native_thread *thread, const struct fm_result_site *site,
-                       uint64_t address, uint64_t bytes, bool store)
+/* A repeated instruction, of so many elements. */
+static void feed_range(struct fm_consumer *consumer, struct fm_native_thread *thread, uint32_t number, uint64_t address,
+                       uint64_t elements)
 {
-	if (bytes <= MOST_BYTES && fm_native_count_repeated(consumer, thread, store, address, bytes))
-		fm_followed_range(consumer->followed, thread, site, address, bytes, store);
+	const struct fm_native_rest *rest = fm_native_site(consumer, number);
+	uint64_t bytes;
+
+	if (!rest)
+		return;
+	bytes = elements < most_bytes / rest->size ? elements * rest->size : most_bytes;
+	fm_native_count_repeated(consumer, rest->stores, rest->copies, address, bytes);
+	fm_followed_range(consumer->followed, thread, consumer->followed->curves ? rest->site : NULL, address, bytes,
+	                  rest->stores);
 }
 
 /* Only if somebody wants to know: most sites are not otherwise asked for outside of windows. */
@@ -295,8 +318,7 @@ uint64_t fm_followed_feed(struct fm_consumer *consumer, struct fm_native_thread 
 			continue;
 		if (site->kind & FM_TRANSLATE_REPEATED) {
 			if (thread->line_waits && thread->line_site == site) {
-				feed_range(consumer, thread, site_of(consumer, lines, number), thread->line_address,
-				           address < MOST_BYTES ? address * site->size : MOST_BYTES, store);
+				feed_range(consumer, thread, number, thread->line_address, address);
 				thread->line_waits = false;
 			} else {
 				thread->line_waits = true;

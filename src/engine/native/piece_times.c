@@ -8,6 +8,7 @@ enum {
 	NUMBERS = sizeof(struct fm_timing_counts) / sizeof(uint64_t),
 	GROUPS = 8, /* of stretches, in turn: how they differ tells how far the sum may be off */
 	PIECES = 1 << 18,
+	ALL = PIECES + FM_STRING_CLASSES, /* a line of a string instruction is a piece of one instruction */
 };
 
 /* Less of the instructions than this are in pieces that were timed: nothing is said. */
@@ -23,11 +24,11 @@ struct piece_time {
 };
 
 struct fm_piece_times {
-	struct piece_time *pieces[PIECES];
+	struct piece_time *pieces[ALL];
 	uint32_t *fresh; /* numbers of those that have something */
 	uint32_t fresh_count, fresh_room;
 	unsigned stretch;
-	uint64_t instructions;    /* of the window, in stretches */
+	uint64_t instructions;    /* of the window, in stretches; and string lines */
 	uint64_t executed_before; /* of the process, at the end of the window before */
 };
 
@@ -38,7 +39,7 @@ struct fm_piece_times *fm_piece_times_create(void)
 
 void fm_piece_times_destroy(struct fm_piece_times *times)
 {
-	for (uint32_t i = 0; times && i < PIECES; i++)
+	for (uint32_t i = 0; times && i < ALL; i++)
 		free(times->pieces[i]);
 	if (times)
 		free(times->fresh);
@@ -47,7 +48,7 @@ void fm_piece_times_destroy(struct fm_piece_times *times)
 
 static struct piece_time *find(struct fm_piece_times *times, uint32_t number)
 {
-	if (number >= PIECES)
+	if (number >= ALL)
 		return NULL;
 	if (!times->pieces[number])
 		times->pieces[number] = calloc(1, sizeof(struct piece_time));
@@ -66,7 +67,8 @@ static struct piece_time *find(struct fm_piece_times *times, uint32_t number)
 	return times->pieces[number];
 }
 
-void fm_piece_times_note(struct fm_piece_times *times, uint32_t number, const struct fm_timing_counts *took)
+static void note(struct fm_piece_times *times, uint32_t number, const struct fm_timing_counts *took,
+                 uint64_t executions)
 {
 	struct piece_time *piece = find(times, number);
 	unsigned group = times->stretch % GROUPS;
@@ -79,10 +81,26 @@ void fm_piece_times_note(struct fm_piece_times *times, uint32_t number, const st
 	sums = (uint64_t *)&piece->fresh;
 	for (unsigned i = 0; i < NUMBERS; i++)
 		sums[i] += numbers[i];
-	piece->fresh_executed++;
-	piece->fresh_group_executed[group]++;
+	piece->fresh_executed += executions;
+	piece->fresh_group_executed[group] += (double)executions;
 	piece->fresh_group_cycles[group] += (double)took->cycles;
+}
+
+void fm_piece_times_note(struct fm_piece_times *times, uint32_t number, const struct fm_timing_counts *took)
+{
+	if (number >= PIECES)
+		return;
+	note(times, number, took, 1);
 	times->instructions += took->instructions;
+}
+
+void fm_piece_times_note_lines(struct fm_piece_times *times, unsigned class, uint64_t lines,
+                               const struct fm_timing_counts *took)
+{
+	if (!lines)
+		return;
+	note(times, PIECES + class, took, lines);
+	times->instructions += lines;
 }
 
 void fm_piece_times_end_stretch(struct fm_piece_times *times)
@@ -236,10 +254,67 @@ static double without(const struct told *told, unsigned group)
 /* Sums over all pieces. */
 struct sums {
 	double numbers[NUMBERS], left_out[GROUPS], all, timed;
+	double lines;   /* of these, of string instructions */
+	double guessed; /* cycles, by what others took */
 };
 
+/* So many instructions, or string lines, took what they took where they were timed. */
+static void add(struct sums *sums, const struct told *told, double executed, unsigned groups)
+{
+	double factor = executed / told->instructions;
+
+	sums->timed += executed;
+	for (unsigned k = 0; k < NUMBERS; k++)
+		sums->numbers[k] += factor * told->numbers[k];
+	for (unsigned k = 0; k < groups; k++)
+		sums->left_out[k] += executed * without(told, k);
+}
+
+static bool is_timed(const struct fm_piece_times *times, unsigned class)
+{
+	return times->pieces[PIECES + class] && times->pieces[PIECES + class]->executed > 0;
+}
+
+/* The class itself, or the nearest of its kind: the larger one first, which took more of the time that was looked at.
+   FM_STRING_CLASSES: none was timed. */
+static unsigned nearest_class(const struct fm_piece_times *times, unsigned class)
+{
+	unsigned first = class / FM_STRING_SIZES * FM_STRING_SIZES;
+
+	for (unsigned distance = 0; distance < FM_STRING_SIZES; distance++) {
+		if (class + distance < first + FM_STRING_SIZES && is_timed(times, class + distance))
+			return class + distance;
+		if (class >= first + distance && is_timed(times, class - distance))
+			return class - distance;
+	}
+	return FM_STRING_CLASSES;
+}
+
+static void add_lines(const struct fm_piece_times *times, const uint64_t *lines, unsigned groups, struct sums *sums)
+{
+	for (unsigned i = 0; i < FM_STRING_CLASSES; i++) {
+		unsigned like = nearest_class(times, i);
+		double all = (double)lines[i];
+		struct told told;
+
+		sums->all += all;
+		sums->lines += all;
+		if (!lines[i] || like == FM_STRING_CLASSES)
+			continue;
+		told.instructions = times->pieces[PIECES + like]->executed;
+		memcpy(told.numbers, times->pieces[PIECES + like]->numbers, sizeof(told.numbers));
+		memcpy(told.group_instructions, times->pieces[PIECES + like]->group_executed,
+		       sizeof(told.group_instructions));
+		memcpy(told.group_cycles, times->pieces[PIECES + like]->group_cycles, sizeof(told.group_cycles));
+		add(sums, &told, all, groups);
+		if (like != i)
+			sums->guessed += all * told.numbers[CYCLES] / told.instructions;
+	}
+}
+
 /* How far the cycles may be off, 95 %: as the sums without a group of stretches differ (jackknife; Student's t of so
-   few groups), and as what nobody timed may take nothing, or twice what is assumed. */
+   few groups), and as what nobody timed may take nothing, or twice what is assumed; half as much or half as much again,
+   where something like it was timed. */
 static double error_of(const struct sums *sums, unsigned groups, double more)
 {
 	const double student = 2.4;
@@ -249,16 +324,17 @@ static double error_of(const struct sums *sums, unsigned groups, double more)
 		mean += sums->left_out[k] / groups;
 	for (unsigned k = 0; k < groups; k++)
 		variance += (sums->left_out[k] - mean) * (sums->left_out[k] - mean) * (groups - 1) / groups;
-	return (student * sqrt(variance) + more) / (sums->numbers[CYCLES] + more);
+	return (student * sqrt(variance) + sums->guessed / 2 + more) / (sums->numbers[CYCLES] + more);
 }
 
 void fm_piece_times_total(struct fm_piece_times *times, const struct fm_piece_total *pieces, uint32_t count,
-                          struct fm_result_pieces *ret)
+                          const uint64_t *lines, struct fm_result_pieces *ret)
 {
 	struct placed_list list = {.pieces = calloc(count + 1ul, sizeof(*list.pieces))};
 	struct rate *rates = calloc(count + 1ul, sizeof(*rates));
 	struct sums sums = {0};
 	uint32_t rate_count = 0;
+	double plain;
 	unsigned groups = times->stretch < GROUPS ? times->stretch : GROUPS;
 
 	memset(ret, 0, sizeof(*ret));
@@ -269,8 +345,8 @@ void fm_piece_times_total(struct fm_piece_times *times, const struct fm_piece_to
 		return;
 	}
 	place_all(times, pieces, count, &list);
-	for (uint32_t i = 0; i < count && list.count; i++) {
-		double instructions = (double)pieces[i].executed * pieces[i].instructions, factor;
+	for (uint32_t i = 0; i < count; i++) {
+		double instructions = (double)pieces[i].executed * pieces[i].instructions;
 		struct told told;
 
 		if (!(instructions > 0))
@@ -279,22 +355,19 @@ void fm_piece_times_total(struct fm_piece_times *times, const struct fm_piece_to
 		ask(&list, &pieces[i], &told);
 		if (!(told.instructions > 0))
 			continue;
-		sums.timed += instructions;
-		factor = instructions / told.instructions;
-		for (unsigned k = 0; k < NUMBERS; k++)
-			sums.numbers[k] += factor * told.numbers[k];
-		for (unsigned k = 0; k < groups; k++)
-			sums.left_out[k] += instructions * without(&told, k);
+		add(&sums, &told, instructions, groups);
 		rates[rate_count++] = (struct rate){told.numbers[CYCLES] / told.instructions, instructions};
 	}
+	plain = sums.timed;
+	add_lines(times, lines, groups, &sums);
 	if (groups > 1 && sums.all > 0 && sums.timed > LEAST_TIMED * sums.all) {
-		double more = (sums.all - sums.timed) * usual_rate(rates, rate_count, sums.timed);
+		double more = (sums.all - sums.timed) * usual_rate(rates, rate_count, plain);
 
 		for (unsigned k = 0; k < NUMBERS; k++)
 			((uint64_t *)&ret->timing)[k] = (uint64_t)llround(sums.numbers[k]);
 		ret->error = error_of(&sums, groups, more);
 		ret->timing.cycles += (uint64_t)llround(more);
-		ret->timing.instructions = (uint64_t)llround(sums.all);
+		ret->timing.instructions = (uint64_t)llround(sums.all - sums.lines);
 		ret->timed = sums.timed / sums.all;
 	}
 	free(list.pieces);

@@ -10,6 +10,7 @@
 #include "engine/native/code.h"
 #include "engine/native/followed.h"
 #include "engine/native/spinning.h"
+#include "engine/native/string_class.h"
 #include "engine/native/timing.h"
 #include "engine/native/windows.h"
 #include "engine/results.h"
@@ -83,12 +84,7 @@ struct fm_native_thread {
 	bool line_waits;
 	const struct fm_trace_site *line_site;
 	uint64_t line_address;
-	struct {
-		uint64_t begin, end;
-		uint64_t part; /* of a window, in which it was simulated: feed.c; 0: in none */
-	} repeated[2];         /* the latest one: what it loads, what it stores */
-	/* what is fed now is nothing for followed lines: outside of windows they would not see it either, or they had
-	   all of it before the instruction was interrupted */
+	/* what is fed now is nothing for followed lines: outside of windows they would not see it either */
 	bool unfollowed;
 	uint64_t string_lines; /* that were simulated */
 	struct fm_native_timed timed;
@@ -118,7 +114,9 @@ struct fm_consumer {
 	unsigned places;                            /* of threads that were ever used, up to the last */
 	struct fm_native_windows known;             /* with windows */
 	struct fm_references repeated;              /* of string instructions, in windows and outside */
-	double repeated_logarithm, repeated_square; /* of their lines, added up over lines */
+	uint64_t string_lines[FM_STRING_CLASSES];   /* … of the long ones */
+	uint64_t short_lines;                       /* … and of the others, */
+	double repeated_logarithm, repeated_square; /* of whose lines these are, added up over lines */
 	struct fm_stack *stack;                     /* with a curve; else NULL */
 	struct fm_followed *followed;               /* that are followed; NULL: none */
 	struct fm_translate_filter filter;          /* which these are; limit 0: none */
@@ -133,10 +131,8 @@ struct fm_consumer {
 uint64_t fm_native_feed(struct fm_consumer *consumer, struct fm_native_thread *thread,
                         const struct fm_trace_entry *entries, uint64_t count);
 
-/* A repeated instruction. Interrupted in the middle it is logged again, with what is left of it: that is not counted
-   again. False then. */
-bool fm_native_count_repeated(struct fm_consumer *consumer, struct fm_native_thread *thread, bool stores,
-                              uint64_t address, uint64_t bytes);
+/* What a repeated instruction loads, or stores, up to its end or until it was interrupted. Returns its class. */
+int fm_native_count_repeated(struct fm_consumer *consumer, bool stores, bool copies, uint64_t address, uint64_t bytes);
 
 /* Lines of all string instructions so far. */
 static inline uint64_t fm_native_string_lines(const struct fm_consumer *consumer)

@@ -176,6 +176,7 @@ static void note_piece(struct fm_consumer *consumer, struct fm_native_timed *tim
 	if (timed->noted && timed->counting) {
 		took = *fm_core_timing_counts(timed->core);
 		fm_numbers_subtract(&took, &timed->piece_from, sizeof(took));
+		fm_numbers_subtract(&took, &timed->piece_strings, sizeof(took));
 		fm_piece_times_note(consumer->timing->piece_times, timed->number, &took);
 	}
 	timed->noted = false;
@@ -217,6 +218,7 @@ static void begin_piece(struct fm_consumer *consumer, struct fm_native_thread *t
 	finish_piece(consumer, thread, piece ? piece->pc : 0);
 	thread->timed.piece = piece;
 	thread->timed.number = number;
+	memset(&thread->timed.piece_strings, 0, sizeof(thread->timed.piece_strings));
 	if (thread->timed.counting && consumer->timing->piece_times) {
 		thread->timed.piece_from = *fm_core_timing_counts(thread->timed.core);
 		thread->timed.noted = piece != NULL;
@@ -338,6 +340,64 @@ void fm_timing_access(struct fm_consumer *consumer, struct fm_native_thread *thr
 
 /* Stretches of windows */
 
+static struct fm_native_course course_of(const struct fm_native_thread *thread)
+{
+	return (struct fm_native_course){thread->record->work.instructions, thread->string_lines};
+}
+
+static double length(const struct fm_native_course *from, const struct fm_native_course *until)
+{
+	return (double)(int64_t)(until->instructions - from->instructions + until->lines - from->lines);
+}
+
+/* `inside` of an instruction, which counts as a whole. */
+static void begin_to_count(struct fm_native_thread *thread, bool inside)
+{
+	struct fm_native_timed *timed = &thread->timed;
+
+	timed->before = *fm_core_timing_counts(timed->core);
+	timed->before.instructions -= inside;
+	timed->lines_before = thread->string_lines;
+	timed->counting = true;
+}
+
+void fm_timing_string_begin(struct fm_native_thread *thread)
+{
+	struct fm_native_timed *timed = &thread->timed;
+
+	if (!timed->on)
+		return;
+	timed->string_from = *fm_core_timing_counts(timed->core);
+	timed->string_lines = thread->string_lines;
+}
+
+/* A window may lie in one instruction, and no piece begin in it. */
+void fm_timing_string_line(const struct fm_consumer *consumer, struct fm_native_thread *thread)
+{
+	struct fm_native_timed *timed = &thread->timed;
+
+	if (!timed->on || timed->counting || !consumer->stretches || timed->parts < FILLS)
+		return;
+	begin_to_count(thread, true);
+	fm_timing_string_begin(thread);
+}
+
+void fm_timing_string_end(struct fm_consumer *consumer, struct fm_native_thread *thread, int class)
+{
+	struct fm_native_timed *timed = &thread->timed;
+	uint64_t lines = thread->string_lines - timed->string_lines;
+	struct fm_timing_counts took;
+
+	if (!timed->on || !timed->counting || !consumer->timing->piece_times || class == FM_STRING_SHORT)
+		return;
+	took = *fm_core_timing_counts(timed->core);
+	fm_numbers_subtract(&took, &timed->string_from, sizeof(took));
+	took.instructions = 0; /* it is one of its piece */
+	fm_numbers_add(&timed->piece_strings, &took, sizeof(took));
+	fm_piece_times_note_lines(consumer->timing->piece_times, (unsigned)class,
+	                          fm_string_class_copies(class) ? lines / 2 : lines, &took);
+}
+
 static void attach(struct fm_consumer *consumer, struct fm_native_thread *thread, bool on)
 {
 	struct fm_simulated_core *core = thread->side.core;
@@ -386,19 +446,23 @@ static void begin_stretch(struct fm_consumer *consumer, struct fm_native_thread 
 	learn_code(consumer, thread);
 	attach(consumer, thread, true);
 	fm_native_settle(consumer, thread);
-	thread->timed.began = thread->record->work.instructions;
+	thread->timed.began = course_of(thread);
 	thread->timed.executed = thread->timed.parts = 0;
 	thread->timed.counting = false;
 }
 
 /* The last stretch has stood for the instructions up to here. */
-static void add_latest(struct fm_native_timed *timed, uint64_t until)
+static void add_latest(struct fm_native_timed *timed, const struct fm_native_course *until)
 {
-	double factor = (double)(until - timed->stands_from) / (double)timed->latest.instructions;
+	const unsigned instructions = offsetof(struct fm_timing_counts, instructions) / sizeof(uint64_t);
+	double factor = length(&timed->stands_from, until) / (double)(timed->latest.instructions + timed->latest_lines);
 
 	for (unsigned i = 0; i < FM_TIMING_NUMBERS; i++)
 		timed->stood[i] += factor * (double)((const uint64_t *)&timed->latest)[i];
-	timed->stands_from = until;
+	/* these are known */
+	timed->stood[instructions] += (double)(int64_t)(until->instructions - timed->stands_from.instructions) -
+	                              factor * (double)timed->latest.instructions;
+	timed->stands_from = *until;
 }
 
 static uint64_t some_pause(struct fm_native_timed *timed)
@@ -414,11 +478,11 @@ static uint64_t some_pause(struct fm_native_timed *timed)
 
 /* How much one stretch differs from the next, in cycles of what it stands for: two of the same differ by twice their
    variance. */
-static void note_difference(struct fm_native_timed *timed, const struct fm_timing_counts *counted)
+static void note_difference(struct fm_native_timed *timed, const struct fm_timing_counts *counted, uint64_t lines)
 {
-	double before = (double)timed->latest.cycles / (double)timed->latest.instructions,
-	       now = (double)counted->cycles / (double)counted->instructions,
-	       off = (now - before) * (double)(timed->began - timed->stands_from);
+	double before = (double)timed->latest.cycles / (double)(timed->latest.instructions + timed->latest_lines),
+	       now = (double)counted->cycles / (double)(counted->instructions + lines),
+	       off = (now - before) * length(&timed->stands_from, &timed->began);
 
 	fm_account.results->timing_variance += off * off / 2;
 }
@@ -427,8 +491,10 @@ static void end_stretch(struct fm_consumer *consumer, struct fm_native_thread *t
 {
 	struct fm_native_timed *timed = &thread->timed;
 	struct fm_timing_counts counted;
+	uint64_t lines;
 
 	finish_piece(consumer, thread, 0);
+	lines = thread->string_lines - timed->lines_before;
 	counted = fm_timing_so_far(consumer, thread);
 	fm_numbers_subtract(&counted, &timed->counted, sizeof(counted));
 	fm_numbers_add(&timed->counted, &counted, sizeof(counted));
@@ -442,11 +508,13 @@ static void end_stretch(struct fm_consumer *consumer, struct fm_native_thread *t
 	/* a stretch stands for what comes before it: the first of a program is its beginning, which is like nothing
 	   else. The last stands for the end, too */
 	if (timed->latest.instructions) {
-		note_difference(timed, &counted);
-		add_latest(timed, timed->over > timed->stands_from ? timed->over : timed->stands_from);
+		note_difference(timed, &counted, lines);
+		if (length(&timed->stands_from, &timed->over) > 0)
+			add_latest(timed, &timed->over);
 	}
-	timed->over = timed->began + timed->executed;
+	timed->over = (struct fm_native_course){timed->began.instructions + timed->executed, thread->string_lines};
 	timed->latest = counted;
+	timed->latest_lines = lines;
 	timed->in_stretches += counted.instructions;
 }
 
@@ -461,10 +529,8 @@ static bool look_at_stretch(struct fm_consumer *consumer, struct fm_native_threa
 		end_stretch(consumer, thread);
 		return true;
 	}
-	if (timed->parts >= FILLS && !timed->counting) {
-		timed->before = *counts;
-		timed->counting = true;
-	}
+	if (timed->parts >= FILLS && !timed->counting)
+		begin_to_count(thread, false);
 	return false;
 }
 
@@ -522,27 +588,33 @@ void fm_timing_window_warm(struct fm_consumer *consumer, struct fm_native_thread
 	(void)consumer;
 	timed->pause = timed->in_stretches = 0;
 	timed->latest.instructions = 0;
-	timed->stands_from = thread->record->work.instructions;
+	timed->stands_from = course_of(thread);
 	memset(timed->stood, 0, sizeof(timed->stood));
 }
 
 void fm_timing_window_end(struct fm_consumer *consumer, struct fm_native_thread *thread, struct fm_result_window *part)
 {
 	struct fm_native_timed *timed = &thread->timed;
+	struct fm_native_course now;
 
 	if (!timed->core)
 		return;
 	if (timed->on)
 		end_stretch(consumer, thread);
-	if (consumer->timing->piece_times)
-		fm_piece_times_end_window(consumer->timing->piece_times, part->executed);
 	part->timed = timed->in_stretches;
 	if (!timed->latest.instructions)
 		return;
-	add_latest(timed, thread->record->work.instructions);
+	now = course_of(thread);
+	add_latest(timed, &now);
 	for (unsigned i = 0; i < FM_TIMING_NUMBERS; i++)
 		((uint64_t *)&part->timing)[i] = (uint64_t)llround(timed->stood[i]);
 	fm_numbers_add(&fm_account.results->timings[thread->side.core->index], &part->timing, sizeof(part->timing));
+}
+
+void fm_timing_window_over(struct fm_consumer *consumer, uint64_t executed)
+{
+	if (consumer->timing && consumer->timing->piece_times)
+		fm_piece_times_end_window(consumer->timing->piece_times, executed);
 }
 
 /* Beginning and end */
@@ -571,7 +643,8 @@ void fm_timing_destroy(struct fm_consumer *consumer)
 void fm_timing_sum_up(struct fm_consumer *consumer, const struct fm_piece_total *pieces, uint32_t count)
 {
 	if (consumer->timing && consumer->timing->piece_times)
-		fm_piece_times_total(consumer->timing->piece_times, pieces, count, &fm_account.results->pieces);
+		fm_piece_times_total(consumer->timing->piece_times, pieces, count, consumer->string_lines,
+		                     &fm_account.results->pieces);
 }
 
 void fm_timing_thread_begin(struct fm_consumer *consumer, struct fm_native_thread *thread)
@@ -594,7 +667,7 @@ void fm_timing_thread_begin(struct fm_consumer *consumer, struct fm_native_threa
 	}
 	thread->timed.core = *own;
 	attach(consumer, thread, !consumer->stretches);
-	thread->timed.stands_from = thread->record->work.instructions;
+	thread->timed.stands_from = course_of(thread);
 	if (!consumer->stretches && consumer->core_users[core->index] == 1)
 		fm_core_skip(*own, timing->fed_clock);
 	thread->record->timing_at_begin = fm_account.results->timings[core->index];
@@ -605,10 +678,12 @@ static void publish_stretches(struct fm_native_thread *thread)
 {
 	struct fm_native_timed *timed = &thread->timed;
 	struct fm_timing_counts *core = &fm_account.results->timings[thread->side.core->index];
+	struct fm_native_course now;
 
 	if (!timed->latest.instructions)
 		return;
-	add_latest(timed, thread->record->work.instructions);
+	now = course_of(thread);
+	add_latest(timed, &now);
 	for (unsigned i = 0; i < FM_TIMING_NUMBERS; i++) {
 		uint64_t stood = (uint64_t)llround(timed->stood[i]);
 

@@ -22,6 +22,11 @@ struct fm_trace_entry;
 
 enum { FM_TIMING_NUMBERS = sizeof(struct fm_timing_counts) / sizeof(uint64_t) };
 
+/* How far a thread is: instructions, and lines of string instructions, each of which counts as much as one. */
+struct fm_native_course {
+	uint64_t instructions, lines;
+};
+
 /* A thread's part. */
 struct fm_native_timed {
 	struct fm_core_timing *core;  /* NULL: no timing */
@@ -30,7 +35,11 @@ struct fm_native_timed {
 	uint32_t number;              /* of that piece */
 	bool noted;                   /* the core's counts at its beginning are: */
 	struct fm_timing_counts piece_from;
-	unsigned next; /* of its instructions; these are its accesses so far: */
+	struct fm_timing_counts
+	    piece_strings; /* and what its long string instructions took since; of the latest one: */
+	struct fm_timing_counts string_from;
+	uint64_t string_lines; /* of the thread when that was */
+	unsigned next;         /* of its instructions; these are its accesses so far: */
 	unsigned count;
 	struct fm_memory_access accesses[FM_INSTRUCTION_ACCESSES_MAX];
 	struct fm_result_site *sites[FM_INSTRUCTION_ACCESSES_MAX];
@@ -42,14 +51,16 @@ struct fm_native_timed {
 	bool counting;
 	uint64_t random;
 	uint64_t pause;                  /* entries until the next stretch */
-	uint64_t began;                  /* instructions of the thread when the stretch did … */
-	uint64_t over;                   /* … and when the one before was over */
+	struct fm_native_course began;   /* where the thread was when the stretch did … */
+	struct fm_native_course over;    /* … and when the one before was over */
+	uint64_t lines_before;           /* of the thread, when it began to count */
 	struct fm_timing_counts before;  /* of the core, when it began to count */
 	struct fm_timing_counts counted; /* in all stretches that are over */
-	/* of the window: the last stretch that is over, the instructions of the thread from which on it stands for
-	   them, and what those before it stand for */
+	/* of the window: the last stretch that is over, from where on it stands for what the thread did, and what those
+	   before it stand for */
 	struct fm_timing_counts latest;
-	uint64_t stands_from;
+	uint64_t latest_lines;
+	struct fm_native_course stands_from;
 	uint64_t in_stretches; /* instructions that were counted */
 	double stood[FM_TIMING_NUMBERS];
 	struct fm_timing_counts published; /* of these, without windows */
@@ -76,6 +87,12 @@ uint64_t fm_timing_feed(struct fm_consumer *consumer, struct fm_native_thread *t
 void fm_timing_access(struct fm_consumer *consumer, struct fm_native_thread *thread, struct fm_result_site *site,
                       uint64_t address, unsigned bytes, enum fm_access access);
 
+/* A repeated instruction begins; a line of it was moved, at which the stretch may begin to count; it is over, and of
+   that class (string_class.h). */
+void fm_timing_string_begin(struct fm_native_thread *thread);
+void fm_timing_string_line(const struct fm_consumer *consumer, struct fm_native_thread *thread);
+void fm_timing_string_end(struct fm_consumer *consumer, struct fm_native_thread *thread, int class);
+
 /* Nothing of it can happen before that cycle: others have gone on while it slept. */
 void fm_timing_catch_up(struct fm_native_thread *thread, uint64_t until);
 
@@ -93,6 +110,8 @@ uint64_t fm_timing_now(const struct fm_native_thread *thread);
 void fm_timing_window_warm(struct fm_consumer *consumer, struct fm_native_thread *thread);
 /* The part's timing. The thread's work is settled. */
 void fm_timing_window_end(struct fm_consumer *consumer, struct fm_native_thread *thread, struct fm_result_window *part);
+/* What was timed in it stands for what the process executed since the window before: up to so many instructions. */
+void fm_timing_window_over(struct fm_consumer *consumer, uint64_t executed);
 
 /* Of the whole run, by pieces; `pieces` are all there are. */
 struct fm_piece_total;

@@ -485,6 +485,7 @@ void fm_window_end(struct fm_consumer *consumer, struct fm_native_thread *thread
 			for (unsigned level = 0; level < fm_account.cache_count; level++)
 				if (windows->pool[i].array == thread->side.core->arrays[level])
 					part.touched[level] = windows->pool[i].touched;
+	fm_timing_window_over(consumer, part.executed);
 	if (thread->side.core)
 		doubt_prefetches(thread->side.core, &part);
 	add_to_latest(consumer, &part);
