@@ -210,8 +210,8 @@ static void find_strides(struct finding *finding, enum fm_walk_kind kind, enum f
 /* Of a page whose lines are visited at random, a jump that brings the next line in its direction lets 0.41 of them be
    found, one that brings two 0.59; of every second line none and 0.39. So even lines tell whether there is a second
    one: nothing else brings it. For one alone there is the whole page, unless each line brings another one along, with
-   which half of them are found. Cores that bring lines not always are nearer to two than to one as soon as even lines
-   show it. */
+   which half of them are found. A core that brings them only at times shows less
+   than 0.39 of even lines, and nothing but two lines shows any. */
 static unsigned jump_lines(double even, double all)
 {
 	const double second = 0.12, first = 0.2;

@@ -178,10 +178,9 @@ FM_STREAMS_HOT bool fm_streams_is_stride(const struct fm_stream_table *table, co
 	return lines > 1 && lines <= table->strides;
 }
 
-/* Jumps go on bringing lines if one of JUMP_LINES is used: pages whose lines are visited at random, a quarter of them
-   or more. Where it is fewer, as with strides that are too large to be followed, only some are tried. Measured on cores
-   that do so: chases through 16 of a page's 64 lines find some of them there, through 8 none, and strides bring
-   nothing. */
+/* Jumps go on bringing lines if one of JUMP_LINES is used, as in pages of which a quarter is visited at random or more.
+   Where it is fewer, as with strides that are too large to be followed, only one of JUMP_TRIES jumps brings any: see
+   docs/decisions/jumps.md. */
 enum { FM_STREAM_JUMP_LINES = 13, FM_STREAM_JUMP_WORTH = 256, FM_STREAM_JUMP_TRIES = 32 };
 
 FM_STREAMS_HOT uint64_t fm_streams_bit(uint64_t line)
