@@ -87,18 +87,21 @@ static struct reached reached_by(const struct fm_machine *profile, enum fm_strea
 	return reached;
 }
 
+static const enum fm_stream_kernel_index writing[] = {FM_STREAM_store, FM_STREAM_copy,         FM_STREAM_update,
+                                                      FM_STREAM_daxpy, FM_STREAM_stream_triad, FM_STREAM_vector_triad};
+
+enum { WRITING = sizeof(writing) / sizeof(writing[0]) };
+
 /* All kernels that write lines tell how long that takes: their time less that of the lines they read. They do not quite
    agree, since reading and writing overlap more in some than in others; each weighs by how sure it is. */
-struct fm_line_times fm_host_line_times(const struct fm_machine *profile, unsigned level, unsigned line_bytes)
+static struct fm_line_times times_by(const struct fm_machine *profile, unsigned level, unsigned line_bytes,
+                                     unsigned first)
 {
-	static const enum fm_stream_kernel_index writing[] = {FM_STREAM_store,        FM_STREAM_copy,
-	                                                      FM_STREAM_update,       FM_STREAM_daxpy,
-	                                                      FM_STREAM_stream_triad, FM_STREAM_vector_triad};
 	struct reached load = reached_by(profile, FM_STREAM_load, level);
 	struct fm_line_times times = {.read = load.gbs > 0 ? line_bytes / load.gbs : 0};
 	double sum = 0, weights = 0;
 
-	for (size_t i = 0; i < sizeof(writing) / sizeof(writing[0]); i++) {
+	for (unsigned i = first; i < WRITING; i++) {
 		const struct fm_stream_kernel *kernel = &fm_stream_kernels[writing[i]];
 		struct reached reached = reached_by(profile, writing[i], level);
 		double lines_written = kernel->stored_bytes / 8.0,
@@ -114,4 +117,17 @@ struct fm_line_times fm_host_line_times(const struct fm_machine *profile, unsign
 	}
 	times.written = weights > 0 ? fmax(0, sum / weights) : 0;
 	return times;
+}
+
+struct fm_line_times fm_host_line_times(const struct fm_machine *profile, unsigned level, unsigned line_bytes)
+{
+	return times_by(profile, level, line_bytes, 0);
+}
+
+struct fm_line_times fm_host_mixed_line_times(const struct fm_machine *profile, unsigned level, unsigned line_bytes)
+{
+	for (unsigned i = 1; i < WRITING; i++)
+		if (fm_host_gbs(profile, writing[i], level, false) > 0)
+			return times_by(profile, level, line_bytes, 1);
+	return times_by(profile, level, line_bytes, 0);
 }

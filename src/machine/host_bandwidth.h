@@ -17,4 +17,8 @@ struct fm_line_times {
 
 struct fm_line_times fm_host_line_times(const struct fm_machine *profile, unsigned level, unsigned line_bytes);
 
+/* The same by kernels that also load; where there are none, by all. Where stores alone take longer than that, it is
+   not for writing lines back: they have fewer lines on their way at a time than loads have. */
+struct fm_line_times fm_host_mixed_line_times(const struct fm_machine *profile, unsigned level, unsigned line_bytes);
+
 #endif

@@ -336,6 +336,25 @@ static double memory_latency(const struct fm_machine *profile, const struct fm_l
 	            profile->frequency_ghz.value * fmax(ns, 1.25 * last->latency_ns.value));
 }
 
+/* Writing a line back as a share of the time of reading one. What stores take beyond both is for asking. */
+static void set_memory_writes(const struct fm_machine *profile, unsigned level, double store_gbs,
+                              struct fm_machine_description *description)
+{
+	struct fm_line_times times = fm_host_mixed_line_times(profile, level, description->line_bytes);
+	double share = times.read > 0 && times.written > 0 ? times.written / times.read : 0;
+
+	if (!(store_gbs > 0))
+		return;
+	share = fmin(share, fmax(0, description->memory_core_gbs / store_gbs - 1));
+	description->memory_write_percent = (unsigned)fmin(1000, round(100 * share));
+	/* by less than a tenth: writing takes that long */
+	if (description->memory_core_gbs > 1.1 * (1 + share) * store_gbs)
+		description->store_core_gbs = fmax(0.1, store_gbs);
+	else
+		description->memory_write_percent =
+		    (unsigned)fmin(1000, fmax(0, 100 * (description->memory_core_gbs / store_gbs - 1)));
+}
+
 static void set_memory(const struct fm_machine *profile, const struct fm_level *memory,
                        struct fm_machine_description *description, struct remarks *remarks)
 {
@@ -358,10 +377,7 @@ static void set_memory(const struct fm_machine *profile, const struct fm_level *
 	/* all threads together have the memory of all sockets */
 	description->memory_gbs =
 	    fmax(0.1, sockets > 1 && own_gbs > 0 ? own_gbs : memory_gbs(profile, memory, true) / sockets);
-	/* as a share of the time of reading a line */
-	if (store_gbs > 0)
-		description->memory_write_percent =
-		    (unsigned)fmin(1000, fmax(0, 100 * (description->memory_core_gbs / store_gbs - 1)));
+	set_memory_writes(profile, level, store_gbs, description);
 	if (sockets == 1)
 		return;
 	if (!(remote_latency > 0) || !(remote_gbs > 0))

@@ -143,11 +143,18 @@ static double simulated_gbs(const struct fm_machine *profile, const struct fm_st
 	return gbs;
 }
 
-static void check_level(const struct fm_machine *profile, unsigned level)
+/* Unless the test has made another one of it. */
+static double expected_at(unsigned level, enum fm_stream_kernel_index kernel, double store_gbs)
+{
+	return kernel == FM_STREAM_store && store_gbs > 0 ? store_gbs
+	                                                  : expected_gbs(&speeds[level], &fm_stream_kernels[kernel]);
+}
+
+static void check_level(const struct fm_machine *profile, unsigned level, double store_gbs)
 {
 	for (unsigned k = 0; k < KERNELS; k++) {
 		const struct fm_stream_kernel *kernel = &fm_stream_kernels[kernels[k]];
-		double expected = expected_gbs(&speeds[level], kernel),
+		double expected = expected_at(level, kernels[k], store_gbs),
 		       found = simulated_gbs(profile, kernel, speeds[level].used);
 
 		print_message("%s %s: %.1f GB/s in the profile, %.1f simulated\n", speeds[level].name, kernel->name,
@@ -162,7 +169,7 @@ static void kernels_are_as_fast_as_measured(void **state)
 
 	(void)state;
 	for (unsigned level = 1; level < LEVELS; level++)
-		check_level(&profile, level);
+		check_level(&profile, level, 0);
 }
 
 /* A neighbour came while the stores of the widest instructions were timed: they were half as fast as they are, and it
@@ -174,7 +181,7 @@ static void what_is_not_sure_comes_from_other_kernels(void **state)
 
 	(void)state;
 	store->gbs = figure(store->gbs.value / 2, 2);
-	check_level(&profile, 2);
+	check_level(&profile, 2, 0);
 }
 
 /* … nor from loads that nobody is sure of, if narrower ones are. */
@@ -188,7 +195,7 @@ static void narrower_instructions_are_asked_first(void **state)
 	narrow->isa = FM_ISA_avx2;
 	load->gbs = figure(load->gbs.value / 2, 2);
 	assert_near(fm_host_gbs(&profile, FM_STREAM_load, 2, false), narrow->gbs.value, 1e-9);
-	check_level(&profile, 2);
+	check_level(&profile, 2, 0);
 }
 
 /* What all kernels together say is between what each of them says. */
@@ -207,6 +214,30 @@ static void kernels_that_differ_are_weighed(void **state)
 	assert_true(fm_host_line_times(&profile, 1, LINE).written == 0);
 }
 
+/* Stores alone are slower than reading and writing their lines takes: kernels that load as well do not show it. */
+static void stores_ask_for_fewer_lines_at_a_time(void **state)
+{
+	struct fm_machine profile = invent();
+	struct fm_bandwidth *store = point_of(3, FM_STREAM_store);
+	struct fm_machine_description description;
+	struct fm_error error;
+
+	(void)state;
+	assert_int_equal(fm_description_from_profile(&profile, &description, &error), 0);
+	assert_true(description.store_core_gbs == 0);
+	store->gbs = figure(0.7 * store->gbs.value, 0.03);
+	check_level(&profile, 3, store->gbs.value);
+	assert_int_equal(fm_description_from_profile(&profile, &description, &error), 0);
+	assert_near(description.store_core_gbs, store->gbs.value, 1e-9);
+	assert_int_equal(description.memory_write_percent, 75);
+	/* nothing but stores tells of writing: then they are as slow as that is */
+	for (unsigned i = 0; i < profile.bandwidth_count; i++)
+		if (points[i].level == 3 && points[i].kernel != FM_STREAM_load && points[i].kernel != FM_STREAM_store)
+			points[i].gbs = fm_figure_unavailable("not measured");
+	assert_int_equal(fm_description_from_profile(&profile, &description, &error), 0);
+	assert_true(description.store_core_gbs == 0 && description.memory_write_percent > 100);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -214,6 +245,7 @@ int main(void)
 	    cmocka_unit_test(what_is_not_sure_comes_from_other_kernels),
 	    cmocka_unit_test(narrower_instructions_are_asked_first),
 	    cmocka_unit_test(kernels_that_differ_are_weighed),
+	    cmocka_unit_test(stores_ask_for_fewer_lines_at_a_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
