@@ -8,47 +8,13 @@
 #include <string.h>
 
 #include "kernels/layout.h"
+#include "machine/host_bandwidth.h"
 
 /* Any will do; a fixed one makes runs repeatable. */
 enum { PHYSICAL_SEED = 1 };
 
 /* GB/s of memory when nothing at all was measured. */
 enum { DEFAULT_GBS = 10 };
-
-/* GB/s of a kernel at a level: the widest instruction set measured, on one thread or on the most. 0: not measured. */
-static double kernel_gbs(const struct fm_machine *profile, enum fm_stream_kernel_index kernel, unsigned level, bool all)
-{
-	const struct fm_bandwidth *best = NULL;
-
-	for (unsigned i = 0; i < profile->bandwidth_count; i++) {
-		const struct fm_bandwidth *point = &profile->bandwidths[i];
-
-		if (point->level != level || point->kernel != kernel || !point->gbs.available)
-			continue;
-		if (!best || point->isa > best->isa ||
-		    (all && point->isa == best->isa && point->threads > best->threads))
-			if (all || point->threads == 1)
-				best = point;
-	}
-	return best ? best->gbs.value : 0;
-}
-
-/* Of a cache: the widest instructions on one thread. Where neighbours take its lines now and then, the most that was
-   seen, as long as that is believable. */
-static double cache_gbs(const struct fm_machine *profile, unsigned level, enum fm_stream_kernel_index kernel)
-{
-	double best = 0;
-
-	if (!profile->levels[level].no_plateau)
-		return kernel_gbs(profile, kernel, level, false);
-	for (unsigned i = 0; i < profile->bandwidth_count; i++) {
-		const struct fm_bandwidth *point = &profile->bandwidths[i];
-
-		if (point->level == level && point->kernel == kernel && point->threads == 1 && point->gbs.available)
-			best = fmax(best, fmin(point->gbs.high, 2 * point->gbs.value));
-	}
-	return best;
-}
 
 /* On a climb some of the accesses miss already, which the simulated cache does by itself: what is left is its
    beginning, of which the first steps still hit the cache above. No last cache is less than three times as far as the
@@ -73,7 +39,7 @@ static double memory_gbs(const struct fm_machine *profile, const struct fm_level
 
 	for (size_t i = 0; i < sizeof(kernels) / sizeof(kernels[0]); i++) {
 		const struct fm_stream_kernel *kernel = &fm_stream_kernels[kernels[i]];
-		double gbs = kernel_gbs(profile, kernels[i], level, all);
+		double gbs = fm_host_gbs(profile, kernels[i], level, all);
 
 		/* lines that are written are read first */
 		if (gbs > 0)
@@ -85,11 +51,9 @@ static double memory_gbs(const struct fm_machine *profile, const struct fm_level
 	           : DEFAULT_GBS;
 }
 
-static unsigned hundredths_per_line(const struct fm_machine_description *description, double gbs)
+static unsigned hundredths_of_cycles(const struct fm_machine_description *description, double ns)
 {
-	return gbs > 0 ? (unsigned)fmax(
-	                     0, fmin(100000, round(100 * description->line_bytes * description->frequency_ghz / gbs)))
-	               : 0;
+	return (unsigned)fmax(0, fmin(100000, round(100 * description->frequency_ghz * ns)));
 }
 
 /* A profile is a file: a number that no machine has stays too large, and is refused in the end. */
@@ -290,6 +254,7 @@ static void set_caches(const struct fm_machine *profile, struct fm_machine_descr
 		const struct fm_level *level = &profile->levels[i];
 		struct fm_cache_description *cache = &description->caches[description->cache_count];
 		struct fm_cache_description *above = description->cache_count ? cache - 1 : NULL;
+		struct fm_line_times times;
 
 		if (!strcmp(level->name, "memory"))
 			continue;
@@ -303,13 +268,9 @@ static void set_caches(const struct fm_machine *profile, struct fm_machine_descr
 		if (!above)
 			cache->available = 0;
 		cache->latency = cycles(fmax(above ? above->latency + 1.0 : 1, latency_of(level, above)));
-		cache->interval = hundredths_per_line(description, cache_gbs(profile, i, FM_STREAM_load));
-		/* a stored line is read first; what is left of its time is for writing it back */
-		if (cache_gbs(profile, i, FM_STREAM_store) > 0) {
-			unsigned stored = hundredths_per_line(description, cache_gbs(profile, i, FM_STREAM_store));
-
-			cache->write_interval = stored > cache->interval ? stored - cache->interval : 0;
-		}
+		times = fm_host_line_times(profile, i, description->line_bytes);
+		cache->interval = hundredths_of_cycles(description, times.read);
+		cache->write_interval = hundredths_of_cycles(description, times.written);
 		cache->distance = 32;
 		cache->shared_by = above ? shared_by_cores(profile, description, level) : 1;
 		split_cache(profile, description->sockets, level, cache, description->line_bytes, remarks);
@@ -381,6 +342,25 @@ static double memory_latency(const struct fm_machine *profile, const struct fm_l
 	            profile->frequency_ghz.value * fmax(ns, 1.25 * last->latency_ns.value));
 }
 
+/* Writing a line back as a share of the time of reading one. What stores take beyond both is for asking. */
+static void set_memory_writes(const struct fm_machine *profile, unsigned level, double store_gbs,
+                              struct fm_machine_description *description)
+{
+	struct fm_line_times times = fm_host_mixed_line_times(profile, level, description->line_bytes);
+	double share = times.read > 0 && times.written > 0 ? times.written / times.read : 0;
+
+	if (!(store_gbs > 0))
+		return;
+	share = fmin(share, fmax(0, description->memory_core_gbs / store_gbs - 1));
+	description->memory_write_percent = (unsigned)fmin(1000, round(100 * share));
+	/* by less than a tenth: writing takes that long */
+	if (description->memory_core_gbs > 1.1 * (1 + share) * store_gbs)
+		description->store_core_gbs = fmax(0.1, store_gbs);
+	else
+		description->memory_write_percent =
+		    (unsigned)fmin(1000, fmax(0, 100 * (description->memory_core_gbs / store_gbs - 1)));
+}
+
 static void set_memory(const struct fm_machine *profile, const struct fm_level *memory,
                        struct fm_machine_description *description, struct remarks *remarks)
 {
@@ -389,7 +369,7 @@ static void set_memory(const struct fm_machine *profile, const struct fm_level *
 	       remote_latency = median_of_pairs(profile, true, PAIR_LATENCY),
 	       own_gbs = median_of_pairs(profile, false, PAIR_BANDWIDTH),
 	       remote_gbs = median_of_pairs(profile, true, PAIR_BANDWIDTH),
-	       store_gbs = kernel_gbs(profile, FM_STREAM_store, level, false), ratio;
+	       store_gbs = fm_host_gbs(profile, FM_STREAM_store, level, false), ratio;
 
 	description->memory_latency = cycles(
 	    fmax(memory_latency(profile, memory), description->caches[description->cache_count - 1].latency + 1.0));
@@ -403,10 +383,7 @@ static void set_memory(const struct fm_machine *profile, const struct fm_level *
 	/* all threads together have the memory of all sockets */
 	description->memory_gbs =
 	    fmax(0.1, sockets > 1 && own_gbs > 0 ? own_gbs : memory_gbs(profile, memory, true) / sockets);
-	/* as a share of the time of reading a line */
-	if (store_gbs > 0)
-		description->memory_write_percent =
-		    (unsigned)fmin(1000, fmax(0, 100 * (description->memory_core_gbs / store_gbs - 1)));
+	set_memory_writes(profile, level, store_gbs, description);
 	if (sockets == 1)
 		return;
 	if (!(remote_latency > 0) || !(remote_gbs > 0))

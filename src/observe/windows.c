@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "observe/late_writes.h"
 #include "observe/parts.h"
 #include "recording/estimate.h"
 #include "recording/windows.h"
@@ -19,7 +20,8 @@ static const char *const reasons[] = {
 enum {
 	COUNTS = sizeof(struct fm_core_counts) / sizeof(uint64_t),
 	WORKS = sizeof(struct fm_work) / sizeof(uint64_t),
-	TIMINGS = sizeof(struct fm_timing_counts) / sizeof(uint64_t)
+	TIMINGS = sizeof(struct fm_timing_counts) / sizeof(uint64_t),
+	CACHE_COUNTS = sizeof(struct fm_cache_counts) / sizeof(uint64_t)
 };
 
 /* By how much each number of a process is to be multiplied: what threads did is added up over the windows, what
@@ -108,6 +110,17 @@ static void find_piece_factors(const struct fm_results *results, const struct fm
 
 #define TIMING(member) (offsetof(struct fm_timing_counts, member) / sizeof(uint64_t))
 
+#define COUNT(member) (offsetof(struct fm_core_counts, member) / sizeof(uint64_t))
+
+/* Of a count, what the windows stand for: without what they cannot know. */
+static double seen_in_windows(const struct fm_recording *recording, uint32_t process,
+                              const struct fm_recorded_window *windows, size_t count, unsigned index, double *values)
+{
+	for (size_t i = 0; i < count; i++)
+		values[i] = number(&windows[i].counts, index);
+	return fm_windows_total(recording, process, values).value;
+}
+
 /* Load misses of each cache that were seen, but are none by the estimates: lines of which a window knows nothing, and
    which the simulated caches did not have yet. Returns those of the last one. */
 static double find_false_misses(const struct fm_recording *recording, uint32_t process,
@@ -118,12 +131,10 @@ static double find_false_misses(const struct fm_recording *recording, uint32_t p
 	unsigned last = recording->machine.cache_count - 1;
 
 	for (unsigned k = 0; k <= last; k++) {
-		unsigned index = (unsigned)(offsetof(struct fm_core_counts, caches[0].load_misses) / sizeof(uint64_t) +
-		                            k * (sizeof(struct fm_cache_counts) / sizeof(uint64_t)));
+		unsigned index =
+		    (unsigned)(COUNT(caches[0].load_misses) + k * (sizeof(struct fm_cache_counts) / sizeof(uint64_t)));
 
-		for (size_t i = 0; i < count; i++)
-			values[i] = number(&windows[i].counts, index);
-		*ret_seen = fm_windows_total(recording, process, values).value;
+		*ret_seen = seen_in_windows(recording, process, windows, count, index, values);
 		ret_false[k] = k ? fmax(0, *ret_seen - estimates->counts[index].value) : 0;
 	}
 	/* what a cache had after all was looked for in all below */
@@ -165,6 +176,50 @@ static void correct_latency(const struct fm_recording *recording, const struct f
 		if (counted[which] > 0)
 			factors[which] = fmax(0, factors[which] - less / counted[which]);
 	}
+}
+
+static double timed_in_windows(const struct fm_recorded_window *windows, size_t count, unsigned index)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		sum += number(&windows[i].timing, index);
+	return sum;
+}
+
+/* Lines that are written to memory long after the windows that wrote them. */
+static void correct_writes(const struct fm_recording *recording, uint32_t process,
+                           const struct fm_recorded_window *windows, size_t count, const struct fm_estimates *estimates,
+                           double *values, double *factors)
+{
+	enum { BANDWIDTH, REMOTE, STORES, CYCLES, NO_EXECUTE, CHANGED };
+	static const unsigned changed[CHANGED] = {
+	    [BANDWIDTH] = TIMING(bandwidth_stalls) + FM_SERVED_MEMORY,
+	    [REMOTE] = TIMING(bandwidth_stalls) + FM_SERVED_REMOTE,
+	    [STORES] = TIMING(stalls) + FM_STALL_stores,
+	    [CYCLES] = TIMING(cycles),
+	    [NO_EXECUTE] = TIMING(no_execute),
+	};
+	struct fm_memory_use use = {
+	    .reads = seen_in_windows(recording, process, windows, count, COUNT(memory_reads), values),
+	    .writes = seen_in_windows(recording, process, windows, count, COUNT(memory_writes), values),
+	    .written_to_memory = estimates->counts[COUNT(memory_writes)].value};
+	double counted[CHANGED], took[CHANGED], more[CHANGED];
+
+	for (unsigned k = 0; k < CHANGED; k++) {
+		counted[k] = timed_in_windows(windows, count, changed[k]);
+		took[k] = factors[changed[k]] * counted[k];
+	}
+	for (unsigned k = 0; k < recording->machine.cache_count; k++)
+		use.written[k] = estimates->counts[COUNT(caches[0].lines_written) + k * CACHE_COUNTS].value;
+	use.bandwidth_stalls = took[BANDWIDTH] + took[REMOTE];
+	use.store_stalls = took[STORES];
+	more[CYCLES] = more[NO_EXECUTE] = fm_late_writes_cost(&recording->machine, &use, &more[STORES]);
+	for (unsigned k = BANDWIDTH; k <= REMOTE; k++)
+		more[k] = use.bandwidth_stalls > 0 ? (more[CYCLES] - more[STORES]) * took[k] / use.bandwidth_stalls : 0;
+	for (unsigned k = 0; k < CHANGED; k++)
+		if (counted[k] > 0)
+			factors[changed[k]] += more[k] / counted[k];
 }
 
 void fm_region_scale_timing(struct fm_recorded_region *region)
@@ -227,6 +282,7 @@ static int find_factors(const struct fm_recording *recording, const struct fm_re
 		if (find_false_misses(recording, process, windows, count, &estimates, values, false_misses, &seen) > 0)
 			correct_latency(recording, windows, count, false_misses, seen, ret_factors->timing);
 	}
+	correct_writes(recording, process, windows, count, &estimates, values, ret_factors->timing);
 	free(values);
 	return 0;
 }

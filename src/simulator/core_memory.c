@@ -92,9 +92,13 @@ static struct coming *private_at(struct fm_core_timing *timing, uint64_t line)
 	return &timing->to_private[line % COMING];
 }
 
-/* When memory begins to deliver. */
-static uint64_t ask_memory(struct fm_core_timing *timing, bool remote, uint64_t now)
+/* When memory begins to deliver. Lines for stores have a part of the way only: fewer of them are on it at a time. */
+static uint64_t ask_memory(struct fm_core_timing *timing, bool remote, bool store, uint64_t now)
 {
+	double stores_gbs = timing->hierarchy->description.store_core_gbs;
+
+	if (store && stores_gbs > 0)
+		now = fm_lane_take(&timing->shared->stores, now, line_interval(timing, stores_gbs));
 	return take_buses(timing, remote,
 	                  fm_lane_take(&timing->shared->lanes[FM_SERVED_MEMORY], now, memory_interval(timing, remote)),
 	                  1);
@@ -108,21 +112,22 @@ static unsigned memory_latency(const struct fm_core_timing *timing, bool remote)
 }
 
 /* Prefetched into the last cache: the request does not wait there for an answer, so it keeps no place in the queue. */
-static void fetch_into_last(struct fm_core_timing *timing, uint64_t line, unsigned served, uint64_t now)
+static void fetch_into_last(struct fm_core_timing *timing, uint64_t line, unsigned served, bool store, uint64_t now)
 {
 	const struct fm_machine_description *description = &timing->hierarchy->description;
 	bool remote = served == FM_SERVED_REMOTE;
 
-	*coming_at(timing, line) = (struct coming){line,
-	                                           ask_memory(timing, remote, now) + memory_latency(timing, remote) -
-	                                               description->caches[description->cache_count - 1].latency,
-	                                           served};
+	*coming_at(timing, line) =
+	    (struct coming){line,
+	                    ask_memory(timing, remote, store, now) + memory_latency(timing, remote) -
+	                        description->caches[description->cache_count - 1].latency,
+	                    served};
 }
 
 /* A request that leaves the first two caches at `now`: when its line is in the private cache `into`. ret_queued is how
    much of that was waiting for a place or for bandwidth. */
-static uint64_t fetch_beyond(struct fm_core_timing *timing, uint64_t line, unsigned into, unsigned served, uint64_t now,
-                             uint64_t *ret_queued)
+static uint64_t fetch_beyond(struct fm_core_timing *timing, uint64_t line, unsigned into, unsigned served, bool store,
+                             uint64_t now, uint64_t *ret_queued)
 {
 	const struct fm_machine_description *description = &timing->hierarchy->description;
 	struct slot *slot;
@@ -132,7 +137,7 @@ static uint64_t fetch_beyond(struct fm_core_timing *timing, uint64_t line, unsig
 	if (begin > now)
 		mark(timing, now, begin, FLAG_QUEUE_FULL);
 	if (served == FM_SERVED_MEMORY || served == FM_SERVED_REMOTE) {
-		start = ask_memory(timing, served == FM_SERVED_REMOTE, begin);
+		start = ask_memory(timing, served == FM_SERVED_REMOTE, store, begin);
 		latency = memory_latency(timing, served == FM_SERVED_REMOTE);
 	} else {
 		/* a line from another core comes through the last cache, and takes a second look-up there */
@@ -161,13 +166,13 @@ static uint64_t fetch_beyond(struct fm_core_timing *timing, uint64_t line, unsig
 
 /* The hierarchy prefetches: noted, and sent after the access that caused it, at the time that one reaches the second
    cache. */
-bool fm_core_on_prefetch(void *context, uint64_t line, unsigned level, unsigned served)
+bool fm_core_on_prefetch(void *context, uint64_t line, unsigned level, unsigned served, bool store)
 {
 	struct fm_core_timing *timing = context;
 
 	if (timing->pending_count == PENDING_MAX)
 		return false;
-	timing->pending[timing->pending_count++] = (struct pending){line, level, served};
+	timing->pending[timing->pending_count++] = (struct pending){line, level, served, store};
 	return true;
 }
 
@@ -186,9 +191,10 @@ static void send_prefetches(struct fm_core_timing *timing, uint64_t now)
 	for (unsigned i = 0; i < timing->pending_count; i++)
 		if (timing->pending[i].level < timing->hierarchy->private_caches)
 			fetch_beyond(timing, timing->pending[i].line, timing->pending[i].level,
-			             timing->pending[i].served, now, &queued);
+			             timing->pending[i].served, timing->pending[i].store, now, &queued);
 		else
-			fetch_into_last(timing, timing->pending[i].line, timing->pending[i].served, now);
+			fetch_into_last(timing, timing->pending[i].line, timing->pending[i].served,
+			                timing->pending[i].store, now);
 	timing->pending_count = 0;
 }
 
@@ -360,7 +366,7 @@ struct fetched fm_core_access(struct fm_core_timing *timing, struct fm_memory_ac
 		unsigned into = queue_cache(timing);
 		uint64_t queued;
 
-		fetched.ready = fetch_beyond(timing, line, into, fetched.served, begin, &queued) +
+		fetched.ready = fetch_beyond(timing, line, into, fetched.served, !load, begin, &queued) +
 		                description->caches[into].latency;
 		fetched.queued = begin - now + queued;
 		if (load)

@@ -63,6 +63,7 @@ struct pending {
 	uint64_t line;
 	unsigned level;
 	unsigned served;
+	bool store;
 };
 
 /* What the hardware threads of a core compete for beyond its buffers. */
@@ -71,6 +72,7 @@ enum { SHARED_ISSUE, SHARED_LOADS, SHARED_STORES, SHARED_MULTIPLICATIONS, SHARED
 /* What belongs to a core rather than to one of its hardware threads. */
 struct fm_shared_timing {
 	struct fm_lane lanes[FM_SERVED_MEMORY + 1];     /* the ways to the levels: caches by index, memory */
+	struct fm_lane stores;                          /* of the way to memory, what lines for stores may take */
 	struct fm_lane units[SHARED_COUNT];             /* used only while several threads run */
 	struct fm_lane *operations[FM_OPERATION_COUNT]; /* that cannot begin in every cycle; else NULL */
 	struct fm_lane walks;
@@ -186,7 +188,7 @@ struct fetched {
 struct fetched fm_core_access(struct fm_core_timing *timing, struct fm_memory_access *access, uint64_t now);
 
 /* The hierarchy's questions: context is the timing of a core. */
-bool fm_core_on_prefetch(void *context, uint64_t line, unsigned level, unsigned served);
+bool fm_core_on_prefetch(void *context, uint64_t line, unsigned level, unsigned served, bool store);
 bool fm_core_is_coming(void *context, uint64_t line);
 
 #endif

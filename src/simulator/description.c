@@ -73,6 +73,7 @@ static const struct key memory_keys[] = {
     {"core_gbs", KIND_REAL, MACHINE(memory_core_gbs), 0.01, 1e5, NULL, false},
     {"remote_gbs", KIND_REAL, MACHINE(remote_gbs), 0.01, 1e5, NULL, false},
     {"remote_core_gbs", KIND_REAL, MACHINE(remote_core_gbs), 0.01, 1e5, NULL, false},
+    {"store_core_gbs", KIND_REAL, MACHINE(store_core_gbs), 0.01, 1e5, NULL, false},
     {0},
 };
 

@@ -107,6 +107,7 @@ struct fm_machine_description {
 	double memory_core_gbs;         /* one core can draw; 0: as much as its queues allow */
 	double remote_gbs;              /* a socket can draw from the others; 0: no link between them limits it */
 	double remote_core_gbs;         /* … one core; 0: as from its own memory */
+	double store_core_gbs;          /* one core can draw of lines that its stores ask for; 0: as of others */
 	unsigned memory_write_percent;  /* what writing a line costs of the time that reading one takes */
 	unsigned string_allocates; /* 1: repeated string stores read the lines that they overwrite; 0: they do not */
 	struct fm_core_description core;

@@ -112,8 +112,9 @@ struct fm_simulated_core {
 	bool goes_far;     /* the latest miss went beyond the second cache, so the next one may */
 	enum fm_shape shape;
 	struct fm_stream_table *streams;
-	/* asked before a line is prefetched into a level from where it is; false drops it. NULL: always */
-	bool (*on_prefetch)(void *context, uint64_t line, unsigned level, unsigned served);
+	/* asked before a line is prefetched into a level from where it is, for loads or for stores; false drops it.
+	   NULL: always */
+	bool (*on_prefetch)(void *context, uint64_t line, unsigned level, unsigned served, bool store);
 	/* asked before the first cache is given a line of the second: is it still on its way there? NULL: never */
 	bool (*is_coming)(void *context, uint64_t line);
 	void *prefetch_context;

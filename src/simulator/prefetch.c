@@ -65,7 +65,7 @@ static void prefetch_from_core(struct fm_hierarchy *hierarchy, struct fm_simulat
 		below++;
 	/* what is further down in the core itself is no transfer */
 	if (below < hierarchy->private_caches ||
-	    (core->on_prefetch && !core->on_prefetch(core->prefetch_context, line, level, FM_SERVED_CORE)))
+	    (core->on_prefetch && !core->on_prefetch(core->prefetch_context, line, level, FM_SERVED_CORE, false)))
 		return;
 	fm_hierarchy_touch_page(hierarchy, core, line >> (hierarchy->page_shift - hierarchy->line_shift));
 	count_request(core, level, false);
@@ -107,7 +107,7 @@ void fm_hierarchy_prefetch_line(struct fm_hierarchy *hierarchy, struct fm_simula
 
 		if (served == FM_SERVED_MEMORY && fm_hierarchy_is_remote(hierarchy, core, line))
 			served = FM_SERVED_REMOTE;
-		if (!core->on_prefetch(core->prefetch_context, line, level, served))
+		if (!core->on_prefetch(core->prefetch_context, line, level, served, store))
 			return;
 	}
 	fm_hierarchy_touch_page(hierarchy, core, line >> (hierarchy->page_shift - hierarchy->line_shift));
@@ -150,7 +150,7 @@ void fm_hierarchy_prefetch_beyond(struct fm_hierarchy *hierarchy, struct fm_simu
 		return;
 	remote = fm_hierarchy_is_remote(hierarchy, core, line);
 	if (core->on_prefetch &&
-	    !core->on_prefetch(core->prefetch_context, line, last, remote ? FM_SERVED_REMOTE : FM_SERVED_MEMORY))
+	    !core->on_prefetch(core->prefetch_context, line, last, remote ? FM_SERVED_REMOTE : FM_SERVED_MEMORY, store))
 		return;
 	fm_hierarchy_touch_page(hierarchy, core, line >> (hierarchy->page_shift - hierarchy->line_shift));
 	core->counts.caches[last].lines_prefetch++;

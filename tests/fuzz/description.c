@@ -37,6 +37,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	again.memory_core_gbs = read.memory_core_gbs;
 	again.remote_gbs = read.remote_gbs;
 	again.remote_core_gbs = read.remote_core_gbs;
+	again.store_core_gbs = read.store_core_gbs;
 	for (unsigned i = 0; i < read.cache_count; i++)
 		must(!memcmp(&read.caches[i], &again.caches[i], sizeof(read.caches[i])));
 	must(!memcmp(read.tlbs, again.tlbs, sizeof(read.tlbs)));

@@ -106,6 +106,7 @@ static struct fm_machine_description without(bool bandwidth, bool latency)
 	}
 	if (bandwidth) {
 		ideal.memory_gbs = ideal.memory_core_gbs = ideal.remote_gbs = ideal.remote_core_gbs = 1e9;
+		ideal.store_core_gbs = 0;
 		ideal.core.fill_buffers = ideal.core.super_queue = 256;
 		ideal.core.store_buffers = 4096;
 	}

@@ -29,7 +29,7 @@ struct fm_native_timing {
 	struct fm_core_timing *cores[FM_SIMULATED_CORES_MAX];
 	struct fm_timed_piece *pieces[FM_TRACE_PIECES]; /* as they are needed */
 	/* of the hierarchy, while it is timed: otherwise nobody would send what it asks for */
-	bool (*on_prefetch)(void *context, uint64_t line, unsigned level, unsigned served);
+	bool (*on_prefetch)(void *context, uint64_t line, unsigned level, unsigned served, bool store);
 	bool (*is_coming)(void *context, uint64_t line);
 	uint64_t fed_clock;                 /* of the thread that was fed last */
 	uint64_t called_clock;              /* of the last one that made a system call */
