@@ -134,6 +134,11 @@ def read(files):
     return [row for file in files for row in json.load(open(file))]
 
 
+def way_of(row):
+    """As confidence.h: several threads wait for each other, which cycles do not show."""
+    return row["way"] + ("_threads" if row["threads"] > 1 else "")
+
+
 def pool(counts):
     """A verdict farther from the threshold is not less certain: bands that say so by chance are one."""
     pooled = {}
@@ -153,16 +158,16 @@ def calibrate(arguments):
     patterns, seeds, doubtful = patterns_def(), defaultdict(set), defaultdict(set)
     counts, doubted = defaultdict(lambda: [0, 0]), defaultdict(lambda: [0, 0])
     for row in read(arguments.files):
-        seeds[row["way"]].add((row["seed"], row["threads"]))
+        seeds[way_of(row)].add((row["seed"], row["threads"]))
         if row.get("doubtful"):
-            doubtful[row["way"]].add((row["seed"], row["threads"]))
+            doubtful[way_of(row)].add((row["seed"], row["threads"]))
         for entry in row.get("patterns", []):
             right = is_right(entry["name"], entry["verdict"], row["truth"]) if entry["verdict"] != "inconclusive" else None
             if right is None:
                 continue
             distance = distance_of(entry, patterns)
             band = max(band for band in BANDS if distance >= band)
-            key = entry["name"].partition(":")[0].replace("-", "_"), row["way"], entry["verdict"].upper()
+            key = entry["name"].partition(":")[0].replace("-", "_"), way_of(row), entry["verdict"].upper()
             count = doubted[key] if is_doubtful(row, entry, patterns) else counts[(*key, band)]
             count[0] += right
             count[1] += 1
@@ -190,8 +195,8 @@ def is_right_top(row, top):
 
 def judge(arguments):
     rows, patterns = read(arguments.files), patterns_def()
-    for way in sorted({row["way"] for row in rows}):
-        own = [row for row in rows if row["way"] == way]
+    for way in sorted({way_of(row) for row in rows}):
+        own = [row for row in rows if way_of(row) == way]
         tops = [(row, top_of(row)) for row in own]
         print(f"{way}: {len(own)} programs, {sum('failed' in row for row in own)} failed, {sum(top is not None for _, top in tops)} with a top cause")
         for low, high in ((0, 0.7), (0.7, 0.8), (0.8, 0.9), (0.9, 1.01)):

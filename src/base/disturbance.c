@@ -1,6 +1,7 @@
 #include "base/disturbance.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,9 @@ enum {
 	TOLERATED_WAIT_NS = 20000,
 	/* Steal time advances in ticks of 10 ms, and reading it costs milliseconds where there are hundreds of CPUs. */
 	STEAL_INTERVAL_NS = 2000000,
+	/* So many trials, for so long, at another clock: that is no accident. */
+	STEADY_TRIALS = 100,
+	STEADY_NS = 1000000000,
 };
 
 /* Clock changes of a few per cent belong to the machine; a core at 87 % of its best is not the core we profile. */
@@ -94,7 +98,7 @@ void fm_disturbance_open(struct fm_disturbance_watch *watch)
 		if (!i || beat < watch->total.heartbeat_best)
 			watch->total.heartbeat_best = beat;
 	}
-	watch->total.heartbeat_worst = watch->total.heartbeat_best;
+	watch->total.heartbeat_worst = watch->usual = watch->total.heartbeat_best;
 	watch->started_ns = fm_clock_now();
 	watch->steal_first = watch->steal_before = steal_time(watch->stat);
 	watch->steal_read_ns = watch->started_ns;
@@ -113,6 +117,22 @@ void fm_disturbance_begin(struct fm_disturbance_watch *watch)
 {
 	watch->wait_before = wait_time(watch);
 	watch->beat_before = fm_heartbeat();
+}
+
+/* Slower than before, by the same factor in many trials for a second: that is the clock now. */
+static void follow_clock(struct fm_disturbance_watch *watch, double beat, uint64_t now)
+{
+	const double same = 0.03;
+
+	if (watch->steady_trials && fabs(beat / watch->steady - 1) < same) {
+		watch->steady_trials++;
+	} else {
+		watch->steady = beat;
+		watch->steady_since = now;
+		watch->steady_trials = 1;
+	}
+	if (watch->steady_trials >= STEADY_TRIALS && now - watch->steady_since >= STEADY_NS)
+		watch->usual = watch->steady;
 }
 
 bool fm_disturbance_end(struct fm_disturbance_watch *watch, bool may_wait, double *ret_beat)
@@ -141,7 +161,11 @@ bool fm_disturbance_end(struct fm_disturbance_watch *watch, bool may_wait, doubl
 		total->stolen_ns = steal < 0 ? 0 : (uint64_t)(steal - watch->steal_first);
 	}
 	/* Both heartbeats slow: one alone may have met an interrupt that the trial itself did not. */
-	cause[FM_DISTURBANCE_HEARTBEAT] = beat > heartbeat_limit * total->heartbeat_best;
+	cause[FM_DISTURBANCE_HEARTBEAT] = beat > heartbeat_limit * watch->usual;
+	if (beat < watch->usual)
+		watch->usual = beat;
+	if (cause[FM_DISTURBANCE_HEARTBEAT])
+		follow_clock(watch, beat, now);
 	for (int i = 0; i < FM_DISTURBANCE_CAUSES; i++) {
 		total->cause[i] += cause[i];
 		disturbed |= cause[i];

@@ -2,7 +2,8 @@
 
    Around every trial the watch notes the time this thread had to wait for its CPU, its involuntary context switches,
    the time the hypervisor stole from the CPU, and a heartbeat: a fixed chain of additions whose duration in an
-   undisturbed moment is known, so that a changed clock or a stalled vCPU shows. */
+   undisturbed moment is known, so that a changed clock or a stalled vCPU shows. A clock that changes and stays (other
+   cores have work, and there is less boost) is a disturbance for a second, and then how the machine is. */
 #ifndef FATHOM_BASE_DISTURBANCE_H
 #define FATHOM_BASE_DISTURBANCE_H
 
@@ -38,6 +39,10 @@ struct fm_disturbance_watch {
 	int64_t steal_first;
 	uint64_t steal_read_ns;
 	double beat_before;
+	/* the heartbeat that there should be; and one that is slower and has stayed the same */
+	double usual, steady;
+	uint64_t steady_since;
+	unsigned steady_trials;
 };
 
 /* ns per addition of a dependent chain on the current core, now: the reciprocal is the clock in GHz. About 10 µs. */

@@ -9,7 +9,7 @@
 #include "kernels/kernel.h"
 #include "machine/buffer.h"
 
-enum way { COST, RATE, FOUND };
+enum way { COST, AFTER_ADDITION, RATE, FOUND };
 
 static const struct {
 	const char *name, *words, *unit;
@@ -322,6 +322,15 @@ static void find_code(const struct fm_core_costs *costs, struct fm_figure *ret_b
 	*ret_interval = in_cycles(costs, &costs->code[FM_CODE_POINTS - 1]);
 }
 
+/* Cycles are dependent additions, so one takes one. */
+static struct fm_figure less_an_addition(const struct fm_figure *cost)
+{
+	return cost->available
+	           ? fm_figure_make(fmax(cost->value - 1, 0), fmax(cost->low - 1, 0), fmax(cost->high - 1, 0),
+	                            cost->unit, cost->origin, cost->backend, cost->trials)
+	           : *cost;
+}
+
 void fm_core_find(const struct fm_core_costs *costs, struct fm_figure *ret_figures)
 {
 	struct fm_figure random = in_cycles(costs, &costs->random_branches),
@@ -333,7 +342,8 @@ void fm_core_find(const struct fm_core_costs *costs, struct fm_figure *ret_figur
 
 		ret_figures[i] = parameters[i].way == RATE && cost.available
 		                     ? fm_figure_inverted(&cost, 1, parameters[i].unit)
-		                     : cost;
+		                 : parameters[i].way == AFTER_ADDITION ? less_an_addition(&cost)
+		                                                       : cost;
 	}
 	for (unsigned i = 0; i < FM_CORE_WINDOWS; i++)
 		ret_figures[families[i].parameter] = find_window(costs->windows[i], i);

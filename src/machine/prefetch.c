@@ -233,8 +233,8 @@ static void find_pages(struct finding *finding, double there, double even)
 	while (index < count && share_of(there, dense[index], dense[0]) > even / 2)
 		index++;
 	pages = index == FIRST ? FEW : fm_walk_value(FM_WALK_dense, index - 1);
-	/* where the walks end, there may be many more */
-	set(finding, FM_PREFETCH_prefetch_pages, pages, pages / 2.0, (index == count ? 4.0 : 2.0) * pages);
+	/* the next walk has four times as many; where the walks end, there may be many more */
+	set(finding, FM_PREFETCH_prefetch_pages, pages, pages / 2.0, 4.0 * pages);
 }
 
 static void find_jumps(struct finding *finding, double along)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "observe/false_reads.h"
 #include "observe/late_writes.h"
 #include "observe/parts.h"
 #include "recording/estimate.h"
@@ -187,6 +188,56 @@ static double timed_in_windows(const struct fm_recorded_window *windows, size_t 
 	return sum;
 }
 
+/* That the cache before the last one asked for. */
+static double lines_of_last(const struct fm_recording *recording, uint32_t process,
+                            const struct fm_recorded_window *windows, size_t count, double *values)
+{
+	static const unsigned kinds[] = {COUNT(caches[0].lines_demand), COUNT(caches[0].lines_ownership),
+	                                 COUNT(caches[0].lines_prefetch)};
+	unsigned before = recording->machine.cache_count > 1 ? recording->machine.cache_count - 2 : 0;
+	double lines = 0;
+
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		lines += seen_in_windows(recording, process, windows, count, kinds[i] + before * CACHE_COUNTS, values);
+	return lines;
+}
+
+/* Lines that a cache had, and windows did not know of: what waited for the bandwidth of memory waited less, and for
+   that cache. */
+static void correct_reads(const struct fm_recording *recording, uint32_t process,
+                          const struct fm_recorded_window *windows, size_t count, const struct fm_estimates *estimates,
+                          double *values, double *factors)
+{
+	const unsigned memory = TIMING(bandwidth_stalls) + FM_SERVED_MEMORY,
+	               remote = TIMING(bandwidth_stalls) + FM_SERVED_REMOTE, stores = TIMING(stalls) + FM_STALL_stores,
+	               cache = TIMING(bandwidth_stalls) + recording->machine.cache_count - 1,
+	               all[] = {TIMING(cycles), TIMING(no_execute)};
+	double seen = seen_in_windows(recording, process, windows, count, COUNT(memory_reads), values);
+	struct fm_false_reads left =
+	    fm_false_reads(&recording->machine, seen, estimates->counts[COUNT(memory_reads)].value,
+	                   lines_of_last(recording, process, windows, count, values) - seen);
+	double waited = factors[memory] * timed_in_windows(windows, count, memory) +
+	                factors[remote] * timed_in_windows(windows, count, remote),
+	       stored = factors[stores] * timed_in_windows(windows, count, stores),
+	       in_cache = timed_in_windows(windows, count, cache),
+	       less = waited * (1 - left.memory - left.last_cache) + stored * (1 - left.stores);
+
+	if (!(less > 0))
+		return;
+	/* where nothing waited for that cache there is nothing to add to */
+	factors[memory] *= left.memory + (in_cache > 0 ? 0 : left.last_cache);
+	factors[remote] *= left.memory + (in_cache > 0 ? 0 : left.last_cache);
+	if (in_cache > 0)
+		factors[cache] += waited * left.last_cache / in_cache;
+	factors[stores] *= left.stores;
+	for (unsigned k = 0; k < sizeof(all) / sizeof(all[0]); k++) {
+		double counted = timed_in_windows(windows, count, all[k]);
+
+		if (counted > 0)
+			factors[all[k]] = fmax(0, factors[all[k]] - less / counted);
+	}
+}
+
 /* Lines that are written to memory long after the windows that wrote them. */
 static void correct_writes(const struct fm_recording *recording, uint32_t process,
                            const struct fm_recorded_window *windows, size_t count, const struct fm_estimates *estimates,
@@ -282,6 +333,7 @@ static int find_factors(const struct fm_recording *recording, const struct fm_re
 		if (find_false_misses(recording, process, windows, count, &estimates, values, false_misses, &seen) > 0)
 			correct_latency(recording, windows, count, false_misses, seen, ret_factors->timing);
 	}
+	correct_reads(recording, process, windows, count, &estimates, values, ret_factors->timing);
 	correct_writes(recording, process, windows, count, &estimates, values, ret_factors->timing);
 	free(values);
 	return 0;

@@ -32,9 +32,13 @@ enum fm_way fm_way_of(const struct fm_picture *picture)
 {
 	const struct fm_recording *recording = picture->recording;
 
-	return picture->counted                                                                    ? FM_WAY_counters
-	       : recording && recording->processes_count > 0 && recording->processes[0].native > 1 ? FM_WAY_windows
-	                                                                                           : FM_WAY_exact;
+	bool windows = recording && recording->processes_count > 0 && recording->processes[0].native > 1;
+
+	if (picture->threads > 1)
+		return picture->counted ? FM_WAY_counters_threads
+		       : windows        ? FM_WAY_windows_threads
+		                        : FM_WAY_exact_threads;
+	return picture->counted ? FM_WAY_counters : windows ? FM_WAY_windows : FM_WAY_exact;
 }
 
 /* patterns have hyphens, identifiers have not */

@@ -4,8 +4,16 @@
 
 #include "patterns/patterns.h"
 
-/* How a picture was made. */
-enum fm_way { FM_WAY_exact, FM_WAY_windows, FM_WAY_counters };
+/* How a picture was made, of one thread or of several: these wait for each other, which cycles do not show. */
+enum fm_way {
+	FM_WAY_exact,
+	FM_WAY_windows,
+	FM_WAY_counters,
+	FM_WAY_exact_threads,
+	FM_WAY_windows_threads,
+	FM_WAY_counters_threads,
+	FM_WAYS
+};
 
 enum fm_way fm_way_of(const struct fm_picture *picture);
 

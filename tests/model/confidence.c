@@ -66,7 +66,7 @@ static void frequencies_are_those_of_the_table(void **state)
 static void unknown_patterns_are_not_certain(void **state)
 {
 	(void)state;
-	for (int way = FM_WAY_exact; way <= FM_WAY_counters; way++)
+	for (int way = FM_WAY_exact; way < FM_WAYS; way++)
 		for (int verdict = FM_VERDICT_ABSENT; verdict <= FM_VERDICT_PRESENT; verdict += 2) {
 			struct fm_confidence confidence =
 			    fm_confidence_of("numa", (enum fm_way)way, (enum fm_verdict)verdict, 3);
@@ -125,7 +125,7 @@ static void doubt_adds_no_confidence(void **state)
 	static const char *const names[] = {"bandwidth", "latency", "core", "tlb", "instruction-throughput", "numa"};
 
 	(void)state;
-	for (int way = FM_WAY_exact; way <= FM_WAY_counters; way++)
+	for (int way = FM_WAY_exact; way < FM_WAYS; way++)
 		for (int verdict = FM_VERDICT_ABSENT; verdict <= FM_VERDICT_PRESENT; verdict += 2)
 			for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 				struct fm_confidence usual = fm_confidence_of(names[i], (enum fm_way)way,

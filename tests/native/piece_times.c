@@ -90,9 +90,13 @@ static void strings_are_timed_by_lines(void **state)
 	(void)state;
 	lines[small] = 30000000;
 	lines[large] = 20000000;
-	for (unsigned with_other = 0; with_other < 2; with_other++) {
+	/* of a size that nobody timed: none, some, and so many that windows would have seen them if each took as long
+	 */
+	for (unsigned other = 0; other < 3; other++) {
 		struct fm_piece_times *times = fm_piece_times_create();
-		double truth = 1000.0 * 3 + 30e6 * 2 + 20e6 * 20;
+		const double seen = 1000.0 * 3 + 30e6 * 2 + 20e6 * 20, more[] = {0, 1e6 * 20, seen / 16};
+		const uint64_t others[] = {0, 1000000, 100000000};
+		double truth = seen + more[other];
 		struct fm_result_pieces sum;
 
 		assert_non_null(times);
@@ -106,18 +110,12 @@ static void strings_are_timed_by_lines(void **state)
 			fm_piece_times_end_stretch(times);
 			fm_piece_times_end_window(times, i * 3000000ul);
 		}
-		if (with_other) {
-			lines[between] = 10000000;
-			truth += 10e6 * 20;
-		}
+		lines[between] = others[other];
 		fm_piece_times_total(times, totals, PIECES, lines, &sum);
 		assert_int_equal(sum.timing.instructions, 10000);
 		assert_true(labs((long)sum.timing.cycles - (long)truth) < 0.001 * truth);
 		assert_true(sum.timed == 1);
-		if (with_other)
-			assert_in_range((int)(sum.error * 1000), 100, 200);
-		else
-			assert_true(sum.error < 0.01);
+		assert_true(fabs(sum.error - more[other] / 2 / truth) < 0.01);
 		fm_piece_times_destroy(times);
 	}
 }

@@ -18,8 +18,9 @@ enum { STORES = 12, LOAD_BYTES = 24, STORE_BYTES = 44, ACCESSES_MAX = (1 << 12) 
 /* Lines of one string instruction between two signs of life: some ten milliseconds. */
 enum { BEAT_EVERY = 1 << 13 };
 
-/* Lines of string instructions in one part of a window, warming or counting. */
-enum { STRING_LINES_ENOUGH = 1 << 17 };
+/* Lines of string instructions in one part of a window. What counts must have been touched before: 16 MiB are warmed.
+ */
+enum { STRING_LINES_ENOUGH = 1 << 17, STRING_LINES_WARM = 1 << 18 };
 
 /* No address is in its slots. */
 static struct fm_result_site nowhere;
@@ -195,7 +196,8 @@ static void pass_lines(struct fm_consumer *consumer, struct fm_native_thread *th
 static bool has_enough(const struct fm_consumer *consumer, const struct fm_native_thread *thread)
 {
 	return consumer->windows && !thread->timed.on &&
-	       thread->string_lines - thread->window.string_lines > STRING_LINES_ENOUGH;
+	       thread->string_lines - thread->window.string_lines >
+	           (thread->window.warm ? STRING_LINES_ENOUGH : STRING_LINES_WARM);
 }
 
 static uint64_t bytes_of(const struct fm_native_repeated *repeated)

@@ -27,9 +27,9 @@ struct fm_piece_times {
 	struct piece_time *pieces[ALL];
 	uint32_t *fresh; /* numbers of those that have something */
 	uint32_t fresh_count, fresh_room;
-	unsigned stretch;
-	uint64_t instructions;    /* of the window, in stretches; and string lines */
-	uint64_t executed_before; /* of the process, at the end of the window before */
+	unsigned stretch, windows; /* so many of them had something */
+	uint64_t instructions;     /* of the window, in stretches; and string lines */
+	uint64_t executed_before;  /* of the process, at the end of the window before */
 };
 
 struct fm_piece_times *fm_piece_times_create(void)
@@ -131,6 +131,7 @@ void fm_piece_times_end_window(struct fm_piece_times *times, uint64_t executed)
 	for (uint32_t i = 0; i < times->fresh_count; i++)
 		fold(times->pieces[times->fresh[i]],
 		     times->instructions ? (double)since / (double)times->instructions : 1);
+	times->windows += times->fresh_count > 0;
 	times->fresh_count = 0;
 	times->instructions = 0;
 	if (executed > times->executed_before)
@@ -290,26 +291,54 @@ static unsigned nearest_class(const struct fm_piece_times *times, unsigned class
 	return FM_STRING_CLASSES;
 }
 
+static void add_class(const struct fm_piece_times *times, unsigned class, double lines, unsigned groups,
+                      struct sums *sums)
+{
+	const struct piece_time *piece = times->pieces[PIECES + class];
+	struct told told = {.instructions = piece->executed};
+
+	memcpy(told.numbers, piece->numbers, sizeof(told.numbers));
+	memcpy(told.group_instructions, piece->group_executed, sizeof(told.group_instructions));
+	memcpy(told.group_cycles, piece->group_cycles, sizeof(told.group_cycles));
+	add(sums, &told, lines, groups);
+}
+
+/* Lines of classes that nobody timed take as long as those of the nearest, as far as that can be: windows open at
+   random times, and what took more than one part of as many as there were would have been seen in one. */
+static void add_untimed_lines(const struct fm_piece_times *times, const uint64_t *lines, unsigned groups,
+                              struct sums *sums)
+{
+	double most = sums->numbers[CYCLES] / (times->windows ? times->windows : 1), cycles = 0, part;
+
+	for (unsigned i = 0; i < FM_STRING_CLASSES; i++) {
+		unsigned like = nearest_class(times, i);
+
+		if (!is_timed(times, i) && like < FM_STRING_CLASSES)
+			cycles += (double)lines[i] * times->pieces[PIECES + like]->numbers[CYCLES] /
+			          times->pieces[PIECES + like]->executed;
+	}
+	part = cycles > most ? most / cycles : 1;
+	sums->guessed += part * cycles;
+	for (unsigned i = 0; i < FM_STRING_CLASSES; i++) {
+		unsigned like = nearest_class(times, i);
+		double before = sums->timed;
+
+		if (!lines[i] || is_timed(times, i) || like == FM_STRING_CLASSES)
+			continue;
+		add_class(times, like, part * (double)lines[i], groups, sums);
+		sums->timed = before + (double)lines[i];
+	}
+}
+
 static void add_lines(const struct fm_piece_times *times, const uint64_t *lines, unsigned groups, struct sums *sums)
 {
 	for (unsigned i = 0; i < FM_STRING_CLASSES; i++) {
-		unsigned like = nearest_class(times, i);
-		double all = (double)lines[i];
-		struct told told;
-
-		sums->all += all;
-		sums->lines += all;
-		if (!lines[i] || like == FM_STRING_CLASSES)
-			continue;
-		told.instructions = times->pieces[PIECES + like]->executed;
-		memcpy(told.numbers, times->pieces[PIECES + like]->numbers, sizeof(told.numbers));
-		memcpy(told.group_instructions, times->pieces[PIECES + like]->group_executed,
-		       sizeof(told.group_instructions));
-		memcpy(told.group_cycles, times->pieces[PIECES + like]->group_cycles, sizeof(told.group_cycles));
-		add(sums, &told, all, groups);
-		if (like != i)
-			sums->guessed += all * told.numbers[CYCLES] / told.instructions;
+		sums->all += (double)lines[i];
+		sums->lines += (double)lines[i];
+		if (lines[i] && is_timed(times, i))
+			add_class(times, i, (double)lines[i], groups, sums);
 	}
+	add_untimed_lines(times, lines, groups, sums);
 }
 
 /* How far the cycles may be off, 95 %: as the sums without a group of stretches differ (jackknife; Student's t of so
