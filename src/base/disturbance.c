@@ -98,7 +98,7 @@ void fm_disturbance_open(struct fm_disturbance_watch *watch)
 		if (!i || beat < watch->total.heartbeat_best)
 			watch->total.heartbeat_best = beat;
 	}
-	watch->total.heartbeat_worst = watch->usual = watch->total.heartbeat_best;
+	watch->total.heartbeat_worst = watch->total.heartbeat_best;
 	watch->started_ns = fm_clock_now();
 	watch->steal_first = watch->steal_before = steal_time(watch->stat);
 	watch->steal_read_ns = watch->started_ns;
@@ -119,12 +119,15 @@ void fm_disturbance_begin(struct fm_disturbance_watch *watch)
 	watch->beat_before = fm_heartbeat();
 }
 
-/* Slower than before, by the same factor in many trials for a second: that is the clock now. */
+static bool is_same(double beat, double other)
+{
+	return fabs(beat / other - 1) < 0.03;
+}
+
+/* Slower than before, by the same factor in many trials for a second: the machine has this clock, too. */
 static void follow_clock(struct fm_disturbance_watch *watch, double beat, uint64_t now)
 {
-	const double same = 0.03;
-
-	if (watch->steady_trials && fabs(beat / watch->steady - 1) < same) {
+	if (watch->steady_trials && is_same(beat, watch->steady)) {
 		watch->steady_trials++;
 	} else {
 		watch->steady = beat;
@@ -132,7 +135,7 @@ static void follow_clock(struct fm_disturbance_watch *watch, double beat, uint64
 		watch->steady_trials = 1;
 	}
 	if (watch->steady_trials >= STEADY_TRIALS && now - watch->steady_since >= STEADY_NS)
-		watch->usual = watch->steady;
+		watch->other = watch->steady;
 }
 
 bool fm_disturbance_end(struct fm_disturbance_watch *watch, bool may_wait, double *ret_beat)
@@ -161,9 +164,8 @@ bool fm_disturbance_end(struct fm_disturbance_watch *watch, bool may_wait, doubl
 		total->stolen_ns = steal < 0 ? 0 : (uint64_t)(steal - watch->steal_first);
 	}
 	/* Both heartbeats slow: one alone may have met an interrupt that the trial itself did not. */
-	cause[FM_DISTURBANCE_HEARTBEAT] = beat > heartbeat_limit * watch->usual;
-	if (beat < watch->usual)
-		watch->usual = beat;
+	cause[FM_DISTURBANCE_HEARTBEAT] =
+	    beat > heartbeat_limit * total->heartbeat_best && !(watch->other > 0 && is_same(beat, watch->other));
 	if (cause[FM_DISTURBANCE_HEARTBEAT])
 		follow_clock(watch, beat, now);
 	for (int i = 0; i < FM_DISTURBANCE_CAUSES; i++) {

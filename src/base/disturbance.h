@@ -3,7 +3,7 @@
    Around every trial the watch notes the time this thread had to wait for its CPU, its involuntary context switches,
    the time the hypervisor stole from the CPU, and a heartbeat: a fixed chain of additions whose duration in an
    undisturbed moment is known, so that a changed clock or a stalled vCPU shows. A clock that changes and stays (other
-   cores have work, and there is less boost) is a disturbance for a second, and then how the machine is. */
+   cores have work, and there is less boost) is a disturbance for a second, and then one of two that the machine has. */
 #ifndef FATHOM_BASE_DISTURBANCE_H
 #define FATHOM_BASE_DISTURBANCE_H
 
@@ -39,8 +39,8 @@ struct fm_disturbance_watch {
 	int64_t steal_first;
 	uint64_t steal_read_ns;
 	double beat_before;
-	/* the heartbeat that there should be; and one that is slower and has stayed the same */
-	double usual, steady;
+	/* a heartbeat slower than the best that has stayed the same, and one that did so for long: another clock */
+	double steady, other;
 	uint64_t steady_since;
 	unsigned steady_trials;
 };
