@@ -114,7 +114,7 @@ static void print_wrapped(FILE *output, const char *text, size_t start, size_t w
 
 void fm_table_print(const struct fm_table *table, FILE *output, unsigned indent, unsigned width)
 {
-	size_t widths[FM_TABLE_COLUMNS_MAX] = {0};
+	size_t widths[FM_TABLE_COLUMNS_MAX] = {0}, natural = indent, gap = 2;
 	size_t rows;
 
 	if (!table)
@@ -127,6 +127,11 @@ void fm_table_print(const struct fm_table *table, FILE *output, unsigned indent,
 			if (length > widths[column])
 				widths[column] = length;
 		}
+	for (unsigned column = 0; column < table->columns; column++)
+		natural += widths[column] + (column ? gap : 0);
+	/* large numbers: closer together, rather than beyond the edge */
+	if (natural > width && !strchr(table->alignment, 'w'))
+		gap = 1;
 	for (size_t row = 0; row < rows; row++) {
 		size_t start = indent;
 		size_t owed = indent; /* blanks not printed yet, so that no line ends in any */
@@ -136,8 +141,8 @@ void fm_table_print(const struct fm_table *table, FILE *output, unsigned indent,
 			size_t length = fm_text_width(text);
 
 			if (column) {
-				owed += 2;
-				start += 2;
+				owed += gap;
+				start += gap;
 			}
 			if (table->alignment[column] == 'r')
 				owed += widths[column] - length;
