@@ -178,6 +178,7 @@ static void print_regions(const struct fm_analysis *analysis, FILE *output, unsi
 	}
 	if (rows) {
 		fputc('\n', output);
+		fm_table_may_close(table);
 		fm_table_print(table, output, 0, width);
 	}
 	fm_table_free(table);

@@ -10,6 +10,7 @@
 struct fm_table {
 	unsigned columns;
 	char alignment[FM_TABLE_COLUMNS_MAX + 1];
+	bool closes;
 	char **cells;
 	size_t count, capacity;
 };
@@ -112,6 +113,12 @@ static void print_wrapped(FILE *output, const char *text, size_t start, size_t w
 	}
 }
 
+void fm_table_may_close(struct fm_table *table)
+{
+	if (table)
+		table->closes = true;
+}
+
 void fm_table_print(const struct fm_table *table, FILE *output, unsigned indent, unsigned width)
 {
 	size_t widths[FM_TABLE_COLUMNS_MAX] = {0}, natural = indent, gap = 2;
@@ -130,7 +137,7 @@ void fm_table_print(const struct fm_table *table, FILE *output, unsigned indent,
 	for (unsigned column = 0; column < table->columns; column++)
 		natural += widths[column] + (column ? gap : 0);
 	/* large numbers: closer together, rather than beyond the edge */
-	if (natural > width && !strchr(table->alignment, 'w'))
+	if (table->closes && natural > width)
 		gap = 1;
 	for (size_t row = 0; row < rows; row++) {
 		size_t start = indent;
