@@ -28,8 +28,8 @@ text_of_stream() {
 	done
 	holds [ "$(grep -cE '^  [^ ].* (r|w) +random ' "$scratch/text")" = 1 ]
 	holds grep -qE '^  c +2  stream.c:[0-9]+ +r  random' "$scratch/text"
-	holds [ "$(grep -cE "^  (a|c) +1  stream.c:[0-9]+ +[rw]  $2 " "$scratch/text")" = 2 ]
 	# of the kernels, in lines of two digits; what main() does outside of the region is listed apart
+	holds [ "$(grep -cE "^  (a|c) +1  stream.c:[0-9]{2} +[rw]  $2 " "$scratch/text")" = 2 ]
 	holds [ "$(grep -cE '^  [^ ].* [134]  stream.c:[0-9]{2} +[rw]  (up|down) ' "$scratch/text")" = 8 ]
 }
 
