@@ -21,7 +21,7 @@ enum {
 };
 
 /* Clock changes of a few per cent belong to the machine; a core at 87 % of its best is not the core we profile. */
-static const double heartbeat_limit = 1.15;
+static const double heartbeat_limit = 1.15, interrupted = 2;
 
 double fm_heartbeat(void)
 {
@@ -111,6 +111,7 @@ void fm_disturbance_close(struct fm_disturbance_watch *watch)
 	if (watch->stat >= 0)
 		close(watch->stat);
 	watch->schedstat = watch->stat = -1;
+	fm_sample_free(&watch->beats);
 }
 
 void fm_disturbance_begin(struct fm_disturbance_watch *watch)
@@ -172,6 +173,9 @@ bool fm_disturbance_end(struct fm_disturbance_watch *watch, bool may_wait, doubl
 		total->cause[i] += cause[i];
 		disturbed |= cause[i];
 	}
+	/* without memory for it the clock rests on fewer */
+	if (!cause[FM_DISTURBANCE_WAITED] && !cause[FM_DISTURBANCE_STOLEN])
+		fm_sample_add(&watch->beats, beat);
 	total->trials++;
 	total->disturbed += disturbed;
 	total->waited_ns += waited;
@@ -179,6 +183,30 @@ bool fm_disturbance_end(struct fm_disturbance_watch *watch, bool may_wait, doubl
 	if (ret_beat)
 		*ret_beat = beat;
 	return disturbed;
+}
+
+struct fm_figure fm_disturbance_clock(const struct fm_disturbance_watch *watch)
+{
+	struct fm_sample beats = {0};
+	struct fm_figure clock = fm_figure_unavailable("the clock was not seen");
+	double sum = 0;
+
+	/* what takes longer than that was interrupted: no core that runs is at half of its clock for long */
+	for (unsigned i = 0; i < watch->beats.count; i++)
+		if (watch->beats.values[i] < interrupted * watch->total.heartbeat_best &&
+		    !fm_sample_add(&beats, watch->beats.values[i]))
+			sum += watch->beats.values[i];
+	if (beats.count) {
+		double mean = sum / beats.count, slow, fast;
+
+		fm_statistics_sort(beats.values, beats.count);
+		fast = fm_statistics_quantile_sorted(beats.values, beats.count, 0.025);
+		slow = fm_statistics_quantile_sorted(beats.values, beats.count, 0.975);
+		clock = fm_figure_make(1 / mean, 1 / fmax(slow, mean), 1 / fmin(fast, mean), "GHz", FM_ORIGIN_measured,
+		                       "kernels", beats.count);
+	}
+	fm_sample_free(&beats);
+	return clock;
 }
 
 double fm_disturbance_share(const struct fm_disturbance *disturbance)

@@ -10,6 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/figure.h"
+#include "base/statistics.h"
+
 enum fm_disturbance_cause {
 	FM_DISTURBANCE_WAITED,    /* another task had the CPU */
 	FM_DISTURBANCE_STOLEN,    /* the hypervisor had it */
@@ -43,6 +46,7 @@ struct fm_disturbance_watch {
 	double steady, other;
 	uint64_t steady_since;
 	unsigned steady_trials;
+	struct fm_sample beats; /* of trials in which this thread had its CPU, at whatever clock */
 };
 
 /* ns per addition of a dependent chain on the current core, now: the reciprocal is the clock in GHz. About 10 µs. */
@@ -57,6 +61,9 @@ void fm_disturbance_begin(struct fm_disturbance_watch *watch);
 /* True when the trial since begin was disturbed. may_wait: waiting of this thread does not matter. ret_beat, the faster
    heartbeat around it in ns, may be NULL. */
 bool fm_disturbance_end(struct fm_disturbance_watch *watch, bool may_wait, double *ret_beat);
+
+/* The clock in GHz over all trials so far: the mean, and what holds 95 % of them. Not available before the first. */
+struct fm_figure fm_disturbance_clock(const struct fm_disturbance_watch *watch);
 
 /* Share of trials that were disturbed, 0 … 1. */
 double fm_disturbance_share(const struct fm_disturbance *disturbance);

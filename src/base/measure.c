@@ -59,8 +59,10 @@ int fm_measure(struct fm_measurement *measurements, unsigned count, const struct
 	order = calloc(count, sizeof(*order));
 	if (!order)
 		return fm_error_set(error, ENOMEM, "out of memory");
-	for (unsigned i = 0; i < count; i++)
+	for (unsigned i = 0; i < count; i++) {
 		order[i] = i;
+		measurements[i].usual_beat = measurements[i].core_clock ? plan->usual_beat : 0;
+	}
 	for (unsigned round = 0; round < plan->most_rounds; round++) {
 		double spent = (double)(fm_clock_now() - begin) / 1e9;
 		bool left = false;
@@ -96,13 +98,41 @@ out:
 	return status;
 }
 
+/* Costs at the usual clock. A clock that goes up and down within seconds, as it does where neighbours come and go, makes
+   modes of what is one cost in cycles; which of them is the lowest that was met is then chance. */
+static struct fm_sample at_usual_clock(const struct fm_measurement *measurement)
+{
+	struct fm_sample sample = {0};
+
+	for (unsigned i = 0; i < measurement->costs.count; i++)
+		if (fm_sample_add(&sample, measurement->costs.values[i] * measurement->usual_beat /
+		                               measurement->beats.values[i]))
+			break;
+	return sample;
+}
+
+static int location_of(const struct fm_measurement *measurement, struct fm_location *ret_location)
+{
+	const struct fm_sample *costs = &measurement->costs, *doubtful = &measurement->doubtful;
+	struct fm_sample usual = {0};
+	int status;
+
+	if (costs->count < 3)
+		return fm_statistics_location(doubtful->values, doubtful->count, ret_location);
+	if (!(measurement->usual_beat > 0))
+		return fm_statistics_location(costs->values, costs->count, ret_location);
+	usual = at_usual_clock(measurement);
+	status = fm_statistics_location(usual.values, usual.count, ret_location);
+	fm_sample_free(&usual);
+	return status;
+}
+
 struct fm_figure fm_measurement_figure(const struct fm_measurement *measurement, const char *unit)
 {
-	const struct fm_sample *sample = measurement->costs.count >= 3 ? &measurement->costs : &measurement->doubtful;
 	struct fm_location location;
 	struct fm_figure figure;
 
-	if (fm_statistics_location(sample->values, sample->count, &location))
+	if (location_of(measurement, &location))
 		return fm_figure_unavailable("only %u undisturbed trials", measurement->costs.count);
 	figure = fm_figure_make(location.value, location.low, location.high, unit, FM_ORIGIN_measured, "kernels",
 	                        measurement->costs.count);

@@ -28,6 +28,8 @@ struct fm_measurement {
 	unsigned weight;           /* trials per round; 0 counts as 1 */
 	bool elsewhere;            /* the work is done by other threads: waiting of the calling one is no disturbance */
 	double wanted_width;       /* finished when the relative half-width is below; 0: takes all rounds */
+	bool core_clock;           /* takes cycles of the core, however long these are: told for the clock of the plan */
+	double usual_beat;         /* of the plan */
 	struct fm_sample costs;    /* undisturbed trials */
 	struct fm_sample beats;    /* the heartbeat beside each of them */
 	struct fm_sample doubtful; /* costs of the disturbed ones */
@@ -38,6 +40,7 @@ struct fm_measure_plan {
 	unsigned least_rounds;
 	unsigned most_rounds;
 	double budget_seconds;
+	double usual_beat; /* ns a cycle that costs in cycles of the core are told for; 0: as they were */
 	struct fm_random *random;
 	struct fm_disturbance_watch *watch;
 	struct fm_watcher watcher; /* told shares of this plan; what and time left are not known here */
@@ -47,7 +50,7 @@ struct fm_measure_plan {
 int fm_measure(struct fm_measurement *measurements, unsigned count, const struct fm_measure_plan *plan,
                struct fm_error *error);
 
-/* The location of the undisturbed costs. When disturbed trials are all there is, they are used and the figure says so
+/* The location of the undisturbed costs: of those that go by the core's clock, as they would be at the usual one. When disturbed trials are all there is, they are used and the figure says so
    by having no undisturbed trials. */
 struct fm_figure fm_measurement_figure(const struct fm_measurement *measurement, const char *unit);
 

@@ -65,6 +65,7 @@ static int measure_frequency(struct fm_machine_session *session, struct fm_machi
 	if (!status) {
 		cost = fm_measurement_figure(&measurement, "ns");
 		machine->frequency_ghz = fm_figure_inverted(&cost, 1, "GHz");
+		session->usual_beat = cost.available ? cost.value : 0;
 	}
 	fm_measurement_free(&measurement);
 	return status;
@@ -465,8 +466,7 @@ static int measure_core(struct fm_machine_session *session, struct fm_machine *m
 	int status = fm_core_measure(session, memory_bytes(machine), 0.5 * seconds, machine->core, error);
 
 	if (!status)
-		status = fm_translation_measure(session, &machine->frequency_ghz, 0.35 * seconds, machine->translation,
-		                                error);
+		status = fm_translation_measure(session, 0.35 * seconds, machine->translation, error);
 	if (!status)
 		status = fm_ways_measure(session, 0.15 * seconds, machine->ways, error);
 	machine->core_measured = !status;
@@ -554,8 +554,7 @@ static int measure_huge_pages(struct fm_machine_session *session, struct fm_mach
 
 	if (session->effort == FM_EFFORT_QUICK)
 		return 0;
-	status =
-	    fm_translation_measure_huge(session, &machine->frequency_ghz, seconds, machine->translation_huge, error);
+	status = fm_translation_measure_huge(session, seconds, machine->translation_huge, error);
 	machine->translation_huge_measured = !status;
 	return status;
 }
@@ -579,6 +578,43 @@ static int first_visit(struct fm_machine_session *session, struct fm_machine *ma
 	int status = find_levels(session, machine, error);
 
 	return status ? status : visit_levels(session, machine, seconds, error);
+}
+
+/* From the clock of the first moment to that of the whole. */
+static void rescale(struct fm_figure *ns, double factor)
+{
+	if (ns->available)
+		*ns = fm_figure_scaled(ns, factor, ns->unit);
+}
+
+/* The clock of a moment is not what programs have. It is known by now for all of the time, and what goes by it was told
+   for that moment. */
+static void settle_clock(const struct fm_machine_session *session, struct fm_machine *machine)
+{
+	struct fm_figure clock = fm_disturbance_clock(&session->watch);
+	size_t core_bytes = fm_machine_session_core_bytes(session);
+	double longer;
+
+	if (!clock.available || !(session->usual_beat > 0))
+		return;
+	longer = 1 / (clock.value * session->usual_beat);
+	fm_figure_widen(&clock, FM_MACHINE_DRIFT / 2);
+	machine->frequency_ghz = clock;
+	for (unsigned i = 0; i < machine->level_count; i++) {
+		struct fm_level *level = &machine->levels[i];
+
+		if (level->no_plateau || level->measured_bytes > core_bytes)
+			continue;
+		rescale(&level->latency_ns, longer);
+		rescale(&level->latency_small_pages_ns, longer);
+	}
+	for (int pages = 0; pages < FM_PAGES_COUNT; pages++)
+		for (unsigned i = 0; i < machine->curves[pages].count; i++)
+			if (machine->curves[pages].points[i].bytes <= core_bytes)
+				rescale(&machine->curves[pages].points[i].ns, longer);
+	for (unsigned i = 0; i < machine->bandwidth_count; i++)
+		if (machine->bandwidths[i].threads == 1 && machine->bandwidths[i].bytes <= core_bytes)
+			rescale(&machine->bandwidths[i].gbs, 1 / longer);
 }
 
 /* Phases in order, each with its share of the time. A phase that ends early leaves its time to the later ones. Parts
@@ -673,7 +709,7 @@ static int order_cpus(const struct fm_characterise_options *options, struct fm_m
 int fm_machine_characterise(const struct fm_characterise_options *options, struct fm_machine **ret_machine,
                             struct fm_error *error)
 {
-	static const double budgets[] = {9, 48, 600};
+	static const double budgets[] = {8.6, 48, 600};
 	struct fm_machine *machine = calloc(1, sizeof(*machine));
 	struct fm_machine_session session = {
 	    .effort = options->effort,
@@ -754,6 +790,8 @@ int fm_machine_characterise(const struct fm_characterise_options *options, struc
 			    phases[i].run(&session, machine, fm_machine_session_time_left(&session) * share, error);
 		weight_left -= phases[i].weight;
 	}
+	if (!status)
+		settle_clock(&session, machine);
 	machine->disturbance = session.watch.total;
 	fm_disturbance_close(&session.watch);
 	fm_team_destroy(session.team);

@@ -127,7 +127,11 @@ static int measure_simple(struct fm_machine_session *session, double seconds, st
 		                            .steps = STEPS,
 		                            .passes = i == RANDOM_BRANCHES ? 1ull << FM_CORE_RANDOM_BIT : 0};
 		measurements[count] = (struct fm_measurement){
-		    .trial = trial, .context = &work[count], .wanted_width = i == ADDITION ? 0.001 : 0.005};
+		    .trial = trial,
+		    .context = &work[count],
+		    .wanted_width = i == ADDITION ? 0.001 : 0.005,
+		    .core_clock = true,
+		};
 		used[count++] = i;
 	}
 	status = fm_machine_session_measure(session, measurements, count, 20, 300, seconds, error);
@@ -271,7 +275,7 @@ static int measure_code(struct fm_machine_session *session, double seconds, stru
 	for (unsigned i = 0; i < FM_CODE_POINTS; i++) {
 		work[i] = (struct work){.function = fm_kernel_straight, .passes = (i + 1ull) * FM_CODE_STEP};
 		measurements[i] =
-		    (struct fm_measurement){.trial = code_trial, .context = &work[i], .wanted_width = 0.02};
+		    (struct fm_measurement){.trial = code_trial, .context = &work[i], .wanted_width = 0.02, .core_clock = true};
 	}
 	status = fm_machine_session_measure(session, measurements, FM_CODE_POINTS, 12, 100, seconds, error);
 	for (unsigned i = 0; i < FM_CODE_POINTS; i++) {

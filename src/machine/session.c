@@ -28,12 +28,24 @@ int fm_machine_session_measure(struct fm_machine_session *session, struct fm_mea
 	    .least_rounds = least_rounds,
 	    .most_rounds = most_rounds,
 	    .budget_seconds = seconds,
+	    .usual_beat = session->usual_beat,
 	    .random = &session->random,
 	    .watch = &session->watch,
 	    .watcher = {session->watcher.interrupted, forward_progress, session},
 	};
 
 	return fm_measure(measurements, count, &plan, error);
+}
+
+size_t fm_machine_session_core_bytes(const struct fm_machine_session *session)
+{
+	const struct fm_topology *topology = &session->topology;
+	size_t bytes = 0;
+
+	for (unsigned i = 0; i < topology->cache_count; i++)
+		if (topology->caches[i].shared_by == topology->caches[0].shared_by)
+			bytes = topology->caches[i].bytes;
+	return bytes;
 }
 
 int fm_machine_session_check(const struct fm_machine_session *session, struct fm_error *error)

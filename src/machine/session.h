@@ -40,6 +40,7 @@ struct fm_machine_session {
 	bool huge_pages;
 	struct fm_random random;
 	struct fm_disturbance_watch watch;
+	double usual_beat; /* ns a cycle that figures in cycles of the core are told for, until the clock of the whole is known */
 	uint64_t deadline_ns;
 	uint64_t memory_limit; /* how much we may allocate at one time */
 	struct fm_latency_visits level_visits;
@@ -56,6 +57,9 @@ double fm_machine_session_time_left(const struct fm_machine_session *session);
 /* Run interleaved trials within `seconds`. */
 int fm_machine_session_measure(struct fm_machine_session *session, struct fm_measurement *measurements, unsigned count,
                                unsigned least_rounds, unsigned most_rounds, double seconds, struct fm_error *error);
+
+/* Sets up to this size lie in caches that one core has to itself, which go by its clock. */
+size_t fm_machine_session_core_bytes(const struct fm_machine_session *session);
 
 /* -EINTR when the user asked to stop. */
 int fm_machine_session_check(const struct fm_machine_session *session, struct fm_error *error);

@@ -161,7 +161,8 @@ static int measure_point(struct fm_machine_session *session, const struct place 
 	work[1].arguments.chain[0] =
 	    fm_chain_link(place->together, pages, FM_APART_BYTES, fm_random_next(&session->random));
 	for (unsigned i = 0; i < 2; i++)
-		measurements[i] = (struct fm_measurement){.trial = trial, .context = &work[i], .wanted_width = 0.01};
+		measurements[i] = (struct fm_measurement){
+		    .trial = trial, .context = &work[i], .wanted_width = 0.01, .core_clock = true};
 	status = fm_machine_session_measure(session, measurements, 2, 8, 60, seconds, error);
 	apart = fm_measurement_figure(&measurements[0], "ns");
 	together = fm_measurement_figure(&measurements[1], "ns");
@@ -174,8 +175,7 @@ static int measure_point(struct fm_machine_session *session, const struct place 
 
 /* The first `count` numbers of pages. */
 static int measure_points(struct fm_machine_session *session, const struct place *place, unsigned count,
-                          const struct fm_figure *frequency_ghz, double seconds, struct fm_figure *ret_figures,
-                          struct fm_error *error)
+                          double seconds, struct fm_figure *ret_figures, struct fm_error *error)
 {
 	double cycles[FM_TRANSLATION_POINTS];
 	struct fm_figure model = fm_figure_make(0, 0, 0, "", FM_ORIGIN_measured, "kernels", 0);
@@ -185,8 +185,8 @@ static int measure_points(struct fm_machine_session *session, const struct place
 	for (unsigned i = 0; i < count && !status; i++) {
 		status = measure_point(session, place, fm_translation_points[i], seconds / count, &cycles[i],
 		                       &model.trials, error);
-		cycles[i] *= frequency_ghz->value;
-		whole &= !isnan(cycles[i]);
+		cycles[i] /= session->usual_beat;
+		whole &= isfinite(cycles[i]);
 	}
 	if (status)
 		return status;
@@ -197,8 +197,8 @@ static int measure_points(struct fm_machine_session *session, const struct place
 	return 0;
 }
 
-int fm_translation_measure(struct fm_machine_session *session, const struct fm_figure *frequency_ghz, double seconds,
-                           struct fm_figure *ret_figures, struct fm_error *error)
+int fm_translation_measure(struct fm_machine_session *session, double seconds, struct fm_figure *ret_figures,
+                           struct fm_error *error)
 {
 	struct fm_buffer buffer = {0};
 	size_t apart = fm_chain_bytes(FM_TRANSLATION_LARGEST, PAGE);
@@ -207,7 +207,7 @@ int fm_translation_measure(struct fm_machine_session *session, const struct fm_f
 
 	if (!status)
 		status = measure_points(session, &(struct place){buffer.memory, buffer.memory + apart, PAGE},
-		                        FM_TRANSLATION_POINTS, frequency_ghz, seconds, ret_figures, error);
+		                        FM_TRANSLATION_POINTS, seconds, ret_figures, error);
 	fm_buffer_free(&buffer);
 	return status;
 }
@@ -241,8 +241,8 @@ static size_t fill(const struct fm_buffer *buffer, double seconds)
 	return bytes;
 }
 
-int fm_translation_measure_huge(struct fm_machine_session *session, const struct fm_figure *frequency_ghz,
-                                double seconds, struct fm_figure *ret_figures, struct fm_error *error)
+int fm_translation_measure_huge(struct fm_machine_session *session, double seconds, struct fm_figure *ret_figures,
+                                struct fm_error *error)
 {
 	/* the session may take half of what is available */
 	uint64_t most = session->effort == FM_EFFORT_FULL ? 8ull << 30 : 1ull << 30,
@@ -268,7 +268,7 @@ int fm_translation_measure_huge(struct fm_machine_session *session, const struct
 		unavailable(ret_figures, "the kernel gave fewer huge pages than were asked for");
 	else
 		status = measure_points(session, &(struct place){buffer.memory + HUGE_PAGE, buffer.memory, HUGE_PAGE},
-		                        count, frequency_ghz,
+		                        count,
 		                        fmax(0, seconds - (double)(fm_clock_now() - begin) * 1e-9), ret_figures, error);
 	fm_buffer_free(&buffer);
 	return status;

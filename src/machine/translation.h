@@ -34,12 +34,12 @@ void fm_translation_find_huge(const double *given, unsigned count, const struct 
 unsigned fm_translation_huge_points(uint64_t bytes);
 
 /* On pages of 4 KiB. */
-int fm_translation_measure(struct fm_machine_session *session, const struct fm_figure *frequency_ghz, double seconds,
-                           struct fm_figure *ret_figures, struct fm_error *error);
+int fm_translation_measure(struct fm_machine_session *session, double seconds, struct fm_figure *ret_figures,
+                           struct fm_error *error);
 
 /* On pages of 2 MiB: on as many as fit into an eighth of the available memory, and into 1 GiB (8 GiB with full effort).
    Unavailable where there are no such pages. */
-int fm_translation_measure_huge(struct fm_machine_session *session, const struct fm_figure *frequency_ghz,
-                                double seconds, struct fm_figure *ret_figures, struct fm_error *error);
+int fm_translation_measure_huge(struct fm_machine_session *session, double seconds, struct fm_figure *ret_figures,
+                                struct fm_error *error);
 
 #endif

@@ -71,8 +71,8 @@ static int measure_one(struct fm_machine_session *session, enum fm_ways ways, do
 			break;
 		arguments[i].chain[0] = fm_chain_link_same(buffers[i].memory, i + 1, caches[ways].distance,
 		                                           fm_random_next(&session->random));
-		measurements[i] =
-		    (struct fm_measurement){.trial = trial, .context = &arguments[i], .wanted_width = 0.01};
+		measurements[i] = (struct fm_measurement){
+		    .trial = trial, .context = &arguments[i], .wanted_width = 0.01, .core_clock = true};
 	}
 	if (!status)
 		status = fm_machine_session_measure(session, measurements, FM_WAYS_MAX, 8, 60, seconds, error);

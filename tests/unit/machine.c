@@ -367,8 +367,7 @@ static bool told_or_why(const struct fm_figure *figure)
 static void touches_on_what_there_is(void **state)
 {
 	struct fm_machine_session *session = *state;
-	struct fm_figure touches[FM_TOUCH_PARAMETERS], pages[FM_TRANSLATION_PARAMETERS],
-	    frequency = fm_figure_make(3, 3, 3, "GHz", FM_ORIGIN_measured, "kernels", 1);
+	struct fm_figure touches[FM_TOUCH_PARAMETERS], pages[FM_TRANSLATION_PARAMETERS];
 	struct fm_contention_point points[FM_CONTENTION_POINTS_MAX];
 	struct fm_error error = {0};
 	unsigned count = 0;
@@ -382,7 +381,7 @@ static void touches_on_what_there_is(void **state)
 		assert_true(told_or_why(&touches[i]));
 	/* without huge pages the reason is told, and there is nothing to measure */
 	session->huge_pages = false;
-	assert_int_equal(fm_translation_measure_huge(session, &frequency, 0.1, pages, &error), 0);
+	assert_int_equal(fm_translation_measure_huge(session, 0.1, pages, &error), 0);
 	assert_string_equal(pages[0].why, "no huge pages can be had");
 	status = fm_contention_measure(session, 0.1, points, &count, &error);
 	assert_true(status == (session->cpus.count < 2 ? -ENOTSUP : 0));

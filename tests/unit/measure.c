@@ -135,9 +135,52 @@ static void too_few_trials_are_no_figure(void **state)
 	assert_int_equal(fm_measure(NULL, 0, NULL, NULL), 0);
 }
 
+/* Five cycles while the clock goes between 0.25 and 0.35 ns a cycle: one cost at the usual clock, and modes without. */
+static void costs_in_cycles_do_not_depend_on_the_clock(void **state)
+{
+	static const double beats[] = {0.25, 0.3, 0.35};
+	struct fm_measurement measurement = {.core_clock = true, .usual_beat = 0.3};
+	struct fm_figure figure;
+
+	(void)state;
+	for (unsigned i = 0; i < 60; i++) {
+		double beat = beats[i % 3];
+
+		assert_int_equal(fm_sample_add(&measurement.costs, 5 * beat), 0);
+		assert_int_equal(fm_sample_add(&measurement.beats, beat), 0);
+	}
+	figure = fm_measurement_figure(&measurement, "ns");
+	assert_near(figure.value, 1.5, 1e-9);
+	assert_near(figure.high, figure.low, 1e-9);
+	measurement.usual_beat = 0;
+	figure = fm_measurement_figure(&measurement, "ns");
+	assert_true(figure.value < 1.4);
+	fm_measurement_free(&measurement);
+}
+
+/* The clock of a run is its mean; what was interrupted does not count. */
+static void the_clock_is_that_of_the_whole(void **state)
+{
+	struct fm_disturbance_watch watch = {.total.heartbeat_best = 0.25};
+	struct fm_figure clock = fm_disturbance_clock(&watch);
+
+	(void)state;
+	assert_false(clock.available);
+	for (unsigned i = 0; i < 100; i++)
+		assert_int_equal(fm_sample_add(&watch.beats, i % 2 ? 0.25 : i % 10 ? 0.35 : 5), 0);
+	clock = fm_disturbance_clock(&watch);
+	assert_int_equal(clock.trials, 90);
+	assert_near(clock.value, 90 / (50 * 0.25 + 40 * 0.35), 1e-9);
+	assert_near(clock.low, 1 / 0.35, 1e-9);
+	assert_near(clock.high, 4, 1e-9);
+	fm_sample_free(&watch.beats);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(costs_in_cycles_do_not_depend_on_the_clock),
+	    cmocka_unit_test(the_clock_is_that_of_the_whole),
 	    cmocka_unit_test_setup_teardown(stops_when_narrow, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(sets_disturbed_aside, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(passes_errors_on, set_up, tear_down),
