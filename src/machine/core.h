@@ -25,7 +25,7 @@ struct fm_core_operation {
 	enum fm_core_parameter latency, interval;
 };
 
-enum { FM_CORE_OPERATIONS = 9 };
+enum { FM_CORE_OPERATIONS = 10 };
 extern const struct fm_core_operation fm_core_operations[FM_CORE_OPERATIONS];
 
 enum {

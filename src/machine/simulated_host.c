@@ -449,16 +449,36 @@ static void set_core(const struct fm_machine *profile, struct fm_core_descriptio
 	for (unsigned i = 0; i < FM_CORE_OPERATIONS; i++) {
 		const struct fm_figure *latency = &found[fm_core_operations[i].latency],
 		                       *interval = &found[fm_core_operations[i].interval];
+		unsigned most = fm_operation_unit(fm_core_operations[i].operation) == FM_UNIT_SERIAL
+		                    ? FM_OPERATION_CYCLES_MAX
+		                    : 255;
 
 		if (latency->available && interval->available)
 			core->operations[fm_core_operations[i].operation] = (struct fm_operation_description){
-			    .latency = between(1, (unsigned)round(fmin(255, fmax(0, latency->value))), 255),
-			    .interval = between(0, (unsigned)round(100 * fmin(255, fmax(0, interval->value))), 25500),
+			    .latency = between(1, (unsigned)round(fmin(most, fmax(0, latency->value))), most),
+			    .interval = between(0, (unsigned)round(100 * fmin(most, fmax(0, interval->value))), 100 * most),
 			    .given = true};
 	}
 	if (found[FM_CORE_multiply_interval].available && found[FM_CORE_multiply_interval].value > 0)
 		core->multiply_ports =
 		    between(1, (unsigned)round(fmin(8, 1 / found[FM_CORE_multiply_interval].value)), 8);
+}
+
+/* One after the other on a line that no other core wants: each waits for the one before. */
+static void set_atomic(const struct fm_machine *profile, struct fm_machine_description *description)
+{
+	for (unsigned i = 0; i < profile->contention_count; i++) {
+		const struct fm_contention_point *point = &profile->contentions[i];
+		double cycles;
+
+		if (point->threads != 1 || point->kind != FM_CONTENTION_ATOMIC || !point->ns.available)
+			continue;
+		cycles = fmin(255, fmax(1, description->frequency_ghz * point->ns.value));
+		description->core.operations[FM_OPERATION_atomic] = (struct fm_operation_description){
+		    .latency = between(1, (unsigned)fmax(1, round(cycles - description->caches[0].latency)), 255),
+		    .interval = (unsigned)round(100 * cycles),
+		    .given = true};
+	}
 }
 
 /* Lines that neighbours bring along are none that loads wait for: these were chased without them. */
@@ -592,6 +612,7 @@ int fm_description_from_profile(const struct fm_machine *profile, struct fm_mach
 		description.string_allocates = profile->string_stores.clear_allocates.value > 0.5;
 	if (profile->prefetch_measured)
 		set_buffers(profile, &description.core);
+	set_atomic(profile, &description);
 	/* the processor's name gives way to the remarks */
 	room =
 	    (int)(sizeof(description.title) - sizeof(", as profiled ") - strlen(profile->taken) - strlen(remarks.text));

@@ -361,6 +361,11 @@ void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction 
 		timing->divider_free = done + interval / 100;
 		done += latency;
 		break;
+	case FM_UNIT_VECTOR:
+		data = fm_lane_take(&timing->shared->vectors, data, timing->vector_interval);
+		done = take_port(timing, data, offsetof(struct cycle, executed), 1, shape->ports) + latency;
+		break;
+	case FM_UNIT_SERIAL:
 	case FM_UNIT_ANY:
 		done = take_port(timing, data, offsetof(struct cycle, executed), 1, shape->ports) + latency;
 		break;
@@ -401,6 +406,8 @@ void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction 
 		timing->store_buffers[timing->store_next++ % shape->store_buffers] = commit;
 	}
 	timing->counts.instructions += !instruction->continues;
+	if (timing->operations[operation].unit == FM_UNIT_SERIAL)
+		fm_core_drain(timing);
 }
 
 void fm_core_drain(struct fm_core_timing *timing)

@@ -37,7 +37,8 @@ static bool set_operations(struct fm_core_timing *timing)
 		timing->operations[i].unit = fm_operation_unit((enum fm_operation)i);
 		timing->operations[i].latency = described.latency;
 		timing->operations[i].interval = described.interval;
-		if (!described.interval || timing->operations[i].unit == FM_UNIT_DIVIDE || *lane)
+		if (!described.interval || timing->operations[i].unit == FM_UNIT_DIVIDE ||
+		    timing->operations[i].unit == FM_UNIT_SERIAL || *lane)
 			continue;
 		*lane = calloc(1, sizeof(**lane));
 		if (!*lane)
@@ -49,6 +50,7 @@ static bool set_operations(struct fm_core_timing *timing)
 		timing->load_shares[i] = shares > LOAD_SHARES ? LOAD_SHARES : shares;
 		timing->store_intervals[i] = 10000 / fm_core_stores(timing->shape, i);
 	}
+	timing->vector_interval = 100 / fm_core_vector_ports(timing->shape);
 	timing->forward_latency = timing->shape->forward ? timing->shape->forward : FM_FORWARD_LATENCY;
 	timing->reload_latency = timing->shape->reload ? timing->shape->reload : timing->forward_latency;
 	return true;

@@ -75,6 +75,7 @@ struct fm_shared_timing {
 	struct fm_lane stores;                          /* of the way to memory, what lines for stores may take */
 	struct fm_lane units[SHARED_COUNT];             /* used only while several threads run */
 	struct fm_lane *operations[FM_OPERATION_COUNT]; /* that cannot begin in every cycle; else NULL */
+	struct fm_lane vectors;                         /* their ports */
 	struct fm_lane walks;
 	struct fm_core_timing *timings[FM_SIMULATED_THREADS_MAX];
 };
@@ -91,6 +92,7 @@ struct fm_core_timing {
 		unsigned latency, interval;
 	} operations[FM_OPERATION_COUNT];
 	unsigned forward_latency, reload_latency;
+	unsigned vector_interval; /* hundredths of cycles */
 	unsigned load_shares[FM_ACCESS_WIDTHS],
 	    store_intervals[FM_ACCESS_WIDTHS]; /* the latter in hundredths of cycles */
 	struct fm_branches *branches;          /* NULL: all are foreseen */

@@ -88,6 +88,7 @@ static const struct key core_keys[] = {
     {"store_ports", KIND_WHOLE, CORE(store_ports), 1, 8, NULL, true},
     {"multiply_ports", KIND_WHOLE, CORE(multiply_ports), 1, 8, NULL, true},
     {"ports", KIND_WHOLE, CORE(ports), 1, 32, NULL, true},
+    {"vector_ports", KIND_WHOLE, CORE(vector_ports), 1, 8, NULL, false},
     {"walkers", KIND_WHOLE, CORE(walkers), 1, 64, NULL, false},
     {"loads_16", KIND_HUNDREDTHS, CORE(wide_loads[0]), 1, 8, NULL, false},
     {"loads_32", KIND_HUNDREDTHS, CORE(wide_loads[1]), 1, 8, NULL, false},
@@ -104,11 +105,20 @@ static const struct key core_keys[] = {
     {0},
 };
 
-static const struct key operation_keys[] = {
-    {"latency", KIND_WHOLE, OPERATION(latency), 0, 255, NULL, true},
-    {"interval", KIND_HUNDREDTHS, OPERATION(interval), 0, 255, NULL, false},
-    {0},
-};
+/* An operation that is alone may take long; of others many may be on their way, which the simulator keeps track of. */
+#define OPERATION_KEYS(most)                                                                                           \
+	{                                                                                                              \
+		{"latency", KIND_WHOLE, OPERATION(latency), 0, most, NULL, true},                                      \
+		    {"interval", KIND_HUNDREDTHS, OPERATION(interval), 0, most, NULL, false}, {0},                     \
+	}
+static const struct key common_operation_keys[] = OPERATION_KEYS(255),
+                        serial_operation_keys[] = OPERATION_KEYS(FM_OPERATION_CYCLES_MAX);
+#undef OPERATION_KEYS
+
+static const struct key *operation_keys(enum fm_operation operation)
+{
+	return fm_operation_unit(operation) == FM_UNIT_SERIAL ? serial_operation_keys : common_operation_keys;
+}
 
 static const struct key machine_keys[] = {
     {"sockets", KIND_WHOLE, MACHINE(sockets), 1, FM_SIMULATED_SOCKETS_MAX, NULL, true},
@@ -323,7 +333,7 @@ static int parse_operation(struct reader *reader, char *text)
 	target = &reader->description->core.operations[operation];
 	if (target->given)
 		return mistake(reader, "the operation %s is there twice", text);
-	status = parse_keys(reader, text + length + 1, operation_keys, &read);
+	status = parse_keys(reader, text + length + 1, operation_keys(operation), &read);
 	if (!status)
 		*target = read;
 	return status;
@@ -510,7 +520,7 @@ int fm_description_check(const struct fm_machine_description *description, struc
 		status = check_keys(core_keys, &description->core, "core", error);
 	for (unsigned i = 0; !status && i < FM_OPERATION_COUNT; i++)
 		if (description->core.operations[i].given)
-			status = check_keys(operation_keys, &description->core.operations[i],
+			status = check_keys(operation_keys((enum fm_operation)i), &description->core.operations[i],
 			                    fm_operation_name((enum fm_operation)i), error);
 	return status;
 }
@@ -605,7 +615,7 @@ static void write_description(FILE *file, const struct fm_machine_description *d
 	for (unsigned i = 0; i < FM_OPERATION_COUNT; i++)
 		if (description->core.operations[i].given) {
 			fprintf(file, "operation %s", fm_operation_name((enum fm_operation)i));
-			write_keys(file, operation_keys, &description->core.operations[i]);
+			write_keys(file, operation_keys((enum fm_operation)i), &description->core.operations[i]);
 		}
 }
 

@@ -17,6 +17,8 @@ enum {
 	FM_SIMULATED_THREADS_MAX = 8, /* of a core */
 	FM_SIMULATED_SOCKETS_MAX = 8,
 	FM_FORWARD_LATENCY = 5,
+	FM_VECTOR_PORTS = 3,
+	FM_OPERATION_CYCLES_MAX = 100000, /* of what is alone; of others 255 */
 	FM_CODE_WAYS = 8,
 	FM_ACCESS_WIDTHS = 4, /* of accesses: up to 8 bytes, 16, 32, 64 */
 };
@@ -70,7 +72,8 @@ struct fm_core_description {
 	   many */
 	unsigned wide_loads[FM_ACCESS_WIDTHS - 1], wide_stores[FM_ACCESS_WIDTHS - 1];
 	unsigned multiply_ports;
-	unsigned ports;   /* all together */
+	unsigned vector_ports; /* 0: FM_VECTOR_PORTS */
+	unsigned ports;        /* all together */
 	unsigned walkers; /* page walks at a time; 0: as many as there are */
 	unsigned forward; /* cycles from a store's data to a load of the same address, through the store buffer; 0:
 	                     FM_FORWARD_LATENCY */
@@ -126,6 +129,11 @@ static inline unsigned fm_width_of(unsigned bytes)
 }
 
 /* Accesses of a width per cycle, in hundredths. */
+static inline unsigned fm_core_vector_ports(const struct fm_core_description *core)
+{
+	return core->vector_ports ? core->vector_ports : FM_VECTOR_PORTS;
+}
+
 static inline unsigned fm_core_loads(const struct fm_core_description *core, unsigned width)
 {
 	return !width                        ? 100 * core->load_ports

@@ -4,7 +4,8 @@
 
 #include <stdbool.h>
 
-enum fm_unit { FM_UNIT_NONE, FM_UNIT_ANY, FM_UNIT_MULTIPLY, FM_UNIT_DIVIDE };
+/* SERIAL: nothing else is on its way. */
+enum fm_unit { FM_UNIT_NONE, FM_UNIT_ANY, FM_UNIT_MULTIPLY, FM_UNIT_DIVIDE, FM_UNIT_VECTOR, FM_UNIT_SERIAL };
 
 enum fm_operation {
 #define OPERATION(identifier, ...) FM_OPERATION_##identifier,

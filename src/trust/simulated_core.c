@@ -198,20 +198,23 @@ static struct fm_operation_description operation_of(const struct fm_machine_desc
 	return given->given ? *given : fm_operation_usual(operation);
 }
 
+static double fewer(unsigned one, unsigned other)
+{
+	return one < other ? one : other;
+}
+
 /* As often as its own interval, the ports, the issue and the chains of the kernel allow. */
 static double interval_of(const struct fm_machine_description *machine, enum fm_operation operation)
 {
 	const struct fm_core_description *core = &machine->core;
-	double ports = fm_operation_unit(operation) == FM_UNIT_MULTIPLY ? core->multiply_ports : core->ports;
+	enum fm_unit unit = fm_operation_unit(operation);
+	double ports = unit == FM_UNIT_MULTIPLY ? core->multiply_ports
+	               : unit == FM_UNIT_VECTOR ? fewer(core->ports, fm_core_vector_ports(core))
+	                                        : core->ports;
 
 	return fmax(fmax(operation_of(machine, operation).interval / 100.0,
 	                 (double)operation_of(machine, operation).latency / FM_CORE_CHAINS),
 	            fmax(1.0 / ports, 1.0 / core->width));
-}
-
-static double fewer(unsigned one, unsigned other)
-{
-	return one < other ? one : other;
 }
 
 /* If it takes longer to come than to be issued, and the second cache holds all that is tried. */

@@ -29,59 +29,192 @@ static uint64_t register_bit(ZydisRegister name)
 	return 0;
 }
 
-/* What instructions compute, by the beginning of the mnemonic; the first that fits. */
+/* What instructions compute, by the beginning of the mnemonic without the v of those with three operands; the first that
+   fits. What works on more than 16 bytes may be another operation. */
 static const struct {
 	const char *prefix;
-	enum fm_operation operation;
+	enum fm_operation operation, wide;
 } classes[] = {
-    {"mulp", FM_OPERATION_float_multiply},
-    {"muls", FM_OPERATION_float_multiply},
-    {"imul", FM_OPERATION_multiply},
-    {"mul", FM_OPERATION_multiply_wide},
-    {"vfmadd", FM_OPERATION_float_fused},
-    {"vfmsub", FM_OPERATION_float_fused},
-    {"vfnm", FM_OPERATION_float_fused},
-    {"vmul", FM_OPERATION_float_multiply},
-    {"idiv", FM_OPERATION_divide_signed},
-    {"divp", FM_OPERATION_float_divide},
-    {"divs", FM_OPERATION_float_divide},
-    {"div", FM_OPERATION_divide},
-    {"vdiv", FM_OPERATION_float_divide},
-    {"vsqrt", FM_OPERATION_float_root},
-    {"sqrt", FM_OPERATION_float_root},
-    {"vadd", FM_OPERATION_float_add},
-    {"vsub", FM_OPERATION_float_add},
-    {"addpd", FM_OPERATION_float_add},
-    {"addps", FM_OPERATION_float_add},
-    {"addsd", FM_OPERATION_float_add},
-    {"addss", FM_OPERATION_float_add},
-    {"subpd", FM_OPERATION_float_add},
-    {"subps", FM_OPERATION_float_add},
-    {"subsd", FM_OPERATION_float_add},
-    {"subss", FM_OPERATION_float_add},
-    {"cvt", FM_OPERATION_convert},
-    {"vcvt", FM_OPERATION_convert},
-    {"popcnt", FM_OPERATION_count_bits},
-    {"lzcnt", FM_OPERATION_count_bits},
-    {"tzcnt", FM_OPERATION_count_bits},
-    {"nop", FM_OPERATION_none},
+#define BOTH(operation) FM_OPERATION_##operation, FM_OPERATION_##operation
+    /* general registers */
+    {"imul", BOTH(multiply)},
+    {"idiv", BOTH(divide_signed)},
+    {"popcnt", BOTH(count_bits)},
+    {"lzcnt", BOTH(count_bits)},
+    {"tzcnt", BOTH(count_bits)},
+    {"bsf", BOTH(count_bits)},
+    {"bsr", BOTH(count_bits)},
+    {"crc32", BOTH(count_bits)},
+    {"pdep", BOTH(count_bits)},
+    {"nop", BOTH(none)},
+    {"endbr", BOTH(none)},
+    {"cpuid", BOTH(identify)},
+    /* floating point, of vectors and of the x87 */
+    {"fmadd", BOTH(float_fused)},
+    {"fmsub", BOTH(float_fused)},
+    {"fnm", BOTH(float_fused)},
+    {"mulp", BOTH(float_multiply)},
+    {"muls", BOTH(float_multiply)},
+    {"fmul", BOTH(float_multiply)},
+    {"fimul", BOTH(float_multiply)},
+    {"mul", BOTH(multiply_wide)},
+    {"divp", BOTH(float_divide)},
+    {"divs", BOTH(float_divide)},
+    {"fdiv", BOTH(float_divide)},
+    {"fidiv", BOTH(float_divide)},
+    {"div", BOTH(divide)},
+    {"sqrt", BOTH(float_root)},
+    {"fsqrt", BOTH(float_root)},
+    {"addp", BOTH(float_add)},
+    {"adds", BOTH(float_add)},
+    {"subp", BOTH(float_add)},
+    {"subs", BOTH(float_add)},
+    {"fadd", BOTH(float_add)},
+    {"fiadd", BOTH(float_add)},
+    {"fsub", BOTH(float_add)},
+    {"fisub", BOTH(float_add)},
+    {"fcom", BOTH(float_add)},
+    {"fucom", BOTH(float_add)},
+    {"minp", BOTH(float_add)},
+    {"mins", BOTH(float_add)},
+    {"maxp", BOTH(float_add)},
+    {"maxs", BOTH(float_add)},
+    {"cmpp", BOTH(float_add)},
+    {"cmpsd", BOTH(float_add)},
+    {"cmpss", BOTH(float_add)},
+    {"cvt", BOTH(convert)},
+    {"fild", BOTH(convert)},
+    {"fist", BOTH(convert)},
+    {"round", BOTH(float_round)},
+    {"rndscale", BOTH(float_round)},
+    {"rcp", BOTH(float_estimate)},
+    {"rsqrt", BOTH(float_estimate)},
+    {"fsin", BOTH(float_function)},
+    {"fcos", BOTH(float_function)},
+    {"fptan", BOTH(float_function)},
+    {"fpatan", BOTH(float_function)},
+    {"fyl2x", BOTH(float_function)},
+    {"f2xm1", BOTH(float_function)},
+    {"fprem", BOTH(float_function)},
+    {"fscale", BOTH(float_function)},
+    /* between the kinds of registers */
+    {"comis", BOTH(to_general)},
+    {"ucomis", BOTH(to_general)},
+    {"ptest", BOTH(to_general)},
+    {"testp", BOTH(to_general)},
+    {"movmsk", BOTH(to_general)},
+    {"pmovmskb", BOTH(to_general)},
+    {"extractps", BOTH(to_general)},
+    {"pextr", BOTH(to_general)},
+    {"pext", BOTH(count_bits)},
+    {"pinsr", BOTH(to_vector)},
+    {"kmov", BOTH(to_general)},
+    {"kortest", BOTH(to_general)},
+    {"ktest", BOTH(to_general)},
+    /* integers of vectors */
+    {"padd", BOTH(vector)},
+    {"psub", BOTH(vector)},
+    {"pand", BOTH(vector)},
+    {"por", BOTH(vector)},
+    {"pxor", BOTH(vector)},
+    {"pcmpeq", BOTH(vector)},
+    {"pcmpgt", BOTH(vector)},
+    {"pcmpu", BOTH(vector)},
+    {"pmin", BOTH(vector)},
+    {"pmax", BOTH(vector)},
+    {"pavg", BOTH(vector)},
+    {"pabs", BOTH(vector)},
+    {"psign", BOTH(vector)},
+    {"ptern", BOTH(vector)},
+    {"pblend", BOTH(vector)},
+    {"blend", BOTH(vector)},
+    {"andp", BOTH(vector)},
+    {"andnp", BOTH(vector)},
+    {"orp", BOTH(vector)},
+    {"xorp", BOTH(vector)},
+    {"pmulld", BOTH(vector_multiply_wide)},
+    {"pmullq", BOTH(vector_multiply_wide)},
+    {"pmul", BOTH(vector_multiply)},
+    {"pmadd", BOTH(vector_multiply)},
+    {"pdp", BOTH(vector_multiply)},
+    {"psadbw", BOTH(vector_sum)},
+    {"mpsadbw", BOTH(vector_sum)},
+    {"phadd", BOTH(vector_sum)},
+    {"phsub", BOTH(vector_sum)},
+    {"hadd", BOTH(vector_sum)},
+    {"hsub", BOTH(vector_sum)},
+    {"phmin", BOTH(vector_sum)},
+    {"pslldq", BOTH(vector_shuffle)},
+    {"psrldq", BOTH(vector_shuffle)},
+    {"psll", BOTH(vector_shift)},
+    {"psrl", BOTH(vector_shift)},
+    {"psra", BOTH(vector_shift)},
+    {"prol", BOTH(vector_shift)},
+    {"pror", BOTH(vector_shift)},
+    {"pshuf", BOTH(vector_shuffle)},
+    {"punpck", BOTH(vector_shuffle)},
+    {"pack", BOTH(vector_shuffle)},
+    {"palignr", BOTH(vector_shuffle)},
+    {"shufp", BOTH(vector_shuffle)},
+    {"unpck", BOTH(vector_shuffle)},
+    {"permilp", BOTH(vector_shuffle)},
+    {"insertps", BOTH(vector_shuffle)},
+    {"movhl", BOTH(vector_shuffle)},
+    {"movlh", BOTH(vector_shuffle)},
+    {"pmovzx", FM_OPERATION_vector_shuffle, FM_OPERATION_vector_across},
+    {"pmovsx", FM_OPERATION_vector_shuffle, FM_OPERATION_vector_across},
+    {"perm", BOTH(vector_across)},
+    {"align", BOTH(vector_across)},
+    {"insert", BOTH(vector_across)},
+    {"extract", BOTH(vector_across)},
+    {"aes", BOTH(cipher)},
+    {"pclmul", BOTH(carryless)},
+    {"sha1", BOTH(digest)},
+    {"sha256", BOTH(digest)},
+#undef BOTH
 };
 
-static void classify(const ZydisDecodedInstruction *instruction, bool memory_only, struct fm_instruction *ret)
+static bool is_general(const ZydisDecodedOperand *operand)
 {
-	const char *name = ZydisMnemonicGetString(instruction->mnemonic);
+	ZydisRegisterClass class =
+	    operand->type == ZYDIS_OPERAND_TYPE_REGISTER ? ZydisRegisterGetClass(operand->reg.value) : 0;
+
+	return class == ZYDIS_REGCLASS_GPR32 || class == ZYDIS_REGCLASS_GPR64;
+}
+
+static void classify(const ZydisDecodedInstruction *instruction, const ZydisDecodedOperand *operands, bool memory_only,
+                     struct fm_instruction *ret)
+{
+	const char *name = ZydisMnemonicGetString(instruction->mnemonic), *plain = name + (*name == 'v');
+	bool wide = instruction->operand_count && operands[0].size > 128,
+	     moves = instruction->mnemonic == ZYDIS_MNEMONIC_MOVD || instruction->mnemonic == ZYDIS_MNEMONIC_MOVQ ||
+	             instruction->mnemonic == ZYDIS_MNEMONIC_VMOVD || instruction->mnemonic == ZYDIS_MNEMONIC_VMOVQ;
 
 	ret->operation = FM_OPERATION_simple;
+	/* an exchange with memory is locked by itself */
+	if (instruction->attributes & ZYDIS_ATTRIB_HAS_LOCK ||
+	    (instruction->mnemonic == ZYDIS_MNEMONIC_XCHG && (operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY ||
+	                                                      operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY))) {
+		ret->operation = FM_OPERATION_atomic;
+		return;
+	}
+	if (moves && !memory_only && (is_general(&operands[0]) || is_general(&operands[1]))) {
+		ret->operation = is_general(&operands[0]) ? FM_OPERATION_to_general : FM_OPERATION_to_vector;
+		return;
+	}
 	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
-		if (!strncmp(name, classes[i].prefix, strlen(classes[i].prefix))) {
-			ret->operation = (uint8_t)classes[i].operation;
+		if (!strncmp(plain, classes[i].prefix, strlen(classes[i].prefix))) {
+			ret->operation = (uint8_t)(wide ? classes[i].wide : classes[i].operation);
 			return;
 		}
 	/* a plain move from or to memory needs no unit but the load or store port */
 	if (memory_only &&
 	    (strstr(name, "mov") || strstr(name, "broadcast") || !strcmp(name, "push") || !strcmp(name, "pop"))) {
 		ret->operation = FM_OPERATION_none;
+		return;
 	}
+	if (strstr(name, "broadcast"))
+		ret->operation = wide ? FM_OPERATION_vector_across : FM_OPERATION_vector_shuffle;
 }
 
 /* Floating point arithmetic by what its mnemonic says after an optional v: operations per element. */
@@ -231,7 +364,7 @@ bool fm_decode(const void *bytes, unsigned length, struct fm_decoded *ret_decode
 	        operands[instruction.operand_count_visible - 2].reg.value)
 		decoded.instruction.reads = 0, zeroed = true;
 	decoded.nontemporal = strstr(name, "movnt") != NULL && writes;
-	classify(&instruction, reads + writes == 1, &decoded.instruction);
+	classify(&instruction, operands, reads + writes == 1, &decoded.instruction);
 	decoded.instruction.branch = (uint8_t)branch_kind(&instruction, operands);
 	/* neither needs more than another name for a register */
 	if (zeroed || is_move(&instruction, operands))

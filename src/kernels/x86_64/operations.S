@@ -267,6 +267,20 @@ function float_fused_free
 	loop_end
 end_function float_fused_free
 
+/* Waits for everything before it, and lets nothing begin that comes after. */
+function identify
+	pushq %rbx
+	movq %rcx, %rsi
+	loop_begin
+	.rept FM_CORE_STEPS
+	xorl %eax, %eax
+	cpuid
+	.endr
+	subq $FM_CORE_STEPS, %rsi
+	jnz 1b
+	popq %rbx
+end_function identify
+
 /* Ports: loads or stores of the line at stream[0]. */
 .macro port_kernels width move_load move_store register0 register1 offset leave
 function loads_\width
