@@ -3,7 +3,7 @@
 
     predict.py FATHOM --generator PROGRAM --seeds 1000-1059 [--threads 2] [--seconds 1.5] [--levels L1=...,L2=...,L3=...]
                [--commands FILE --lot SEED --count 15] [--shortest 0.5] [--longest 12]
-               [--exact] [--runs 5] [--work FOLDER] [--keep FILE] [--timeout SECONDS] [--compiler gcc]
+               [--exact] [--runs 5] [--work FOLDER] [--keep FILE] [--verdicts FILE] [--timeout SECONDS] [--compiler gcc]
 
 Each program is measured natively --runs times, then looked at by `fathom stat --json` (through windows, on the simulated
 host); --exact: by `fathom stat --machine host --timing`, with every access seen. Sizes are relative to the caches of the
@@ -16,7 +16,8 @@ FILE has a shell command per line, as for windows.py; --count of them are drawn 
 --shortest to --longest seconds natively are passed over, and named. No cause is known of these.
 
 Prints a line for each program, then a summary. A program that cannot be compiled, run or predicted is printed as failed and
-counts as one whose time and cause are wrong. --keep writes everything as JSON, after each program."""
+counts as one whose time and cause are wrong. --keep writes everything as JSON, after each program;
+--verdicts what was said of generated programs, as `confidence.py collect --way windows` does, for `confidence.py judge`."""
 import argparse, json, math, os, random, re, resource, signal, statistics, subprocess, sys, tempfile, time
 
 # A program is stalled by nothing if fewer of its cycles than this executed nothing.
@@ -134,6 +135,7 @@ def predict(arguments, row, command):
     row["threads_time"] = native.get("threads_time")
     row["doubtful"], row["engine"] = root.get("doubtful"), (root.get("coverage") or {}).get("engine")
     row["windows"] = (root.get("coverage") or {}).get("windows")
+    row["patterns"] = [{name: entry.get(name) for name in ("name", "group", "verdict", "confidence", "metric")} for entry in root["patterns"]]
     row["own_user_seconds"] = value_of(native.get("user_seconds"))
     row["found"], row["stall_shares"] = found_cause(root)
     if row["predicted"] is None:
@@ -305,6 +307,7 @@ def main():
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--work")
     parser.add_argument("--keep")
+    parser.add_argument("--verdicts")
     parser.add_argument("--timeout", type=float, default=600)
     parser.add_argument("--compiler", default="gcc")
     arguments = parser.parse_args()
@@ -327,6 +330,13 @@ def main():
         judge_all(arguments)
 
 
+def verdicts(arguments, row):
+    kept = {"seed": row["seed"], "way": "windows", "threads": arguments.threads}
+    if "patterns" not in row or not row["windows"]:
+        return {**kept, "failed": row.get("failed", "no windows")}
+    return {**kept, **{name: row[name] for name in ("truth", "windows", "doubtful", "patterns")}}
+
+
 def judge_all(arguments):
     rows, passed_over = [], []
 
@@ -343,6 +353,10 @@ def judge_all(arguments):
             with open(arguments.keep, "w") as file:
                 json.dump(finite({"arguments": vars(arguments), "rows": rows, "passed_over": passed_over,
                                   "total": total}), file, indent=1)
+
+        if arguments.verdicts:
+            with open(arguments.verdicts, "w") as file:
+                json.dump([finite(verdicts(arguments, row)) for row in rows if "seed" in row], file)
 
     print(f"{'program':22} {'least':>7} {'median':>7} {'predict':>7} {'error':>9} {'':5} {'kernel':>6} {'system':>6} "
           f"{'known cause':17} {'found':17} {'':5} phases")
