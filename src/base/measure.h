@@ -25,13 +25,13 @@ typedef int (*fm_trial_function)(void *context, double *ret_cost, struct fm_erro
 struct fm_measurement {
 	fm_trial_function trial;
 	void *context;
-	unsigned weight;           /* trials per round; 0 counts as 1 */
-	bool elsewhere;            /* the work is done by other threads: waiting of the calling one is no disturbance */
-	double wanted_width;       /* finished when the relative half-width is below; 0: takes all rounds */
-	bool core_clock;           /* takes cycles of the core, however long these are: told for the clock of the plan */
-	double usual_beat;         /* of the plan */
-	struct fm_sample costs;    /* undisturbed trials */
-	struct fm_sample beats;    /* the heartbeat beside each of them */
+	unsigned weight;        /* trials per round; 0 counts as 1 */
+	bool elsewhere;         /* the work is done by other threads: waiting of the calling one is no disturbance */
+	double wanted_width;    /* finished when the relative half-width is below; 0: takes all rounds */
+	bool core_clock;        /* takes cycles of the core, however long these are: told for the clock of the plan */
+	double usual_beat;      /* of the plan */
+	struct fm_sample costs; /* undisturbed trials */
+	struct fm_sample beats; /* the heartbeat beside each of them */
 	struct fm_sample doubtful; /* costs of the disturbed ones */
 	bool finished;
 };
@@ -50,8 +50,8 @@ struct fm_measure_plan {
 int fm_measure(struct fm_measurement *measurements, unsigned count, const struct fm_measure_plan *plan,
                struct fm_error *error);
 
-/* The location of the undisturbed costs: of those that go by the core's clock, as they would be at the usual one. When disturbed trials are all there is, they are used and the figure says so
-   by having no undisturbed trials. */
+/* The location of the undisturbed costs: of those that go by the core's clock, as they would be at the usual one. When
+   disturbed trials are all there is, they are used and the figure says so by having no undisturbed trials. */
 struct fm_figure fm_measurement_figure(const struct fm_measurement *measurement, const char *unit);
 
 void fm_measurement_free(struct fm_measurement *measurement);

@@ -292,8 +292,8 @@ static int measure_code(struct fm_machine_session *session, double seconds, stru
 
 	for (unsigned i = 0; i < FM_CODE_POINTS; i++) {
 		work[i] = (struct work){.function = fm_kernel_straight, .passes = (i + 1ull) * FM_CODE_STEP};
-		measurements[i] =
-		    (struct fm_measurement){.trial = code_trial, .context = &work[i], .wanted_width = 0.02, .core_clock = true};
+		measurements[i] = (struct fm_measurement){
+		    .trial = code_trial, .context = &work[i], .wanted_width = 0.02, .core_clock = true};
 	}
 	status = fm_machine_session_measure(session, measurements, FM_CODE_POINTS, 12, 100, seconds, error);
 	for (unsigned i = 0; i < FM_CODE_POINTS; i++) {

@@ -40,7 +40,8 @@ struct fm_machine_session {
 	bool huge_pages;
 	struct fm_random random;
 	struct fm_disturbance_watch watch;
-	double usual_beat; /* ns a cycle that figures in cycles of the core are told for, until the clock of the whole is known */
+	double usual_beat; /* ns a cycle that figures in cycles of the core are told for, until the clock of the whole
+	                      is known */
 	uint64_t deadline_ns;
 	uint64_t memory_limit; /* how much we may allocate at one time */
 	struct fm_latency_visits level_visits;

@@ -456,7 +456,8 @@ static void set_core(const struct fm_machine *profile, struct fm_core_descriptio
 		if (latency->available && interval->available)
 			core->operations[fm_core_operations[i].operation] = (struct fm_operation_description){
 			    .latency = between(1, (unsigned)round(fmin(most, fmax(0, latency->value))), most),
-			    .interval = between(0, (unsigned)round(100 * fmin(most, fmax(0, interval->value))), 100 * most),
+			    .interval =
+			        between(0, (unsigned)round(100 * fmin(most, fmax(0, interval->value))), 100 * most),
 			    .given = true};
 	}
 	if (found[FM_CORE_multiply_interval].available && found[FM_CORE_multiply_interval].value > 0)

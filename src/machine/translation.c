@@ -174,8 +174,8 @@ static int measure_point(struct fm_machine_session *session, const struct place 
 }
 
 /* The first `count` numbers of pages. */
-static int measure_points(struct fm_machine_session *session, const struct place *place, unsigned count,
-                          double seconds, struct fm_figure *ret_figures, struct fm_error *error)
+static int measure_points(struct fm_machine_session *session, const struct place *place, unsigned count, double seconds,
+                          struct fm_figure *ret_figures, struct fm_error *error)
 {
 	double cycles[FM_TRANSLATION_POINTS];
 	struct fm_figure model = fm_figure_make(0, 0, 0, "", FM_ORIGIN_measured, "kernels", 0);
@@ -267,9 +267,9 @@ int fm_translation_measure_huge(struct fm_machine_session *session, double secon
 	else if (fm_buffer_huge_bytes(&buffer) < (long long)bytes)
 		unavailable(ret_figures, "the kernel gave fewer huge pages than were asked for");
 	else
-		status = measure_points(session, &(struct place){buffer.memory + HUGE_PAGE, buffer.memory, HUGE_PAGE},
-		                        count,
-		                        fmax(0, seconds - (double)(fm_clock_now() - begin) * 1e-9), ret_figures, error);
+		status =
+		    measure_points(session, &(struct place){buffer.memory + HUGE_PAGE, buffer.memory, HUGE_PAGE}, count,
+		                   fmax(0, seconds - (double)(fm_clock_now() - begin) * 1e-9), ret_figures, error);
 	fm_buffer_free(&buffer);
 	return status;
 }

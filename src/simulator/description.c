@@ -106,10 +106,10 @@ static const struct key core_keys[] = {
 };
 
 /* An operation that is alone may take long; of others many may be on their way, which the simulator keeps track of. */
-#define OPERATION_KEYS(most)                                                                                           \
-	{                                                                                                              \
-		{"latency", KIND_WHOLE, OPERATION(latency), 0, most, NULL, true},                                      \
-		    {"interval", KIND_HUNDREDTHS, OPERATION(interval), 0, most, NULL, false}, {0},                     \
+#define OPERATION_KEYS(most)                                                                       \
+	{                                                                                          \
+		{"latency", KIND_WHOLE, OPERATION(latency), 0, most, NULL, true},                  \
+		    {"interval", KIND_HUNDREDTHS, OPERATION(interval), 0, most, NULL, false}, {0}, \
 	}
 static const struct key common_operation_keys[] = OPERATION_KEYS(255),
                         serial_operation_keys[] = OPERATION_KEYS(FM_OPERATION_CYCLES_MAX);

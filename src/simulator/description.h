@@ -74,11 +74,11 @@ struct fm_core_description {
 	unsigned multiply_ports;
 	unsigned vector_ports; /* 0: FM_VECTOR_PORTS */
 	unsigned ports;        /* all together */
-	unsigned walkers; /* page walks at a time; 0: as many as there are */
-	unsigned forward; /* cycles from a store's data to a load of the same address, through the store buffer; 0:
-	                     FM_FORWARD_LATENCY */
-	unsigned reload;  /* the same where the load finds the address as the store did, in registers that have not
-	                     changed; 0: as forward */
+	unsigned walkers;      /* page walks at a time; 0: as many as there are */
+	unsigned forward;      /* cycles from a store's data to a load of the same address, through the store buffer; 0:
+	                          FM_FORWARD_LATENCY */
+	unsigned reload;       /* the same where the load finds the address as the store did, in registers that have not
+	                          changed; 0: as forward */
 	unsigned misprediction; /* cycles that a branch costs which was not foreseen; 0: all are */
 	unsigned code_bytes;    /* of its instruction cache; 0: all code is there */
 	unsigned code_ways;     /* 0: 8 */

@@ -29,8 +29,8 @@ static uint64_t register_bit(ZydisRegister name)
 	return 0;
 }
 
-/* What instructions compute, by the beginning of the mnemonic without the v of those with three operands; the first that
-   fits. What works on more than 16 bytes may be another operation. */
+/* What instructions compute, by the beginning of the mnemonic without the v of those with three operands; the first
+   that fits. What works on more than 16 bytes may be another operation. */
 static const struct {
 	const char *prefix;
 	enum fm_operation operation, wide;
@@ -193,8 +193,8 @@ static void classify(const ZydisDecodedInstruction *instruction, const ZydisDeco
 	ret->operation = FM_OPERATION_simple;
 	/* an exchange with memory is locked by itself */
 	if (instruction->attributes & ZYDIS_ATTRIB_HAS_LOCK ||
-	    (instruction->mnemonic == ZYDIS_MNEMONIC_XCHG && (operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY ||
-	                                                      operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY))) {
+	    (instruction->mnemonic == ZYDIS_MNEMONIC_XCHG &&
+	     (operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY || operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY))) {
 		ret->operation = FM_OPERATION_atomic;
 		return;
 	}
