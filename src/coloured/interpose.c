@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 
 #include "coloured/self.h"
 
@@ -35,9 +34,9 @@ static void give(char *address, size_t bytes)
 
 EXPORTED void *mmap(void *address, size_t bytes, int protection, int flags, int file, off_t offset)
 {
-	long result = fm_coloured_call(SYS_mmap, (long)address, (long)bytes, protection, flags, file, offset);
+	long result = fm_system_call(SYS_mmap, (long)address, (long)bytes, protection, flags, file, offset);
 
-	if (result < 0 && result > -4096) {
+	if (fm_failed(result)) {
 		errno = (int)-result;
 		return MAP_FAILED;
 	}
@@ -126,9 +125,9 @@ EXPORTED long syscall(long number, ...)
 	__builtin_va_end(list);
 	if (is_filter(number, arguments[0]))
 		fm_coloured_be_quiet();
-	result = fm_coloured_call(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4],
-	                          arguments[5]);
-	if (result < 0 && result > -4096) {
+	result =
+	    fm_system_call(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
+	if (fm_failed(result)) {
 		errno = (int)-result;
 		return -1;
 	}

@@ -1,6 +1,5 @@
 /* Pages of the wanted colours: ask the kernel for memory, look at every page, keep what fits. */
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/sysinfo.h>
 
 #include "coloured/self.h"
@@ -9,19 +8,19 @@ enum { CHUNK = 1024, MOST_CANDIDATES = 1 << 20 };
 
 static void *map(size_t bytes)
 {
-	long address = fm_coloured_call(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
-	                                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	long address = fm_system_call(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE,
+	                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	if (address < 0 && address > -4096)
+	if (fm_failed(address))
 		return NULL;
-	fm_coloured_call(SYS_madvise, address, (long)bytes, MADV_NOHUGEPAGE, 0, 0, 0);
+	fm_system_call(SYS_madvise, address, (long)bytes, MADV_NOHUGEPAGE, 0, 0, 0);
 	return (void *)address;
 }
 
 static void unmap(void *address, size_t bytes)
 {
 	if (address)
-		fm_coloured_call(SYS_munmap, (long)address, (long)bytes, 0, 0, 0, 0);
+		fm_system_call(SYS_munmap, (long)address, (long)bytes, 0, 0, 0, 0);
 }
 
 /* Memory that nobody else needs. */
@@ -29,7 +28,7 @@ static bool is_free(uint64_t pages)
 {
 	struct sysinfo memory;
 
-	if (fm_coloured_call(SYS_sysinfo, (long)&memory, 0, 0, 0, 0, 0))
+	if (fm_system_call(SYS_sysinfo, (long)&memory, 0, 0, 0, 0, 0))
 		return false;
 	return pages * FM_PAGE_BYTES < (uint64_t)memory.freeram * memory.mem_unit / 2 &&
 	       pages * FM_PAGE_BYTES < fm_coloured.shared->free_bytes / 2;
@@ -140,8 +139,7 @@ static void release_rest(struct search *search, char **room)
 	fm_colours_shuffle(&search->colours->random, search->candidates, search->candidate_count);
 	for (unsigned i = 0; i < search->candidate_count; i++)
 		if (!is_among(room, search->wanted, search->candidates[i]))
-			fm_coloured_call(SYS_madvise, (long)search->candidates[i], FM_PAGE_BYTES, MADV_DONTNEED, 0, 0,
-			                 0);
+			fm_system_call(SYS_madvise, (long)search->candidates[i], FM_PAGE_BYTES, MADV_DONTNEED, 0, 0, 0);
 }
 
 /* Does a chase see as much cache as it should? */

@@ -3,7 +3,6 @@
 #include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 
 #include "coloured/self.h"
 
@@ -28,21 +27,21 @@ static bool is_resident(char *page)
 {
 	unsigned char vector = 0;
 
-	return !fm_coloured_call(SYS_mincore, (long)page, FM_PAGE_BYTES, (long)&vector, 0, 0, 0) && vector & 1;
+	return !fm_system_call(SYS_mincore, (long)page, FM_PAGE_BYTES, (long)&vector, 0, 0, 0) && vector & 1;
 }
 
 /* A descriptor by which pages can be moved into this range; -1: the kernel cannot. */
 static long enter_range(char *at, size_t bytes)
 {
-	long file = fm_coloured_call(SYS_userfaultfd, O_CLOEXEC | USER_MODE_ONLY, 0, 0, 0, 0, 0);
+	long file = fm_system_call(SYS_userfaultfd, O_CLOEXEC | USER_MODE_ONLY, 0, 0, 0, 0, 0);
 	struct uffdio_api api = {.api = UFFD_API, .features = FEATURE_MOVE};
 	struct uffdio_register range = {.range = {(uint64_t)at, bytes}, .mode = UFFDIO_REGISTER_MODE_MISSING};
 
 	if (file < 0)
 		return -1;
-	if (fm_coloured_call(SYS_ioctl, file, UFFDIO_API, (long)&api, 0, 0, 0) ||
-	    fm_coloured_call(SYS_ioctl, file, UFFDIO_REGISTER, (long)&range, 0, 0, 0)) {
-		fm_coloured_call(SYS_close, file, 0, 0, 0, 0, 0);
+	if (fm_system_call(SYS_ioctl, file, UFFDIO_API, (long)&api, 0, 0, 0) ||
+	    fm_system_call(SYS_ioctl, file, UFFDIO_REGISTER, (long)&range, 0, 0, 0)) {
+		fm_system_call(SYS_close, file, 0, 0, 0, 0, 0);
 		return -1;
 	}
 	return file;
@@ -52,15 +51,15 @@ static void leave_range(long file, char *at, size_t bytes)
 {
 	struct uffdio_range range = {(uint64_t)at, bytes};
 
-	fm_coloured_call(SYS_ioctl, file, UFFDIO_UNREGISTER, (long)&range, 0, 0, 0);
-	fm_coloured_call(SYS_close, file, 0, 0, 0, 0, 0);
+	fm_system_call(SYS_ioctl, file, UFFDIO_UNREGISTER, (long)&range, 0, 0, 0);
+	fm_system_call(SYS_close, file, 0, 0, 0, 0, 0);
 }
 
 static bool move_page(long file, char *to, char *from)
 {
 	struct move move = {.to = (uint64_t)to, .from = (uint64_t)from, .bytes = FM_PAGE_BYTES};
 
-	return !fm_coloured_call(SYS_ioctl, file, (long)MOVE, (long)&move, 0, 0, 0);
+	return !fm_system_call(SYS_ioctl, file, (long)MOVE, (long)&move, 0, 0, 0);
 }
 
 /* The page becomes a mapping of its own there. */
@@ -68,8 +67,8 @@ static bool remap_page(char *to, char *from)
 {
 	if (__atomic_add_fetch(&fm_coloured.process->by_mapping, 1, __ATOMIC_RELAXED) > MOST_MAPPINGS)
 		return false;
-	return fm_coloured_call(SYS_mremap, (long)from, FM_PAGE_BYTES, FM_PAGE_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED,
-	                        (long)to, 0) == (long)to;
+	return fm_system_call(SYS_mremap, (long)from, FM_PAGE_BYTES, FM_PAGE_BYTES, MREMAP_MAYMOVE | MREMAP_FIXED,
+	                      (long)to, 0) == (long)to;
 }
 
 /* One page; the old content goes with it unless it does not matter. */
@@ -82,7 +81,7 @@ static bool give_page(long file, char *to, char *from, enum fm_coloured_content 
 	if (file < 0)
 		return remap_page(to, from);
 	if (resident)
-		fm_coloured_call(SYS_madvise, (long)to, FM_PAGE_BYTES, MADV_DONTNEED, 0, 0, 0);
+		fm_system_call(SYS_madvise, (long)to, FM_PAGE_BYTES, MADV_DONTNEED, 0, 0, 0);
 	return move_page(file, to, from);
 }
 
@@ -96,7 +95,7 @@ unsigned fm_coloured_fill(char *at, unsigned pages, enum fm_coloured_content con
 	fm_coloured_block(&old);
 	taken = fm_coloured_take(pages, &first);
 	if (taken) {
-		fm_coloured_call(SYS_madvise, (long)at, (long)bytes, MADV_NOHUGEPAGE, 0, 0, 0);
+		fm_system_call(SYS_madvise, (long)at, (long)bytes, MADV_NOHUGEPAGE, 0, 0, 0);
 		file = enter_range(at, bytes);
 		fm_coloured.moves = file >= 0;
 		for (unsigned i = 0; i < taken; i++) {
@@ -127,17 +126,17 @@ unsigned fm_coloured_exchange(char *at, unsigned pages)
 {
 	size_t bytes = (size_t)pages * FM_PAGE_BYTES;
 	long room =
-	         fm_coloured_call(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+	         fm_system_call(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
 	     file;
 	unsigned filled;
 	sigset_t old;
 
-	if (room < 0 && room > -4096)
+	if (fm_failed(room))
 		return 0;
 	file = enter_range((char *)room, bytes);
 	if (file < 0) {
 		/* each page becomes a mapping of its own in any case */
-		fm_coloured_call(SYS_munmap, room, (long)bytes, 0, 0, 0, 0);
+		fm_system_call(SYS_munmap, room, (long)bytes, 0, 0, 0, 0);
 		return fm_coloured_fill(at, pages, FM_COLOURED_COPY);
 	}
 	leave_range(file, (char *)room, bytes);
@@ -145,9 +144,9 @@ unsigned fm_coloured_exchange(char *at, unsigned pages)
 	fm_coloured_block(&old);
 	for (unsigned i = 0; i < pages; i++)
 		copy_page((char *)room + (size_t)i * FM_PAGE_BYTES, at + (size_t)i * FM_PAGE_BYTES);
-	if (fm_coloured_call(SYS_mremap, room, (long)bytes, (long)bytes, MREMAP_MAYMOVE | MREMAP_FIXED, (long)at, 0) !=
+	if (fm_system_call(SYS_mremap, room, (long)bytes, (long)bytes, MREMAP_MAYMOVE | MREMAP_FIXED, (long)at, 0) !=
 	    (long)at) {
-		fm_coloured_call(SYS_munmap, room, (long)bytes, 0, 0, 0, 0);
+		fm_system_call(SYS_munmap, room, (long)bytes, 0, 0, 0, 0);
 		filled = 0;
 	}
 	fm_coloured_unblock(&old);

@@ -11,7 +11,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -22,31 +21,17 @@ struct fm_coloured fm_coloured;
 /* One more chunk than what malloc has at first, so that it asks the kernel for all of the heap at once. */
 enum { FIRST_REQUEST = 1 << 20, READ_ROOM = 4096 };
 
-long fm_coloured_call(long number, long a, long b, long c, long d, long e, long f)
-{
-	register long fourth __asm__("r10") = d;
-	register long fifth __asm__("r8") = e;
-	register long sixth __asm__("r9") = f;
-	long result;
-
-	__asm__ volatile("syscall"
-	                 : "=a"(result)
-	                 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(fourth), "r"(fifth), "r"(sixth)
-	                 : "rcx", "r11", "memory");
-	return result;
-}
-
 void fm_coloured_block(sigset_t *ret_old)
 {
 	sigset_t all;
 
 	sigfillset(&all);
-	fm_coloured_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)ret_old, 8, 0, 0);
+	fm_system_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)ret_old, 8, 0, 0);
 }
 
 void fm_coloured_unblock(const sigset_t *old)
 {
-	fm_coloured_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)old, 0, 8, 0, 0);
+	fm_system_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)old, 0, 8, 0, 0);
 }
 
 static void turn_off(const char *why)

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/system_call.h"
 #include "colours/shared.h"
 
 struct fm_coloured {
@@ -25,9 +26,6 @@ struct fm_coloured {
 };
 
 extern struct fm_coloured fm_coloured __attribute__((visibility("hidden")));
-
-/* System calls that no library stands before, and that leave errno alone: -errno or the result. */
-long fm_coloured_call(long number, long a, long b, long c, long d, long e, long f);
 
 /* Whoever makes system calls after the program has begun does so between these; false: not any more. */
 bool fm_coloured_enter(void);

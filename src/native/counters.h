@@ -29,7 +29,7 @@ static inline int fm_counters_open(struct fm_counters *counters, const uint64_t 
 static inline void fm_counters_close(struct fm_counters *counters)
 {
 	if (counters->taken)
-		fm_call(SYS_munmap, (long)counters->taken, FM_TRACE_PIECES * sizeof(uint64_t), 0, 0, 0, 0);
+		fm_system_call(SYS_munmap, (long)counters->taken, FM_TRACE_PIECES * sizeof(uint64_t), 0, 0, 0, 0);
 	*counters = (struct fm_counters){0};
 }
 

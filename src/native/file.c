@@ -12,6 +12,8 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "base/put.h"
+
 enum { PATH_ROOM = 4096, IN_MEMORY = 0x01021994 /* TMPFS_MAGIC */ };
 
 static const uint64_t whole_size = sizeof(struct fm_trace_file) + sizeof(struct fm_trace_large);
@@ -27,7 +29,7 @@ static uint64_t cpu_before; /* processor time of what the process was before it 
 
 void *fm_map(size_t size, long flags, long file)
 {
-	long result = fm_call(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE, flags, file, 0);
+	long result = fm_system_call(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE, flags, file, 0);
 
 	return fm_failed(result) ? NULL : (void *)result;
 }
@@ -49,12 +51,12 @@ static int claim(long file, uint64_t from, uint64_t size)
 	long result;
 
 	do
-		result = fm_call(SYS_fallocate, file, 0, (long)from, (long)size, 0, 0);
+		result = fm_system_call(SYS_fallocate, file, 0, (long)from, (long)size, 0, 0);
 	while (result == -EINTR);
 	if (result != -EOPNOTSUPP && result != -ENOSYS)
 		return fm_failed(result) ? (int)result : 0;
 	for (uint64_t at = from; at < from + size; at += sizeof(zeros)) {
-		result = fm_call(SYS_pwrite64, file, (long)zeros, sizeof(zeros), (long)at, 0, 0);
+		result = fm_system_call(SYS_pwrite64, file, (long)zeros, sizeof(zeros), (long)at, 0, 0);
 		if (result != (long)sizeof(zeros))
 			return fm_failed(result) ? (int)result : -ENOSPC;
 	}
@@ -63,7 +65,7 @@ static int claim(long file, uint64_t from, uint64_t size)
 
 static long open_file(long flags)
 {
-	return fm_call(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600, 0, 0);
+	return fm_system_call(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600, 0, 0);
 }
 
 int fm_file_reserve(const void *start, size_t size)
@@ -77,7 +79,7 @@ int fm_file_reserve(const void *start, size_t size)
 	from &= ~(uint64_t)4095;
 	end = (end + 4095) & ~(uint64_t)4095;
 	error = claim(file, from, end - from);
-	fm_call(SYS_close, file, 0, 0, 0, 0, 0);
+	fm_system_call(SYS_close, file, 0, 0, 0, 0, 0);
 	return error;
 }
 
@@ -86,20 +88,21 @@ void fm_file_touch(const void *start, size_t size)
 	const long populate = 23; /* MADV_POPULATE_WRITE; older kernels refuse, which does no harm */
 	uint64_t from = (uint64_t)start & ~(uint64_t)4095, end = ((uint64_t)start + size + 4095) & ~(uint64_t)4095;
 
-	fm_call(SYS_madvise, (long)from, (long)(end - from), populate, 0, 0, 0);
+	fm_system_call(SYS_madvise, (long)from, (long)(end - from), populate, 0, 0, 0);
 }
 
 /* Pages of addresses that the process has; 0: not known. */
 static uint64_t mapped_pages(void)
 {
-	long file = fm_call(SYS_openat, AT_FDCWD, (long)"/proc/self/statm", O_RDONLY | O_CLOEXEC, 0, 0, 0), length;
+	long file = fm_system_call(SYS_openat, AT_FDCWD, (long)"/proc/self/statm", O_RDONLY | O_CLOEXEC, 0, 0, 0),
+	     length;
 	char text[128] = {0};
 	uint64_t pages = 0;
 
 	if (fm_failed(file))
 		return 0;
-	length = fm_call(SYS_read, file, (long)text, sizeof(text), 0, 0, 0);
-	fm_call(SYS_close, file, 0, 0, 0, 0, 0);
+	length = fm_system_call(SYS_read, file, (long)text, sizeof(text), 0, 0, 0);
+	fm_system_call(SYS_close, file, 0, 0, 0, 0, 0);
 	for (long i = 0; i < length && text[i] >= '0' && text[i] <= '9'; i++)
 		pages = 10 * pages + (uint64_t)(text[i] - '0');
 	return pages;
@@ -109,7 +112,8 @@ static uint64_t limit_of(int resource)
 {
 	struct rlimit limit = {0};
 
-	return fm_failed(fm_call(SYS_prlimit64, 0, resource, 0, (long)&limit, 0, 0)) ? RLIM_INFINITY : limit.rlim_cur;
+	return fm_failed(fm_system_call(SYS_prlimit64, 0, resource, 0, (long)&limit, 0, 0)) ? RLIM_INFINITY
+	                                                                                    : limit.rlim_cur;
 }
 
 /* The program may need what is left more than we do. */
@@ -129,8 +133,8 @@ static bool has_memory(long file, uint64_t from, uint64_t size)
 	struct statfs system = {0};
 	struct stat about = {0};
 
-	return !fm_call(SYS_fstat, file, (long)&about, 0, 0, 0, 0) && (uint64_t)about.st_size >= from + size &&
-	       !fm_call(SYS_fstatfs, file, (long)&system, 0, 0, 0, 0) && system.f_type == IN_MEMORY &&
+	return !fm_system_call(SYS_fstat, file, (long)&about, 0, 0, 0, 0) && (uint64_t)about.st_size >= from + size &&
+	       !fm_system_call(SYS_fstatfs, file, (long)&system, 0, 0, 0, 0) && system.f_type == IN_MEMORY &&
 	       system.f_bavail / 2 >= size / (uint64_t)system.f_bsize;
 }
 
@@ -144,39 +148,17 @@ struct fm_trace_entry *fm_file_large_ring(unsigned number)
 	if (fm_failed(file))
 		return NULL;
 	if (fm_has_addresses(size) && has_memory(file, from, size)) {
-		mapped = fm_call(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file,
-		                 (long)from);
+		mapped = fm_system_call(SYS_mmap, 0, (long)size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE,
+		                        file, (long)from);
 		if (!fm_failed(mapped) && claim(file, from, size))
-			fm_call(SYS_munmap, mapped, (long)size, 0, 0, 0, 0);
+			fm_system_call(SYS_munmap, mapped, (long)size, 0, 0, 0, 0);
 		else if (!fm_failed(mapped))
 			ring = (struct fm_trace_entry *)mapped;
 	}
-	fm_call(SYS_close, file, 0, 0, 0, 0, 0);
+	fm_system_call(SYS_close, file, 0, 0, 0, 0, 0);
 	if (ring)
 		fm_file_touch(ring, size);
 	return ring;
-}
-
-static char *put_text(char *at, const char *text)
-{
-	while (*text)
-		*at++ = *text++;
-	*at = 0;
-	return at;
-}
-
-static char *put_number(char *at, uint64_t value)
-{
-	char digits[24];
-	unsigned count = 0;
-
-	do
-		digits[count++] = (char)('0' + value % 10);
-	while (value /= 10);
-	while (count)
-		*at++ = digits[--count];
-	*at = 0;
-	return at;
 }
 
 /* A file of the right size, of which the head and the places of threads are reserved. */
@@ -193,17 +175,17 @@ static int map_file(struct fm_trace_file **ret_file)
 	file = open_file(O_CREAT | O_EXCL);
 	if (fm_failed(file))
 		return (int)file;
-	error = (int)fm_call(SYS_ftruncate, file,
-	                     (long)(limit < whole_size ? sizeof(struct fm_trace_file) : whole_size), 0, 0, 0, 0);
+	error = (int)fm_system_call(SYS_ftruncate, file,
+	                            (long)(limit < whole_size ? sizeof(struct fm_trace_file) : whole_size), 0, 0, 0, 0);
 	if (!error)
 		error = claim(file, 0, offsetof(struct fm_trace_file, sites));
 	if (!error) {
 		mapped = fm_map(sizeof(struct fm_trace_file), MAP_SHARED | MAP_NORESERVE, file);
 		error = mapped ? 0 : -ENOMEM;
 	}
-	fm_call(SYS_close, file, 0, 0, 0, 0, 0);
+	fm_system_call(SYS_close, file, 0, 0, 0, 0, 0);
 	if (error)
-		fm_call(SYS_unlink, (long)path, 0, 0, 0, 0, 0);
+		fm_system_call(SYS_unlink, (long)path, 0, 0, 0, 0, 0);
 	else
 		*ret_file = mapped;
 	return error;
@@ -214,14 +196,14 @@ static int make_file(bool forked)
 	uint64_t ticks = fm_ticks();
 	uint32_t process = (uint32_t)fm_process_id();
 	struct fm_trace_head *head;
-	char *at = put_text(path, folder);
+	char *at = fm_put_text(path, folder);
 	int error;
 
-	at = put_text(at, "/");
-	at = put_number(at, process);
-	at = put_text(at, "-");
-	at = put_number(at, ticks);
-	put_text(at, ".trace");
+	at = fm_put_text(at, "/");
+	at = fm_put_number(at, process);
+	at = fm_put_text(at, "-");
+	at = fm_put_number(at, ticks);
+	fm_put_text(at, ".trace");
 	error = map_file(&fm_file);
 	if (error) {
 		__atomic_fetch_add(&fm_session->lost_processes, 1, __ATOMIC_RELAXED);
@@ -230,12 +212,13 @@ static int make_file(bool forked)
 	head = fm_head();
 	head->version = FM_TRACE_VERSION;
 	head->process = process;
-	head->parent = (uint32_t)fm_call(SYS_getppid, 0, 0, 0, 0, 0, 0);
+	head->parent = (uint32_t)fm_system_call(SYS_getppid, 0, 0, 0, 0, 0, 0);
 	head->forked = forked;
 	head->begun = ticks;
 	head->mappings = 1;
 	cpu_before = forked ? 0 : fm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-	fm_call(SYS_readlink, (long)"/proc/self/exe", (long)head->program, (long)sizeof(head->program) - 1, 0, 0, 0);
+	fm_system_call(SYS_readlink, (long)"/proc/self/exe", (long)head->program, (long)sizeof(head->program) - 1, 0, 0,
+	               0);
 	return 0;
 }
 
@@ -257,26 +240,26 @@ void fm_file_clock(void)
 static int map_session(void)
 {
 	struct stat about = {0};
-	long directory =
-	         fm_call(SYS_openat, AT_FDCWD, (long)folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0, 0, 0),
+	long directory = fm_system_call(SYS_openat, AT_FDCWD, (long)folder,
+	                                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0, 0, 0),
 	     file;
 	int error = -EPERM;
 
 	if (fm_failed(directory))
 		return (int)directory;
-	if (!fm_call(SYS_fstat, directory, (long)&about, 0, 0, 0, 0) && !(about.st_mode & 022) &&
-	    about.st_uid == (uid_t)fm_call(SYS_geteuid, 0, 0, 0, 0, 0, 0)) {
-		file = fm_call(SYS_openat, directory, (long)"session", O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0, 0, 0);
+	if (!fm_system_call(SYS_fstat, directory, (long)&about, 0, 0, 0, 0) && !(about.st_mode & 022) &&
+	    about.st_uid == (uid_t)fm_system_call(SYS_geteuid, 0, 0, 0, 0, 0, 0)) {
+		file = fm_system_call(SYS_openat, directory, (long)"session", O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0, 0, 0);
 		error = fm_failed(file) ? (int)file : 0;
 		if (!error) {
-			if (!fm_call(SYS_fstat, file, (long)&about, 0, 0, 0, 0) && S_ISREG(about.st_mode) &&
+			if (!fm_system_call(SYS_fstat, file, (long)&about, 0, 0, 0, 0) && S_ISREG(about.st_mode) &&
 			    about.st_size >= (off_t)sizeof(struct fm_trace_session))
 				fm_session = fm_map(sizeof(struct fm_trace_session), MAP_SHARED, file);
 			error = fm_session ? 0 : -EBADMSG;
-			fm_call(SYS_close, file, 0, 0, 0, 0, 0);
+			fm_system_call(SYS_close, file, 0, 0, 0, 0, 0);
 		}
 	}
-	fm_call(SYS_close, directory, 0, 0, 0, 0, 0);
+	fm_system_call(SYS_close, directory, 0, 0, 0, 0, 0);
 	if (!error && (fm_session->magic != FM_TRACE_MAGIC || fm_session->version != FM_TRACE_VERSION)) {
 		fm_session = NULL;
 		error = -EBADMSG;
@@ -321,7 +304,7 @@ int fm_file_open(void)
 	if (error || fm_session->stop)
 		return error ? error : -ECANCELED;
 	alive = fm_map(4096, MAP_PRIVATE | MAP_ANONYMOUS, -1);
-	if (!alive || fm_failed(fm_call(SYS_madvise, (long)alive, 4096, MADV_WIPEONFORK, 0, 0, 0)))
+	if (!alive || fm_failed(fm_system_call(SYS_madvise, (long)alive, 4096, MADV_WIPEONFORK, 0, 0, 0)))
 		return -ENOMEM;
 	error = make_file(false);
 	if (!error)
@@ -358,6 +341,6 @@ int fm_file_forked(void)
 		fm_file->head.error = -error;
 		__atomic_store_n(&fm_file->head.magic, FM_TRACE_MAGIC, __ATOMIC_RELEASE);
 	}
-	fm_call(SYS_munmap, (long)parents, sizeof(struct fm_trace_file), 0, 0, 0, 0);
+	fm_system_call(SYS_munmap, (long)parents, sizeof(struct fm_trace_file), 0, 0, 0, 0);
 	return error;
 }

@@ -29,7 +29,7 @@ static void take_lock(void)
 		if (i % 64)
 			__builtin_ia32_pause();
 		else
-			fm_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+			fm_system_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
 }
 
 static void release_lock(void)

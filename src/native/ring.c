@@ -174,8 +174,8 @@ void fm_rings_forked(void)
 {
 	for (unsigned i = 0; i < FM_TRACE_LARGE_RINGS; i++)
 		if (large[i].entries)
-			fm_call(SYS_munmap, (long)large[i].entries, sizeof(((struct fm_trace_large *)0)->rings[0]), 0,
-			        0, 0, 0);
+			fm_system_call(SYS_munmap, (long)large[i].entries,
+			               sizeof(((struct fm_trace_large *)0)->rings[0]), 0, 0, 0, 0);
 	memset(large, 0, sizeof(large));
 	large_lock = 0;
 }

@@ -134,7 +134,7 @@ static void stop_others(const struct fm_place *own)
 		for (unsigned i = 0; i < STOP_PATIENCE && place->begun; i++) {
 			struct timespec pause = {0, STOP_NS};
 
-			fm_call(SYS_nanosleep, (long)&pause, 0, 0, 0, 0, 0);
+			fm_system_call(SYS_nanosleep, (long)&pause, 0, 0, 0, 0, 0);
 		}
 	}
 }

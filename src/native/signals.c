@@ -53,7 +53,7 @@ static void start_timer(int timer, long first, long interval)
 {
 	struct itimerspec times = {{0, interval}, {0, first}};
 
-	fm_call(SYS_timer_settime, timer, 0, (long)&times, 0, 0, 0);
+	fm_system_call(SYS_timer_settime, timer, 0, (long)&times, 0, 0, 0);
 }
 
 static int make_timer(clockid_t clock)
@@ -62,7 +62,7 @@ static int make_timer(clockid_t clock)
 	int timer = -1;
 
 	event._sigev_un._tid = fm_thread_id();
-	return fm_call(SYS_timer_create, clock, (long)&event, (long)&timer, 0, 0, 0) ? -1 : timer;
+	return fm_system_call(SYS_timer_create, clock, (long)&event, (long)&timer, 0, 0, 0) ? -1 : timer;
 }
 
 /* A few instructions later. */
@@ -92,7 +92,8 @@ static bool is_ours(const struct fm_place *place, const siginfo_t *information)
 
 static void send_to_self(const siginfo_t *information)
 {
-	fm_call(SYS_rt_tgsigqueueinfo, fm_process_id(), fm_thread_id(), information->si_signo, (long)information, 0, 0);
+	fm_system_call(SYS_rt_tgsigqueueinfo, fm_process_id(), fm_thread_id(), information->si_signo, (long)information,
+	               0, 0);
 }
 
 static void count_tick(struct fm_place *place, bool inside)
@@ -119,7 +120,8 @@ static void take_pending_tick(struct fm_place *place, bool inside)
 	const struct timespec none = {0, 0};
 	siginfo_t information = {0};
 
-	if (fm_call(SYS_rt_sigtimedwait, (long)&ticks, (long)&information, (long)&none, sizeof(ticks), 0, 0) <= 0)
+	if (fm_system_call(SYS_rt_sigtimedwait, (long)&ticks, (long)&information, (long)&none, sizeof(ticks), 0, 0) <=
+	    0)
 		return;
 	if (is_ours(place, &information))
 		count_tick(place, inside);
@@ -268,15 +270,15 @@ void fm_signals_begin_ticks(struct fm_place *place)
 void fm_signals_end_ticks(struct fm_place *place)
 {
 	if (place->timer >= 0)
-		fm_call(SYS_timer_delete, place->timer, 0, 0, 0, 0, 0);
+		fm_system_call(SYS_timer_delete, place->timer, 0, 0, 0, 0, 0);
 	if (place->delay >= 0)
-		fm_call(SYS_timer_delete, place->delay, 0, 0, 0, 0, 0);
+		fm_system_call(SYS_timer_delete, place->delay, 0, 0, 0, 0, 0);
 	place->timer = place->delay = -1;
 }
 
 void fm_signals_poke(const struct fm_place *place)
 {
-	fm_call(SYS_tgkill, fm_process_id(), place->thread, FM_TICK, 0, 0, 0);
+	fm_system_call(SYS_tgkill, fm_process_id(), place->thread, FM_TICK, 0, 0, 0);
 }
 
 static bool is_handler(const struct sigaction *action)
@@ -418,12 +420,12 @@ void fm_signals_take_cancellation(void)
 		return;
 	fm_next.pthread_cancel(thread);
 	pthread_join(thread, NULL);
-	if (fm_call(SYS_rt_sigaction, CANCEL, 0, (long)&action, sizeof(uint64_t), 0, 0) || !action.handler)
+	if (fm_system_call(SYS_rt_sigaction, CANCEL, 0, (long)&action, sizeof(uint64_t), 0, 0) || !action.handler)
 		return;
 	actions[CANCEL] = action;
 	action.handler = on_signal;
 	action.mask = ~(uint64_t)0;
-	fm_call(SYS_rt_sigaction, CANCEL, (long)&action, 0, sizeof(uint64_t), 0, 0);
+	fm_system_call(SYS_rt_sigaction, CANCEL, (long)&action, 0, sizeof(uint64_t), 0, 0);
 }
 
 /* Handlers that libraries have set before us are taken over too. */
@@ -456,5 +458,5 @@ void fm_signals_close(void)
 		fm_next.sigaction(number, &action, NULL);
 	}
 	if (actions[CANCEL].handler)
-		fm_call(SYS_rt_sigaction, CANCEL, (long)&actions[CANCEL], 0, sizeof(uint64_t), 0, 0);
+		fm_system_call(SYS_rt_sigaction, CANCEL, (long)&actions[CANCEL], 0, sizeof(uint64_t), 0, 0);
 }

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/put.h"
 #include "record/log.h"
 
 enum {
@@ -44,30 +45,11 @@ static struct {
 	uint64_t *names;
 } log_file;
 
-long fm_system_call(long number, long a, long b, long c, long d, long e, long f)
-{
-	register long r10 __asm__("r10") = d;
-	register long r8 __asm__("r8") = e;
-	register long r9 __asm__("r9") = f;
-	long result;
-
-	__asm__ volatile("syscall"
-	                 : "=a"(result)
-	                 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-	                 : "rcx", "r11", "memory");
-	return result;
-}
-
-static bool failed(long result)
-{
-	return result < 0 && result > -4096;
-}
-
 static void *map(long size, long protection, long flags, long file, long offset)
 {
 	long result = fm_system_call(SYS_mmap, 0, size, protection, flags, file, offset);
 
-	return failed(result) ? NULL : (void *)result;
+	return fm_failed(result) ? NULL : (void *)result;
 }
 
 static uint64_t now_ns(long clock)
@@ -105,15 +87,15 @@ static int claim(long file, uint64_t from, uint64_t size)
 
 	/* beyond it the kernel sends a signal, which ends programs */
 	result = fm_system_call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0);
-	if (!failed(result) && limit.rlim_cur < size)
+	if (!fm_failed(result) && limit.rlim_cur < size)
 		return EFBIG;
 	result = fm_system_call(SYS_fallocate, file, 0, (long)from, (long)(size - from), 0, 0);
 	if (result != -EOPNOTSUPP && result != -ENOSYS)
-		return failed(result) ? (int)-result : 0;
+		return fm_failed(result) ? (int)-result : 0;
 	for (uint64_t at = from; at < size; at += sizeof(zeros)) {
 		result = fm_system_call(SYS_pwrite64, file, (long)zeros, sizeof(zeros), (long)at, 0, 0);
 		if (result != (long)sizeof(zeros))
-			return failed(result) ? (int)-result : ENOSPC;
+			return fm_failed(result) ? (int)-result : ENOSPC;
 	}
 	return 0;
 }
@@ -127,8 +109,8 @@ static uint8_t *map_chunks(uint32_t count, long file, uint64_t offset)
 	if (!reserved)
 		return NULL;
 	aligned = (uint8_t *)(((uintptr_t)reserved + FM_STREAM_CHUNK - 1) & ~(uintptr_t)(FM_STREAM_CHUNK - 1));
-	if (failed(fm_system_call(SYS_mmap, (long)aligned, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file,
-	                          (long)offset)))
+	if (fm_failed(fm_system_call(SYS_mmap, (long)aligned, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
+	                             file, (long)offset)))
 		return NULL;
 	if (aligned > reserved)
 		fm_system_call(SYS_munmap, (long)reserved, aligned - reserved, 0, 0, 0, 0);
@@ -157,7 +139,7 @@ static bool grow(long flags)
 	}
 	file = fm_system_call(SYS_openat, AT_FDCWD, (long)log_file.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600,
 	                      0, 0);
-	if (failed(file)) {
+	if (fm_failed(file)) {
 		note_full((int)-file);
 		return false;
 	}
@@ -377,28 +359,6 @@ void fm_log_clock(void)
 		fm_process->cpu_ns = cpu - log_file.cpu_before;
 }
 
-static char *put_text(char *at, const char *text)
-{
-	while (*text)
-		*at++ = *text++;
-	*at = 0;
-	return at;
-}
-
-static char *put_number(char *at, uint64_t value)
-{
-	char digits[24];
-	unsigned count = 0;
-
-	do
-		digits[count++] = (char)('0' + value % 10);
-	while (value /= 10);
-	while (count)
-		*at++ = digits[--count];
-	*at = 0;
-	return at;
-}
-
 /* The command line, as far as there is room, ended by an empty argument. */
 static void note_arguments(void)
 {
@@ -409,7 +369,7 @@ static void note_arguments(void)
 	if (!fm_session->arguments)
 		return;
 	file = fm_system_call(SYS_openat, AT_FDCWD, (long)"/proc/self/cmdline", O_RDONLY | O_CLOEXEC, 0, 0, 0);
-	if (failed(file))
+	if (fm_failed(file))
 		return;
 	got = fm_system_call(SYS_read, file, (long)fm_process->arguments, (long)sizeof(fm_process->arguments) - 2, 0, 0,
 	                     0);
@@ -421,13 +381,13 @@ static void note_arguments(void)
 static int make_file(bool forked)
 {
 	uint64_t ticks = fm_ticks();
-	char *at = put_text(log_file.path, log_file.folder);
+	char *at = fm_put_text(log_file.path, log_file.folder);
 	uint32_t process = (uint32_t)fm_system_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
 
-	at = put_text(at, "/");
-	at = put_number(at, process);
-	at = put_text(at, "-");
-	put_number(at, ticks);
+	at = fm_put_text(at, "/");
+	at = fm_put_number(at, process);
+	at = fm_put_text(at, "-");
+	fm_put_number(at, ticks);
 	log_file.file_size = 0;
 	log_file.next = log_file.count = 0;
 	log_file.growing = 0;
@@ -466,12 +426,12 @@ static int map_session(const char *folder)
 	     file;
 	int error = -EPERM;
 
-	if (failed(directory))
+	if (fm_failed(directory))
 		return (int)directory;
 	if (!fm_system_call(SYS_fstat, directory, (long)&about, 0, 0, 0, 0) && !(about.st_mode & 022) &&
 	    about.st_uid == (uid_t)fm_system_call(SYS_geteuid, 0, 0, 0, 0, 0, 0)) {
 		file = fm_system_call(SYS_openat, directory, (long)"session", O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0, 0, 0);
-		error = failed(file) ? (int)file : 0;
+		error = fm_failed(file) ? (int)file : 0;
 		if (!error) {
 			if (!fm_system_call(SYS_fstat, file, (long)&about, 0, 0, 0, 0) && S_ISREG(about.st_mode) &&
 			    about.st_size >= (off_t)sizeof(struct fm_session))
@@ -515,7 +475,7 @@ int fm_log_open(void)
 	log_file.names = map(NAME_TABLE * sizeof(uint64_t), PROT_READ | PROT_WRITE,
 	                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (!alive || !log_file.stacks || !log_file.names ||
-	    failed(fm_system_call(SYS_madvise, (long)alive, 4096, MADV_WIPEONFORK, 0, 0, 0))) {
+	    fm_failed(fm_system_call(SYS_madvise, (long)alive, 4096, MADV_WIPEONFORK, 0, 0, 0))) {
 		fm_session = NULL;
 		return -ENOMEM;
 	}

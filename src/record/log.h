@@ -2,6 +2,7 @@
 #ifndef FATHOM_RECORD_LOG_H
 #define FATHOM_RECORD_LOG_H
 
+#include "base/system_call.h"
 #include "record/self.h"
 
 /* NULL while nothing is recorded: then nothing below does anything. */
@@ -49,8 +50,5 @@ bool fm_log_knows(uint64_t address);
 
 /* The calling thread ends: its chunk is for others. */
 void fm_log_end_thread(void);
-
-/* System calls that keep errno and are not interposed: the result, or a negative errno. */
-long fm_system_call(long number, long a, long b, long c, long d, long e, long f);
 
 #endif

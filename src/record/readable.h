@@ -5,22 +5,10 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/syscall.h>
+
+#include "base/system_call.h"
 
 #define FM_PAGE 4096ull
-
-/* Not the C library's: that one sets errno. */
-static inline long fm_system_call(long number, long a, long b, long c, long d, long e, long f)
-{
-	register long r10 __asm__("r10") = d, r8 __asm__("r8") = e, r9 __asm__("r9") = f;
-	long result;
-
-	__asm__ volatile("syscall"
-	                 : "=a"(result)
-	                 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
-	                 : "rcx", "r11", "memory");
-	return result;
-}
 
 /* The page of this address. rt_sigprocmask copies the set it is given before it looks at what to do with it: there is
    no such thing to do as -1, so nothing changes, and the error tells whether the set could be read. Hardly any filter

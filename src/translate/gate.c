@@ -1,9 +1,10 @@
 /* Between the cache and the translator: on a stack of its own, with the vector registers saved. */
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 
+#include "base/system_call.h"
 #include "translate/internal.h"
 
 _Static_assert(offsetof(struct fm_translator, slots) == 0 && offsetof(struct fm_translator, vector_state) == 8 &&
@@ -281,15 +282,9 @@ static void (*const servers[])(struct fm_translator *, const struct exit_record 
 /* A handler that never returns must not interrupt the translator in the middle of a block. */
 static uint64_t change_mask(uint64_t mask)
 {
-	const uint64_t *wanted = &mask;
-	uint64_t before = 0, *old = &before;
-	register long size __asm__("r10") = sizeof(uint64_t);
-	long result;
+	uint64_t before = 0;
 
-	__asm__ volatile("syscall"
-	                 : "=a"(result)
-	                 : "a"((long)SYS_rt_sigprocmask), "D"(2L /* SIG_SETMASK */), "S"(wanted), "d"(old), "r"(size)
-	                 : "rcx", "r11", "memory");
+	fm_system_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, (long)&before, sizeof(mask), 0, 0);
 	return before;
 }
 

@@ -2,21 +2,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/syscall.h>
 
+#include "base/system_call.h"
 #include "translate/internal.h"
-
-static long raw_call(long number, long first, long second, long third, long fourth)
-{
-	register long r10 __asm__("r10") = fourth;
-	long result;
-
-	__asm__ volatile("syscall"
-	                 : "=a"(result)
-	                 : "a"(number), "D"(first), "S"(second), "d"(third), "r"(r10)
-	                 : "rcx", "r11", "memory");
-	return result;
-}
 
 static const char *read_hexadecimal(const char *text, uint64_t *ret_value)
 {
@@ -66,13 +54,14 @@ static void add_line(struct ranges *ranges, const char *line)
 
 static void read_maps(struct ranges *ranges)
 {
-	long file = raw_call(SYS_openat, AT_FDCWD, (long)"/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
+	long file = fm_system_call(SYS_openat, AT_FDCWD, (long)"/proc/self/maps", O_RDONLY | O_CLOEXEC, 0, 0, 0);
 	size_t used = 0;
 	long got;
 
 	if (file < 0)
 		return;
-	while ((got = raw_call(SYS_read, file, (long)(ranges->text + used), (long)(RANGE_TEXT - 1 - used), 0)) > 0) {
+	while ((got = fm_system_call(SYS_read, file, (long)(ranges->text + used), (long)(RANGE_TEXT - 1 - used), 0, 0,
+	                             0)) > 0) {
 		char *line = ranges->text, *end;
 
 		used += (size_t)got;
@@ -87,7 +76,7 @@ static void read_maps(struct ranges *ranges)
 		if (used == RANGE_TEXT - 1) /* a line too long for any path */
 			used = 0;
 	}
-	raw_call(SYS_close, file, 0, 0, 0);
+	fm_system_call(SYS_close, file, 0, 0, 0, 0, 0);
 }
 
 static struct range *look(struct ranges *ranges, uint64_t address)
@@ -125,7 +114,7 @@ struct range *fm_translate_find_range(struct ranges *ranges, uint64_t address)
 /* The kernel reads the set before it looks at the operation, which does not exist. */
 bool fm_translate_is_readable(uint64_t address)
 {
-	return raw_call(SYS_rt_sigprocmask, -1, (long)address, 0, sizeof(uint64_t)) == -EINVAL;
+	return fm_system_call(SYS_rt_sigprocmask, -1, (long)address, 0, sizeof(uint64_t), 0, 0) == -EINVAL;
 }
 
 /* As the kernel knows it (struct rseq_cs). */

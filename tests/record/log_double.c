@@ -83,17 +83,6 @@ uint32_t fm_log_stack(const uint64_t *addresses, unsigned count)
 	return 0;
 }
 
-long fm_system_call(long number, long a, long b, long c, long d, long e, long f)
-{
-	int error = errno;
-	long result = syscall(number, a, b, c, d, e, f);
-
-	if (result == -1)
-		result = -errno;
-	errno = error;
-	return result;
-}
-
 struct walk {
 	uint64_t *addresses;
 	unsigned count, most, skip;

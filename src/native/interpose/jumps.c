@@ -57,7 +57,8 @@ static void enter_before_jump(fm_jump_function *next, struct __jmp_buf_tag *buff
 	stack_t alternate = {0}; /* the analyser does not see who fills it */
 	bool aside, in_the_way;
 
-	if (!place || !place->wanted || !place->depth || fm_call(SYS_sigaltstack, 0, (long)&alternate, 0, 0, 0, 0))
+	if (!place || !place->wanted || !place->depth ||
+	    fm_system_call(SYS_sigaltstack, 0, (long)&alternate, 0, 0, 0, 0))
 		return;
 	start = (uint64_t)alternate.ss_sp;
 	aside = alternate.ss_flags & SS_ONSTACK;

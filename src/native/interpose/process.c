@@ -29,7 +29,7 @@ EXPORTED __attribute__((noreturn)) void _exit(int status)
 		fm_runtime_end();
 	}
 	for (;;)
-		fm_call(SYS_exit_group, status, 0, 0, 0, 0, 0);
+		fm_system_call(SYS_exit_group, status, 0, 0, 0, 0, 0);
 }
 
 EXPORTED __attribute__((noreturn)) void _Exit(int status)
