@@ -220,6 +220,12 @@ int fm_report_error_of_run(const struct fm_error *error)
 	}
 }
 
+void fm_common_remark(void *common, const char *text)
+{
+	if (((const struct fm_common *)common)->verbosity >= 0)
+		fprintf(stderr, "fathom: %s\n", text);
+}
+
 FILE *fm_common_open(const struct fm_common *common)
 {
 	int descriptor;

@@ -89,6 +89,9 @@ int fm_report_error(const struct fm_error *error);
    measured here, 126 and 127 for a program that cannot be run or is not there, 2 for wrong usage. */
 int fm_report_error_of_run(const struct fm_error *error);
 
+/* "fathom: text" on stderr, unless -q. For observations: `common` is a struct fm_common. */
+void fm_common_remark(void *common, const char *text);
+
 /* Standard output or the file of -o, opened for writing without following a symbolic link; NULL after a message. */
 FILE *fm_common_open(const struct fm_common *common);
 

@@ -192,14 +192,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	return r ? fm_usage_error(&error) : 0;
 }
 
-static void print_remark(void *context, const char *text)
-{
-	const struct fm_common *common = context;
-
-	if (common->verbosity >= 0)
-		fprintf(stderr, "fathom: %s\n", text);
-}
-
 /* One or two lines: how much, how dear, what was lost, where it is. */
 static void print_end(const struct input *input, const struct fm_recording *recording)
 {
@@ -251,7 +243,7 @@ static int run(const struct fm_command *command, int argc, char **argv)
 	input.wanted.sampling = &input.wishes;
 	input.wanted.interrupted = &fm_interrupted;
 	input.wanted.told_to_end = &fm_told_to_end;
-	input.wanted.remark = print_remark;
+	input.wanted.remark = fm_common_remark;
 	input.wanted.context = &input.common;
 	fflush(NULL);
 	fm_interrupt_install();
@@ -261,7 +253,7 @@ static int run(const struct fm_command *command, int argc, char **argv)
 	if (!r)
 		r = fm_observe(&input.wanted, &recording, &error);
 	if (r && recording) { /* cancelled before it began */
-		print_remark(&input.common, error.message);
+		fm_common_remark(&input.common, error.message);
 		code = (int)recording->run.exit_status;
 	} else if (r) {
 		code = fm_report_error_of_run(&error);

@@ -179,14 +179,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	return r ? fm_usage_error(&error) : 0;
 }
 
-static void print_remark(void *context, const char *text)
-{
-	const struct input *input = context;
-
-	if (input->common.verbosity >= 0)
-		fprintf(stderr, "fathom: %s\n", text);
-}
-
 static int print_pair(const struct input *input)
 {
 	char *const *files = input->wishes.observation.program;
@@ -251,8 +243,8 @@ static int run(const struct fm_command *command, int argc, char **argv)
 	}
 	input.wishes.observation.interrupted = &fm_interrupted;
 	input.wishes.observation.told_to_end = &fm_told_to_end;
-	input.wishes.observation.remark = print_remark;
-	input.wishes.observation.context = &input;
+	input.wishes.observation.remark = fm_common_remark;
+	input.wishes.observation.context = &input.common;
 	fflush(NULL);
 	fm_interrupt_install();
 	fm_progress_begin(&progress, input.common.verbosity < 0);
@@ -265,7 +257,7 @@ static int run(const struct fm_command *command, int argc, char **argv)
 		r = fm_squeeze_run(&input.wishes, &recording, &error);
 	fm_progress_end(&progress);
 	if (r && recording && error.code == ECANCELED) {
-		print_remark(&input, error.message);
+		fm_common_remark(&input.common, error.message);
 		code = (int)recording->run.exit_status;
 	} else if (r) {
 		code = fm_report_error_of_run(&error);

@@ -462,7 +462,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 /* While it is observed */
 
 struct live {
-	const struct fm_common *common;
+	struct fm_common *common;
 	struct fm_output output; /* opened with the first moment, or at the end: what the program printed comes first */
 	struct fm_counted_view *view;
 	unsigned moments;
@@ -472,8 +472,7 @@ static void print_remark(void *context, const char *text)
 {
 	const struct live *live = context;
 
-	if (live->common->verbosity >= 0)
-		fprintf(stderr, "fathom: %s\n", text);
+	fm_common_remark(live->common, text);
 }
 
 /* Levels of the interval that has just ended, or its events. */

@@ -5,9 +5,7 @@
 /* Cycles that one core's way to memory takes for a line. */
 static double memory_interval(const struct fm_machine_description *machine)
 {
-	double gbs = machine->memory_core_gbs > 0 ? machine->memory_core_gbs : machine->memory_gbs;
-
-	return gbs > 0 ? machine->line_bytes * machine->frequency_ghz / gbs : 0;
+	return fm_description_line_cycles(machine, fm_description_core_gbs(machine));
 }
 
 /* How much of what stores wait for is memory: by the time that reading and writing their lines takes at each level. */

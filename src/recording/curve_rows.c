@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 
 int fm_curve_write(const struct fm_miss_curve *curve, const struct fm_recorded_curve *described, unsigned every,
                    struct fm_recording *recording)
@@ -78,4 +79,24 @@ const struct fm_recorded_curve *fm_curve_of_program(const struct fm_recording *r
 		if (recording->curves[i].kind == FM_CURVE_PROGRAM)
 			return &recording->curves[i];
 	return NULL;
+}
+
+bool fm_curve_from_distances(const struct fm_recording *recording, struct fm_miss_curve *ret_curve)
+{
+	struct fm_distances *distances = recording->distances_count ? calloc(1, sizeof(*distances)) : NULL;
+	bool found;
+
+	for (size_t i = 0; distances && i < recording->distances_count; i++) {
+		const struct fm_recorded_distance *row = &recording->distances[i];
+
+		if (row->bin == -2)
+			distances->references = row->accesses;
+		else if (row->bin == -1)
+			distances->cold = row->accesses;
+		else if (row->bin >= 0 && row->bin < FM_DISTANCE_BINS)
+			distances->bins[row->bin] = row->accesses;
+	}
+	found = distances && !fm_miss_exact(distances, recording->machine.line_bytes, ret_curve);
+	free(distances);
+	return found;
 }

@@ -15,4 +15,7 @@ void fm_curve_read(const struct fm_recording *recording, size_t index, struct fm
 /* The row of the whole program's; NULL: there is none. */
 const struct fm_recorded_curve *fm_curve_of_program(const struct fm_recording *recording);
 
+/* The exact one, from the distances of every access. False: none were recorded. */
+bool fm_curve_from_distances(const struct fm_recording *recording, struct fm_miss_curve *ret_curve);
+
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "recording/curve_rows.h"
 #include "recording/estimate.h"
 #include "recording/windows.h"
 #include "report/curve.h"
@@ -177,26 +178,6 @@ json_t *fm_coverage_json(const struct fm_recording *recording)
 	                 "threads_not_seen", (json_int_t)seen.threads, "left", recording->processes[0].left);
 }
 
-static bool find_curve(const struct fm_recording *recording, struct fm_miss_curve *ret_curve)
-{
-	struct fm_distances *distances = recording->distances_count ? calloc(1, sizeof(*distances)) : NULL;
-	bool found;
-
-	for (size_t i = 0; distances && i < recording->distances_count; i++) {
-		const struct fm_recorded_distance *row = &recording->distances[i];
-
-		if (row->bin == -2)
-			distances->references = row->accesses;
-		else if (row->bin == -1)
-			distances->cold = row->accesses;
-		else if (row->bin >= 0 && row->bin < FM_DISTANCE_BINS)
-			distances->bins[row->bin] = row->accesses;
-	}
-	found = distances && !fm_miss_exact(distances, recording->machine.line_bytes, ret_curve);
-	free(distances);
-	return found;
-}
-
 void fm_coverage_draw(const struct fm_recording *recording, unsigned width, FILE *output)
 {
 	const struct fm_machine_description *machine = &recording->machine;
@@ -208,7 +189,7 @@ void fm_coverage_draw(const struct fm_recording *recording, unsigned width, FILE
 		fm_curve_print_recorded(recording, 0, width, output);
 		return;
 	}
-	if (!find_curve(recording, &curve))
+	if (!fm_curve_from_distances(recording, &curve))
 		return;
 	for (unsigned i = 0; i < machine->cache_count; i++)
 		levels[i] =
@@ -224,5 +205,5 @@ json_t *fm_coverage_curve_json(const struct fm_recording *recording)
 
 	if (recording->curves_count)
 		return fm_curve_recorded_json(recording, 0);
-	return find_curve(recording, &curve) ? fm_curve_json(&curve) : NULL;
+	return fm_curve_from_distances(recording, &curve) ? fm_curve_json(&curve) : NULL;
 }

@@ -45,7 +45,7 @@ static uint64_t line_interval(const struct fm_core_timing *timing, double gbs)
 static uint64_t memory_interval(const struct fm_core_timing *timing, bool remote)
 {
 	const struct fm_machine_description *description = &timing->hierarchy->description;
-	double gbs = description->memory_core_gbs > 0 ? description->memory_core_gbs : description->memory_gbs;
+	double gbs = fm_description_core_gbs(description);
 
 	if (remote && description->remote_core_gbs > 0)
 		gbs = description->remote_core_gbs;

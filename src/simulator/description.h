@@ -162,6 +162,18 @@ static inline unsigned fm_description_cpus(const struct fm_machine_description *
 	return description->sockets * description->cores * fm_description_threads(description);
 }
 
+/* GB/s that one core gets from its socket's memory. */
+static inline double fm_description_core_gbs(const struct fm_machine_description *description)
+{
+	return description->memory_core_gbs > 0 ? description->memory_core_gbs : description->memory_gbs;
+}
+
+/* Cycles that a line takes at so many GB/s; 0 where there is no limit. */
+static inline double fm_description_line_cycles(const struct fm_machine_description *description, double gbs)
+{
+	return gbs > 0 ? description->line_bytes * description->frequency_ghz / gbs : 0;
+}
+
 /* Read a file. -EBADMSG with "file:line: reason" when it is wrong. */
 int fm_description_read(const char *path, struct fm_machine_description *ret_description, struct fm_error *error);
 

@@ -185,26 +185,6 @@ static void predict_all(struct fm_squeeze *squeeze)
 
 /* The second opinion: misses of caches of any size */
 
-static bool find_curve(const struct fm_recording *recording, struct fm_miss_curve *ret_curve)
-{
-	struct fm_distances *distances = recording->distances_count ? calloc(1, sizeof(*distances)) : NULL;
-	bool found;
-
-	for (size_t i = 0; distances && i < recording->distances_count; i++) {
-		const struct fm_recorded_distance *row = &recording->distances[i];
-
-		if (row->bin == -2)
-			distances->references = row->accesses;
-		else if (row->bin == -1)
-			distances->cold = row->accesses;
-		else if (row->bin >= 0 && row->bin < FM_DISTANCE_BINS)
-			distances->bins[row->bin] = row->accesses;
-	}
-	found = distances && !fm_miss_exact(distances, recording->machine.line_bytes, ret_curve);
-	free(distances);
-	return found;
-}
-
 /* Of the program's references, how many more may miss until that is noticeable, if each took its whole latency. */
 static double allowed_misses(const struct fm_squeeze *squeeze)
 {
@@ -417,7 +397,7 @@ static void analyse_exact(struct fm_squeeze *squeeze)
 	                : (double)recording->squeeze_steps[0].memory_bytes > PASSES * how->bytes ? FM_SQUEEZE_STREAMING
 	                                                                                         : FM_SQUEEZE_SMALL;
 	squeeze->control = fm_figure_unavailable("nothing but the resource differs between simulated runs");
-	squeeze->has_curve = find_curve(recording, &squeeze->curve);
+	squeeze->has_curve = fm_curve_from_distances(recording, &squeeze->curve);
 	if (squeeze->has_curve)
 		compare_with_curve(squeeze);
 	else

@@ -16,6 +16,7 @@
 #include "engine/account/decode.h"
 #include "engine/account/room.h"
 #include "engine/native/beside_timing.h"
+#include "engine/native/map.h"
 #include "engine/native/state.h"
 
 enum {
@@ -181,23 +182,6 @@ static void take_core(struct fm_beside *beside, const struct neighbour *neighbou
 
 /* Traces */
 
-static struct fm_trace_file *map_trace(const struct fm_beside *beside, const char *name)
-{
-	struct fm_trace_file *trace = MAP_FAILED;
-	struct stat there;
-	char path[1200];
-	int file;
-
-	snprintf(path, sizeof(path), "%s/%.*s", beside->folder, FM_BESIDE_TRACE_NAME, name);
-	file = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-	if (file < 0)
-		return NULL;
-	if (!fstat(file, &there) && S_ISREG(there.st_mode) && there.st_size >= (off_t)sizeof(*trace))
-		trace = mmap(NULL, sizeof(*trace), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
-	close(file);
-	return trace == MAP_FAILED ? NULL : trace;
-}
-
 static void close_source(struct source *source)
 {
 	if (source->trace)
@@ -221,7 +205,7 @@ static void add_source(struct fm_beside *beside, uint32_t number)
 		return;
 	source->neighbour = beside->roster->traces[number].neighbour % FM_ENGINE_BESIDE_MAX;
 	source->begins = beside->roster->traces[number].begins;
-	source->trace = map_trace(beside, beside->roster->traces[number].name);
+	source->trace = fm_trace_map(beside->folder, beside->roster->traces[number].name);
 	source->code = source->trace ? fm_code_create(source->trace->head.process) : NULL;
 	source->runners = calloc(FM_TRACE_THREADS, sizeof(*source->runners));
 	source->operands = mmap(NULL, FM_TRACE_SITES * sizeof(*source->operands), PROT_READ | PROT_WRITE,

@@ -24,6 +24,7 @@
 #include "base/schedule.h"
 #include "engine/native/consumer.h"
 #include "engine/native/large.h"
+#include "engine/native/map.h"
 #include "engine/native/neighbours.h"
 
 enum {
@@ -226,23 +227,6 @@ static void look_for_new(struct fm_native *native)
 		closedir(folder);
 }
 
-static struct fm_trace_file *map_trace(const struct fm_native *native, const char *name)
-{
-	char path[PATH_LENGTH + 80];
-	struct fm_trace_file *trace = MAP_FAILED;
-	struct stat there;
-	int file;
-
-	snprintf(path, sizeof(path), "%s/%s", native->folder, name);
-	file = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-	if (file < 0)
-		return NULL;
-	if (!fstat(file, &there) && S_ISREG(there.st_mode) && there.st_size >= (off_t)sizeof(*trace))
-		trace = mmap(NULL, sizeof(*trace), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
-	close(file);
-	return trace == MAP_FAILED ? NULL : trace;
-}
-
 /* In the new process. */
 static void __attribute__((noreturn))
 be_consumer(const struct fm_native *native, const struct traced *traced, pid_t tool)
@@ -288,7 +272,7 @@ static void begin_consumer(struct fm_native *native, struct traced *traced)
 	pid_t tool = getpid();
 
 	if (!traced->trace)
-		traced->trace = map_trace(native, traced->name);
+		traced->trace = fm_trace_map(native->folder, traced->name);
 	if (!traced->trace || __atomic_load_n(&traced->trace->head.magic, __ATOMIC_ACQUIRE) != FM_TRACE_MAGIC) {
 		if (fm_clock_now() - traced->since > ANNOUNCED_MS * 1000000ull)
 			traced->over = true;

@@ -1,0 +1,11 @@
+/* Traces that the library in the program writes, as both sides of the engine read them. */
+#ifndef FATHOM_ENGINE_NATIVE_MAP_H
+#define FATHOM_ENGINE_NATIVE_MAP_H
+
+#include "native/trace.h"
+
+/* The trace of that name in the folder of the run, of which nothing is trusted but that it is a file of the right size.
+   NULL: there is none, or not yet. */
+struct fm_trace_file *fm_trace_map(const char *folder, const char *name);
+
+#endif
