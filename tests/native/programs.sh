@@ -43,7 +43,8 @@ same() {
 		traced $way -- "$@" >"$scratch/translated" 2>"$scratch/errors" </dev/null
 		holds [ "$?" = "$native" ] || cat "$scratch/errors"
 		holds cmp "$scratch/native" "$scratch/translated"
-		holds [ "$(value errors)$(value lost)$(value native)$(value lost_processes)$(value errors_of_processes)" = 00000 ]
+		holds [ "$(value errors)$(value lost)$(value lost_processes)$(value errors_of_processes)" = 0000 ]
+		holds [ "$(value native)" -le "${unseen:-0}" ]
 		checks=$((checks + 1))
 		awk -v name="$name" -v most="${most:-1}" -v way="${way:-all references}" '
 			{ sum[$1] += $2 }
@@ -97,7 +98,10 @@ traced -w 5000 1000 3 -- "$scratch/known" 4000000 >/dev/null
 holds [ "$(value windows_begun)" -gt 0 ]
 holds [ $(($(value instructions) - 5 * 5 * 4000000)) -le 30000 ]
 holds [ $(($(value instructions) - 5 * 5 * 4000000)) -ge 0 ]
-holds [ "$(value windows_begun) $(value windows_begun)" = "$(value windows_warm) $(value windows_ended)" ]
+holds [ "$(value windows_begun)" = "$(value windows_ended)" ]
+# the program may end while the last one still warms up
+holds [ $(($(value windows_begun) - $(value windows_warm))) -ge 0 ]
+holds [ $(($(value windows_begun) - $(value windows_warm))) -le 1 ]
 
 # Long windows go into a large ring, round and round, from the second of a thread on; without room they do not.
 sound() {
@@ -149,10 +153,11 @@ same perl perl -e 'for (1 .. 20000) { $h{$_ % 1000} += $_ } print join(",", map 
 same sh sh -c 'for i in 1 2 3; do echo $i | cat; done; (exit 3); echo $?; exit 4'
 for program in jumps openmp handlers leaps threads forks; do
 	built "$program" -fopenmp
-	# five thousand threads of some microseconds, which begin and end natively: about 3 %
-	[ "$program" = threads ] && most=3
+	# five thousand threads of some microseconds, which begin and end natively: about 3 %; on a busy machine the reader
+	# may not have left room for one of them
+	[ "$program" = threads ] && most=3 unseen=10
 	same "$program" "$scratch/$program"
-	most=
+	most= unseen=
 done
 for how in _exit quick_exit abort killed spinning elsewhere without_main executed unloaded by_vfork masked; do
 	same "$how" "$scratch/ends" $how
