@@ -1,16 +1,15 @@
 // Starts Debian's Chromium as nobody's browser: a fresh profile, and nothing that it does by itself.
 import { chromium } from 'playwright-core';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 
 export const EXECUTABLE = process.env.FATHOM_CHROMIUM ?? '/usr/bin/chromium';
 const FLAGS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
 
-// run(page, seen) with a page of the file; seen has errors, requests and dialogs
+let browser;
+
+// run(page, seen) with a page of the file, in a context that has seen nothing before; seen has errors, requests and dialogs
 export async function withPage(file, options, run) {
-	const profile = mkdtempSync(join(tmpdir(), 'fathom-browser-'));
-	const context = await chromium.launchPersistentContext(profile, { executablePath: EXECUTABLE, headless: true, args: FLAGS, viewport: { width: 1400, height: 1000 }, reducedMotion: 'reduce', ...options });
+	browser ??= await chromium.launch({ executablePath: EXECUTABLE, headless: true, args: FLAGS });
+	const context = await browser.newContext({ viewport: { width: 1400, height: 1000 }, reducedMotion: 'reduce', ...options });
 	try {
 		const page = await context.newPage(), address = `file://${file}`, seen = { errors: [], requests: [], dialogs: [] };
 		page.on('console', (message) => ['error', 'warning'].includes(message.type()) && seen.errors.push(message.text()));
@@ -26,9 +25,10 @@ export async function withPage(file, options, run) {
 		return await run(page, seen);
 	} finally {
 		await context.close();
-		rmSync(profile, { recursive: true, force: true });
 	}
 }
+
+export const close = () => browser?.close();
 
 // Drawing waits for a frame; after two of them it has been done.
 export const settle = (page) => page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));

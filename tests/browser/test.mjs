@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { settle, withPage } from './browser.mjs';
+import { close, settle, withPage } from './browser.mjs';
 
 const [samples, hostile, stat, simulated, squeeze, empty, screenshots] = process.argv.slice(2);
 let passed = 0, failed = 0;
@@ -303,5 +303,6 @@ await check('a recording without samples says so', empty, {}, async (page) => {
 	assert.doesNotMatch(await page.evaluate(() => document.body.innerText), /n\/a %|NaN|undefined/);
 });
 
+await close();
 console.log(`${passed + failed} checks, ${failed} failed`);
 process.exit(failed || !passed ? 1 : 0);
