@@ -411,9 +411,10 @@ static void every_number_of_caches(void **state)
 		size_t bytes;
 		double latency, interval, write;
 	} levels[] = {
-	    {8 << 10, 4, 0, 0},   {64 << 10, 10, 3, 2},    {512 << 10, 30, 7, 4},
-	    {4 << 20, 80, 13, 6}, {32 << 20, 200, 40, 40},
+	    {8 << 10, 4, 0, 0}, {64 << 10, 10, 3, 2}, {512 << 10, 30, 7, 4}, {4 << 20, 80, 13, 6}, {0, 200, 40, 40},
 	};
+	/* by the number of caches: several times what the last of them holds */
+	static const size_t in_memory[] = {0, 512 << 10, 1 << 20, 4 << 20, 32 << 20};
 	struct fm_machine_description before = description;
 	struct fm_error error;
 
@@ -440,7 +441,8 @@ static void every_number_of_caches(void **state)
 		for (unsigned level = 0; level <= count; level++) {
 			bool memory = level == count;
 			unsigned at = memory ? 4 : level, served = memory ? FM_SERVED_MEMORY : level;
-			struct result result = chase(levels[at].bytes, 0, false, 0);
+			size_t bytes = memory ? in_memory[count] : levels[at].bytes;
+			struct result result = chase(bytes, 0, false, 0);
 
 			print_message("%u caches, level %u: chase %.2f cycles", count, level + 1, result.cycles);
 			assert_near(result.cycles, levels[at].latency, 0.005 * levels[at].latency);
@@ -449,11 +451,11 @@ static void every_number_of_caches(void **state)
 				print_message("\n");
 				continue;
 			}
-			result = stream(levels[at].bytes, false);
+			result = stream(bytes, false);
 			print_message(", loads %.2f", result.cycles);
 			assert_near(result.cycles, levels[at].interval, 0.02 * levels[at].interval);
 			assert_true(result.bandwidth_stalls[served] > 0.98 * result.no_execute);
-			result = stream(levels[at].bytes, true);
+			result = stream(bytes, true);
 			print_message(", stores %.2f\n", result.cycles);
 			assert_near(result.cycles, levels[at].interval + levels[at].write,
 			            0.02 * (levels[at].interval + levels[at].write));
