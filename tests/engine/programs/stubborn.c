@@ -1,4 +1,6 @@
-/* Programs that do not end when they are asked to. The argument says which kind. */
+/* Programs that do not end when they are asked to. The argument says which kind. Each process adds a byte to the file
+   STUBBORN_READY when it has read a million numbers. */
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -12,6 +14,16 @@ static void read_numbers(void)
 {
 	for (int i = 0; i < 1000000; i++)
 		(void)numbers[i % 1000];
+}
+
+static void be_ready(void)
+{
+	const char *path = getenv("STUBBORN_READY");
+	int file = path ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
+
+	read_numbers();
+	if (file >= 0 && write(file, "x", 1) == 1)
+		close(file);
 }
 
 static void *wait_for_ever(void *unused)
@@ -37,7 +49,7 @@ int main(int argc, char **argv)
 	signal(SIGINT, SIG_IGN);
 	if (pipe(ends))
 		return 1;
-	read_numbers();
+	be_ready();
 	if (!strcmp(kind, "blocked")) {
 		pthread_t threads[4];
 
@@ -51,7 +63,7 @@ int main(int argc, char **argv)
 			if (!fork()) {
 				if (i == 1)
 					setsid();
-				read_numbers();
+				be_ready();
 				wait_for_ever(NULL);
 			}
 		signal(SIGTERM, SIG_DFL);
