@@ -413,8 +413,8 @@ static void every_number_of_caches(void **state)
 	} levels[] = {
 	    {8 << 10, 4, 0, 0}, {64 << 10, 10, 3, 2}, {512 << 10, 30, 7, 4}, {4 << 20, 80, 13, 6}, {0, 200, 40, 40},
 	};
-	/* by the number of caches: several times what the last of them holds */
-	static const size_t in_memory[] = {0, 512 << 10, 1 << 20, 4 << 20, 32 << 20};
+	/* by the number of caches: at least twice what the last of them holds */
+	static const size_t in_memory[] = {0, 512 << 10, 1 << 20, 4 << 20, 16 << 20};
 	struct fm_machine_description before = description;
 	struct fm_error error;
 
