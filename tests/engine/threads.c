@@ -306,13 +306,13 @@ static void check_many(const struct fm_engine_options *options, unsigned total, 
 		of_cores += (double)results->cores[i].counts.loads;
 		stored_by_cores += (double)results->cores[i].counts.stores;
 	}
-	/* a thread whose turn was taken on a busy machine runs beside another one of its core: some accesses are
-	   counted for either or for both */
-	off = results->forced_turns ? 0.001 : 0;
-	if (results->forced_turns)
-		print_message("%s: %u turns were forced\n", argument, (unsigned)results->forced_turns);
-	assert_near(loads, of_cores, off * of_cores);
-	assert_near(stores, stored_by_cores, off * stored_by_cores);
+	/* A thread that was let go out of turn may run beside another one of its core: some accesses are counted for
+	   either or for both. One or two turns are usual, in which that is rare; on a busy machine there are more. */
+	off = results->forced_turns > 2 ? 0.001 * of_cores : 16.0 * (double)results->forced_turns;
+	print_message("%s: %u turns were forced, loads off by %.0f\n", argument, (unsigned)results->forced_turns,
+	              loads - of_cores);
+	assert_near(loads, of_cores, off);
+	assert_near(stores, stored_by_cores, off);
 	assert_true(results->others.work.instructions >= results->others.threads * 2000);
 	assert_true(!options->timing || results->others.timing.cycles > results->others.threads * 500);
 	assert_int_equal(fm_results_record(&result, &machine, recording, &error), 0);
@@ -322,8 +322,8 @@ static void check_many(const struct fm_engine_options *options, unsigned total, 
 		if (!strcmp(recording->objects[i].name, "written"))
 			written = (double)recording->objects[i].stores;
 	}
-	assert_near(read, 1000.0 * total, off * 1000 * total);
-	assert_near(written, 100.0 * total, off * 100 * total);
+	assert_near(read, 1000.0 * total, off);
+	assert_near(written, 100.0 * total, off);
 	fm_recording_free(recording);
 	fm_engine_run_free(&result);
 }
