@@ -26,7 +26,7 @@ static void unmap(void *address, size_t bytes)
 /* Memory that nobody else needs. */
 static bool is_free(uint64_t pages)
 {
-	struct sysinfo memory;
+	struct sysinfo memory = {0};
 
 	if (fm_system_call(SYS_sysinfo, (long)&memory, 0, 0, 0, 0, 0))
 		return false;

@@ -14,7 +14,7 @@ void fm_mappings_changed(const void *address, size_t size)
 
 void fm_mappings_of_file(const void *address, size_t size, int file)
 {
-	struct stat about;
+	struct stat about = {0};
 
 	if (!fm_log_is_open() || !fm_session->sampling || fm_self.inside ||
 	    fm_system_call(SYS_fstat, file, (long)&about, 0, 0, 0, 0) || !S_ISCHR(about.st_mode))
