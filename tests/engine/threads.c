@@ -254,17 +254,19 @@ static void shared_cores_are_told_apart(void **state)
 }
 
 /* Programs whose behaviour does not depend on the host's moment give the same moments again. All but the last: main
-   joins its thread there, and whether it has to wait for it in the kernel is a matter of the host's moment. */
+   joins its thread there, and whether it has to wait for it in the kernel is a matter of the host's moment. Then there
+   may be one more. */
 static void moments_repeat(void **state)
 {
 	const struct fm_engine_options options = {
 	    .machine = &machine, .cores = "0-23", .timing = true, .interval = 2000};
 	struct fm_engine_run first = run_with(&options, "fields", NULL), second = run_with(&options, "fields", NULL);
+	unsigned count = first.results->moment_count, other = second.results->moment_count;
 
 	(void)state;
-	assert_true(first.results->moment_count > 3);
-	assert_int_equal(first.results->moment_count, second.results->moment_count);
-	for (unsigned i = 0; i + 1 < first.results->moment_count; i++) {
+	assert_true(count > 3);
+	assert_true(count <= other + 1 && other <= count + 1);
+	for (unsigned i = 0; i + 1 < count && i + 1 < other; i++) {
 		assert_int_equal(first.results->moments[i].cycle, second.results->moments[i].cycle);
 		assert_memory_equal(&first.results->moments[i].counts, &second.results->moments[i].counts,
 		                    sizeof(first.results->moments[i].counts));
