@@ -21,10 +21,10 @@ from collections import defaultdict
 INCLUDE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "include")
 # metric's thresholds come with patterns.def
 PATTERN = re.compile(r'PATTERN\("([^"]+)", (\w+), (\w+), ([0-9.]+), ([0-9.]+),')
-BANDS = (0, 0.5)
+BANDS = (0, 0.5, 1, 2)
 SHARE, STALLED = 0.2, 0.3
 CAUSES = {"bandwidth": ["bandwidth_{}"], "latency": ["latency_{}"], "tlb": ["translation"], "instruction-throughput": ["none"],
-          "synchronisation": ["waiting"], "core": ["compute", "branches", "front_end", "latency_L1"]}
+          "synchronisation": ["waiting", "sharing"], "false-sharing": ["sharing"], "core": ["compute", "branches", "front_end", "latency_L1"]}
 
 
 def causes_of(name):
@@ -56,7 +56,7 @@ def patterns_def():
 def is_doubtful(row, entry, patterns):
     """As patterns.c: what rests on simulated cycles, in a program that these do not fit."""
     group, metric, _, _ = patterns[entry["name"].partition(":")[0]]
-    return bool(row.get("doubtful")) and (group == "bottleneck" or metric == "throughput")
+    return bool(row.get("doubtful")) and metric != "waiting_share" and (group == "bottleneck" or metric == "throughput")
 
 
 def distance_of(entry, patterns):
@@ -184,7 +184,7 @@ def calibrate(arguments):
 
 def top_of(row):
     for entry in row.get("patterns", []):
-        if entry["verdict"] == "present" and causes_of(entry["name"]) and entry["group"] in ("bottleneck", "work"):
+        if entry["verdict"] == "present" and causes_of(entry["name"]):
             return entry
     return None
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "model/decompose.h"
+#include "model/simulated_waiting.h"
 
 static struct fm_figure value_of(const struct fm_counted *counted, enum fm_recipe_quantity quantity, const char *level,
                                  const char *unit)
@@ -257,13 +258,26 @@ static void fill_cycles(const struct fm_counted *counted, struct fm_picture *pic
 		    inputs[ACTIVE].backend, inputs[ACTIVE].trials);
 }
 
+/* Translation has a pattern of its own, and is no level's latency. A walk may be hidden behind another wait. */
+static struct fm_figure without_walks(const struct fm_counted *counted, const struct fm_figure *latency)
+{
+	struct fm_figure walks = value_of(counted, FM_RECIPE_translation, NULL, "cycles"), rest = *latency;
+
+	if (!rest.available || !walks.available)
+		return rest;
+	rest.value = fmax(0, rest.value - walks.value);
+	rest.low = fmax(0, rest.low - walks.high);
+	return rest;
+}
+
 /* Counters tell how long was waited, not for which level. Lines that a level served, each for its latency, divide it; a
    factor of two in these either way is what the interval allows for. Where it is not known what a level served, it may
    be all of it, and the others' shares may be nothing. */
 static void divide_latency(const struct fm_counted *counted, struct fm_picture *picture)
 {
 	double weights[FM_PICTURE_LEVELS] = {0}, sum = 0;
-	struct fm_figure total = fm_picture_share(&picture->latency_bound, &picture->active);
+	struct fm_figure waited = without_walks(counted, &picture->latency_bound),
+	                 total = fm_picture_share(&waited, &picture->active);
 	bool known[FM_PICTURE_LEVELS] = {false}, all = true;
 
 	for (unsigned i = 1; i < picture->level_count; i++) {
@@ -332,7 +346,8 @@ static void fill_signs(const struct fm_counted *counted, struct fm_picture *pict
 	    fm_figure_unavailable("counters do not tell; the exact engine does (--counters exact)");
 
 	picture->signs.unused = picture->signs.regular = picture->signs.false_sharing = exact;
-	picture->signs.blocked = picture->signs.handing_over = exact;
+	picture->signs.blocked = counted->blocked;
+	picture->signs.handing_over = picture->signs.spinning = exact;
 	/* the controllers' reads are all of them, a core's only the local ones */
 	picture->signs.remote = remote;
 	if (local.available && remote.available) {
@@ -418,6 +433,11 @@ void fm_picture_from_simulated(const struct fm_recipe *recipe, const struct fm_s
 {
 	struct fm_part_sums sums;
 	double seconds;
+	/* the rest of the program was not counted */
+	const struct fm_part waiting = {.region = part->region               ? part->region
+	                                          : *recording->asked.region ? recording->asked.region
+	                                                                     : NULL,
+	                                .thread = part->thread};
 
 	fm_part_sum(recording, part, &sums);
 	count_simulated(recipe, events, recording, &sums, counts);
@@ -430,6 +450,7 @@ void fm_picture_from_simulated(const struct fm_recipe *recipe, const struct fm_s
 	                                                           ? fm_figure_make(seconds, seconds, seconds, "s",
 	                                                                            FM_ORIGIN_simulated, "simulated", 1)
 	                                                           : fm_figure_unavailable("there was no core timing"),
+	                                            .blocked = fm_simulated_blocked(recording, &waiting),
 	                                            .threads = sums.threads ? sums.threads : 1,
 	                                            .part = *part,
 	                                            .instances = sums.instances},

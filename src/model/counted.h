@@ -12,7 +12,8 @@ struct fm_counted {
 	const struct fm_machine_description *machine; /* a simulated one instead; NULL: none */
 	const struct fm_figure *counts;               /* of the recipe's events, in their order */
 	struct fm_figure seconds;
-	unsigned threads; /* that ran at the same time, to compare with what so many can achieve */
+	struct fm_figure blocked; /* of the threads' time, in which they did not run */
+	unsigned threads;         /* that ran at the same time, to compare with what so many can achieve */
 	struct fm_part part;
 	uint64_t instances;
 	const struct fm_recording *recording;

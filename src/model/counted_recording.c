@@ -123,6 +123,23 @@ static unsigned threads_of(const struct fm_counted_view *view, const struct fm_f
 	return 1;
 }
 
+/* Of the processor time that the threads of a region could have had, what they did not use. How many threads the whole
+   program had is only guessed from it. */
+static struct fm_figure blocked(const struct fm_counted_view *view, const struct fm_figure *seconds, unsigned threads,
+                                const struct fm_part *part)
+{
+	const struct fm_figure *busy = view->clock >= 0 && part->region ? &view->figures[view->clock] : NULL;
+	double least, all;
+
+	if (!busy || !busy->available || !seconds->available || !(seconds->low > 0))
+		return fm_figure_unavailable("counters do not tell; the exact engine does (--counters exact)");
+	least = seconds->low * 1e9 * threads;
+	all = seconds->value * 1e9 * threads;
+	return fm_figure_make(fmax(0, 1 - busy->value / all), fmax(0, 1 - busy->high / least),
+	                      fmax(0, 1 - busy->low / (seconds->high * 1e9 * threads)), "", busy->origin, busy->backend,
+	                      busy->trials);
+}
+
 static void build(struct fm_counted_view *view, const struct fm_figure *seconds, unsigned threads,
                   const struct fm_part *part, uint64_t instances, struct fm_picture *ret_picture)
 {
@@ -132,6 +149,7 @@ static void build(struct fm_counted_view *view, const struct fm_figure *seconds,
 	                                            .profile = view->recording->profile,
 	                                            .counts = view->counts,
 	                                            .seconds = *seconds,
+	                                            .blocked = blocked(view, seconds, threads, part),
 	                                            .threads = threads,
 	                                            .part = *part,
 	                                            .instances = instances},

@@ -7,15 +7,14 @@
 
 #include "model/agreement.h"
 #include "model/kernel_time.h"
+#include "model/simulated_waiting.h"
 #include "model/threads.h"
 #include "model/uncertainty.h"
 #include "recording/windows.h"
 #include "simulator/numbers.h"
 
-/* A thread that did less than this share of what the busiest did was not there to work; the first one starts the
-   others, and that is some work too. */
+/* A thread that did less than this share of what the busiest did was not there to work. */
 #define IDLE 0.001
-#define STARTING 0.05
 
 /* What was written, of all that was moved. Where stores are not told apart from loads, what they had to read is among
    what was read. */
@@ -228,7 +227,6 @@ void fm_picture_cycles(const struct fm_machine_description *machine, const struc
 		latency += latency_stalls(machine, timing, i);
 		bandwidth += bandwidth_stalls(machine, timing, i);
 	}
-	picture->handed_cycles = (double)timing->latency_stalls[FM_SERVED_CORE];
 	picture->active = simulated(active, "cycles");
 	picture->stall = simulated(stall, "cycles");
 	picture->productive = simulated(active - stall, "cycles");
@@ -372,7 +370,7 @@ static void fill_false_sharing(const struct fm_recording *recording, struct fm_p
 {
 	uint64_t most = 0, turns = recording->processes[0].turns;
 
-	if (picture->part.region || picture->part.thread >= 0) {
+	if (picture->part.thread >= 0 || (picture->part.region && recording->processes[0].native)) {
 		picture->signs.false_sharing =
 		    fm_figure_unavailable("shared lines are known for the whole program only");
 		return;
@@ -387,6 +385,9 @@ static void fill_false_sharing(const struct fm_recording *recording, struct fm_p
 		picture->signs.false_sharing = simulated(0, "");
 	else if (!turns)
 		picture->signs.false_sharing = fm_figure_unavailable("the threads ran freely: turns were not counted");
+	else if (picture->part.region)
+		picture->signs.false_sharing =
+		    fm_simulated_false_sharing(recording, picture, (double)most, (double)turns);
 	else
 		picture->signs.false_sharing = simulated(fmin(1, (double)most / (double)turns), "");
 }
@@ -442,7 +443,8 @@ static void count_threads(struct fm_picture *picture, const struct fm_part_sums 
 		thread->useful = arithmetic                   ? thread->flops
 		                 : thread->stores > contended ? thread->stores - contended
 		                                              : 0;
-		picture->threads += (double)thread->instructions > (thread->thread ? IDLE : STARTING) * (double)most;
+		picture->threads +=
+		    (double)thread->instructions > (thread->thread ? IDLE : FM_PICTURE_STARTING) * (double)most;
 	}
 	if (!picture->threads)
 		picture->threads = 1;

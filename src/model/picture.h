@@ -37,6 +37,10 @@ struct fm_picture_thread {
 	double cycles;
 };
 
+/* The first thread starts the others, and that is some work too: up to this share of what the busiest did it is none of
+   the team. */
+#define FM_PICTURE_STARTING 0.05
+
 enum { FM_TRAFFIC_READ, FM_TRAFFIC_ALLOCATED, FM_TRAFFIC_WRITTEN, FM_TRAFFIC_KINDS };
 /* Bytes moved at a level, as the counts of a simulated core say. */
 struct fm_traffic {
@@ -93,7 +97,6 @@ struct fm_picture {
 	/* cycles, summed over the threads; the formula of those that wait for loads, when it has limits */
 	char cycles_source[200];
 	struct fm_figure active, productive, stall, memory_bound, bandwidth_bound, latency_bound, other_stall;
-	double handed_cycles; /* of the simulated cycles, waited for a line from another core */
 	/* processor time of all threads in the kernel, measured, and predicted from page faults; apart from the times
 	 * above */
 	struct fm_figure kernel_seconds, fault_seconds;

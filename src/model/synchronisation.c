@@ -1,6 +1,7 @@
 /* What threads lose by waiting for each other. */
 #include <math.h>
 
+#include "model/simulated_waiting.h"
 #include "model/uncertainty.h"
 
 /* Beginning and ending a process takes about this long, and nobody works then. */
@@ -81,14 +82,8 @@ static struct fm_figure handing_over(const struct fm_recording *recording, const
 		return fm_figure_unavailable("shared lines are known for the whole program only");
 	if (picture->threads < 2)
 		return fm_figure_make(0, 0, 0, "", FM_ORIGIN_simulated, "exact", 1);
-	if (!recording->native.runs) {
-		struct fm_figure cycles = picture->active;
-
-		if (!cycles.available || !(cycles.value > 0))
-			return fm_figure_unavailable("there was no core timing (--timing)");
-		return fm_figure_make(picture->handed_cycles / cycles.value, picture->handed_cycles / cycles.value,
-		                      picture->handed_cycles / cycles.value, "", FM_ORIGIN_simulated, "exact", 1);
-	}
+	if (!recording->native.runs)
+		return fm_figure_unavailable("there was no core timing (--timing)");
 	if (!(each > 0) || !picture->seconds.available || !(seconds > 0))
 		return fm_figure_unavailable(!(each > 0)
 		                                 ? "'fathom machine' has not measured transfers between cores here"
@@ -123,6 +118,9 @@ static struct fm_figure share_of_time(const struct fm_recording *recording, cons
 void fm_synchronisation(const struct fm_recording *recording, const struct fm_core_counts *counts,
                         struct fm_picture *picture)
 {
+	/* by itself a program tells how long all of it waited, not in which region */
+	if ((!recording->native.runs || picture->part.region) && fm_simulated_waiting(recording, picture))
+		return;
 	picture->signs.blocked = blocked(recording, picture);
 	picture->signs.handing_over = picture->times.sharing.available
 	                                  ? share_of_time(recording, picture, &picture->times.sharing)

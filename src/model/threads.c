@@ -139,6 +139,22 @@ static bool others_store(const struct fm_recording *recording, const struct fm_r
 	return false;
 }
 
+static double cycles_looked(const struct fm_recorded_user *user)
+{
+	return (double)(user->look_cycles ? user->look_cycles : user->looks);
+}
+
+double fm_threads_spun(const struct fm_recording *recording, unsigned thread)
+{
+	double spun = 0;
+
+	for (size_t i = 0; i < recording->users_count; i++)
+		if (recording->users[i].thread == (int64_t)thread && recording->users[i].looks &&
+		    others_store(recording, &recording->users[i]))
+			spun += cycles_looked(&recording->users[i]);
+	return spun;
+}
+
 static void add_line(struct building *building, const struct fm_recorded_user *const *users, unsigned count)
 {
 	struct fm_line_use uses[FM_RECORDED_USERS];
@@ -155,8 +171,7 @@ static void add_line(struct building *building, const struct fm_recorded_user *c
 			continue;
 		owners[known] = &building->workers[thread->core % FM_SIMULATED_CORES_MAX];
 		if (!building->windows && users[i]->looks && others_store(recording, users[i]))
-			owners[known]->spun +=
-			    (double)(users[i]->look_cycles ? users[i]->look_cycles : users[i]->looks);
+			owners[known]->spun += cycles_looked(users[i]);
 		uses[known] = use_of(owners[known], users[i], building);
 		known++;
 	}

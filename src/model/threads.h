@@ -9,4 +9,7 @@
    simulated cycles gave before: the interval of work is as wide. */
 void fm_threads_predict(const struct fm_recording *recording, struct fm_picture *picture);
 
+/* Cycles that a thread spent in loops that only look at a line which others store to, as the exact engine saw them. */
+double fm_threads_spun(const struct fm_recording *recording, unsigned thread);
+
 #endif

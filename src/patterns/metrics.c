@@ -186,10 +186,23 @@ static struct fm_figure waiting_share(const struct fm_picture *picture, unsigned
 	                      blocked->trials);
 }
 
+/* Of what the cores of the threads could execute in the threads' time: one that waits executes nothing, and one that
+   spins executes a lot, of no use. What is not known of the waiting may be all of it. */
 static struct fm_figure throughput(const struct fm_picture *picture, unsigned level)
 {
-	(void)level;
-	return picture->signs.throughput;
+	struct fm_figure executed = picture->signs.throughput, waiting;
+
+	if (!executed.available || picture->threads < 2)
+		return executed;
+	/* fused instructions make it more than all */
+	executed = part(executed);
+	waiting = waiting_share(picture, level);
+	if (!waiting.available)
+		waiting = fm_figure_make(0, 0, 1, "", executed.origin, executed.backend, executed.trials);
+	executed.value *= 1 - waiting.value;
+	executed.low *= 1 - waiting.high;
+	executed.high *= 1 - waiting.low;
+	return executed;
 }
 
 static struct fm_figure narrow_arithmetic(const struct fm_picture *picture, unsigned level)

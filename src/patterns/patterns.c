@@ -98,6 +98,14 @@ static void say(const struct fm_picture *picture, enum fm_metric metric, unsigne
 			snprintf(finding->evidence + used, sizeof(finding->evidence) - used, ", %.0f %% spinning",
 			         100 * picture->signs.spinning.value);
 	}
+	if (metric == FM_METRIC_throughput && picture->threads > 1) {
+		size_t used = strlen(finding->evidence);
+
+		snprintf(finding->evidence + used, sizeof(finding->evidence) - used, "%s",
+		         fm_metric_compute(picture, FM_METRIC_waiting_share, 0).available
+		             ? ", without waiting and spinning threads"
+		             : ", or less: how long the threads waited is not known");
+	}
 	if (metric == FM_METRIC_saturation && picture->levels[level].peak_gbs.available &&
 	    picture->levels[level].gbs.available) {
 		size_t used = strlen(finding->evidence);
@@ -108,9 +116,12 @@ static void say(const struct fm_picture *picture, enum fm_metric metric, unsigne
 	}
 }
 
-/* Bottlenecks do, and how much of what the core can execute it did: a core that is too fast executes too much. */
+/* Bottlenecks do, but for waiting, which is measured; and how much of what the core can execute it did: a core that is
+   too fast executes too much. */
 static bool rests_on_cycles(size_t pattern)
 {
+	if (patterns[pattern].metric == FM_METRIC_waiting_share)
+		return false;
 	return !strcmp(patterns[pattern].group, "bottleneck") || patterns[pattern].metric == FM_METRIC_throughput;
 }
 

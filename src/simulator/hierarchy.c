@@ -235,9 +235,11 @@ static void note_step(struct fm_line_user *user, const struct fm_simulated_core 
 		user->near++;
 		user->span += step;
 		if (!core->position && step == 1 && !store && user->looked) {
+			uint64_t cycles = user->moment && core->moment > user->moment ? core->moment - user->moment : 0;
+
+			/* who looks again after longer than a turn has slept in between */
 			user->looks++;
-			user->look_cycles +=
-			    user->moment && core->moment > user->moment ? core->moment - user->moment : 0;
+			user->look_cycles += cycles <= FM_LOOK_MOST ? cycles : 0;
 		}
 	}
 	user->moment = core->moment;

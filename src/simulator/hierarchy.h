@@ -262,7 +262,7 @@ struct fm_shared_line {
 	uint64_t users; /* for the simulator: where its users are, plus one */
 };
 
-enum { FM_LINE_USERS = 8, FM_LINE_NEAR = 4096 };
+enum { FM_LINE_USERS = 8, FM_LINE_NEAR = 4096, FM_LOOK_MOST = 1000 };
 
 /* What a core has not touched yet of a line that it got: asked for, or brought by a prefetcher. What a prefetcher
    brings in vain is nobody's sharing. */

@@ -104,6 +104,107 @@ static void contention_is_found(void **state)
 	}
 }
 
+/* Two threads in a region of a simulated machine, that execute all that their cores can while they run. */
+struct simulated {
+	uint64_t elapsed[2], cycles[2];
+	uint64_t looked;    /* cycles of the second thread in a loop that only looks at a line of the first */
+	uint64_t contended; /* stores to a line that moves between them */
+	uint64_t outside;   /* cycles of each before the region */
+};
+
+static void judge_simulated(const struct simulated *simulated, struct fm_finding *ret_findings, unsigned *ret_count)
+{
+	struct fm_recording *recording = fm_recording_create();
+	struct fm_picture picture = {.recording = recording,
+	                             .threads = 2,
+	                             .part = {.region = "work", .thread = -1},
+	                             .seconds = exactly(1),
+	                             .level_count = 1};
+
+	fm_recording_add(recording, processes);
+	recording->machine.cache_count = 1;
+	recording->machine.caches[0].latency = 40;
+	((struct fm_recorded_shared *)fm_recording_add(recording, shared))->modified = 100;
+	for (int i = 0; i < 2; i++) {
+		struct fm_recorded_thread *thread = fm_recording_add(recording, threads);
+		struct fm_recorded_region *region = fm_recording_add(recording, regions);
+		struct fm_recorded_user *user = fm_recording_add(recording, users);
+
+		thread->thread = region->thread = (unsigned)i;
+		thread->core = (unsigned)i;
+		snprintf(region->name, sizeof(region->name), "work");
+		region->elapsed = simulated->elapsed[i];
+		region->timing.cycles = simulated->cycles[i];
+		region->work.instructions = 4 * simulated->cycles[i];
+		thread->timing.cycles = simulated->cycles[i] + simulated->outside;
+		user->thread = i;
+		user->stores = simulated->contended + !i;
+		if (i)
+			user->looks = user->loads = user->look_cycles = simulated->looked;
+	}
+	picture.signs.throughput = fm_figure_make(1, 1, 1, "", FM_ORIGIN_simulated, "exact", 1);
+	fm_synchronisation(recording, &(struct fm_core_counts){0}, &picture);
+	*ret_count = fm_patterns_find(&picture, ret_findings);
+	fm_recording_free(recording);
+}
+
+/* A thread that waits executes nothing, and one that spins nothing of use: that leads, not how much they execute. */
+static void waiting_is_no_throughput(void **state)
+{
+	static const struct {
+		const char *words;
+		struct simulated simulated;
+		enum fm_verdict waiting, throughput;
+	} cases[] = {
+	    {"independent threads",
+	     {{1000000, 1000000}, {1000000, 990000}, 0, 0, 0},
+	     FM_VERDICT_ABSENT,
+	     FM_VERDICT_PRESENT},
+	    {"a lock: one at a time",
+	     {{1000000, 1000000}, {520000, 480000}, 0, 0, 0},
+	     FM_VERDICT_PRESENT,
+	     FM_VERDICT_ABSENT},
+	    {"one is done early",
+	     {{1000000, 250000}, {1000000, 250000}, 0, 0, 0},
+	     FM_VERDICT_PRESENT,
+	     FM_VERDICT_INCONCLUSIVE},
+	    {"one spins",
+	     {{1000000, 1000000}, {1000000, 1000000}, 800000, 0, 0},
+	     FM_VERDICT_PRESENT,
+	     FM_VERDICT_INCONCLUSIVE},
+	    {"it may have spun before",
+	     {{1000000, 1000000}, {1000000, 1000000}, 800000, 0, 800000},
+	     FM_VERDICT_INCONCLUSIVE,
+	     FM_VERDICT_INCONCLUSIVE},
+	    {"one line that both write",
+	     {{1000000, 1000000}, {1000000, 1000000}, 0, 100000, 0},
+	     FM_VERDICT_INCONCLUSIVE,
+	     FM_VERDICT_INCONCLUSIVE},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct fm_finding findings[FM_FINDINGS_MAX];
+		unsigned count, found = 0;
+
+		judge_simulated(&cases[i].simulated, findings, &count);
+		print_message("%s\n", cases[i].words);
+		for (unsigned k = 0; k < count; k++) {
+			bool waiting = !strcmp(findings[k].name, "synchronisation");
+
+			if (!waiting && strcmp(findings[k].name, "instruction-throughput") != 0)
+				continue;
+			print_message("  %s %s: %s\n", findings[k].name, fm_verdict_name(findings[k].verdict),
+			              findings[k].evidence);
+			assert_int_equal(findings[k].verdict, waiting ? cases[i].waiting : cases[i].throughput);
+			if (cases[i].waiting == FM_VERDICT_PRESENT && !found)
+				assert_true(waiting);
+			found++;
+		}
+		assert_int_equal(found, 2);
+	}
+}
+
 /* Stores alone do not make an imbalance when the instructions are even; a spinning thread's stores are no work. */
 static enum fm_verdict balance(const struct fm_picture_thread *threads, unsigned count)
 {
@@ -244,9 +345,8 @@ static void profiles_make_intervals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(contention_is_found),
-	    cmocka_unit_test(balance_needs_work),
-	    cmocka_unit_test(doubt_is_another_confidence),
+	    cmocka_unit_test(contention_is_found),     cmocka_unit_test(waiting_is_no_throughput),
+	    cmocka_unit_test(balance_needs_work),      cmocka_unit_test(doubt_is_another_confidence),
 	    cmocka_unit_test(profiles_make_intervals),
 	};
 
