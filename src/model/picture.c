@@ -552,6 +552,7 @@ void fm_picture_build(const struct fm_recording *recording, const struct fm_part
 	if (picture->times.user.available)
 		picture->predicted_seconds = picture->times.user;
 	fm_uncertain_prediction(recording, picture);
+	fm_uncertain_unseen(recording, picture);
 	fm_kernel_time(recording, picture);
 	fm_synchronisation(recording, &sums->counts, picture);
 }

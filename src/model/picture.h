@@ -90,8 +90,11 @@ struct fm_picture {
 	struct fm_figure off; /* the prediction's error: predicted over measured user time, less one */
 	bool doubtful;        /* it is off by more than 30 %: the simulated machine does not fit the program */
 	bool unchecked;       /* there was a prediction, and nothing to compare it with */
-	bool counted;         /* by counters, of this machine or of a simulated one */
-	char differs[200];    /* why counts and time are not of the same thing; "": they are */
+	/* of its time, what it executed where the engine does not see it, such as code that it made itself; 0: too
+	 * little to matter. Counts are then of the rest, and nothing is predicted. */
+	double unseen;
+	bool counted;      /* by counters, of this machine or of a simulated one */
+	char differs[200]; /* why counts and time are not of the same thing; "": they are */
 	struct fm_picture_level levels[FM_PICTURE_LEVELS];
 	unsigned level_count;
 	/* cycles, summed over the threads; the formula of those that wait for loads, when it has limits */

@@ -187,3 +187,32 @@ void fm_uncertain_prediction(const struct fm_recording *recording, struct fm_pic
 	                              picture->user_seconds.trials);
 	picture->doubtful = fabs(picture->off.value) > FM_DOUBTFUL;
 }
+
+/* Out of sight */
+
+/* Less than this share of the time is within what a prediction may be off. */
+#define UNSEEN 0.2
+
+/* Timer signals, to speak of a share. */
+enum { FOUND_LEAST = 20 };
+
+void fm_uncertain_unseen(const struct fm_recording *recording, struct fm_picture *picture)
+{
+	struct fm_picture_times *times = &picture->times;
+	double inside = 0, outside = 0;
+	struct fm_figure why;
+
+	for (size_t i = 0; i < recording->processes_count; i++) {
+		inside += (double)recording->processes[i].found_inside;
+		outside += (double)recording->processes[i].found_outside;
+	}
+	if (inside + outside < FOUND_LEAST || outside < UNSEEN * (inside + outside))
+		return;
+	picture->unseen = outside / (inside + outside);
+	picture->doubtful = true;
+	why = fm_figure_unavailable("%.0f %% of its time it executed what is not seen (left the code cache %.60s)",
+	                            100 * picture->unseen,
+	                            *recording->processes[0].left ? recording->processes[0].left : "");
+	picture->predicted_seconds = picture->off = why;
+	times->work = times->sharing = times->spinning = times->user = times->wall = why;
+}

@@ -33,4 +33,8 @@ void fm_uncertain_prediction(const struct fm_recording *recording, struct fm_pic
 void fm_synchronisation(const struct fm_recording *recording, const struct fm_core_counts *counts,
                         struct fm_picture *picture);
 
+/* A program that was out of the engine's sight for long is not predicted by the rest: takes the prediction back, with
+   the reason, and makes verdicts doubtful. After fm_uncertain_prediction(). */
+void fm_uncertain_unseen(const struct fm_recording *recording, struct fm_picture *picture);
+
 #endif

@@ -1,5 +1,8 @@
 /* How long the program takes by itself, from its only run, in which it was counted: what counting cost is measured in
    the run and taken off. */
+#ifdef __x86_64__
+#include <cpuid.h>
+#endif
 #include <errno.h>
 #include <math.h>
 #include <sched.h>
@@ -14,7 +17,30 @@
 /* What no episode sees: code in a cache is not quite as fast as where it was … */
 static const double unexplained = 0.05;
 /* … above all where it branches to anywhere: cycles of each such branch (docs/decisions/pace.md). */
-static const double transfer_cycles = 9, transfer_least = 2, transfer_most = 16;
+static const struct transfer_cost {
+	const char *vendor;
+	double usual, least, most;
+} transfer_costs[] = {
+#define TRANSFER(vendor, usual, least, most) {vendor, usual, least, most},
+#include "observe/transfers.def"
+#undef TRANSFER
+};
+
+static const struct transfer_cost *transfer_cost(void)
+{
+	enum { COUNT = sizeof(transfer_costs) / sizeof(transfer_costs[0]) };
+	char vendor[13] = "";
+	unsigned i = 0;
+#ifdef __x86_64__
+	unsigned ignored, parts[3];
+
+	if (__get_cpuid(0, &ignored, &parts[0], &parts[2], &parts[1]))
+		memcpy(vendor, parts, sizeof(parts));
+#endif
+	while (i + 1 < COUNT && strcmp(transfer_costs[i].vendor, vendor) != 0)
+		i++;
+	return &transfer_costs[i];
+}
 
 /* A region may be slowed down more than the mean, or less. */
 static const double region_error = 0.3;
@@ -92,6 +118,20 @@ static double without_counting(const struct fm_engine_run *run, size_t member)
 	return sum;
 }
 
+/* Processor time of windows and of the translator: what the kernel did then, such as giving memory to rings and caches,
+   is not the program's, and is not told apart. */
+static double own_work(const struct fm_engine_run *run)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i <= run->forked_count; i++) {
+		struct spent spent = spent_by(results_of(run, i));
+
+		sum += fmax(0, spent.all - spent.counted - spent.plain);
+	}
+	return sum;
+}
+
 static double seconds_of(const struct timeval *time)
 {
 	return (double)time->tv_sec + (double)time->tv_usec * 1e-6;
@@ -143,7 +183,8 @@ static double elapsed(const struct fm_engine_run *run, double busy, double by_it
 bool fm_same_run_time(const struct fm_engine_run *run, double hertz, struct fm_recorded_native *native)
 {
 	double used = seconds_of(&run->used.ru_utime) + seconds_of(&run->used.ru_stime), busy = used, counted = 0,
-	       by_itself, low, high, rest, least;
+	       kernel = seconds_of(&run->used.ru_stime), not_its_own, by_itself, low, high, rest, least;
+	const struct transfer_cost *cost = transfer_cost();
 	unsigned episodes = 0;
 
 	for (unsigned i = 0; i <= run->forked_count; i++) {
@@ -162,16 +203,18 @@ bool fm_same_run_time(const struct fm_engine_run *run, double hertz, struct fm_r
 	low = (without_counting(run, offsetof(struct fm_result_pace, high)) + rest) * (1 - unexplained);
 	high = (without_counting(run, offsetof(struct fm_result_pace, low)) + rest) * (1 + unexplained);
 	least = by_itself / 3; /* whatever is said of branches */
-	by_itself = fmax(least, by_itself - transfers(run, transfer_cycles, hertz));
-	low = fmin(by_itself, fmax(least, low - transfers(run, transfer_most, hertz)));
-	high = fmax(by_itself, high - transfers(run, transfer_least, hertz));
+	by_itself = fmax(least, by_itself - transfers(run, cost->usual, hertz));
+	/* of the kernel's time while we worked all or nothing was the program's: the middle, and either end */
+	not_its_own = fmin(kernel, own_work(run)) / 2;
+	low = fmin(by_itself, fmax(least, low - transfers(run, cost->most, hertz) - not_its_own));
+	high = fmax(by_itself, high - transfers(run, cost->least, hertz) + not_its_own);
 	*native = (struct fm_recorded_native){
 	    .runs = 1,
 	    .same_run = true,
 	    .seconds = fm_figure_make(elapsed(run, busy, by_itself), elapsed(run, busy, low), elapsed(run, busy, high),
 	                              "s", FM_ORIGIN_sampled, "windows", episodes),
 	    .cpu_seconds = by_itself,
-	    .kernel_seconds = seconds_of(&run->used.ru_stime),
+	    .kernel_seconds = kernel - not_its_own,
 	    .share_seconds = by_itself,
 	    .switches = (uint64_t)run->used.ru_nvcsw,
 	    .preemptions = (uint64_t)run->used.ru_nivcsw,

@@ -62,7 +62,10 @@ static void say_doubt(const struct fm_picture *picture, struct fm_finding *findi
 {
 	size_t used = strlen(finding->evidence);
 
-	if (picture->off.available && fabs(picture->off.value) > FM_DOUBTFUL)
+	if (picture->unseen > 0)
+		snprintf(finding->evidence + used, sizeof(finding->evidence) - used,
+		         "; doubtful, %.0f %% of its time was not seen", 100 * picture->unseen);
+	else if (picture->off.available && fabs(picture->off.value) > FM_DOUBTFUL)
 		snprintf(finding->evidence + used, sizeof(finding->evidence) - used,
 		         "; doubtful, predicted time is %.0f %% too %s", 100 * fabs(picture->off.value),
 		         picture->off.value > 0 ? "long" : "short");
@@ -165,6 +168,9 @@ unsigned fm_patterns_find(const struct fm_picture *picture, struct fm_finding *r
 			      picture->doubtful && rests_on_cycles(i), finding);
 			if (picture->unchecked && rests_on_cycles(i))
 				finding->confidence = fmin(finding->confidence, FM_CONFIDENCE_UNKNOWN);
+			/* who sees a fifth of a program does not know the rest */
+			if (picture->unseen > 0)
+				finding->confidence = fmin(finding->confidence, fmax(0.5, 1 - picture->unseen));
 			say(picture, patterns[i].metric, level, finding);
 			if (finding->doubtful)
 				say_doubt(picture, finding);

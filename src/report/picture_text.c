@@ -58,6 +58,14 @@ static void print_times(const struct fm_picture *picture, FILE *output)
 /* Does the simulated machine describe this program? What is wrong is said first. */
 static void print_prediction(const struct fm_picture *picture, FILE *output)
 {
+	if (picture->unseen > 0) {
+		fprintf(
+		    output,
+		    "DOUBTFUL: %.0f %% of its time it executed what is not seen. Counts, GB/s and cycles are of the\n"
+		    "rest, and no time is predicted. --engine qemu sees all of it.\n",
+		    100 * picture->unseen);
+		return;
+	}
 	if (!picture->off.available) {
 		if (picture->predicted_seconds.available && picture->seconds.available)
 			fprintf(
