@@ -9,7 +9,8 @@
 
 collect runs programs of a set and keeps all verdicts with what is known of the program. calibrate counts, for each pattern, way of
 measuring and verdict, by the distance from the threshold, how many were right: use set one (seeds 1 to 199). Doubtful verdicts, which
-rest on simulated cycles that do not fit the program, are counted apart, and not by distance. judge prints how often verdicts stated
+rest on simulated cycles that do not fit the program, are counted apart, and not by distance. Lines of ways that the files do not have
+stay as they are. judge prints how often verdicts stated
 with such a confidence were right, top cause only, and the doubtful ones among them: use set two, collected with the calibration in
 place. Windows are of this machine: leave it alone.
 
@@ -154,6 +155,14 @@ def pool(counts):
     return pooled
 
 
+def lines_of_other_ways(ways):
+    """Of the calibration in place: of what was not collected again."""
+    text = open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src", "patterns", "calibration.def")).read()
+    programs = [(way, words) for words, way in re.findall(r"(\d+ \((\w+); \d+ doubtful\))", text) if way not in ways]
+    lines = [line for line in text.splitlines() if (found := re.match(r"(?:CALIBRATED|DOUBTED)\(\w+, (\w+),", line)) and found.group(1) not in ways]
+    return programs, lines
+
+
 def calibrate(arguments):
     patterns, seeds, doubtful = patterns_def(), defaultdict(set), defaultdict(set)
     counts, doubted = defaultdict(lambda: [0, 0]), defaultdict(lambda: [0, 0])
@@ -171,15 +180,18 @@ def calibrate(arguments):
             count = doubted[key] if is_doubtful(row, entry, patterns) else counts[(*key, band)]
             count[0] += right
             count[1] += 1
+    programs, lines = lines_of_other_ways(seeds)
+    programs += [(way, f"{len(some)} ({way}; {len(doubtful[way])} doubtful)") for way, some in seeds.items()]
     print("/* How often verdicts were right on generated programs of set one: CALIBRATED(pattern, way, verdict, distance from the threshold, at\n"
           "   least and relative to it, right, all). Where predicted and measured time do not fit: DOUBTED(pattern, way, verdict, right, all).\n"
           "   Made by bench/judge/confidence.py, which says what is right; not to be edited. Programs: "
-          + ", ".join(f"{len(some)} ({way}; {len(doubtful[way])} doubtful)" for way, some in sorted(seeds.items())) + ". */")
+          + ", ".join(words for _, words in sorted(programs)) + ". */")
     counts = pool(counts)
     for key in sorted(counts):
-        print(f"CALIBRATED({key[0]}, {key[1]}, {key[2]}, {key[3]}, {counts[key][0]}, {counts[key][1]})")
+        lines.append(f"CALIBRATED({key[0]}, {key[1]}, {key[2]}, {key[3]}, {counts[key][0]}, {counts[key][1]})")
     for key in sorted(doubted):
-        print(f"DOUBTED({key[0]}, {key[1]}, {key[2]}, {doubted[key][0]}, {doubted[key][1]})")
+        lines.append(f"DOUBTED({key[0]}, {key[1]}, {key[2]}, {doubted[key][0]}, {doubted[key][1]})")
+    print("\n".join(sorted(lines)))
 
 
 def top_of(row):

@@ -165,10 +165,13 @@ static json_t *imbalance_json(const struct fm_validation *validation)
 	json_t *array = json_array();
 
 	for (unsigned i = 0; i < count; i++)
-		json_array_append_new(array,
-		                      json_pack("{s:s, s:s, s:[f, f], s:f, s:f}", "metric", rows[i].metric, "formula",
-		                                rows[i].formula, "threads", rows[i].values[0], rows[i].values[1],
-		                                "ratio", rows[i].ratio, "error", rows[i].error));
+		json_array_append_new(
+		    array, *rows[i].refused
+		               ? json_pack("{s:s, s:s, s:[n, n], s:n, s:n, s:s}", "metric", rows[i].metric, "formula",
+		                           rows[i].formula, "threads", "ratio", "error", "refused", rows[i].refused)
+		               : json_pack("{s:s, s:s, s:[f, f], s:f, s:f}", "metric", rows[i].metric, "formula",
+		                           rows[i].formula, "threads", rows[i].values[0], rows[i].values[1], "ratio",
+		                           rows[i].ratio, "error", rows[i].error));
 	return array;
 }
 

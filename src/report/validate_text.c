@@ -204,6 +204,12 @@ static void print_imbalance(const struct fm_validation *validation, FILE *output
 	fm_table_cell(table, "formula");
 	for (unsigned i = 0; i < count; i++) {
 		fm_table_cell(table, "%s", rows[i].metric);
+		if (*rows[i].refused) {
+			for (unsigned k = 0; k < 4; k++)
+				fm_table_cell(table, "n/a");
+			fm_table_cell(table, "%s: no metric, %s", rows[i].formula, rows[i].refused);
+			continue;
+		}
 		fm_table_cell(table, "%.4g", rows[i].values[0]);
 		fm_table_cell(table, "%.4g", rows[i].values[1]);
 		fm_table_cell(table, "%.3f", rows[i].ratio);

@@ -110,6 +110,26 @@ static void add_imbalance(struct fm_imbalance_row *rows, unsigned *count, const 
 	++*count;
 }
 
+/* What is no metric elsewhere is none here: that it fits two threads which both prefetch says nothing. */
+static bool refuse_imbalance(const struct fm_matrix *matrix, const struct fm_resource *read,
+                             const struct fm_resource *write, const char *metric, const char *formula,
+                             struct fm_imbalance_row *row)
+{
+	const struct fm_resource *wrong = !fm_indicator_holds(&read->indicator)             ? read
+	                                  : write && !fm_indicator_holds(&write->indicator) ? write
+	                                                                                    : NULL;
+	char text[160];
+
+	if (!wrong)
+		return false;
+	memset(row, 0, sizeof(*row));
+	snprintf(row->metric, sizeof(row->metric), "%s", metric);
+	snprintf(row->formula, sizeof(row->formula), "%s",
+	         wrong == read ? formula : fm_indicator_text(matrix, &wrong->indicator, text, sizeof(text)));
+	fm_indicator_limits(matrix, &wrong->indicator, row->refused, sizeof(row->refused));
+	return true;
+}
+
 unsigned fm_table_imbalance(const struct fm_validation *validation, struct fm_imbalance_row *ret_rows)
 {
 	const struct fm_matrix *matrix = validation->matrix;
@@ -133,7 +153,7 @@ unsigned fm_table_imbalance(const struct fm_validation *validation, struct fm_im
 			add_imbalance(ret_rows, &count, name, matrix->events[i].name,
 			              fm_matrix_mean(matrix, i, runs[0]), fm_matrix_mean(matrix, i, runs[1]), truth);
 	}
-	for (unsigned level = 1; level <= all->cache_count; level++) {
+	for (unsigned level = 1; level <= all->cache_count && count < FM_IMBALANCE_MAX; level++) {
 		const char *name = level < all->cache_count ? all->caches[level] : "memory";
 		const struct fm_resource *read = find_resource(validation, name, false, false),
 		                         *write = find_resource(validation, name, true, false);
@@ -141,13 +161,17 @@ unsigned fm_table_imbalance(const struct fm_validation *validation, struct fm_im
 
 		if (!read)
 			continue;
+		snprintf(metric, sizeof(metric), "%s volume, bytes", name);
+		snprintf(formula, sizeof(formula), "%s",
+		         fm_indicator_text(matrix, &read->indicator, text, sizeof(text)));
+		if (refuse_imbalance(matrix, read, write, metric, formula, &ret_rows[count])) {
+			count++;
+			continue;
+		}
 		for (unsigned i = 0; i < 2; i++)
 			volumes[i] =
 			    all->line_bytes * (fm_indicator_estimate(matrix, &read->indicator, runs[i]) +
 			                       (write ? fm_indicator_estimate(matrix, &write->indicator, runs[i]) : 0));
-		snprintf(metric, sizeof(metric), "%s volume, bytes", name);
-		snprintf(formula, sizeof(formula), "%s",
-		         fm_indicator_text(matrix, &read->indicator, text, sizeof(text)));
 		add_imbalance(ret_rows, &count, metric, formula, volumes[0], volumes[1], truth);
 	}
 	return count;

@@ -24,7 +24,8 @@ struct fm_imbalance_row {
 	char formula[160];
 	double values[2];
 	double ratio;
-	double error; /* of the ratio, against the elements */
+	double error;      /* of the ratio, against the elements */
+	char refused[240]; /* why the formula is no metric, and then there are no numbers; "": it is one */
 };
 
 unsigned fm_table_imbalance(const struct fm_validation *validation, struct fm_imbalance_row *ret_rows);

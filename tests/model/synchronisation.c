@@ -287,6 +287,47 @@ static void doubt_is_another_confidence(void **state)
 	}
 }
 
+/* Of a program that makes its code itself the engine sees little: the rest does not predict it. */
+static void what_is_not_seen_is_not_predicted(void **state)
+{
+	static const struct {
+		uint64_t inside, outside;
+		bool predicted;
+	} cases[] = {{100, 0, true}, {95, 5, true}, {3, 9, true}, {20, 80, false}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct fm_recording *recording = fm_recording_create();
+		struct fm_recorded_process *process = fm_recording_add(recording, processes);
+		struct fm_picture picture = {
+		    .recording = recording, .threads = 1, .part = {.thread = -1}, .level_count = 2};
+		struct fm_finding findings[FM_FINDINGS_MAX];
+		unsigned count;
+
+		recording->native =
+		    (struct fm_recorded_native){.runs = 1, .seconds = exactly(1), .cpu_seconds = 1, .share_seconds = 1};
+		process->native = 2;
+		process->found_inside = cases[i].inside;
+		process->found_outside = cases[i].outside;
+		picture.seconds = exactly(1);
+		picture.predicted_seconds = exactly(0.9);
+		picture.signs.throughput = fm_figure_make(1, 1, 1, "", FM_ORIGIN_simulated, "exact", 1);
+		fm_uncertain_prediction(recording, &picture);
+		fm_uncertain_unseen(recording, &picture);
+		assert_int_equal(picture.predicted_seconds.available, cases[i].predicted);
+		assert_int_equal(picture.off.available, cases[i].predicted);
+		assert_int_equal(picture.doubtful, !cases[i].predicted);
+		assert_near(picture.unseen, cases[i].predicted ? 0 : 0.8, 1e-9);
+		count = fm_patterns_find(&picture, findings);
+		for (unsigned k = 0; k < count; k++)
+			if (!strcmp(findings[k].name, "instruction-throughput") && !cases[i].predicted) {
+				assert_true(findings[k].confidence <= 0.5);
+				assert_non_null(strstr(findings[k].evidence, "80 % of its time was not seen"));
+			}
+		fm_recording_free(recording);
+	}
+}
+
 /* The profile's intervals reach the figures: wide latency, wide shares; a wide capacity, a wide range of misses. */
 static void profiles_make_intervals(void **state)
 {
@@ -345,8 +386,11 @@ static void profiles_make_intervals(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(contention_is_found),     cmocka_unit_test(waiting_is_no_throughput),
-	    cmocka_unit_test(balance_needs_work),      cmocka_unit_test(doubt_is_another_confidence),
+	    cmocka_unit_test(contention_is_found),
+	    cmocka_unit_test(waiting_is_no_throughput),
+	    cmocka_unit_test(balance_needs_work),
+	    cmocka_unit_test(doubt_is_another_confidence),
+	    cmocka_unit_test(what_is_not_seen_is_not_predicted),
 	    cmocka_unit_test(profiles_make_intervals),
 	};
 

@@ -354,7 +354,7 @@ static void imbalance_and_sharing(void **state)
 {
 	struct fm_imbalance_row rows[FM_IMBALANCE_MAX];
 	struct fm_sharing_table sharing;
-	unsigned count = fm_table_imbalance(validation, rows);
+	unsigned count = fm_table_imbalance(validation, rows), refused = 0;
 	bool work = false;
 
 	(void)state;
@@ -365,6 +365,22 @@ static void imbalance_and_sharing(void **state)
 			assert_true(fabs(rows[i].error) < 0.01);
 		}
 	assert_true(work);
+	/* no formula that is refused elsewhere tells anything of the product */
+	for (unsigned i = 0; i < count; i++)
+		for (unsigned k = 0; k < validation->resource_count; k++) {
+			const struct fm_resource *resource = &validation->resources[k];
+			char text[320];
+
+			fm_indicator_text(validation->matrix, &resource->indicator, text, sizeof(text));
+			if (resource->socket || fm_indicator_holds(&resource->indicator) ||
+			    strcmp(rows[i].formula, text) != 0)
+				continue;
+			print_message("%s: %s: %s\n", rows[i].metric, text, rows[i].refused);
+			assert_true(*rows[i].refused);
+			assert_near(rows[i].values[0] + rows[i].values[1] + rows[i].ratio, 0, 0);
+			refused++;
+		}
+	assert_true(refused > 0);
 	fm_table_sharing(validation, &sharing);
 	assert_true(sharing.row_count >= 20 && sharing.event_count >= 5);
 	/* what counts all requests is believed, what counts loads is not */
