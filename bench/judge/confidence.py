@@ -140,14 +140,19 @@ def way_of(row):
     return row["way"] + ("_threads" if row["threads"] > 1 else "")
 
 
+def stated(count):
+    """As confidence.c."""
+    return (count[0] + 1) / (count[1] + 2)
+
+
 def pool(counts):
-    """A verdict farther from the threshold is not less certain: bands that say so by chance are one."""
+    """A verdict farther from the threshold is not less certain: bands of which that would be stated, by chance or because there are fewer, are one."""
     pooled = {}
     for key in sorted(counts):
         pooled[key] = list(counts[key])
         while True:
             bands = sorted(other for other in pooled if other[:3] == key[:3])
-            if len(bands) < 2 or (pooled[bands[-1]][0] * pooled[bands[-2]][1] >= pooled[bands[-2]][0] * pooled[bands[-1]][1]):
+            if len(bands) < 2 or stated(pooled[bands[-1]]) > stated(pooled[bands[-2]]):
                 break
             for i in range(2):
                 pooled[bands[-2]][i] += pooled[bands[-1]][i]

@@ -444,7 +444,8 @@ static void count_threads(struct fm_picture *picture, const struct fm_part_sums 
 		                 : thread->stores > contended ? thread->stores - contended
 		                                              : 0;
 		picture->threads +=
-		    (double)thread->instructions > (thread->thread ? IDLE : FM_PICTURE_STARTING) * (double)most;
+		    (double)thread->instructions >
+		    (thread->thread || picture->part.region ? IDLE : FM_PICTURE_STARTING) * (double)most;
 	}
 	if (!picture->threads)
 		picture->threads = 1;

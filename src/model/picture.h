@@ -38,7 +38,7 @@ struct fm_picture_thread {
 };
 
 /* The first thread starts the others, and that is some work too: up to this share of what the busiest did it is none of
-   the team. */
+   the team. In a region it is there to work, or to wait. */
 #define FM_PICTURE_STARTING 0.05
 
 enum { FM_TRAFFIC_READ, FM_TRAFFIC_ALLOCATED, FM_TRAFFIC_WRITTEN, FM_TRAFFIC_KINDS };

@@ -14,6 +14,7 @@ enum { CONTENDED = 20 };
 /* The threads of a part, in cycles of simulated time. */
 struct together {
 	const struct fm_recording *recording;
+	bool region; /* of a region, not of everything */
 	double longest, busy;
 	double most; /* instructions of the busiest */
 	double handed;
@@ -67,7 +68,8 @@ static void add(void *context, const struct fm_part_entry *entry)
 	together->transfers += (double)entry->counts->transfers_modified;
 	add_spinning(together, entry, thread);
 	/* one after the other on a core, threads do not wait for each other */
-	if ((double)entry->work->instructions > (entry->thread ? IDLE : FM_PICTURE_STARTING) * together->most)
+	if ((double)entry->work->instructions >
+	    (entry->thread || together->region ? IDLE : FM_PICTURE_STARTING) * together->most)
 		together->used[thread->core % FM_SIMULATED_CORES_MAX] = true;
 }
 
@@ -101,7 +103,7 @@ static double add_all(const struct fm_recording *recording, const struct fm_part
 {
 	unsigned cores = 0;
 
-	*together = (struct together){.recording = recording};
+	*together = (struct together){.recording = recording, .region = part->region};
 	if (part->thread >= 0 || !recording->processes_count || recording->processes[0].native)
 		return 0;
 	for (size_t i = 0; i < recording->threads_count; i++)
