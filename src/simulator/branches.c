@@ -3,19 +3,26 @@
 #include <stdlib.h>
 
 enum {
-	BASE_BITS = 13,
-	TABLE_BITS = 11,
+	PATHS = 6,
+	BASE_BITS = 14,
+	TABLE_BITS = 12,
+	TARGET_BITS = 11, /* of each table of targets */
 	TAG_BITS = 12,
-	TABLES = 6,
-	TARGET_BITS = 11,
 	USEFUL_MAX = 3,
 	STRENGTH_MAX = 3, /* of a counter from -4 to 3: not negative is taken */
 	STRENGTH_MIN = -4,
+	SURE_MAX = 3,
+	TRUST_MAX = 7,
 	AGING = 1 << 15, /* branches until entries are less useful than they were */
+	STEPS = 256,     /* of the path that are kept: more than the longest */
 };
 
-/* Branches before this one that are looked at. */
-static const unsigned lengths[TABLES] = {4, 9, 20, 44, 80, 128};
+/* Branches taken before this one that are looked at. Intel's cores since 2021 keep 194 (Yavarzadeh et al., Half&Half,
+   2023), those before 93. */
+static const unsigned lengths[PATHS] = {3, 8, 20, 48, 100, 194};
+
+/* A path is a number in this base, whose digits are the branches: the next one enters below, the oldest leaves above. */
+#define PATH_BASE 0x9e3779b97f4a7c15u
 
 struct entry {
 	uint16_t tag;
@@ -24,26 +31,36 @@ struct entry {
 };
 
 struct target {
-	uint32_t tag;
-	uint8_t sure;
 	uint64_t target;
+	uint16_t tag;
+	uint8_t sure, useful;
 };
 
 struct fm_branches {
-	uint64_t history[2]; /* the latest branch in the lowest bit of the first */
+	uint64_t paths[PATHS];   /* the latest `lengths` branches */
+	uint64_t leaving[PATHS]; /* PATH_BASE to the power of `lengths` */
+	uint64_t steps[STEPS];
+	unsigned step;
 	uint64_t random;
 	unsigned seen;
+	int trust; /* in entries that are new: less than 0, what knew the branch before is right more often */
 	int8_t base[1 << BASE_BITS];
-	struct entry tables[TABLES][1 << TABLE_BITS];
-	struct target by_history[1 << TARGET_BITS], by_address[1 << TARGET_BITS];
+	struct entry tables[PATHS][1 << TABLE_BITS];
+	struct target targets[PATHS][1 << TARGET_BITS], by_address[1 << TARGET_BITS];
 };
 
 struct fm_branches *fm_branches_create(void)
 {
 	struct fm_branches *branches = calloc(1, sizeof(*branches));
 
-	if (branches)
-		branches->random = 0x9e3779b97f4a7c15u;
+	if (!branches)
+		return NULL;
+	branches->random = PATH_BASE;
+	for (unsigned i = 0; i < PATHS; i++) {
+		branches->leaving[i] = 1;
+		for (unsigned k = 0; k < lengths[i]; k++)
+			branches->leaving[i] *= PATH_BASE;
+	}
 	return branches;
 }
 
@@ -59,20 +76,20 @@ static uint64_t mix(uint64_t value)
 	return value ^ value >> 32;
 }
 
-static uint64_t hash_of(const struct fm_branches *branches, uint64_t address, unsigned length)
+static uint16_t tag_of(uint64_t hash)
 {
-	uint64_t first = length < 64 ? branches->history[0] & ((1ull << length) - 1) : branches->history[0],
-	         second = length <= 64   ? 0
-	                  : length < 128 ? branches->history[1] & ((1ull << (length - 64)) - 1)
-	                                 : branches->history[1];
-
-	return mix(mix(first + 0x9e3779b97f4a7c15u * length) ^ second * 0xa0761d6478bd642fu ^ mix(address));
+	return (uint16_t)(1 + (hash >> 40) % ((1 << TAG_BITS) - 1));
 }
 
-static void remember(struct fm_branches *branches, unsigned bit)
+static void take(struct fm_branches *branches, uint64_t address, uint64_t target)
 {
-	branches->history[1] = branches->history[1] << 1 | branches->history[0] >> 63;
-	branches->history[0] = branches->history[0] << 1 | (bit & 1);
+	uint64_t step = mix(address + PATH_BASE * target);
+	unsigned now = branches->step++;
+
+	branches->steps[now % STEPS] = step;
+	for (unsigned i = 0; i < PATHS; i++)
+		branches->paths[i] = branches->paths[i] * PATH_BASE + step -
+		                     branches->steps[(now - lengths[i]) % STEPS] * branches->leaving[i];
 }
 
 static uint64_t next_random(struct fm_branches *branches)
@@ -85,6 +102,26 @@ static uint64_t next_random(struct fm_branches *branches)
 	return branches->random = x;
 }
 
+/* The shortest path that is given an entry: now and then a longer one than the next, so that not all go for the same. */
+static int first_to_give(struct fm_branches *branches, int provider)
+{
+	return provider + 1 + (provider < PATHS - 2 && next_random(branches) % 3 == 0);
+}
+
+static void age(struct fm_branches *branches)
+{
+	if (++branches->seen % AGING)
+		return;
+	for (unsigned i = 0; i < PATHS; i++) {
+		for (unsigned k = 0; k < 1 << TABLE_BITS; k++)
+			branches->tables[i][k].useful >>= 1;
+		for (unsigned k = 0; k < 1 << TARGET_BITS; k++)
+			branches->targets[i][k].useful >>= 1;
+	}
+}
+
+/* Directions */
+
 static void learn(int8_t *strength, bool taken, int most, int least)
 {
 	if (taken && *strength < most)
@@ -93,10 +130,10 @@ static void learn(int8_t *strength, bool taken, int most, int least)
 		--*strength;
 }
 
-/* The longest history that knows the branch, and the one that would have decided without it. */
+/* The longest path that knows the branch, and what would have been said without it. */
 struct found {
-	struct entry *entries[TABLES];
-	uint16_t tags[TABLES];
+	struct entry *entries[PATHS];
+	uint16_t tags[PATHS];
 	int provider; /* -1: the base */
 	bool predicted, otherwise;
 	int8_t *base;
@@ -104,13 +141,15 @@ struct found {
 
 static void look_up(struct fm_branches *branches, uint64_t address, struct found *ret)
 {
-	ret->base = &branches->base[mix(address) & ((1 << BASE_BITS) - 1)];
+	uint64_t place = mix(address);
+
+	ret->base = &branches->base[place & ((1 << BASE_BITS) - 1)];
 	ret->provider = -1;
 	ret->predicted = ret->otherwise = *ret->base >= 0;
-	for (int i = 0; i < TABLES; i++) {
-		uint64_t hash = hash_of(branches, address, lengths[i]);
+	for (int i = 0; i < PATHS; i++) {
+		uint64_t hash = mix(branches->paths[i] ^ place);
 
-		ret->tags[i] = (uint16_t)(1 + (hash >> 40) % ((1 << TAG_BITS) - 1));
+		ret->tags[i] = tag_of(hash);
 		ret->entries[i] = &branches->tables[i][hash & ((1 << TABLE_BITS) - 1)];
 		if (ret->entries[i]->tag != ret->tags[i])
 			continue;
@@ -120,31 +159,33 @@ static void look_up(struct fm_branches *branches, uint64_t address, struct found
 	}
 }
 
-/* A branch that was not foreseen gets an entry with a longer history, if there is one that nobody needs. */
+/* A branch that was not foreseen gets an entry with a longer path, if there is one that nobody needs. */
 static void give_entry(struct fm_branches *branches, struct found *found, bool taken)
 {
-	int from = found->provider + 1;
-
-	/* now and then a longer one than the next, so that not all go for the same */
-	if (from < TABLES - 1 && next_random(branches) % 3 == 0)
-		from++;
-	for (int i = from; i < TABLES; i++)
+	for (int i = first_to_give(branches, found->provider); i < PATHS; i++)
 		if (!found->entries[i]->useful) {
 			*found->entries[i] =
 			    (struct entry){.tag = found->tags[i], .strength = (int8_t)(taken ? 0 : -1)};
 			return;
 		}
-	for (int i = found->provider + 1; i < TABLES; i++)
-		found->entries[i]->useful--;
+	for (int i = found->provider + 1; i < PATHS; i++)
+		if (found->entries[i]->useful)
+			found->entries[i]->useful--;
 }
 
-static void age(struct fm_branches *branches)
+static bool is_new(const struct entry *entry)
 {
-	if (++branches->seen % AGING)
-		return;
-	for (unsigned i = 0; i < TABLES; i++)
-		for (unsigned k = 0; k < 1 << TABLE_BITS; k++)
-			branches->tables[i][k].useful >>= 1;
+	return !entry->useful && (entry->strength == 0 || entry->strength == -1);
+}
+
+static void note_use(struct fm_branches *branches, struct entry *entry, bool right)
+{
+	if (is_new(entry))
+		branches->trust += right && branches->trust < TRUST_MAX ? 1 : !right && branches->trust > -TRUST_MAX ? -1 : 0;
+	if (right && entry->useful < USEFUL_MAX)
+		entry->useful++;
+	else if (!right && entry->useful)
+		entry->useful--;
 }
 
 static bool foresee_direction(struct fm_branches *branches, uint64_t address, bool taken)
@@ -157,59 +198,92 @@ static bool foresee_direction(struct fm_branches *branches, uint64_t address, bo
 	if (found.provider >= 0) {
 		struct entry *entry = found.entries[found.provider];
 
+		if (is_new(entry) && branches->trust < 0)
+			foreseen = found.otherwise == taken;
+		if (found.predicted != found.otherwise)
+			note_use(branches, entry, found.predicted == taken);
 		learn(&entry->strength, taken, STRENGTH_MAX, STRENGTH_MIN);
-		if (found.predicted != found.otherwise) {
-			if (foreseen && entry->useful < USEFUL_MAX)
-				entry->useful++;
-			else if (!foreseen && entry->useful)
-				entry->useful--;
-		}
 	}
 	if (found.provider < 0 || !found.entries[found.provider]->useful)
 		learn(found.base, taken, 1, -2);
-	if (!foreseen && found.provider < TABLES - 1)
+	if (found.predicted != taken && found.provider < PATHS - 1)
 		give_entry(branches, &found, taken);
 	age(branches);
-	remember(branches, taken);
 	return foreseen;
 }
 
-static bool same_target(struct target *entry, uint32_t tag, uint64_t target)
+/* Targets */
+
+static bool learn_target(struct target *entry, uint16_t tag, uint64_t target)
 {
 	bool same = entry->tag == tag && entry->target == target;
 
-	if (same)
-		entry->sure = 1;
-	else if (entry->sure && entry->tag == tag)
-		entry->sure = 0;
-	else
+	if (same && entry->sure < SURE_MAX)
+		entry->sure++;
+	else if (!same && entry->tag == tag && entry->sure)
+		entry->sure--;
+	else if (!same)
 		*entry = (struct target){.tag = tag, .target = target};
 	return same;
 }
 
+static void give_target(struct fm_branches *branches, struct target *const *entries, const uint16_t *tags, int provider,
+                        uint64_t target)
+{
+	for (int i = first_to_give(branches, provider); i < PATHS; i++)
+		if (!entries[i]->useful) {
+			*entries[i] = (struct target){.tag = tags[i], .target = target};
+			return;
+		}
+	for (int i = provider + 1; i < PATHS; i++)
+		if (entries[i]->useful)
+			entries[i]->useful--;
+}
+
 static bool foresee_target(struct fm_branches *branches, uint64_t address, uint64_t target)
 {
-	uint64_t hash = hash_of(branches, address, 24), plain = mix(address);
-	struct target *by_history = &branches->by_history[hash & ((1 << TARGET_BITS) - 1)],
-	              *by_address = &branches->by_address[plain & ((1 << TARGET_BITS) - 1)];
-	bool known = by_history->tag == (uint32_t)(hash >> 32),
-	     right = same_target(by_history, (uint32_t)(hash >> 32), target),
-	     usual = same_target(by_address, (uint32_t)(plain >> 32), target);
+	uint64_t place = mix(address);
+	struct target *entries[PATHS], *base = &branches->by_address[place & ((1 << TARGET_BITS) - 1)];
+	uint16_t tags[PATHS], tag = tag_of(place);
+	uint64_t predicted = base->tag == tag ? base->target : 0, otherwise = predicted;
+	int provider = -1;
 
-	remember(branches, (unsigned)(mix(target) >> 7));
-	remember(branches, (unsigned)(mix(target) >> 8));
-	return known ? right : usual;
+	for (int i = 0; i < PATHS; i++) {
+		uint64_t hash = mix(branches->paths[i] ^ place);
+
+		tags[i] = tag_of(hash);
+		entries[i] = &branches->targets[i][hash & ((1 << TARGET_BITS) - 1)];
+		if (entries[i]->tag != tags[i])
+			continue;
+		provider = i;
+		otherwise = predicted;
+		predicted = entries[i]->target;
+	}
+	if (provider >= 0) {
+		struct target *entry = entries[provider];
+
+		if (predicted != otherwise && predicted == target && entry->useful < USEFUL_MAX)
+			entry->useful++;
+		else if (predicted != target && entry->useful)
+			entry->useful--;
+		learn_target(entry, tags[provider], target);
+	}
+	learn_target(base, tag, target);
+	if (predicted != target && provider < PATHS - 1)
+		give_target(branches, entries, tags, provider, target);
+	return predicted == target;
 }
 
 bool fm_branches_foresee(struct fm_branches *branches, enum fm_branch_kind kind, uint64_t address, bool taken,
                          uint64_t target)
 {
-	switch (kind) {
-	case FM_BRANCH_CONDITIONAL:
-		return foresee_direction(branches, address, taken);
-	case FM_BRANCH_INDIRECT:
-		return foresee_target(branches, address, target);
-	default:
-		return true;
-	}
+	bool foreseen = true;
+
+	if (kind == FM_BRANCH_CONDITIONAL)
+		foreseen = foresee_direction(branches, address, taken);
+	else if (kind == FM_BRANCH_INDIRECT)
+		foreseen = foresee_target(branches, address, target);
+	if (kind != FM_BRANCH_NONE && taken)
+		take(branches, address, target);
+	return foreseen;
 }

@@ -1,14 +1,15 @@
-/* Which branches a core of today foresees. Directions are predicted from the branches before: a table by address alone,
-   and tables by address and ever longer histories, of which the longest that knows the branch decides (the principle
-   that the processors of AMD, Arm and Intel are known to follow). Targets of indirect branches are looked up by address
-   and history, then by address. Direct jumps, calls and returns are always foreseen. */
+/* Which branches a core of today foresees. Both directions and targets are predicted from the path that led there: the
+   branches that were taken, each by where it was and where it went (the principle that the processors of AMD, Arm and
+   Intel are known to follow). There is a table by address alone, and tables by address and ever longer paths, of which
+   the longest that knows the branch decides. Direct jumps, calls and returns are always foreseen; they are a part of
+   the path. */
 #ifndef FATHOM_SIMULATOR_BRANCHES_H
 #define FATHOM_SIMULATOR_BRANCHES_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum fm_branch_kind { FM_BRANCH_NONE, FM_BRANCH_CONDITIONAL, FM_BRANCH_INDIRECT };
+enum fm_branch_kind { FM_BRANCH_NONE, FM_BRANCH_CONDITIONAL, FM_BRANCH_INDIRECT, FM_BRANCH_ALWAYS };
 
 struct fm_branches;
 

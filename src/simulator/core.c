@@ -150,16 +150,30 @@ static bool is_fused(const struct fm_core_timing *timing, const struct fm_instru
 	return instruction->branch == FM_BRANCH_CONDITIONAL && !accesses && timing->latest_written & instruction->reads;
 }
 
+/* A branch went there. Was it foreseen? */
+static bool foresee(struct fm_core_timing *timing, enum fm_branch_kind kind, uint64_t address, unsigned bytes,
+                    uint64_t target)
+{
+	bool taken = kind != FM_BRANCH_CONDITIONAL || target != address + bytes;
+
+	return !timing->branches || fm_branches_foresee(timing->branches, kind, address, taken, target);
+}
+
 void fm_core_branch(struct fm_core_timing *timing, enum fm_branch_kind kind, uint64_t address, unsigned bytes,
                     uint64_t target)
 {
-	timing->counts.branches++;
-	if (!timing->branches ||
-	    fm_branches_foresee(timing->branches, kind, address, target != address + bytes, target))
+	timing->counts.branches += kind != FM_BRANCH_ALWAYS;
+	if (foresee(timing, kind, address, bytes, target))
 		return;
 	timing->counts.mispredictions++;
 	timing->issues_from = timing->executed_at + timing->shape->misprediction;
 	timing->issues_from -= timing->shape->misprediction > REFILL ? REFILL : timing->shape->misprediction;
+}
+
+void fm_core_skip_branch(struct fm_core_timing *timing, enum fm_branch_kind kind, uint64_t address, unsigned bytes,
+                         uint64_t target)
+{
+	foresee(timing, kind, address, bytes, target);
 }
 
 /* When a line that the instruction cache lacks can be issued from. One after the other, ahead of what is issued; but

@@ -70,6 +70,10 @@ void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction 
 void fm_core_branch(struct fm_core_timing *timing, enum fm_branch_kind kind, uint64_t address, unsigned bytes,
                     uint64_t target);
 
+/* The same of a branch that was executed without being timed: only the prediction learns of it. */
+void fm_core_skip_branch(struct fm_core_timing *timing, enum fm_branch_kind kind, uint64_t address, unsigned bytes,
+                         uint64_t target);
+
 /* What is executed next is code of so many bytes, up to the next branch: lines of it that the instruction cache does
    not have come from the second cache, which is taken to have them. Machines that say nothing of their code have it
    all. */

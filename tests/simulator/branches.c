@@ -42,7 +42,7 @@ static bool seldom(unsigned index, struct fm_random *random)
 	return fm_random_below(random, 10) == 0;
 }
 
-/* Share of those that are not foreseen, once they are known. */
+/* Share of those that are not foreseen, once they are known. Each is one round of a loop. */
 static double missed(pattern *goes, enum fm_branch_kind kind)
 {
 	struct fm_branches *branches = fm_branches_create();
@@ -53,15 +53,48 @@ static double missed(pattern *goes, enum fm_branch_kind kind)
 	fm_random_seed(&random, 7);
 	for (unsigned i = 0; i < BRANCHES; i++) {
 		bool taken = goes(i, &random),
-		     foreseen = fm_branches_foresee(branches, kind, ADDRESS, taken,
+		     foreseen = fm_branches_foresee(branches, kind, ADDRESS, taken || kind == FM_BRANCH_INDIRECT,
 		                                    taken                        ? TARGETS + 64
 		                                    : kind == FM_BRANCH_INDIRECT ? TARGETS
 		                                                                 : ADDRESS + 2);
 
+		assert_true(fm_branches_foresee(branches, FM_BRANCH_ALWAYS, ADDRESS + 200, true, ADDRESS));
 		count += i >= LEARNING && !foreseen;
 	}
 	fm_branches_destroy(branches);
 	return (double)count / (BRANCHES - LEARNING);
+}
+
+/* An interpreter: one branch that goes to what each of `period` instructions says, of KINDS, then back by a jump. By
+   chance: the instructions change from round to round. */
+static double missed_dispatch(unsigned period, bool changes)
+{
+	enum { KINDS = 12, PERIOD_MAX = 256 };
+	struct fm_branches *branches = fm_branches_create();
+	unsigned program[PERIOD_MAX], count = 0;
+	struct fm_random random;
+
+	assert_non_null(branches);
+	fm_random_seed(&random, 13);
+	for (unsigned i = 0; i < period; i++)
+		program[i] = (unsigned)fm_random_below(&random, KINDS);
+	for (unsigned i = 0; i < BRANCHES; i++) {
+		unsigned what = changes ? (unsigned)fm_random_below(&random, KINDS) : program[i % period];
+		uint64_t target = TARGETS + 64ull * what;
+
+		count += !fm_branches_foresee(branches, FM_BRANCH_INDIRECT, ADDRESS, true, target) && i >= LEARNING;
+		fm_branches_foresee(branches, FM_BRANCH_ALWAYS, target + 16, true, ADDRESS - 16);
+	}
+	fm_branches_destroy(branches);
+	return (double)count / (BRANCHES - LEARNING);
+}
+
+static void dispatch_of_a_loop_is_foreseen(void **state)
+{
+	(void)state;
+	assert_true(missed_dispatch(60, false) < 0.001);
+	assert_true(missed_dispatch(200, false) < 0.005);
+	assert_true(missed_dispatch(60, true) > 0.8);
 }
 
 static void what_repeats_is_foreseen(void **state)
@@ -114,7 +147,7 @@ static void others_are_always_foreseen(void **state)
 	(void)state;
 	assert_non_null(branches);
 	for (unsigned i = 0; i < 1000; i++)
-		assert_true(fm_branches_foresee(branches, FM_BRANCH_NONE, ADDRESS + 16 * i, true, TARGETS));
+		assert_true(fm_branches_foresee(branches, FM_BRANCH_ALWAYS, ADDRESS + 16 * i, true, TARGETS));
 	fm_branches_destroy(branches);
 }
 
@@ -122,6 +155,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(what_repeats_is_foreseen),
+	    cmocka_unit_test(dispatch_of_a_loop_is_foreseen),
 	    cmocka_unit_test(chance_is_not),
 	    cmocka_unit_test(one_branch_tells_of_another),
 	    cmocka_unit_test(others_are_always_foreseen),

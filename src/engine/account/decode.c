@@ -264,7 +264,9 @@ static enum fm_branch_kind branch_kind(const ZydisDecodedInstruction *instructio
 		return FM_BRANCH_CONDITIONAL;
 	case ZYDIS_CATEGORY_UNCOND_BR:
 	case ZYDIS_CATEGORY_CALL:
-		return operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE ? FM_BRANCH_NONE : FM_BRANCH_INDIRECT;
+		return operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE ? FM_BRANCH_ALWAYS : FM_BRANCH_INDIRECT;
+	case ZYDIS_CATEGORY_RET:
+		return FM_BRANCH_ALWAYS;
 	default:
 		return FM_BRANCH_NONE;
 	}

@@ -16,7 +16,7 @@
 #include "engine/results.h"
 #include "translate/translate.h"
 
-enum { FM_NATIVE_OPEN_MAX = 32, FM_NATIVE_RECENT = 2048 };
+enum { FM_NATIVE_OPEN_MAX = 32, FM_NATIVE_RECENT = 8192 };
 
 /* What the loop needs of a site: half a line. What is not plain has a site here in which no address ever is. */
 struct fm_native_site {

@@ -43,11 +43,28 @@ unsigned fm_timed_piece_end(const struct fm_timed_piece *piece, unsigned from, u
 	return piece->count;
 }
 
-void fm_timed_piece_branch(const struct fm_timed_piece *piece, struct fm_core_timing *core, uint64_t target)
+/* NULL: no branch. */
+static const struct fm_timed_instruction *branch_of(const struct fm_timed_piece *piece)
 {
 	const struct fm_timed_instruction *last = piece->count ? &piece->instructions[piece->count - 1] : NULL;
 
-	if (last && last->at != FM_TIMED_UNKNOWN && last->instruction.branch)
-		fm_core_branch(core, (enum fm_branch_kind)last->instruction.branch, piece->pc + last->at, last->bytes,
-		               target);
+	return last && last->at != FM_TIMED_UNKNOWN && last->instruction.branch ? last : NULL;
+}
+
+void fm_timed_piece_branch(const struct fm_timed_piece *piece, struct fm_core_timing *core, uint64_t target)
+{
+	const struct fm_timed_instruction *branch = branch_of(piece);
+
+	if (branch)
+		fm_core_branch(core, (enum fm_branch_kind)branch->instruction.branch, piece->pc + branch->at,
+		               branch->bytes, target);
+}
+
+void fm_timed_piece_skip_branch(const struct fm_timed_piece *piece, struct fm_core_timing *core, uint64_t target)
+{
+	const struct fm_timed_instruction *branch = branch_of(piece);
+
+	if (branch)
+		fm_core_skip_branch(core, (enum fm_branch_kind)branch->instruction.branch, piece->pc + branch->at,
+		                    branch->bytes, target);
 }

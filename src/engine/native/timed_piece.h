@@ -40,7 +40,8 @@ static inline bool fm_timed_piece_is_at(const struct fm_timed_piece *piece, unsi
    before which it ends, not before `from`. */
 unsigned fm_timed_piece_end(const struct fm_timed_piece *piece, unsigned from, uint64_t following);
 
-/* It went on there: the branch at its end learns that. */
+/* It went on there: the branch at its end learns that. The other one if it was not timed. */
 void fm_timed_piece_branch(const struct fm_timed_piece *piece, struct fm_core_timing *core, uint64_t target);
+void fm_timed_piece_skip_branch(const struct fm_timed_piece *piece, struct fm_core_timing *core, uint64_t target);
 
 #endif

@@ -426,16 +426,21 @@ static void join_others(struct fm_consumer *consumer, struct fm_native_thread *t
 		fm_core_skip(thread->timed.core, latest);
 }
 
-/* The code that came before the stretch. */
+/* The code that came before the stretch, and its branches. */
 static void learn_code(struct fm_consumer *consumer, struct fm_native_thread *thread)
 {
 	uint32_t count = thread->recent_next < FM_NATIVE_RECENT ? thread->recent_next : FM_NATIVE_RECENT;
+	const struct fm_timed_piece *before = NULL;
 
 	for (uint32_t i = thread->recent_next - count; i != thread->recent_next; i++) {
-		const struct fm_trace_piece *piece = &consumer->trace->pieces[thread->recent[i % FM_NATIVE_RECENT]];
+		uint32_t number = thread->recent[i % FM_NATIVE_RECENT];
+		const struct fm_timed_piece *piece = find_piece(consumer, number);
 
-		if (__atomic_load_n(&piece->ready, __ATOMIC_ACQUIRE))
-			fm_core_skip_code(thread->timed.core, piece->pc, piece->bytes);
+		if (before && piece)
+			fm_timed_piece_skip_branch(before, thread->timed.core, piece->pc);
+		if (piece)
+			fm_core_skip_code(thread->timed.core, piece->pc, consumer->trace->pieces[number].bytes);
+		before = piece;
 	}
 	thread->recent_next = 0;
 }
