@@ -21,7 +21,8 @@ enum {
    2023), those before 93. */
 static const unsigned lengths[PATHS] = {3, 8, 20, 48, 100, 194};
 
-/* A path is a number in this base, whose digits are the branches: the next one enters below, the oldest leaves above. */
+/* A path is a number in this base, whose digits are the branches: the next one enters below, the oldest leaves above.
+ */
 #define PATH_BASE 0x9e3779b97f4a7c15u
 
 struct entry {
@@ -102,7 +103,8 @@ static uint64_t next_random(struct fm_branches *branches)
 	return branches->random = x;
 }
 
-/* The shortest path that is given an entry: now and then a longer one than the next, so that not all go for the same. */
+/* The shortest path that is given an entry: now and then a longer one than the next, so that not all go for the same.
+ */
 static int first_to_give(struct fm_branches *branches, int provider)
 {
 	return provider + 1 + (provider < PATHS - 2 && next_random(branches) % 3 == 0);
@@ -181,7 +183,9 @@ static bool is_new(const struct entry *entry)
 static void note_use(struct fm_branches *branches, struct entry *entry, bool right)
 {
 	if (is_new(entry))
-		branches->trust += right && branches->trust < TRUST_MAX ? 1 : !right && branches->trust > -TRUST_MAX ? -1 : 0;
+		branches->trust += right && branches->trust < TRUST_MAX     ? 1
+		                   : !right && branches->trust > -TRUST_MAX ? -1
+		                                                            : 0;
 	if (right && entry->useful < USEFUL_MAX)
 		entry->useful++;
 	else if (!right && entry->useful)

@@ -51,7 +51,8 @@ static uint64_t take_port(struct fm_core_timing *timing, uint64_t from, size_t w
 {
 	static const unsigned units[] = {[offsetof(struct cycle, loads)] = SHARED_LOADS,
 	                                 [offsetof(struct cycle, stores)] = SHARED_STORES,
-	                                 [offsetof(struct cycle, multiplications)] = SHARED_MULTIPLICATIONS};
+	                                 [offsetof(struct cycle, multiplications)] = SHARED_MULTIPLICATIONS,
+	                                 [offsetof(struct cycle, vectors)] = SHARED_VECTORS};
 
 	if (which != offsetof(struct cycle, executed))
 		from = take_unit(timing, units[which], from, 100 * cost / limit);
@@ -88,8 +89,8 @@ static unsigned bandwidth_cause(const struct fm_core_timing *timing, unsigned se
 	return CAUSE_BANDWIDTH + (served == FM_SERVED_CORE ? timing->hierarchy->description.cache_count - 1 : served);
 }
 
-/* Issue: in order, so many per cycle, when the window and the buffers have room. Returns the cycle. */
-static uint64_t issue(struct fm_core_timing *timing, unsigned loads, unsigned stores)
+/* Issue: in order, so many places per cycle, when the window and the buffers have room. Returns the cycle. */
+static uint64_t issue(struct fm_core_timing *timing, unsigned loads, unsigned stores, unsigned places)
 {
 	const struct fm_core_description *shape = timing->shape;
 	uint64_t cycle = timing->issue_cycle, before_stores, free_at;
@@ -100,6 +101,8 @@ static uint64_t issue(struct fm_core_timing *timing, unsigned loads, unsigned st
 		cycle = timing->issues_from;
 	if (timing->code_from > cycle)
 		cycle = timing->code_from;
+	if (timing->block_cycle > cycle)
+		cycle = timing->block_cycle;
 	free_at = let_go(timing, timing->window, shape->window, timing->window_next, 0);
 	cycle = free_at > cycle ? free_at : cycle;
 	for (unsigned i = 0; i < loads; i++) {
@@ -113,12 +116,17 @@ static uint64_t issue(struct fm_core_timing *timing, unsigned loads, unsigned st
 	}
 	if (cycle > before_stores)
 		mark(timing, before_stores, cycle, FLAG_STORES_FULL);
-	cycle = take_unit(timing, SHARED_ISSUE, cycle, 100 / shape->width);
+	cycle = take_unit(timing, SHARED_ISSUE, cycle, 100 * places / shape->width);
 	if (cycle != timing->issue_cycle) {
 		timing->issue_cycle = cycle;
 		timing->issued = 0;
 	}
-	timing->issued++;
+	/* what has no room any more takes places of the next cycles */
+	timing->issued += places;
+	while (timing->issued > shape->width) {
+		timing->issue_cycle++;
+		timing->issued -= shape->width;
+	}
 	return cycle;
 }
 
@@ -163,6 +171,8 @@ void fm_core_branch(struct fm_core_timing *timing, enum fm_branch_kind kind, uin
                     uint64_t target)
 {
 	timing->counts.branches += kind != FM_BRANCH_ALWAYS;
+	if (target != address + bytes)
+		timing->block_line = 0;
 	if (foresee(timing, kind, address, bytes, target))
 		return;
 	timing->counts.mispredictions++;
@@ -199,12 +209,29 @@ static void fetch_line(struct fm_core_timing *timing)
 	timing->code_from = timing->code_free / 100;
 }
 
+/* In one cycle come instructions of one line, as long as no branch is taken: so many at most. They wait in a queue. */
+static void deliver(struct fm_core_timing *timing, uint64_t line)
+{
+	uint64_t cycle = timing->block_cycle + 1;
+
+	if (timing->block_line == line + 1 && timing->block_count < DELIVERED) {
+		timing->block_count++;
+		return;
+	}
+	if (timing->issue_cycle > cycle + DELIVERED_AHEAD)
+		cycle = timing->issue_cycle - DELIVERED_AHEAD;
+	timing->block_cycle = timing->issues_from > cycle ? timing->issues_from : cycle;
+	timing->block_line = line + 1;
+	timing->block_count = 1;
+}
+
 void fm_core_fetch(struct fm_core_timing *timing, uint64_t address, unsigned bytes)
 {
 	unsigned shift = timing->hierarchy->line_shift;
 
 	if (!timing->code || !bytes)
 		return;
+	deliver(timing, address >> shift);
 	for (uint64_t line = address >> shift; line <= (address + bytes - 1) >> shift; line++) {
 		if (timing->code_line == line + 1)
 			continue;
@@ -301,7 +328,7 @@ void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction 
 			stores++;
 	timing->sharers = count_sharers(timing);
 	stores_from = timing->issue_cycle;
-	issued = issue(timing, loads, stores);
+	issued = issue(timing, loads, stores, 1u + instruction->more);
 	if (stores && issued > stores_from &&
 	    let_go(timing, timing->store_buffers, shape->store_buffers, timing->store_next, 0) >= issued)
 		store_wait = issued - stores_from;
@@ -361,12 +388,15 @@ void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction 
 		}
 	}
 	done = data;
-	if (timing->shared->operations[operation])
-		data = fm_lane_take(timing->shared->operations[operation], data, interval);
+	if (timing->operations[operation].lane)
+		data = fm_lane_take(timing->operations[operation].lane, data, interval);
 	switch (timing->operations[operation].unit) {
 	case FM_UNIT_MULTIPLY:
 		done = take_port(timing, data, offsetof(struct cycle, multiplications), 1, shape->multiply_ports) +
 		       latency;
+		break;
+	case FM_UNIT_VECTOR:
+		done = take_port(timing, data, offsetof(struct cycle, vectors), 1, timing->vector_ports) + latency;
 		break;
 	case FM_UNIT_DIVIDE:
 		data = timing->divider_free > data ? timing->divider_free : data;
@@ -374,10 +404,6 @@ void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction 
 		done = take_port(timing, data, offsetof(struct cycle, executed), 1, shape->ports);
 		timing->divider_free = done + interval / 100;
 		done += latency;
-		break;
-	case FM_UNIT_VECTOR:
-		data = fm_lane_take(&timing->shared->vectors, data, timing->vector_interval);
-		done = take_port(timing, data, offsetof(struct cycle, executed), 1, shape->ports) + latency;
 		break;
 	case FM_UNIT_SERIAL:
 	case FM_UNIT_ANY:

@@ -18,6 +18,7 @@ struct fm_instruction {
 	uint8_t operation;      /* enum fm_operation */
 	uint64_t address_reads; /* of reads, those an address is computed from */
 	uint8_t continues;      /* a further part of a repeated instruction, which was counted with its first */
+	uint8_t more;           /* places that it takes when it is issued, beyond one */
 	uint8_t branch;         /* enum fm_branch_kind: fm_core_branch() is to be told where it went */
 };
 

@@ -30,7 +30,7 @@ static bool set_operations(struct fm_core_timing *timing)
 {
 	for (unsigned i = 0; i < FM_OPERATION_COUNT; i++) {
 		struct fm_operation_description described = timing->shape->operations[i];
-		struct fm_lane **lane = &timing->shared->operations[i];
+		struct fm_lane **lane = &timing->shared->operations[fm_operation_shares((enum fm_operation)i)];
 
 		if (!described.given)
 			described = fm_operation_usual((enum fm_operation)i);
@@ -38,11 +38,13 @@ static bool set_operations(struct fm_core_timing *timing)
 		timing->operations[i].latency = described.latency;
 		timing->operations[i].interval = described.interval;
 		if (!described.interval || timing->operations[i].unit == FM_UNIT_DIVIDE ||
-		    timing->operations[i].unit == FM_UNIT_SERIAL || *lane)
+		    timing->operations[i].unit == FM_UNIT_SERIAL)
 			continue;
-		*lane = calloc(1, sizeof(**lane));
+		if (!*lane)
+			*lane = calloc(1, sizeof(**lane));
 		if (!*lane)
 			return false;
+		timing->operations[i].lane = *lane;
 	}
 	for (unsigned i = 0; i < FM_ACCESS_WIDTHS; i++) {
 		unsigned shares = 100 * LOAD_SHARES / fm_core_loads(timing->shape, i);
@@ -50,8 +52,8 @@ static bool set_operations(struct fm_core_timing *timing)
 		timing->load_shares[i] = shares > LOAD_SHARES ? LOAD_SHARES : shares;
 		timing->store_intervals[i] = 10000 / fm_core_stores(timing->shape, i);
 	}
-	timing->vector_interval = 100 / fm_core_vector_ports(timing->shape);
 	timing->forward_latency = timing->shape->forward ? timing->shape->forward : FM_FORWARD_LATENCY;
+	timing->vector_ports = fm_core_vector_ports(timing->shape);
 	timing->reload_latency = timing->shape->reload ? timing->shape->reload : timing->forward_latency;
 	return true;
 }

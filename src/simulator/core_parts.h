@@ -24,6 +24,10 @@ enum {
 	/* Cycles that lines of code are asked for before their instructions could be issued: the branches ahead are
 	   foreseen, and what has been fetched waits in a queue. */
 	FETCHED_AHEAD = 20,
+	/* Instructions that come in a cycle, of one line, and cycles that they may wait in the queue: Golden Cove's
+	   cache of decoded instructions delivers 8, into a queue of 144. */
+	DELIVERED = 8,
+	DELIVERED_AHEAD = 18,
 };
 
 enum {
@@ -48,6 +52,7 @@ struct cycle {
 	uint8_t loads; /* shares that are taken */
 	uint8_t stores;
 	uint8_t multiplications;
+	uint8_t vectors;
 	uint8_t flags;
 	uint8_t cause;
 };
@@ -67,15 +72,22 @@ struct pending {
 };
 
 /* What the hardware threads of a core compete for beyond its buffers. */
-enum { SHARED_ISSUE, SHARED_LOADS, SHARED_STORES, SHARED_MULTIPLICATIONS, SHARED_DIVIDER, SHARED_COUNT };
+enum {
+	SHARED_ISSUE,
+	SHARED_LOADS,
+	SHARED_STORES,
+	SHARED_MULTIPLICATIONS,
+	SHARED_VECTORS,
+	SHARED_DIVIDER,
+	SHARED_COUNT
+};
 
 /* What belongs to a core rather than to one of its hardware threads. */
 struct fm_shared_timing {
 	struct fm_lane lanes[FM_SERVED_MEMORY + 1];     /* the ways to the levels: caches by index, memory */
 	struct fm_lane stores;                          /* of the way to memory, what lines for stores may take */
 	struct fm_lane units[SHARED_COUNT];             /* used only while several threads run */
-	struct fm_lane *operations[FM_OPERATION_COUNT]; /* that cannot begin in every cycle; else NULL */
-	struct fm_lane vectors;                         /* their ports */
+	struct fm_lane *operations[FM_OPERATION_COUNT]; /* of units that are not free in every cycle; else NULL */
 	struct fm_lane walks;
 	struct fm_core_timing *timings[FM_SIMULATED_THREADS_MAX];
 };
@@ -90,9 +102,9 @@ struct fm_core_timing {
 	struct {
 		enum fm_unit unit;
 		unsigned latency, interval;
+		struct fm_lane *lane; /* NULL: nothing but the ports limits it */
 	} operations[FM_OPERATION_COUNT];
-	unsigned forward_latency, reload_latency;
-	unsigned vector_interval; /* hundredths of cycles */
+	unsigned forward_latency, reload_latency, vector_ports;
 	unsigned load_shares[FM_ACCESS_WIDTHS],
 	    store_intervals[FM_ACCESS_WIDTHS]; /* the latter in hundredths of cycles */
 	struct fm_branches *branches;          /* NULL: all are foreseen */
@@ -100,7 +112,10 @@ struct fm_core_timing {
 	uint64_t code_line;                    /* the latest, and one more: 0 is none */
 	uint64_t code_free;                    /* when the next can come, in hundredths of cycles */
 	uint64_t code_from;                    /* nothing is issued before: it had not come */
-	uint64_t code_lost;                    /* issues_from when lines last had to be asked for anew */
+	uint64_t block_line;                   /* as code_line, of what is delivered in block_cycle */
+	unsigned block_count;                  /* of instructions of it so far */
+	uint64_t block_cycle;
+	uint64_t code_lost; /* issues_from when lines last had to be asked for anew */
 	struct fm_timing_counts counts;
 	struct cycle *ring;
 	uint64_t accounted; /* cycles before this one are in the counts */

@@ -27,6 +27,13 @@ enum fm_unit fm_operation_unit(enum fm_operation operation)
 	return operations[operation].unit;
 }
 
+enum fm_operation fm_operation_shares(enum fm_operation operation)
+{
+	/* port 5 of Intel's cores */
+	return operation == FM_OPERATION_convert || operation == FM_OPERATION_float_across ? FM_OPERATION_vector_far
+	                                                                                   : operation;
+}
+
 enum fm_operation fm_operation_find(const char *name)
 {
 	unsigned i = 0;

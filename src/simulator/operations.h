@@ -25,6 +25,9 @@ const char *fm_operation_name(enum fm_operation operation);
 const char *fm_operation_words(enum fm_operation operation);
 enum fm_unit fm_operation_unit(enum fm_operation operation);
 
+/* The operation whose unit it needs: itself, unless there is but one for both. */
+enum fm_operation fm_operation_shares(enum fm_operation operation);
+
 /* Of that name; FM_OPERATION_COUNT: none is. */
 enum fm_operation fm_operation_find(const char *name);
 

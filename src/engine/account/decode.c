@@ -29,192 +29,184 @@ static uint64_t register_bit(ZydisRegister name)
 	return 0;
 }
 
-/* What instructions compute, by the beginning of the mnemonic without the v of those with three operands; the first
-   that fits. What works on more than 16 bytes may be another operation. */
+/* What instructions compute, by the beginning of the mnemonic; the first that fits. */
 static const struct {
 	const char *prefix;
-	enum fm_operation operation, wide;
+	enum fm_operation operation;
 } classes[] = {
-#define BOTH(operation) FM_OPERATION_##operation, FM_OPERATION_##operation
-    /* general registers */
-    {"imul", BOTH(multiply)},
-    {"idiv", BOTH(divide_signed)},
-    {"popcnt", BOTH(count_bits)},
-    {"lzcnt", BOTH(count_bits)},
-    {"tzcnt", BOTH(count_bits)},
-    {"bsf", BOTH(count_bits)},
-    {"bsr", BOTH(count_bits)},
-    {"crc32", BOTH(count_bits)},
-    {"pdep", BOTH(count_bits)},
-    {"nop", BOTH(none)},
-    {"endbr", BOTH(none)},
-    {"cpuid", BOTH(identify)},
-    /* floating point, of vectors and of the x87 */
-    {"fmadd", BOTH(float_fused)},
-    {"fmsub", BOTH(float_fused)},
-    {"fnm", BOTH(float_fused)},
-    {"mulp", BOTH(float_multiply)},
-    {"muls", BOTH(float_multiply)},
-    {"fmul", BOTH(float_multiply)},
-    {"fimul", BOTH(float_multiply)},
-    {"mul", BOTH(multiply_wide)},
-    {"divp", BOTH(float_divide)},
-    {"divs", BOTH(float_divide)},
-    {"fdiv", BOTH(float_divide)},
-    {"fidiv", BOTH(float_divide)},
-    {"div", BOTH(divide)},
-    {"sqrt", BOTH(float_root)},
-    {"fsqrt", BOTH(float_root)},
-    {"addp", BOTH(float_add)},
-    {"adds", BOTH(float_add)},
-    {"subp", BOTH(float_add)},
-    {"subs", BOTH(float_add)},
-    {"fadd", BOTH(float_add)},
-    {"fiadd", BOTH(float_add)},
-    {"fsub", BOTH(float_add)},
-    {"fisub", BOTH(float_add)},
-    {"fcom", BOTH(float_add)},
-    {"fucom", BOTH(float_add)},
-    {"minp", BOTH(float_add)},
-    {"mins", BOTH(float_add)},
-    {"maxp", BOTH(float_add)},
-    {"maxs", BOTH(float_add)},
-    {"cmpp", BOTH(float_add)},
-    {"cmpsd", BOTH(float_add)},
-    {"cmpss", BOTH(float_add)},
-    {"cvt", BOTH(convert)},
-    {"fild", BOTH(convert)},
-    {"fist", BOTH(convert)},
-    {"round", BOTH(float_round)},
-    {"rndscale", BOTH(float_round)},
-    {"rcp", BOTH(float_estimate)},
-    {"rsqrt", BOTH(float_estimate)},
-    {"fsin", BOTH(float_function)},
-    {"fcos", BOTH(float_function)},
-    {"fptan", BOTH(float_function)},
-    {"fpatan", BOTH(float_function)},
-    {"fyl2x", BOTH(float_function)},
-    {"f2xm1", BOTH(float_function)},
-    {"fprem", BOTH(float_function)},
-    {"fscale", BOTH(float_function)},
-    /* between the kinds of registers */
-    {"comis", BOTH(to_general)},
-    {"ucomis", BOTH(to_general)},
-    {"ptest", BOTH(to_general)},
-    {"testp", BOTH(to_general)},
-    {"movmsk", BOTH(to_general)},
-    {"pmovmskb", BOTH(to_general)},
-    {"extractps", BOTH(to_general)},
-    {"pextr", BOTH(to_general)},
-    {"pext", BOTH(count_bits)},
-    {"pinsr", BOTH(to_vector)},
-    {"kmov", BOTH(to_general)},
-    {"kortest", BOTH(to_general)},
-    {"ktest", BOTH(to_general)},
-    /* integers of vectors */
-    {"padd", BOTH(vector)},
-    {"psub", BOTH(vector)},
-    {"pand", BOTH(vector)},
-    {"por", BOTH(vector)},
-    {"pxor", BOTH(vector)},
-    {"pcmpeq", BOTH(vector)},
-    {"pcmpgt", BOTH(vector)},
-    {"pcmpu", BOTH(vector)},
-    {"pmin", BOTH(vector)},
-    {"pmax", BOTH(vector)},
-    {"pavg", BOTH(vector)},
-    {"pabs", BOTH(vector)},
-    {"psign", BOTH(vector)},
-    {"ptern", BOTH(vector)},
-    {"pblend", BOTH(vector)},
-    {"blend", BOTH(vector)},
-    {"andp", BOTH(vector)},
-    {"andnp", BOTH(vector)},
-    {"orp", BOTH(vector)},
-    {"xorp", BOTH(vector)},
-    {"pmulld", BOTH(vector_multiply_wide)},
-    {"pmullq", BOTH(vector_multiply_wide)},
-    {"pmul", BOTH(vector_multiply)},
-    {"pmadd", BOTH(vector_multiply)},
-    {"pdp", BOTH(vector_multiply)},
-    {"psadbw", BOTH(vector_sum)},
-    {"mpsadbw", BOTH(vector_sum)},
-    {"phadd", BOTH(vector_sum)},
-    {"phsub", BOTH(vector_sum)},
-    {"hadd", BOTH(vector_sum)},
-    {"hsub", BOTH(vector_sum)},
-    {"phmin", BOTH(vector_sum)},
-    {"pslldq", BOTH(vector_shuffle)},
-    {"psrldq", BOTH(vector_shuffle)},
-    {"psll", BOTH(vector_shift)},
-    {"psrl", BOTH(vector_shift)},
-    {"psra", BOTH(vector_shift)},
-    {"prol", BOTH(vector_shift)},
-    {"pror", BOTH(vector_shift)},
-    {"pshuf", BOTH(vector_shuffle)},
-    {"punpck", BOTH(vector_shuffle)},
-    {"pack", BOTH(vector_shuffle)},
-    {"palignr", BOTH(vector_shuffle)},
-    {"shufp", BOTH(vector_shuffle)},
-    {"unpck", BOTH(vector_shuffle)},
-    {"permilp", BOTH(vector_shuffle)},
-    {"insertps", BOTH(vector_shuffle)},
-    {"movhl", BOTH(vector_shuffle)},
-    {"movlh", BOTH(vector_shuffle)},
-    {"pmovzx", FM_OPERATION_vector_shuffle, FM_OPERATION_vector_across},
-    {"pmovsx", FM_OPERATION_vector_shuffle, FM_OPERATION_vector_across},
-    {"perm", BOTH(vector_across)},
-    {"align", BOTH(vector_across)},
-    {"insert", BOTH(vector_across)},
-    {"extract", BOTH(vector_across)},
-    {"aes", BOTH(cipher)},
-    {"pclmul", BOTH(carryless)},
-    {"sha1", BOTH(digest)},
-    {"sha256", BOTH(digest)},
-#undef BOTH
+    {"mulp", FM_OPERATION_float_multiply},
+    {"muls", FM_OPERATION_float_multiply},
+    {"imul", FM_OPERATION_multiply},
+    {"mul", FM_OPERATION_multiply_wide},
+    {"vfmadd", FM_OPERATION_float_fused},
+    {"vfmsub", FM_OPERATION_float_fused},
+    {"vfnm", FM_OPERATION_float_fused},
+    {"vmul", FM_OPERATION_float_multiply},
+    {"idiv", FM_OPERATION_divide_signed},
+    {"divp", FM_OPERATION_float_divide},
+    {"divs", FM_OPERATION_float_divide},
+    {"div", FM_OPERATION_divide},
+    {"vdiv", FM_OPERATION_float_divide},
+    {"vsqrt", FM_OPERATION_float_root},
+    {"sqrt", FM_OPERATION_float_root},
+    {"vadd", FM_OPERATION_float_add},
+    {"vsub", FM_OPERATION_float_add},
+    {"addpd", FM_OPERATION_float_add},
+    {"addps", FM_OPERATION_float_add},
+    {"addsd", FM_OPERATION_float_add},
+    {"addss", FM_OPERATION_float_add},
+    {"subpd", FM_OPERATION_float_add},
+    {"subps", FM_OPERATION_float_add},
+    {"subsd", FM_OPERATION_float_add},
+    {"subss", FM_OPERATION_float_add},
+    {"cvtdq2ps", FM_OPERATION_float_compare},
+    {"vcvtdq2ps", FM_OPERATION_float_compare},
+    {"cvtps2dq", FM_OPERATION_float_compare},
+    {"vcvtps2dq", FM_OPERATION_float_compare},
+    {"cvttps2dq", FM_OPERATION_float_compare},
+    {"vcvttps2dq", FM_OPERATION_float_compare},
+    {"cvt", FM_OPERATION_convert},
+    {"vcvt", FM_OPERATION_convert},
+    {"popcnt", FM_OPERATION_count_bits},
+    {"lzcnt", FM_OPERATION_count_bits},
+    {"tzcnt", FM_OPERATION_count_bits},
+    {"bsf", FM_OPERATION_count_bits},
+    {"bsr", FM_OPERATION_count_bits},
+    {"crc32", FM_OPERATION_count_bits},
+    {"pdep", FM_OPERATION_count_bits},
+    {"fadd", FM_OPERATION_float_add},
+    {"fsub", FM_OPERATION_float_add},
+    {"fmul", FM_OPERATION_float_multiply},
+    {"fdiv", FM_OPERATION_float_divide},
+    {"fsqrt", FM_OPERATION_float_root},
+    {"fsin", FM_OPERATION_float_function},
+    {"fcos", FM_OPERATION_float_function},
+    {"fptan", FM_OPERATION_float_function},
+    {"fpatan", FM_OPERATION_float_function},
+    {"fyl2x", FM_OPERATION_float_function},
+    {"f2xm1", FM_OPERATION_float_function},
+    {"fprem", FM_OPERATION_float_function},
+    {"nop", FM_OPERATION_none},
+    {"endbr", FM_OPERATION_none},
+    {"cpuid", FM_OPERATION_identify},
 };
 
-static bool is_general(const ZydisDecodedOperand *operand)
-{
-	ZydisRegisterClass class =
-	    operand->type == ZYDIS_OPERAND_TYPE_REGISTER ? ZydisRegisterGetClass(operand->reg.value) : 0;
+/* The same of vectors, without the v at the beginning of many: with registers alone, and with memory, where what is
+   reordered comes in the right order. */
+static const struct {
+	const char *prefix;
+	enum fm_operation operation, with_memory;
+} vectors[] = {
+    {"aes", FM_OPERATION_cipher, FM_OPERATION_cipher},
+    {"pclmul", FM_OPERATION_carryless, FM_OPERATION_carryless},
+    {"sha1", FM_OPERATION_digest, FM_OPERATION_digest},
+    {"sha256", FM_OPERATION_digest, FM_OPERATION_digest},
+    {"pmulld", FM_OPERATION_vector_multiply_long, FM_OPERATION_vector_multiply_long},
+    {"pmullq", FM_OPERATION_vector_multiply_long, FM_OPERATION_vector_multiply_long},
+    {"pmul", FM_OPERATION_vector_multiply, FM_OPERATION_vector_multiply},
+    {"pmadd", FM_OPERATION_vector_multiply, FM_OPERATION_vector_multiply},
+    {"psadbw", FM_OPERATION_vector_far, FM_OPERATION_vector_far},
+    {"mpsadbw", FM_OPERATION_vector_far, FM_OPERATION_vector_far},
+    {"phadd", FM_OPERATION_vector_far, FM_OPERATION_vector_far},
+    {"phsub", FM_OPERATION_vector_far, FM_OPERATION_vector_far},
+    {"hadd", FM_OPERATION_float_across, FM_OPERATION_float_across},
+    {"hsub", FM_OPERATION_float_across, FM_OPERATION_float_across},
+    {"round", FM_OPERATION_float_round, FM_OPERATION_float_round},
+    {"rndscale", FM_OPERATION_float_round, FM_OPERATION_float_round},
+    {"max", FM_OPERATION_float_compare, FM_OPERATION_float_compare},
+    {"min", FM_OPERATION_float_compare, FM_OPERATION_float_compare},
+    {"cmp", FM_OPERATION_float_compare, FM_OPERATION_float_compare},
+    {"rcp", FM_OPERATION_convert, FM_OPERATION_convert},
+    {"rsqrt", FM_OPERATION_convert, FM_OPERATION_convert},
+    {"comis", FM_OPERATION_vector_out, FM_OPERATION_vector_out},
+    {"ucomis", FM_OPERATION_vector_out, FM_OPERATION_vector_out},
+    {"ptest", FM_OPERATION_vector_out, FM_OPERATION_vector_out},
+    {"test", FM_OPERATION_vector_out, FM_OPERATION_vector_out},
+    {"movmsk", FM_OPERATION_vector_out, FM_OPERATION_vector_out},
+    {"pmovmsk", FM_OPERATION_vector_out, FM_OPERATION_vector_out},
+    {"pextr", FM_OPERATION_vector_out, FM_OPERATION_vector_shuffle},
+    {"pinsr", FM_OPERATION_vector_out, FM_OPERATION_vector_shuffle},
+    {"permil", FM_OPERATION_vector_shuffle, FM_OPERATION_vector_shuffle},
+    {"perm", FM_OPERATION_vector_far, FM_OPERATION_vector_far},
+    {"pmovsx", FM_OPERATION_vector_far, FM_OPERATION_vector_shuffle},
+    {"pmovzx", FM_OPERATION_vector_far, FM_OPERATION_vector_shuffle},
+    {"extract", FM_OPERATION_vector_far, FM_OPERATION_none},
+    {"insertps", FM_OPERATION_vector_shuffle, FM_OPERATION_vector_shuffle},
+    {"insert", FM_OPERATION_vector_far, FM_OPERATION_vector},
+    {"broadcast", FM_OPERATION_vector_far, FM_OPERATION_none},
+    {"pbroadcast", FM_OPERATION_vector_far, FM_OPERATION_none},
+    {"punpck", FM_OPERATION_vector_shuffle, FM_OPERATION_vector_shuffle},
+    {"unpck", FM_OPERATION_vector_shuffle, FM_OPERATION_vector_shuffle},
+    {"pack", FM_OPERATION_vector_shuffle, FM_OPERATION_vector_shuffle},
+    {"pshuf", FM_OPERATION_vector_shuffle, FM_OPERATION_vector_shuffle},
+    {"shuf", FM_OPERATION_vector_shuffle, FM_OPERATION_vector_shuffle},
+    {"palignr", FM_OPERATION_vector_shuffle, FM_OPERATION_vector_shuffle},
+    {"pslldq", FM_OPERATION_vector_shuffle, FM_OPERATION_vector_shuffle},
+    {"psrldq", FM_OPERATION_vector_shuffle, FM_OPERATION_vector_shuffle},
+    {"movhlps", FM_OPERATION_vector_shuffle, FM_OPERATION_vector_shuffle},
+    {"movlhps", FM_OPERATION_vector_shuffle, FM_OPERATION_vector_shuffle},
+    {"movddup", FM_OPERATION_vector_shuffle, FM_OPERATION_none},
+    {"movshdup", FM_OPERATION_vector_shuffle, FM_OPERATION_none},
+    {"movsldup", FM_OPERATION_vector_shuffle, FM_OPERATION_none},
+};
 
-	return class == ZYDIS_REGCLASS_GPR32 || class == ZYDIS_REGCLASS_GPR64;
+enum vector_use { VECTOR_NONE, VECTOR_ONLY, VECTOR_AND_OTHER };
+
+/* Which registers it names: vectors, or also others, between which it moves something. */
+static enum vector_use vector_use(const ZydisDecodedInstruction *instruction, const ZydisDecodedOperand *operands)
+{
+	bool vector = false, other = false;
+
+	for (unsigned i = 0; i < instruction->operand_count_visible; i++) {
+		ZydisRegisterClass class = operands[i].type == ZYDIS_OPERAND_TYPE_REGISTER
+		                               ? ZydisRegisterGetClass(operands[i].reg.value)
+		                               : ZYDIS_REGCLASS_INVALID;
+
+		vector |= class == ZYDIS_REGCLASS_XMM || class == ZYDIS_REGCLASS_YMM || class == ZYDIS_REGCLASS_ZMM ||
+		          class == ZYDIS_REGCLASS_MMX;
+		other |= class == ZYDIS_REGCLASS_GPR32 || class == ZYDIS_REGCLASS_GPR64 || class == ZYDIS_REGCLASS_MASK;
+	}
+	return !vector ? VECTOR_NONE : other ? VECTOR_AND_OTHER : VECTOR_ONLY;
 }
 
-static void classify(const ZydisDecodedInstruction *instruction, const ZydisDecodedOperand *operands, bool memory_only,
-                     struct fm_instruction *ret)
+static enum fm_operation vector_operation(const char *name, enum vector_use use, bool memory)
 {
-	const char *name = ZydisMnemonicGetString(instruction->mnemonic), *plain = name + (*name == 'v');
-	bool wide = instruction->operand_count && operands[0].size > 128,
-	     moves = instruction->mnemonic == ZYDIS_MNEMONIC_MOVD || instruction->mnemonic == ZYDIS_MNEMONIC_MOVQ ||
-	             instruction->mnemonic == ZYDIS_MNEMONIC_VMOVD || instruction->mnemonic == ZYDIS_MNEMONIC_VMOVQ;
+	const char *plain = name + (*name == 'v');
+
+	for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++)
+		if (!strncmp(plain, vectors[i].prefix, strlen(vectors[i].prefix)))
+			return memory ? vectors[i].with_memory : vectors[i].operation;
+	return use == VECTOR_AND_OTHER ? FM_OPERATION_vector_out : FM_OPERATION_vector;
+}
+
+static void classify(const ZydisDecodedInstruction *instruction, const ZydisDecodedOperand *operands,
+                     unsigned memory_accesses, struct fm_instruction *ret)
+{
+	const char *name = ZydisMnemonicGetString(instruction->mnemonic);
+	enum vector_use use = vector_use(instruction, operands);
 
 	ret->operation = FM_OPERATION_simple;
 	/* an exchange with memory is locked by itself */
 	if (instruction->attributes & ZYDIS_ATTRIB_HAS_LOCK ||
-	    (instruction->mnemonic == ZYDIS_MNEMONIC_XCHG &&
-	     (operands[0].type == ZYDIS_OPERAND_TYPE_MEMORY || operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY))) {
+	    (instruction->mnemonic == ZYDIS_MNEMONIC_XCHG && memory_accesses)) {
 		ret->operation = FM_OPERATION_atomic;
 		return;
 	}
-	if (moves && !memory_only && (is_general(&operands[0]) || is_general(&operands[1]))) {
-		ret->operation = is_general(&operands[0]) ? FM_OPERATION_to_general : FM_OPERATION_to_vector;
-		return;
-	}
 	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++)
-		if (!strncmp(plain, classes[i].prefix, strlen(classes[i].prefix))) {
-			ret->operation = (uint8_t)(wide ? classes[i].wide : classes[i].operation);
+		if (!strncmp(name, classes[i].prefix, strlen(classes[i].prefix))) {
+			ret->operation = (uint8_t)classes[i].operation;
 			return;
 		}
 	/* a plain move from or to memory needs no unit but the load or store port */
-	if (memory_only &&
-	    (strstr(name, "mov") || strstr(name, "broadcast") || !strcmp(name, "push") || !strcmp(name, "pop"))) {
+	if (memory_accesses == 1 &&
+	    (strstr(name, "mov") || strstr(name, "broadcast") || !strcmp(name, "push") || !strcmp(name, "pop")))
 		ret->operation = FM_OPERATION_none;
-		return;
-	}
-	if (strstr(name, "broadcast"))
-		ret->operation = wide ? FM_OPERATION_vector_across : FM_OPERATION_vector_shuffle;
+	else if (instruction->mnemonic == ZYDIS_MNEMONIC_PEXT)
+		ret->operation = FM_OPERATION_count_bits;
+	else if (use != VECTOR_NONE)
+		ret->operation = (uint8_t)vector_operation(name, use, memory_accesses > 0);
+	else if (!strncmp(name, "kmov", 4) || !strncmp(name, "kortest", 7) || !strncmp(name, "ktest", 5))
+		ret->operation = FM_OPERATION_vector_out;
 }
 
 /* Floating point arithmetic by what its mnemonic says after an optional v: operations per element. */
@@ -269,6 +261,23 @@ static enum fm_branch_kind branch_kind(const ZydisDecodedInstruction *instructio
 		return FM_BRANCH_ALWAYS;
 	default:
 		return FM_BRANCH_NONE;
+	}
+}
+
+/* Places when it is issued, beyond one, on Intel's cores: what is both read and written in memory is a load with its
+   operation and a store, a call stores and jumps, a return loads and jumps, and what goes between vectors and other
+   registers is moved there first. */
+static unsigned more_places(const ZydisDecodedInstruction *instruction, const struct fm_instruction *own, bool reads,
+                            bool writes)
+{
+	switch (instruction->meta.category) {
+	case ZYDIS_CATEGORY_CALL:
+		return reads ? 2 : 1;
+	case ZYDIS_CATEGORY_RET:
+		return 1;
+	default:
+		return (reads && writes) || own->operation == FM_OPERATION_multiply_wide ||
+		       own->operation == FM_OPERATION_convert;
 	}
 }
 
@@ -366,11 +375,14 @@ bool fm_decode(const void *bytes, unsigned length, struct fm_decoded *ret_decode
 	        operands[instruction.operand_count_visible - 2].reg.value)
 		decoded.instruction.reads = 0, zeroed = true;
 	decoded.nontemporal = strstr(name, "movnt") != NULL && writes;
-	classify(&instruction, operands, reads + writes == 1, &decoded.instruction);
+	classify(&instruction, operands, reads + writes, &decoded.instruction);
 	decoded.instruction.branch = (uint8_t)branch_kind(&instruction, operands);
 	/* neither needs more than another name for a register */
 	if (zeroed || is_move(&instruction, operands))
 		decoded.instruction.operation = FM_OPERATION_none;
+	if (!decoded.repeated)
+		decoded.instruction.more =
+		    (uint8_t)more_places(&instruction, &decoded.instruction, decoded.reads, decoded.writes);
 	count_work(&instruction, operands, &decoded.work);
 	*ret_decoded = decoded;
 	return true;
