@@ -709,7 +709,7 @@ static int order_cpus(const struct fm_characterise_options *options, struct fm_m
 int fm_machine_characterise(const struct fm_characterise_options *options, struct fm_machine **ret_machine,
                             struct fm_error *error)
 {
-	static const double budgets[] = {8.6, 48, 600};
+	static const double budgets[] = {7.8, 46, 600};
 	struct fm_machine *machine = calloc(1, sizeof(*machine));
 	struct fm_machine_session session = {
 	    .effort = options->effort,
