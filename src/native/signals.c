@@ -182,9 +182,35 @@ static bool look(struct fm_place *place, ucontext_t *context)
 	return inside;
 }
 
+/* Stacks for what handlers do: the one that the program has set aside for signals may have room for little more than
+   the kernel's frame (Rust's runtime, SWI-Prolog). They stay with the place when its thread ends, which may do so on
+   it. */
+enum { STACK_BYTES = 64 << 10 };
+static char *stacks[FM_TRACE_THREADS];
+
+/* All signals are blocked, so nobody else is on the stack. Without memory for it, the work is done where we are. */
+static void do_aside(struct fm_place *place, ucontext_t *context, void (*work)(struct fm_place *, ucontext_t *))
+{
+	char *stack = stacks[place - fm_places];
+
+	if (!stack || (uint64_t)__builtin_frame_address(0) - (uint64_t)stack < STACK_BYTES) {
+		work(place, context);
+		return;
+	}
+	__asm__ volatile("mov %%rsp, %%rbx\n"
+	                 "mov %2, %%rsp\n"
+	                 "call *%3\n"
+	                 "mov %%rbx, %%rsp"
+	                 : "+D"(place), "+S"(context)
+	                 : "r"(stack + STACK_BYTES), "r"(work)
+	                 : "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "cc", "memory", "xmm0", "xmm1", "xmm2",
+	                   "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13",
+	                   "xmm14", "xmm15");
+}
+
 static void on_tick(struct fm_place *place, ucontext_t *context)
 {
-	if (place && fm_file_is_open() && place->begun)
+	if (fm_file_is_open() && place->begun)
 		count_tick(place, look(place, context));
 }
 
@@ -217,7 +243,8 @@ static void on_signal(int number, siginfo_t *information, void *memory)
 	bool inside;
 
 	if (number == FM_TICK && is_ours(place, information)) {
-		on_tick(place, context);
+		if (place)
+			do_aside(place, context, on_tick);
 		errno = error;
 		return;
 	}
@@ -252,7 +279,7 @@ static void on_signal(int number, siginfo_t *information, void *memory)
 		fm_block_all();
 		place->depth = depth;
 		if (!depth && place->wanted && (inside || !place->stepped_out))
-			enter(place, context);
+			do_aside(place, context, enter);
 	}
 	errno = error;
 }
@@ -261,6 +288,8 @@ static void on_signal(int number, siginfo_t *information, void *memory)
    however short the thread has run, so that short threads are seen too. */
 void fm_signals_begin_ticks(struct fm_place *place)
 {
+	if (!stacks[place - fm_places])
+		stacks[place - fm_places] = fm_map(STACK_BYTES, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
 	place->delay = -1;
 	place->timer = make_timer(CLOCK_THREAD_CPUTIME_ID);
 	if (place->timer >= 0)

@@ -151,7 +151,7 @@ same 'sort --parallel=2' sort --parallel=2 -S 1M "$scratch/input"
 same perl perl -e 'for (1 .. 20000) { $h{$_ % 1000} += $_ } print join(",", map { "$_=$h{$_}" } sort keys %h), "\n"; print `echo hello`'
 # shellcheck disable=SC2016
 same sh sh -c 'for i in 1 2 3; do echo $i | cat; done; (exit 3); echo $?; exit 4'
-for program in jumps openmp handlers leaps threads forks; do
+for program in jumps openmp handlers leaps small_stack threads forks; do
 	built "$program" -fopenmp
 	# five thousand threads of some microseconds, which begin and end natively: about 3 %; on a busy machine the reader
 	# may not have left room for one of them
