@@ -32,6 +32,8 @@ static struct fm_figure saturation(const struct fm_picture *picture, unsigned le
 	struct fm_figure used = picture->levels[level].utilisation,
 	                 waited = part(picture->levels[level].bandwidth_share);
 
+	/* of counts that windows cannot bound there may be any number, but no more than all of the bandwidth is used */
+	used.high = fmin(used.high, fmax(1, used.value));
 	if (!waited.available)
 		return used;
 	if (!used.available)
