@@ -82,14 +82,20 @@ static uint64_t take_shared(struct fm_core_timing *timing, unsigned level, uint6
 	                   lines * hierarchy->description.caches[level].shared_interval);
 }
 
+/* Arrays that a loop walks together often lie a power of two apart: lines of theirs must not drive each other out. */
+static unsigned coming_index(uint64_t line)
+{
+	return (unsigned)((line * 0x9e3779b97f4a7c15u) >> 32) % COMING;
+}
+
 static struct coming *coming_at(struct fm_core_timing *timing, uint64_t line)
 {
-	return &timing->coming[line % COMING];
+	return &timing->coming[coming_index(line)];
 }
 
 static struct coming *private_at(struct fm_core_timing *timing, uint64_t line)
 {
-	return &timing->to_private[line % COMING];
+	return &timing->to_private[coming_index(line)];
 }
 
 /* When memory begins to deliver. Lines for stores have a part of the way only: fewer of them are on it at a time. */
