@@ -464,6 +464,62 @@ static void every_number_of_caches(void **state)
 	description = before;
 }
 
+/* One array in the last cache is copied to another, that many bytes away; both are fetched ahead. */
+static struct result copied(size_t apart)
+{
+	enum { EACH = 1 << 20 };
+	struct fm_hierarchy *hierarchy;
+	struct fm_core_timing *timing;
+	struct fm_timing_counts before = {0};
+	struct fm_error error;
+	struct result result;
+
+	assert_int_equal(fm_hierarchy_create(&description, &hierarchy, &error), 0);
+	assert_int_equal(fm_core_timing_create(hierarchy, 0, &timing, &error), 0);
+	for (unsigned round = 0; round < 2; round++) {
+		before = *fm_core_timing_counts(timing);
+		for (size_t at = 0; at < EACH; at += 32)
+			for (unsigned i = 0; i < 2; i++) {
+				struct fm_memory_access access = {BASE + i * apart + at, 32,
+				                                  i ? FM_ACCESS_STORE : FM_ACCESS_LOAD, 0};
+
+				fm_core_execute(timing, i ? &store_vector : &load_vector, &access, 1);
+			}
+	}
+	result = difference(&before, fm_core_timing_counts(timing), 2.0 * EACH / LINE);
+	fm_core_timing_destroy(timing);
+	fm_hierarchy_destroy(hierarchy);
+	return result;
+}
+
+/* What streams wait for does not depend on where their arrays lie. */
+static void streams_a_power_of_two_apart(void **state)
+{
+	struct fm_machine_description before = description;
+	struct fm_error error;
+
+	(void)state;
+	if (fm_description_parse(
+	        "machine sockets=1 cores=1 frequency=1GHz page=2MiB\n"
+	        "cache L1 size=16KiB ways=8 latency=4\n"
+	        "cache L2 size=256KiB ways=8 latency=14 interval=1.5 streams=32 distance=24 crosses=yes\n"
+	        "cache L3 size=16MiB ways=16 latency=100 interval=7 write=1\n"
+	        "memory latency=400 gbs=16\n"
+	        "core width=6 window=512 load_buffers=192 store_buffers=64 fill_buffers=16 super_queue=48 "
+	        "load_ports=3 store_ports=2 multiply_ports=1 ports=8\n",
+	        "invented", &description, &error))
+		fail_msg("%s", error.message);
+	for (unsigned i = 0; i < 2; i++) {
+		struct result result = copied(i ? 4 << 20 : (4 << 20) + 20 * 1024);
+
+		print_message("%s: %.2f cycles, L3 %.2f, L2 %.2f of %.2f\n", i ? "4 MiB" : "4 MiB and 5 pages",
+		              result.cycles, result.bandwidth_stalls[2], result.bandwidth_stalls[1], result.no_execute);
+		assert_near(result.cycles, 7.5, 0.2);
+		assert_true(result.bandwidth_stalls[2] > 0.95 * result.no_execute);
+	}
+	description = before;
+}
+
 /* One core with one or two of its hardware threads at work: cycles per line, or per instruction, of each. */
 static double per_thread(unsigned threads, size_t bytes, const struct fm_instruction *instruction)
 {
@@ -617,6 +673,7 @@ int main(void)
 	    cmocka_unit_test(memory_is_shared),
 	    cmocka_unit_test(the_last_cache_is_shared),
 	    cmocka_unit_test(every_number_of_caches),
+	    cmocka_unit_test(streams_a_power_of_two_apart),
 	    cmocka_unit_test(threads_share_a_core),
 	    cmocka_unit_test(walkers_are_few),
 	    cmocka_unit_test(words_by_level),
