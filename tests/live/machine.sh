@@ -17,8 +17,13 @@ holds query '.levels[0].latency_ns.value * 3 < .levels[-1].latency_ns.value'
 holds query '[.. | objects | select(has("low"))] | length > 20 and all(.low <= .value and .value <= .high)'
 # everything is measured by kernels, but what string instructions read is inferred
 holds query '[del(.published) | del(.string_stores[]? | select(type == "object")) | .. | objects | select(has("low"))] | all(.origin == "measured" and .backend == "kernels")'
-holds query '.string_stores | (.bandwidth | length) >= 8 and ([.[] | objects | select(has("low"))] | all(.origin == "modelled" and .low >= 0 and .high <= 1))'
-holds query '.string_stores | (.clear_allocates or .clear_allocates_why) and (.copy_allocates or .copy_allocates_why)'
+# of a quick look on a machine whose memory took long there may be none
+if query '.string_stores != null'; then
+	holds query '.string_stores | (.bandwidth | length) >= 8 and ([.[] | objects | select(has("low"))] | all(.origin == "modelled" and .low >= 0 and .high <= 1))'
+	holds query '.string_stores | (.clear_allocates or .clear_allocates_why) and (.copy_allocates or .copy_allocates_why)'
+else
+	echo 'no time was left for string instructions: not looked at'
+fi
 holds query '.levels[0].effective_bytes.value < .latency_curves[1].points[-1].bytes'
 holds query '[.levels[] | select(.measured_bytes > 0) | .bandwidth | length > 0] | all'
 expect 0 'against data-set size' "$tool" machine --show --profile "$scratch/profile.json"

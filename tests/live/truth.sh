@@ -64,12 +64,15 @@ level() { # LEVEL REGION PROGRAM BYTES
 	record level "$3" 1.5 "$4"
 	objects --region "$2" level.fathom | jq "[.objects | sort_by(-.references_share.value) | .[0].levels[] | select(.name == \"$1\") | .share.value // -1] | add // -1"
 }
+# a guest may have all of a last cache of hundreds of megabytes for a while
+beyond=268435456
+while [ "$beyond" -lt $(($(getconf LEVEL3_CACHE_SIZE) * 3)) ]; do beyond=$((beyond * 2)); done
 first=$(getconf LEVEL1_DCACHE_SIZE) second=$(($(getconf LEVEL2_CACHE_SIZE) / 4))
 # Of the second cache a quarter, since where pages lie takes much of it in guests; and no chain: some processors prefetch what a
 # pointer points to, and in a burst they have the time for it. Of random places the first cache has its part.
 for case in "L1 chase chase $((first / 2)) 0.85" \
 	"L2 pass random $second $(awk -v first="$first" -v all="$second" 'BEGIN { print 0.9 * (1 - first / all) }')" \
-	"memory chase chase 268435456 0.85"; do
+	"memory chase chase $beyond 0.85"; do
 	# shellcheck disable=SC2086 # five words
 	set -- $case
 	if [ "$(level "$1" "$2" "$3" "$4")" = -1 ]; then
