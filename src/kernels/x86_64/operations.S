@@ -40,8 +40,7 @@ summand:
 
 	.text
 
-/* As long as instructions are on average: caches of decoded instructions have no room for a line of the shortest, and
-   decoders deliver fewer. */
+/* As long as instructions are on average. */
 function nothing
 	loop_begin
 	.rept FM_CORE_STEPS
