@@ -326,7 +326,7 @@ int fm_bandwidth_measure(struct fm_machine_session *session, struct fm_bandwidth
 		measurements[i].wanted_width = 0.01;
 		/* of several threads each has a clock of its own */
 		measurements[i].core_clock =
-		    list[i].threads == 1 && list[i].bytes <= fm_machine_session_core_bytes(session);
+		    list[i].threads == 1 && list[i].bytes <= fm_topology_core_bytes(&session->topology);
 		/* one long instruction cannot be timed in chunks: more trials instead, some of which are left alone */
 		if (list[i].streaming && list[i].string && !list[i].chunked)
 			measurements[i].weight = 3;

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/text.h"
+#include "machine/clock.h"
 
 static const char *const effort_names[] = {"quick", "default", "full"};
 
@@ -580,41 +581,16 @@ static int first_visit(struct fm_machine_session *session, struct fm_machine *ma
 	return status ? status : visit_levels(session, machine, seconds, error);
 }
 
-/* From the clock of the first moment to that of the whole. */
-static void rescale(struct fm_figure *ns, double factor)
-{
-	if (ns->available)
-		*ns = fm_figure_scaled(ns, factor, ns->unit);
-}
-
 /* The clock of a moment is not what programs have. It is known by now for all of the time, and what goes by it was told
    for that moment. */
 static void settle_clock(const struct fm_machine_session *session, struct fm_machine *machine)
 {
 	struct fm_figure clock = fm_disturbance_clock(&session->watch);
-	size_t core_bytes = fm_machine_session_core_bytes(session);
-	double longer;
 
 	if (!clock.available || !(session->usual_beat > 0))
 		return;
-	longer = 1 / (clock.value * session->usual_beat);
 	fm_figure_widen(&clock, FM_MACHINE_DRIFT / 2);
-	machine->frequency_ghz = clock;
-	for (unsigned i = 0; i < machine->level_count; i++) {
-		struct fm_level *level = &machine->levels[i];
-
-		if (level->no_plateau || level->measured_bytes > core_bytes)
-			continue;
-		rescale(&level->latency_ns, longer);
-		rescale(&level->latency_small_pages_ns, longer);
-	}
-	for (int pages = 0; pages < FM_PAGES_COUNT; pages++)
-		for (unsigned i = 0; i < machine->curves[pages].count; i++)
-			if (machine->curves[pages].points[i].bytes <= core_bytes)
-				rescale(&machine->curves[pages].points[i].ns, longer);
-	for (unsigned i = 0; i < machine->bandwidth_count; i++)
-		if (machine->bandwidths[i].threads == 1 && machine->bandwidths[i].bytes <= core_bytes)
-			rescale(&machine->bandwidths[i].gbs, 1 / longer);
+	fm_machine_settle(machine, &clock);
 }
 
 /* Phases in order, each with its share of the time. A phase that ends early leaves its time to the later ones. Parts

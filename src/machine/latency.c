@@ -226,7 +226,7 @@ static int measure_points(struct fm_machine_session *session, enum fm_pages page
 		measurements[i].trial = walk_trial;
 		measurements[i].context = &walks[i];
 		measurements[i].wanted_width = 0.02;
-		measurements[i].core_clock = sizes[i] <= fm_machine_session_core_bytes(session);
+		measurements[i].core_clock = sizes[i] <= fm_topology_core_bytes(&session->topology);
 	}
 	status = fm_machine_session_measure(session, measurements, count, 5, 40,
 	                                    seconds - (double)(fm_clock_now() - begin) / 1e9, error);
@@ -366,7 +366,7 @@ int fm_latency_visit(struct fm_machine_session *session, enum fm_pages pages, do
 		measurements[i].context = &rotations[i];
 		measurements[i].weight = BUFFERS_PER_SIZE;
 		measurements[i].wanted_width = 0.01;
-		measurements[i].core_clock = visits->bytes[i] <= fm_machine_session_core_bytes(session);
+		measurements[i].core_clock = visits->bytes[i] <= fm_topology_core_bytes(&session->topology);
 	}
 	status = fm_machine_session_measure(session, measurements, visits->count, 4, 40,
 	                                    seconds - (double)(fm_clock_now() - begin) / 1e9, error);

@@ -37,17 +37,6 @@ int fm_machine_session_measure(struct fm_machine_session *session, struct fm_mea
 	return fm_measure(measurements, count, &plan, error);
 }
 
-size_t fm_machine_session_core_bytes(const struct fm_machine_session *session)
-{
-	const struct fm_topology *topology = &session->topology;
-	size_t bytes = 0;
-
-	for (unsigned i = 0; i < topology->cache_count; i++)
-		if (topology->caches[i].shared_by == topology->caches[0].shared_by)
-			bytes = topology->caches[i].bytes;
-	return bytes;
-}
-
 int fm_machine_session_check(const struct fm_machine_session *session, struct fm_error *error)
 {
 	if (fm_watcher_stops(&session->watcher))

@@ -59,9 +59,6 @@ double fm_machine_session_time_left(const struct fm_machine_session *session);
 int fm_machine_session_measure(struct fm_machine_session *session, struct fm_measurement *measurements, unsigned count,
                                unsigned least_rounds, unsigned most_rounds, double seconds, struct fm_error *error);
 
-/* Sets up to this size lie in caches that one core has to itself, which go by its clock. */
-size_t fm_machine_session_core_bytes(const struct fm_machine_session *session);
-
 /* -EINTR when the user asked to stop. */
 int fm_machine_session_check(const struct fm_machine_session *session, struct fm_error *error);
 

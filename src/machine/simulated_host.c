@@ -580,6 +580,13 @@ int fm_description_from_profile(const struct fm_machine *profile, struct fm_mach
 		if (line >= 16 && line <= 1024 && !(line & (line - 1)))
 			description.line_bytes = line;
 	}
+	if (profile->profiled_ghz > 0) {
+		char clocks[48];
+
+		snprintf(clocks, sizeof(clocks), "%.2f GHz now, %.2f then", profile->frequency_ghz.value,
+		         profile->profiled_ghz);
+		remark(&remarks, "%s", clocks);
+	}
 	set_shape(profile, &description, &remarks);
 	set_caches(profile, &description, &remarks);
 	if (!description.cache_count)

@@ -308,6 +308,16 @@ const char *fm_cpu_list_text(char *buffer, size_t size, const struct fm_cpu_list
 	return buffer;
 }
 
+uint64_t fm_topology_core_bytes(const struct fm_topology *topology)
+{
+	uint64_t bytes = 0;
+
+	for (unsigned i = 0; i < topology->cache_count; i++)
+		if (topology->caches[i].shared_by == topology->caches[0].shared_by)
+			bytes = topology->caches[i].bytes;
+	return bytes;
+}
+
 unsigned fm_topology_node_of(unsigned cpu)
 {
 	for (unsigned node = 0; node < FM_NODES_MAX; node++)

@@ -56,6 +56,9 @@ int fm_cpu_list_parse(const char *text, struct fm_cpu_list *ret_list, struct fm_
 /* "0-3,8". Returns buffer. */
 const char *fm_cpu_list_text(char *buffer, size_t size, const struct fm_cpu_list *list);
 
+/* Sets up to this size lie in caches that one core has to itself, which go by its clock. */
+uint64_t fm_topology_core_bytes(const struct fm_topology *topology);
+
 /* NUMA node of a CPU, 0 when not known. */
 unsigned fm_topology_node_of(unsigned cpu);
 

@@ -10,6 +10,7 @@
 
 #include "base/installed.h"
 #include "counters/library.h"
+#include "machine/clock.h"
 #include "machine/simulated_host.h"
 
 enum { FILE_MAX = 16 << 20 };
@@ -119,6 +120,7 @@ int fm_profile_path(const char *machine, char **ret_path, struct fm_error *error
 int fm_machine_chosen(const char *name, struct fm_machine_description *ret_description, struct fm_error *error)
 {
 	struct fm_machine *profile;
+	struct fm_figure clock;
 	int r;
 
 	if (strcmp(name, "host") != 0)
@@ -126,6 +128,8 @@ int fm_machine_chosen(const char *name, struct fm_machine_description *ret_descr
 	r = fm_profile_chosen(NULL, &profile, error);
 	if (r)
 		return r;
+	clock = fm_clock_measure();
+	fm_machine_follow(profile, &clock);
 	r = fm_description_from_profile(profile, ret_description, error);
 	fm_machine_free(profile);
 	return r;

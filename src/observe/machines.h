@@ -14,6 +14,7 @@ int fm_profile_chosen(const char *path, struct fm_machine **ret_profile, struct 
    machine's own. Allocated. */
 int fm_profile_path(const char *machine, char **ret_path, struct fm_error *error);
 
+/* "host" is the profile's machine at the clock of now, which takes some hundredths of a second to see. */
 int fm_machine_chosen(const char *name, struct fm_machine_description *ret_description, struct fm_error *error);
 
 /* A performance group: a file, or FAMILY/NAME of ours. false when there is none. */

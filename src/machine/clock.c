@@ -1,0 +1,90 @@
+#include "machine/clock.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/disturbance.h"
+#include "base/statistics.h"
+#include "machine/session.h"
+
+#define RISE_NS 15000000 /* governors take some milliseconds from idle to the clock of work */
+#define WATCH_NS 25000000
+static const double same = 0.02;             /* of the clock: not worth another machine */
+static const double least = 0.25, most = 4; /* of the profile's: beyond that something else is wrong */
+
+struct fm_figure fm_clock_measure(void)
+{
+	struct fm_disturbance_watch watch;
+	struct fm_figure clock;
+	uint64_t begin = fm_clock_now();
+
+	while (fm_clock_now() - begin < RISE_NS)
+		fm_heartbeat();
+	fm_disturbance_open(&watch);
+	while (fm_clock_now() - begin < RISE_NS + WATCH_NS) {
+		fm_disturbance_begin(&watch);
+		fm_disturbance_end(&watch, false, NULL);
+	}
+	clock = fm_disturbance_clock(&watch);
+	fm_disturbance_close(&watch);
+	return clock;
+}
+
+static void rescale(struct fm_figure *figure, double factor)
+{
+	if (figure->available)
+		*figure = fm_figure_scaled(figure, factor, figure->unit);
+}
+
+void fm_machine_settle(struct fm_machine *machine, const struct fm_figure *clock)
+{
+	uint64_t core_bytes = fm_topology_core_bytes(&machine->topology);
+	double longer = machine->frequency_ghz.value / clock->value;
+
+	machine->frequency_ghz = *clock;
+	for (unsigned i = 0; i < machine->level_count; i++) {
+		struct fm_level *level = &machine->levels[i];
+
+		if (level->no_plateau || level->measured_bytes > core_bytes)
+			continue;
+		rescale(&level->latency_ns, longer);
+		rescale(&level->latency_small_pages_ns, longer);
+	}
+	for (int pages = 0; pages < FM_PAGES_COUNT; pages++)
+		for (unsigned i = 0; i < machine->curves[pages].count; i++)
+			if (machine->curves[pages].points[i].bytes <= core_bytes)
+				rescale(&machine->curves[pages].points[i].ns, longer);
+	for (unsigned i = 0; i < machine->bandwidth_count; i++)
+		if (machine->bandwidths[i].threads == 1 && machine->bandwidths[i].bytes <= core_bytes)
+			rescale(&machine->bandwidths[i].gbs, 1 / longer);
+}
+
+static bool is_of_this_machine(const struct fm_machine *machine)
+{
+	struct fm_topology here;
+
+	return !fm_topology_read(&here, NULL) && !strcmp(here.processor, machine->topology.processor) &&
+	       !strcmp(here.host, machine->topology.host);
+}
+
+bool fm_machine_follow(struct fm_machine *machine, const struct fm_figure *clock)
+{
+	uint64_t core_bytes = fm_topology_core_bytes(&machine->topology);
+	double profiled = machine->frequency_ghz.value, change;
+
+	if (!clock->available || !machine->frequency_ghz.available || !(profiled > 0) || !is_of_this_machine(machine))
+		return false;
+	change = clock->value / profiled;
+	if (!(fabs(change - 1) > same) || change < least || change > most)
+		return false;
+	fm_machine_settle(machine, clock);
+	machine->profiled_ghz = profiled;
+	for (unsigned i = 0; i < machine->level_count; i++)
+		if (machine->levels[i].no_plateau || machine->levels[i].measured_bytes > core_bytes)
+			rescale(&machine->levels[i].latency_cycles, change);
+	for (unsigned i = 0; i < machine->contention_count; i++)
+		if (machine->contentions[i].threads == 1)
+			rescale(&machine->contentions[i].ns, 1 / change);
+	return true;
+}

@@ -1,0 +1,20 @@
+/* The core's clock of the moment, and a profile told for it. A processor is slower while its other cores work, on a
+   rented machine for reasons nobody tells, and what was measured in cycles of the core then takes longer. */
+#ifndef FATHOM_MACHINE_CLOCK_H
+#define FATHOM_MACHINE_CLOCK_H
+
+#include "machine/machine.h"
+
+/* In GHz, on the CPU of the calling thread: the mean of some hundredths of a second, after some in which it may rise.
+   Not available where nothing ran undisturbed. */
+struct fm_figure fm_clock_measure(void);
+
+/* The profile's clock becomes this one. What goes by it is told for it: times within the caches of one core, their
+   bandwidth for one thread, what one thread has to wait for its own atomic operations. */
+void fm_machine_settle(struct fm_machine *machine, const struct fm_figure *clock);
+
+/* The same for a profile of another moment, if it is of this machine and the clock is another now: latencies beyond the
+   core are as long as they were and so take more or fewer cycles. true when it was changed. */
+bool fm_machine_follow(struct fm_machine *machine, const struct fm_figure *clock);
+
+#endif
