@@ -149,6 +149,9 @@ extern const fm_kernel_function fm_kernel_window_stores[FM_WINDOW_FUNCTIONS];
 /* Passes over straight code: `count` times over `passes` bytes of it, at most FM_STRAIGHT_BYTES. */
 void fm_kernel_straight(struct fm_kernel_arguments *arguments);
 
+/* Passes over branches that are taken: `count` times over `passes` of them, at most FM_TAKEN_MOST. */
+void fm_kernel_taken(struct fm_kernel_arguments *arguments);
+
 /* Functions by name, for callers that know which one they want. */
 #define STREAM_KERNEL(...)
 #define STEP_KERNEL(identifier, ...) void fm_kernel_##identifier(struct fm_kernel_arguments *arguments);

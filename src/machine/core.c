@@ -265,40 +265,48 @@ static int measure_windows(struct fm_machine_session *session, size_t bytes, dou
 	return status;
 }
 
-static int code_trial(void *context, double *ret_cost, struct fm_error *error)
+/* What is passed over line by line, once for it to be where it will be. */
+static int passing_trial(void *context, double *ret_cost, struct fm_error *error)
 {
 	const struct work *work = context;
 	struct fm_kernel_arguments arguments = {.passes = work->passes};
 	uint64_t begin, lines;
 
 	(void)error;
-	/* once for it to be where it will be */
 	arguments.count = 1;
 	work->function(&arguments);
-	arguments.count = 1 + CODE_LINES * FM_LINE_BYTES / work->passes;
+	arguments.count = 1 + CODE_LINES / work->steps;
 	begin = fm_clock_now();
 	work->function(&arguments);
-	lines = arguments.count * work->passes / FM_LINE_BYTES;
+	lines = arguments.count * work->steps;
 	*ret_cost = (double)(fm_clock_now() - begin) / (double)lines;
 	return 0;
 }
 
-static int measure_code(struct fm_machine_session *session, double seconds, struct fm_core_costs *ret_costs,
-                        struct fm_error *error)
+static int measure_passing(struct fm_machine_session *session, double seconds, struct fm_core_costs *ret_costs,
+                           struct fm_error *error)
 {
-	struct fm_measurement measurements[FM_CODE_POINTS];
-	struct work work[FM_CODE_POINTS];
+	enum { COUNT = FM_CODE_POINTS + FM_TAKEN_POINTS };
+	struct fm_measurement measurements[COUNT];
+	struct work work[COUNT];
 	int status;
 
-	for (unsigned i = 0; i < FM_CODE_POINTS; i++) {
-		work[i] = (struct work){.function = fm_kernel_straight, .passes = (i + 1ull) * FM_CODE_STEP};
+	for (unsigned i = 0; i < FM_CODE_POINTS; i++)
+		work[i] = (struct work){.function = fm_kernel_straight,
+		                        .passes = (i + 1ull) * FM_CODE_STEP,
+		                        .steps = (i + 1ull) * FM_CODE_STEP / FM_LINE_BYTES};
+	for (unsigned i = 0; i < FM_TAKEN_POINTS; i++)
+		work[FM_CODE_POINTS + i] = (struct work){.function = fm_kernel_taken,
+		                                         .passes = (i + 1ull) * FM_TAKEN_STEP,
+		                                         .steps = fm_core_taken(i)};
+	for (unsigned i = 0; i < COUNT; i++)
 		measurements[i] = (struct fm_measurement){
-		    .trial = code_trial, .context = &work[i], .wanted_width = 0.02, .core_clock = true};
-	}
-	status = fm_machine_session_measure(session, measurements, FM_CODE_POINTS, 12, 100, seconds, error);
-	for (unsigned i = 0; i < FM_CODE_POINTS; i++) {
+		    .trial = passing_trial, .context = &work[i], .wanted_width = 0.02, .core_clock = true};
+	status = fm_machine_session_measure(session, measurements, COUNT, 12, 100, seconds, error);
+	for (unsigned i = 0; i < COUNT; i++) {
 		if (!status)
-			ret_costs->code[i] = fm_measurement_figure(&measurements[i], "ns");
+			*(i < FM_CODE_POINTS ? &ret_costs->code[i] : &ret_costs->taken[i - FM_CODE_POINTS]) =
+			    fm_measurement_figure(&measurements[i], "ns");
 		fm_measurement_free(&measurements[i]);
 	}
 	return status;
@@ -344,6 +352,56 @@ static void find_code(const struct fm_core_costs *costs, struct fm_figure *ret_b
 	*ret_interval = in_cycles(costs, &costs->code[FM_CODE_POINTS - 1]);
 }
 
+unsigned fm_core_taken(unsigned point)
+{
+	return (point + 1) * FM_TAKEN_STEP + 1;
+}
+
+/* As many as take no longer than few. Beyond these they begin to, until all do. The code of all that are looked at has to
+   be at hand. */
+static void find_taken(const struct fm_core_costs *costs, const struct fm_figure *code_bytes,
+                       struct fm_figure *ret_taken, struct fm_figure *ret_wait)
+{
+	const double begun = 0.25, plain = 0.5; /* of what more there is, and cycles */
+	const unsigned points = code_bytes->available ? (unsigned)fmin(FM_TAKEN_POINTS, code_bytes->low / FM_LINE_BYTES /
+	                                                                                    FM_TAKEN_STEP)
+	                                              : FM_TAKEN_POINTS;
+	struct fm_figure few = in_cycles(costs, &costs->taken[0]), many;
+	unsigned low = 0, high, trials = 0;
+
+	if (points < 4) {
+		*ret_taken = *ret_wait = fm_figure_unavailable("there is too little room for code");
+		return;
+	}
+	many = in_cycles(costs, &costs->taken[points - 1]);
+	for (unsigned i = 0; i < points; i++) {
+		if (!costs->taken[i].available) {
+			*ret_taken = *ret_wait = costs->taken[i];
+			return;
+		}
+		/* the fewest have most of what begins and ends a trial */
+		if (i < points / 4 && in_cycles(costs, &costs->taken[i]).value < few.value)
+			few = in_cycles(costs, &costs->taken[i]);
+		trials += costs->taken[i].trials;
+	}
+	*ret_wait = difference(&many, &few, 1, "cycles");
+	if (ret_wait->low < plain) {
+		*ret_taken = *ret_wait = fm_figure_unavailable(
+		    "%u branches that are taken take as long as few: not conclusive", points * FM_TAKEN_STEP);
+		return;
+	}
+	while (low + 2 < points &&
+	       in_cycles(costs, &costs->taken[low + 1]).value < few.value + begun * ret_wait->value)
+		low++;
+	high = low + 1;
+	while (high + 1 < points &&
+	       in_cycles(costs, &costs->taken[high]).value < few.value + ret_wait->value / 2)
+		high++;
+	*ret_taken = fm_figure_make((low + high + 2) * FM_TAKEN_STEP / 2.0, (low + 1.0) * FM_TAKEN_STEP,
+	                            (high + 1.0) * FM_TAKEN_STEP, "branches", costs->taken[0].origin,
+	                            costs->taken[0].backend, trials);
+}
+
 /* Cycles are dependent additions, so one takes one. */
 static struct fm_figure less_an_addition(const struct fm_figure *cost)
 {
@@ -370,6 +428,7 @@ void fm_core_find(const struct fm_core_costs *costs, struct fm_figure *ret_figur
 	for (unsigned i = 0; i < FM_CORE_WINDOWS; i++)
 		ret_figures[families[i].parameter] = find_window(costs->windows[i], i);
 	find_code(costs, &ret_figures[FM_CORE_code_bytes], &ret_figures[FM_CORE_code_interval]);
+	find_taken(costs, &ret_figures[FM_CORE_code_bytes], &ret_figures[FM_CORE_taken], &ret_figures[FM_CORE_taken_wait]);
 	ret_figures[FM_CORE_float_root_latency] =
 	    difference(&root, &ret_figures[FM_CORE_float_add_latency], 1, "cycles");
 	/* every other random branch goes the other way */
@@ -384,9 +443,9 @@ int fm_core_measure(struct fm_machine_session *session, size_t memory_bytes, dou
 	    costs ? measure_simple(session, 0.4 * seconds, costs, error) : fm_error_set(error, ENOMEM, "out of memory");
 
 	if (!status)
-		status = measure_code(session, 0.1 * seconds, costs, error);
+		status = measure_passing(session, 0.15 * seconds, costs, error);
 	if (!status)
-		status = measure_windows(session, memory_bytes, 0.5 * seconds, costs, error);
+		status = measure_windows(session, memory_bytes, 0.45 * seconds, costs, error);
 	if (!status)
 		fm_core_find(costs, ret_figures);
 	free(costs);

@@ -39,7 +39,11 @@ struct fm_core_costs {
 	struct fm_figure kernels[FM_CORE_KERNELS];
 	struct fm_figure windows[FM_CORE_WINDOWS][FM_WINDOW_FUNCTIONS];
 	struct fm_figure code[FM_CODE_POINTS]; /* of a line of straight code: so many steps of it */
+	struct fm_figure taken[FM_TAKEN_POINTS]; /* of a branch that is taken, of so many steps of them */
 };
+
+/* Branches of that point in a pass, and the one that begins the next pass. */
+unsigned fm_core_taken(unsigned point);
 
 /* What they say. ret_figures has FM_CORE_PARAMETERS; those that could not be found say why. */
 void fm_core_find(const struct fm_core_costs *costs, struct fm_figure *ret_figures);

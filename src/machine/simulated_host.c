@@ -430,6 +430,13 @@ static void set_core(const struct fm_machine *profile, struct fm_core_descriptio
 		core->forward = whole_or(&found[FM_CORE_forward], FM_FORWARD_LATENCY, 255);
 	if (found[FM_CORE_reload].available)
 		core->reload = whole_or(&found[FM_CORE_reload], FM_FORWARD_LATENCY, 255);
+	if (found[FM_CORE_blocked].available)
+		core->blocked = whole_or(&found[FM_CORE_blocked], FM_FORWARD_LATENCY, 255);
+	if (found[FM_CORE_taken].available && found[FM_CORE_taken_wait].available) {
+		/* the kernel's branches are a line apart, which makes some that are kept by their addresses collide */
+		core->taken = between(4, (unsigned)fmin(1e6, fmax(0, found[FM_CORE_taken].high)), 1 << 20);
+		core->taken_wait = whole_or(&found[FM_CORE_taken_wait], 1, 255);
+	}
 	/* if it takes longer than what eight instructions, which a line of the kernel is, take anyway */
 	if (found[FM_CORE_code_bytes].available && found[FM_CORE_code_interval].available &&
 	    found[FM_CORE_code_interval].value > 8.0 / core->width) {
@@ -445,6 +452,11 @@ static void set_core(const struct fm_machine *profile, struct fm_core_descriptio
 		core->operations[FM_OPERATION_simple] = (struct fm_operation_description){
 		    .latency = 1,
 		    .interval = (unsigned)round(100 / fmin(16, found[FM_CORE_additions].high)),
+		    .given = true};
+	if (found[FM_CORE_shifts].available && found[FM_CORE_shifts].high >= 1)
+		core->operations[FM_OPERATION_shift] = (struct fm_operation_description){
+		    .latency = 1,
+		    .interval = (unsigned)round(100 / fmin(16, found[FM_CORE_shifts].high)),
 		    .given = true};
 	for (unsigned i = 0; i < FM_CORE_OPERATIONS; i++) {
 		const struct fm_figure *latency = &found[fm_core_operations[i].latency],

@@ -48,6 +48,18 @@ static void run_code(void)
 	}
 }
 
+/* Branches that are taken, more and more, "taken_1" and on. */
+static void run_taken(void)
+{
+	for (unsigned i = 1; i <= FM_TAKEN_POINTS; i++) {
+		struct fm_kernel_arguments arguments = {.passes = (uint64_t)i * FM_TAKEN_STEP};
+		char name[32];
+
+		snprintf(name, sizeof(name), "taken_%u", i);
+		run(name, fm_kernel_taken, &arguments, FM_TAKEN_PASSES, 2);
+	}
+}
+
 static int run_pages(unsigned long pages, struct fm_kernel_arguments *arguments)
 {
 	enum { PAGE = 4096, STEPS = 2048 };
@@ -206,6 +218,7 @@ int main(int argc, char **argv)
 	arguments.passes = 1ull << 33;
 	run("branches_random", fm_core_kernels[FM_CORE_KERNEL_branches].function, &arguments, steps, FM_CORE_STEPS);
 	run_code();
+	run_taken();
 	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)
 		return 1;

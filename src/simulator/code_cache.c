@@ -28,9 +28,9 @@ void fm_code_cache_destroy(struct fm_code_cache *cache)
 	free(cache);
 }
 
-bool fm_code_cache_touch(struct fm_code_cache *cache, uint64_t line)
+bool fm_code_cache_touch_in(struct fm_code_cache *cache, uint64_t line, uint64_t what)
 {
-	uint64_t *set = &cache->lines[line % cache->sets * cache->ways], wanted = line + 1;
+	uint64_t *set = &cache->lines[line % cache->sets * cache->ways], wanted = what + 1;
 	unsigned at = 0;
 	bool found;
 
@@ -42,4 +42,9 @@ bool fm_code_cache_touch(struct fm_code_cache *cache, uint64_t line)
 	memmove(&set[1], &set[0], at * sizeof(set[0]));
 	set[0] = wanted;
 	return found;
+}
+
+bool fm_code_cache_touch(struct fm_code_cache *cache, uint64_t line)
+{
+	return fm_code_cache_touch_in(cache, line, line);
 }

@@ -15,4 +15,7 @@ void fm_code_cache_destroy(struct fm_code_cache *cache);
 /* Was the line there? It is now. */
 bool fm_code_cache_touch(struct fm_code_cache *cache, uint64_t line);
 
+/* The same of anything else that goes by where the code is, such as a branch: it is in the set of its line. */
+bool fm_code_cache_touch_in(struct fm_code_cache *cache, uint64_t line, uint64_t what);
+
 #endif

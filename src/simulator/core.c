@@ -167,12 +167,23 @@ static bool foresee(struct fm_core_timing *timing, enum fm_branch_kind kind, uin
 	return !timing->branches || fm_branches_foresee(timing->branches, kind, address, taken, target);
 }
 
+/* A branch is taken. Is where it goes known only in a later cycle? That of those with changing targets is. */
+static bool is_late(struct fm_core_timing *timing, enum fm_branch_kind kind, uint64_t address)
+{
+	return timing->taken &&
+	       (!fm_code_cache_touch_in(timing->taken, address >> timing->hierarchy->line_shift, address) ||
+	        kind == FM_BRANCH_INDIRECT);
+}
+
 void fm_core_branch(struct fm_core_timing *timing, enum fm_branch_kind kind, uint64_t address, unsigned bytes,
                     uint64_t target)
 {
 	timing->counts.branches += kind != FM_BRANCH_ALWAYS;
-	if (target != address + bytes)
+	if (target != address + bytes) {
 		timing->block_line = 0;
+		if (is_late(timing, kind, address))
+			timing->block_cycle += timing->shape->taken_wait;
+	}
 	if (foresee(timing, kind, address, bytes, target))
 		return;
 	timing->counts.mispredictions++;
@@ -183,6 +194,8 @@ void fm_core_branch(struct fm_core_timing *timing, enum fm_branch_kind kind, uin
 void fm_core_skip_branch(struct fm_core_timing *timing, enum fm_branch_kind kind, uint64_t address, unsigned bytes,
                          uint64_t target)
 {
+	if (target != address + bytes)
+		is_late(timing, kind, address);
 	foresee(timing, kind, address, bytes, target);
 }
 
@@ -229,10 +242,10 @@ void fm_core_fetch(struct fm_core_timing *timing, uint64_t address, unsigned byt
 {
 	unsigned shift = timing->hierarchy->line_shift;
 
-	if (!timing->code || !bytes)
+	if ((!timing->code && !timing->taken) || !bytes)
 		return;
 	deliver(timing, address >> shift);
-	for (uint64_t line = address >> shift; line <= (address + bytes - 1) >> shift; line++) {
+	for (uint64_t line = address >> shift; timing->code && line <= (address + bytes - 1) >> shift; line++) {
 		if (timing->code_line == line + 1)
 			continue;
 		timing->code_line = line + 1;
@@ -288,19 +301,54 @@ static uint64_t changes_of(const struct fm_core_timing *timing, uint64_t registe
 	return changes;
 }
 
-/* Loads of what it wrote get it from here: it left for its buffer at `at`, and its data was there at `data`. */
+/* Loads of what it wrote get it from here: its data was there at `data`, it left for its buffer at `at`, and for the
+   cache at `committed`. */
 static void note_store(struct fm_core_timing *timing, const struct fm_instruction *instruction,
-                       const struct fm_memory_access *access, uint64_t at, uint64_t data)
+                       const struct fm_memory_access *access, uint64_t data, uint64_t at, uint64_t committed)
 {
 	const struct forward forward = {.address = access->address,
 	                                .address_reads = instruction->address_reads,
 	                                .changes = changes_of(timing, instruction->address_reads),
 	                                .ready = at + timing->forward_latency,
 	                                .reloaded = data + timing->reload_latency,
+	                                .unblocked = data + timing->shape->blocked,
+	                                .committed = committed,
 	                                .bytes = access->bytes};
 
 	for (uint64_t word = access->address / 8; word <= (access->address + access->bytes - 1) / 8; word++)
 		timing->forwards[word % FORWARDS] = forward;
+}
+
+/* When a load at `cycle` can have what several stores wrote, or one and the cache: when the last of these is in the
+   cache. 0: at once. */
+static uint64_t unblocked(const struct fm_core_timing *timing, const struct fm_memory_access *load, uint64_t cycle)
+{
+	uint64_t until = 0, end = load->address + load->bytes;
+
+	for (uint64_t word = load->address / 8; word <= (end - 1) / 8; word++) {
+		const struct forward *forward = &timing->forwards[word % FORWARDS];
+
+		if (forward->committed <= cycle || forward->address >= end ||
+		    forward->address + forward->bytes <= load->address)
+			continue;
+		if (forward->unblocked > until)
+			until = forward->unblocked;
+		if (forward->committed > until)
+			until = forward->committed;
+	}
+	return until;
+}
+
+/* When, not before `cycle`, there is a unit for the operation. */
+static uint64_t take_lanes(struct fm_core_timing *timing, unsigned operation, uint64_t cycle)
+{
+	if (timing->operations[operation].lane)
+		cycle = fm_lane_take(timing->operations[operation].lane, cycle,
+		                     timing->operations[operation].interval);
+	if (timing->operations[operation].among)
+		cycle = fm_lane_take(timing->operations[operation].among, cycle,
+		                     timing->operations[operation].among_interval);
+	return cycle;
 }
 
 void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction *instruction,
@@ -312,11 +360,14 @@ void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction 
 	const unsigned operation = instruction->operation, latency = timing->operations[operation].latency,
 	               interval = timing->operations[operation].interval;
 	unsigned cause = latency > 1 ? FM_STALL_compute : FM_STALL_none, queue_cause = FM_STALL_none;
-	uint64_t stores_from, store_wait = 0;
+	uint64_t stores_from, store_wait = 0, stored_data = 0, stored_at = 0;
 
 	if (is_fused(timing, instruction, count)) {
 		timing->counts.instructions++;
 		timing->latest_written = 0;
+		/* the comparison took a unit among all; the branch wants one of few */
+		if (timing->operations[operation].lane)
+			fm_lane_take(timing->operations[operation].lane, timing->executed_at - 1, interval);
 		return;
 	}
 	timing->latest_written =
@@ -377,6 +428,12 @@ void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction 
 				data = forwarded;
 				cause = CAUSE_LATENCY;
 			}
+		} else if (shape->blocked) {
+			forwarded = unblocked(timing, &accesses[i], at);
+			if (forwarded > data) {
+				data = forwarded;
+				cause = CAUSE_LATENCY;
+			}
 		}
 		if (fetched.ready > data) {
 			data = fetched.ready;
@@ -388,8 +445,7 @@ void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction 
 		}
 	}
 	done = data;
-	if (timing->operations[operation].lane)
-		data = fm_lane_take(timing->operations[operation].lane, data, interval);
+	data = take_lanes(timing, operation, data);
 	switch (timing->operations[operation].unit) {
 	case FM_UNIT_MULTIPLY:
 		done = take_port(timing, data, offsetof(struct cycle, multiplications), 1, shape->multiply_ports) +
@@ -417,13 +473,10 @@ void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction 
 		timing->changes[__builtin_ctzll(writes)]++;
 	}
 	if (stores) {
-		uint64_t at = take_port(timing, done, offsetof(struct cycle, stores), 1, shape->store_ports);
-
-		for (unsigned i = 0; i < count; i++)
-			if (accesses[i].access != FM_ACCESS_LOAD)
-				note_store(timing, instruction, &accesses[i], at, done);
-		if (at + 1 > done)
-			done = at + 1;
+		stored_data = done;
+		stored_at = take_port(timing, done, offsetof(struct cycle, stores), 1, shape->store_ports);
+		if (stored_at + 1 > done)
+			done = stored_at + 1;
 	}
 	timing->executed_at = done;
 	if (store_wait) {
@@ -444,6 +497,7 @@ void fm_core_execute(struct fm_core_timing *timing, const struct fm_instruction 
 		fetched = fm_core_access(timing, &accesses[i], done + STORE_AGE);
 		commit = commit_store(timing, fetched.served ? fetched.ready : done + STORE_AGE, &accesses[i]);
 		timing->store_buffers[timing->store_next++ % shape->store_buffers] = commit;
+		note_store(timing, instruction, &accesses[i], stored_data, stored_at, commit);
 	}
 	timing->counts.instructions += !instruction->continues;
 	if (timing->operations[operation].unit == FM_UNIT_SERIAL)

@@ -16,6 +16,7 @@ void fm_core_timing_destroy(struct fm_core_timing *timing)
 			timing->shared->timings[i] = NULL;
 	fm_branches_destroy(timing->branches);
 	fm_code_cache_destroy(timing->code);
+	fm_code_cache_destroy(timing->taken);
 	free(timing->ring);
 	free(timing->window);
 	free(timing->load_buffers);
@@ -45,6 +46,12 @@ static bool set_operations(struct fm_core_timing *timing)
 		if (!*lane)
 			return false;
 		timing->operations[i].lane = *lane;
+	}
+	for (unsigned i = 0; i < FM_OPERATION_COUNT; i++) {
+		enum fm_operation among = fm_operation_among((enum fm_operation)i);
+
+		timing->operations[i].among = timing->operations[among].lane;
+		timing->operations[i].among_interval = timing->operations[among].interval;
 	}
 	for (unsigned i = 0; i < FM_ACCESS_WIDTHS; i++) {
 		unsigned shares = 100 * LOAD_SHARES / fm_core_loads(timing->shape, i);
@@ -83,6 +90,8 @@ int fm_core_timing_create(struct fm_hierarchy *hierarchy, unsigned core, struct 
 	timing->fill_buffers = calloc(shape->fill_buffers, sizeof(*timing->fill_buffers));
 	timing->super_queue = calloc(shape->super_queue, sizeof(*timing->super_queue));
 	timing->branches = shape->misprediction ? fm_branches_create() : NULL;
+	if (shape->taken)
+		timing->taken = fm_code_cache_create(shape->taken, TAKEN_WAYS, 1);
 	if (shape->code_bytes)
 		timing->code =
 		    fm_code_cache_create(shape->code_bytes, shape->code_ways ? shape->code_ways : FM_CODE_WAYS,
@@ -93,7 +102,7 @@ int fm_core_timing_create(struct fm_hierarchy *hierarchy, unsigned core, struct 
 	timing->sharers = 1;
 	if (!timing->shared || !timing->ring || !timing->window || !timing->load_buffers || !timing->store_buffers ||
 	    !timing->fill_buffers || !timing->super_queue || (shape->misprediction && !timing->branches) ||
-	    (shape->code_bytes && !timing->code) || !set_operations(timing)) {
+	    (shape->code_bytes && !timing->code) || (shape->taken && !timing->taken) || !set_operations(timing)) {
 		fm_core_timing_destroy(timing);
 		return fm_error_set(error, ENOMEM, "not enough memory for the timing of core %u", core);
 	}

@@ -15,6 +15,7 @@ enum {
 	RING_MASK = RING_CYCLES - 1,
 	PENDING_MAX = 16,
 	FORWARDS = 256,
+	TAKEN_WAYS = 4,
 	COMING = 1024,
 	LOAD_SHARES = 240, /* of a cycle, that loads divide among them: one of one, two, three, four … per cycle */
 	STORE_AGE = 1,     /* a store leaves its buffer at the earliest this long after it retired */
@@ -103,12 +104,15 @@ struct fm_core_timing {
 		enum fm_unit unit;
 		unsigned latency, interval;
 		struct fm_lane *lane; /* NULL: nothing but the ports limits it */
+		struct fm_lane *among; /* of units of which these are some; may be NULL */
+		unsigned among_interval;
 	} operations[FM_OPERATION_COUNT];
 	unsigned forward_latency, reload_latency, vector_ports;
 	unsigned load_shares[FM_ACCESS_WIDTHS],
 	    store_intervals[FM_ACCESS_WIDTHS]; /* the latter in hundredths of cycles */
 	struct fm_branches *branches;          /* NULL: all are foreseen */
 	struct fm_code_cache *code;            /* NULL: it has all */
+	struct fm_code_cache *taken;           /* branches that are; NULL: it has all */
 	uint64_t code_line;                    /* the latest, and one more: 0 is none */
 	uint64_t code_free;                    /* when the next can come, in hundredths of cycles */
 	uint64_t code_from;                    /* nothing is issued before: it had not come */
@@ -145,7 +149,8 @@ struct fm_core_timing {
 		uint64_t address;
 		uint64_t address_reads; /* registers of the address … */
 		uint64_t changes;       /* … and how often these had changed by then */
-		uint64_t ready, reloaded;
+		uint64_t ready, reloaded, unblocked;
+		uint64_t committed; /* from when on the cache has it */
 		uint8_t bytes;
 	} forwards[FORWARDS];
 	uint64_t changes[REGISTERS]; /* how often each was written */

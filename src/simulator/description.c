@@ -98,6 +98,9 @@ static const struct key core_keys[] = {
     {"stores_64", KIND_HUNDREDTHS, CORE(wide_stores[2]), 0.1, 8, NULL, false},
     {"forward", KIND_WHOLE, CORE(forward), 1, 255, NULL, false},
     {"reload", KIND_WHOLE, CORE(reload), 1, 255, NULL, false},
+    {"blocked", KIND_WHOLE, CORE(blocked), 1, 255, NULL, false},
+    {"taken", KIND_WHOLE, CORE(taken), 4, 1 << 20, NULL, false},
+    {"taken_wait", KIND_WHOLE, CORE(taken_wait), 1, 255, NULL, false},
     {"misprediction", KIND_WHOLE, CORE(misprediction), 1, 255, NULL, false},
     {"code", KIND_BYTES, CORE(code_bytes), 1024, 1 << 30, NULL, false},
     {"code_ways", KIND_WHOLE, CORE(code_ways), 1, 64, NULL, false},
@@ -353,6 +356,8 @@ static int check_code(struct reader *reader)
 
 	if (!core->code_bytes != !core->code_interval)
 		return mistake(reader, "code and code_interval belong together");
+	if (!core->taken != !core->taken_wait)
+		return mistake(reader, "taken and taken_wait belong together");
 	if (core->code_bytes % each)
 		return mistake(reader, "code is no multiple of its ways times the line of %u bytes",
 		               reader->description->line_bytes);

@@ -34,6 +34,12 @@ enum fm_operation fm_operation_shares(enum fm_operation operation)
 	                                                                                   : operation;
 }
 
+enum fm_operation fm_operation_among(enum fm_operation operation)
+{
+	/* some of the units that add can shift, too */
+	return operation == FM_OPERATION_shift ? FM_OPERATION_simple : FM_OPERATION_none;
+}
+
 enum fm_operation fm_operation_find(const char *name)
 {
 	unsigned i = 0;

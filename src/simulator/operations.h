@@ -28,6 +28,9 @@ enum fm_unit fm_operation_unit(enum fm_operation operation);
 /* The operation whose unit it needs: itself, unless there is but one for both. */
 enum fm_operation fm_operation_shares(enum fm_operation operation);
 
+/* The operation in whose units it takes a place as well: FM_OPERATION_none if in no others. */
+enum fm_operation fm_operation_among(enum fm_operation operation);
+
 /* Of that name; FM_OPERATION_COUNT: none is. */
 enum fm_operation fm_operation_find(const char *name);
 

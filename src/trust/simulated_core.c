@@ -46,6 +46,10 @@ static void read_costs(const struct fm_recording *recording, struct fm_core_cost
 		snprintf(name, sizeof(name), "code_%u", i + 1);
 		ret_costs->code[i] = cost_of(recording, name, (i + 1.0) * FM_CODE_STEP / 64 * FM_CODE_PASSES);
 	}
+	for (unsigned i = 0; i < FM_TAKEN_POINTS; i++) {
+		snprintf(name, sizeof(name), "taken_%u", i + 1);
+		ret_costs->taken[i] = cost_of(recording, name, (double)fm_core_taken(i) * FM_TAKEN_PASSES);
+	}
 	for (unsigned i = 0; i < FM_CORE_WINDOWS; i++)
 		for (unsigned k = 0; k < FM_WINDOW_FUNCTIONS; k++) {
 			snprintf(name, sizeof(name), "%s_%u", window_names[i], k + 1);
@@ -227,6 +231,15 @@ static bool seen_code(const struct fm_machine_description *machine)
 	       core->code_bytes + FM_CODE_STEP < FM_STRAIGHT_BYTES / 2 && machine->line_bytes == 64;
 }
 
+/* If the code of twice as many is at hand. */
+static bool seen_taken(const struct fm_machine_description *machine)
+{
+	const struct fm_core_description *core = &machine->core;
+
+	return core->taken && core->taken < FM_TAKEN_MOST / 2 && machine->line_bytes == 64 &&
+	       (!core->code_bytes || 2 * core->taken * 64 <= core->code_bytes);
+}
+
 double fm_core_described(const struct fm_machine_description *machine, enum fm_core_parameter parameter)
 {
 	const struct fm_core_description *core = &machine->core;
@@ -249,10 +262,18 @@ double fm_core_described(const struct fm_machine_description *machine, enum fm_c
 		return core->width;
 	case FM_CORE_additions:
 		return fewer(core->ports, core->width);
+	case FM_CORE_shifts:
+		return fmin(1 / interval_of(machine, FM_OPERATION_shift), fm_core_described(machine, FM_CORE_additions));
 	case FM_CORE_forward:
 		return core->forward ? core->forward : FM_FORWARD_LATENCY;
 	case FM_CORE_reload:
 		return core->reload ? core->reload : fm_core_described(machine, FM_CORE_forward);
+	case FM_CORE_blocked:
+		return core->blocked ? core->blocked : NAN;
+	case FM_CORE_taken:
+		return seen_taken(machine) ? core->taken : NAN;
+	case FM_CORE_taken_wait:
+		return seen_taken(machine) ? core->taken_wait : NAN;
 	case FM_CORE_misprediction:
 		return core->misprediction ? core->misprediction : NAN;
 	case FM_CORE_code_bytes:

@@ -11,7 +11,8 @@ cache L2   size=320KiB ways=5 latency=19 interval=3
 tlb        entries=48 ways=6 penalty=11
 tlb        entries=360 ways=6 penalty=90
 memory     latency=433 gbs=9
-core       width=3 window=97 load_buffers=41 store_buffers=23 fill_buffers=7 super_queue=9 load_ports=2 store_ports=1 multiply_ports=2 ports=5 loads_32=1 stores_16=0.75 forward=7 reload=3 misprediction=23 code=40KiB code_ways=5 code_interval=9.75
+core       width=3 window=97 load_buffers=41 store_buffers=23 fill_buffers=7 super_queue=9 load_ports=2 store_ports=1 multiply_ports=2 ports=5 loads_32=1 stores_16=0.75 forward=7 reload=3 blocked=29 taken=100 taken_wait=3 misprediction=23 code=40KiB code_ways=5 code_interval=9.75
+operation  shift latency=1 interval=1.25
 operation  multiply latency=7 interval=1.5
 operation  divide latency=31 interval=27
 operation  float_add latency=6 interval=0.75
@@ -39,7 +40,7 @@ with_code() {
 	sed "s/^core .*/& $2/" "$source/machines/$1.machine" > "$1-code.machine"
 }
 with_code haswell-ep 'code=32KiB code_interval=4.5'
-with_code icelake-sp 'code=48KiB code_ways=12 code_interval=5.2'
+with_code icelake-sp 'code=48KiB code_ways=12 code_interval=5.2 blocked=17 taken=128 taken_wait=1'
 with_code xeon-e5-2670 'code=16KiB code_ways=4 code_interval=8'
 with_code zen3 'code=64KiB code_ways=2 code_interval=13.25'
 
@@ -54,6 +55,10 @@ for name in ./odd.machine ./prefetch.machine ./one.machine ./pairs.machine haswe
 	case $name in ./odd.machine | *-code.machine)
 		[ "$(jq '[.described | keys[] | select(startswith("code_"))] | length' found.json)" -eq 2 ] || fail "$name: nothing is known of its code" ;;
 	*) jq -e '.core.code_bytes == null' found.json > /dev/null || fail "$name: an instruction cache was found where there is none" ;;
+	esac
+	case $name in ./odd.machine | *icelake*)
+		[ "$(jq '[.described | keys[] | select(startswith("taken") or . == "blocked")] | length' found.json)" -eq 3 ] || fail "$name: nothing is known of its branches" ;;
+	*) jq -e '.core.taken == null' found.json > /dev/null || fail "$name: late branches were found where there are none" ;;
 	esac
 	[ "$(jq '.described | length' found.json)" -ge 24 ] || fail "$name: few values are known of it"
 	[ "$(jq '[.described | keys[] | select(startswith("prefetch_") or . == "fill_buffers")] | length' found.json)" -ge 7 ] ||
@@ -77,5 +82,5 @@ grep -q 'half.machine:8: code and code_interval belong together' half.err || fai
 checks=$((checks + 1))
 sed -i 's/^operation  divide /operation  division /' odd.machine
 "$tool" machine --machine ./odd.machine > /dev/null 2> wrong.err && fail 'an operation that does not exist was taken'
-grep -q 'odd.machine:10: there is no operation "division"' wrong.err || fail "the message: $(cat wrong.err)"
+grep -q 'odd.machine:11: there is no operation "division"' wrong.err || fail "the message: $(cat wrong.err)"
 finish

@@ -79,6 +79,18 @@ static const struct {
     {"fmul", FM_OPERATION_float_multiply},
     {"fdiv", FM_OPERATION_float_divide},
     {"fsqrt", FM_OPERATION_float_root},
+    {"shl", FM_OPERATION_shift},
+    {"shr", FM_OPERATION_shift},
+    {"sar", FM_OPERATION_shift},
+    {"rol", FM_OPERATION_shift},
+    {"ror", FM_OPERATION_shift},
+    {"rcl", FM_OPERATION_shift},
+    {"rcr", FM_OPERATION_shift},
+    {"cmov", FM_OPERATION_shift},
+    {"set", FM_OPERATION_shift},
+    {"adc", FM_OPERATION_shift},
+    {"sbb", FM_OPERATION_shift},
+    {"bt", FM_OPERATION_shift},
     {"fsin", FM_OPERATION_float_function},
     {"fcos", FM_OPERATION_float_function},
     {"fptan", FM_OPERATION_float_function},
@@ -377,6 +389,8 @@ bool fm_decode(const void *bytes, unsigned length, struct fm_decoded *ret_decode
 	decoded.nontemporal = strstr(name, "movnt") != NULL && writes;
 	classify(&instruction, operands, reads + writes, &decoded.instruction);
 	decoded.instruction.branch = (uint8_t)branch_kind(&instruction, operands);
+	if (decoded.instruction.branch == FM_BRANCH_CONDITIONAL)
+		decoded.instruction.operation = FM_OPERATION_shift;
 	/* neither needs more than another name for a register */
 	if (zeroed || is_move(&instruction, operands))
 		decoded.instruction.operation = FM_OPERATION_none;

@@ -93,6 +93,16 @@ function adds_free
 	restore_registers
 end_function adds_free
 
+function shift_free
+	save_registers
+	movl $1, %edx
+	set_all %rdx
+	loop_begin
+	in_turns rolq, $7
+	loop_end
+	restore_registers
+end_function shift_free
+
 function adds_chain
 	movl $1, %edx
 	xorl %eax, %eax
@@ -342,6 +352,20 @@ function reload
 	.endr
 	loop_end
 end_function reload
+
+/* Out in two parts and in again in one: no store alone has what is loaded, which waits for them to be in the cache. */
+function blocked
+	movq FM_ARGUMENT_STREAM(%rdi), %rsi
+	xorl %eax, %eax
+	loop_begin
+	.rept FM_CORE_STEPS
+	movl %eax, (%rsi)
+	movl %eax, 4(%rsi)
+	movq (%rsi), %rax
+	addq $1, %rax
+	.endr
+	loop_end
+end_function blocked
 
 /* A branch that goes by a bit of a random number, if it is among those of passes; else never. */
 function branches
