@@ -120,6 +120,34 @@ static void strings_are_timed_by_lines(void **state)
 	}
 }
 
+/* Windows interrupt string instructions, which go on as shorter ones: all that was timed may be of sizes of which there
+   were few. What these stand for are the others. */
+static void interrupted_strings_are_timed(void **state)
+{
+	const int whole = fm_string_class(true, true, 1 << 22), rest = fm_string_class(true, true, 1 << 15);
+	struct fm_piece_times *times = fm_piece_times_create();
+	struct fm_timing_counts took = {.cycles = 1500000};
+	uint64_t lines[FM_STRING_CLASSES] = {0};
+	struct fm_result_pieces sum;
+	double truth = 1000.0 * 3 + 101e6 * 15;
+
+	(void)state;
+	assert_non_null(times);
+	set_up(1000, 0, 0);
+	for (unsigned i = 1; i <= 16; i++) {
+		note(times, QUICK, 3, 2);
+		fm_piece_times_note_lines(times, (unsigned)rest, 100000, &took);
+		fm_piece_times_end_stretch(times);
+		fm_piece_times_end_window(times, i * 101000000ul / 16);
+	}
+	lines[whole] = 98000000;
+	lines[rest] = 3000000;
+	fm_piece_times_total(times, totals, PIECES, lines, &sum);
+	assert_true(labs((long)sum.timing.cycles - (long)truth) < 0.05 * truth);
+	assert_true(sum.error < 0.05);
+	fm_piece_times_destroy(times);
+}
+
 /* Code that no window saw took little time: a cycle per instruction, and nobody knows. */
 static void unseen_code_is_doubtful(void **state)
 {
@@ -179,6 +207,7 @@ int main(void)
 	    cmocka_unit_test(instructions_are_no_measure_of_time),
 	    cmocka_unit_test(addresses_decide),
 	    cmocka_unit_test(strings_are_timed_by_lines),
+	    cmocka_unit_test(interrupted_strings_are_timed),
 	    cmocka_unit_test(unseen_code_is_doubtful),
 	    cmocka_unit_test(the_error_is_honest),
 	};

@@ -303,6 +303,22 @@ static void add_class(const struct fm_piece_times *times, unsigned class, double
 	add(sums, &told, lines, groups);
 }
 
+/* A string instruction that is interrupted, as by the beginning of a window, goes on as one of a smaller class. What was
+   timed of a class stands for so many lines; as far as these are more than there were of it, beyond what chance does,
+   they are of classes of which nothing was timed: 1 if all of those of its kind are. */
+static double seen_as_others(const struct fm_piece_times *times, const uint64_t *lines, unsigned class)
+{
+	unsigned first = class / FM_STRING_SIZES * FM_STRING_SIZES;
+	double more = 0, untimed = 0;
+
+	for (unsigned i = first; i < first + FM_STRING_SIZES; i++)
+		if (is_timed(times, i))
+			more += fmax(0, times->pieces[PIECES + i]->executed - 2 * (double)lines[i]);
+		else
+			untimed += (double)lines[i];
+	return untimed > more ? more / untimed : 1;
+}
+
 /* Lines of classes that nobody timed take as long as those of the nearest, as far as that can be: windows open at
    random times, and what took more than one part of as many as there were would have been seen in one. */
 static void add_untimed_lines(const struct fm_piece_times *times, const uint64_t *lines, unsigned groups,
@@ -314,18 +330,20 @@ static void add_untimed_lines(const struct fm_piece_times *times, const uint64_t
 		unsigned like = nearest_class(times, i);
 
 		if (!is_timed(times, i) && like < FM_STRING_CLASSES)
-			cycles += (double)lines[i] * times->pieces[PIECES + like]->numbers[CYCLES] /
+			cycles += (1 - seen_as_others(times, lines, i)) * (double)lines[i] *
+			          times->pieces[PIECES + like]->numbers[CYCLES] /
 			          times->pieces[PIECES + like]->executed;
 	}
 	part = cycles > most ? most / cycles : 1;
 	sums->guessed += part * cycles;
 	for (unsigned i = 0; i < FM_STRING_CLASSES; i++) {
 		unsigned like = nearest_class(times, i);
-		double before = sums->timed;
+		double before = sums->timed, seen;
 
 		if (!lines[i] || is_timed(times, i) || like == FM_STRING_CLASSES)
 			continue;
-		add_class(times, like, part * (double)lines[i], groups, sums);
+		seen = seen_as_others(times, lines, i);
+		add_class(times, like, (seen + part * (1 - seen)) * (double)lines[i], groups, sums);
 		sums->timed = before + (double)lines[i];
 	}
 }

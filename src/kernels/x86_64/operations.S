@@ -133,13 +133,13 @@ function multiply_free
 	restore_registers
 end_function multiply_free
 
-/* Quotients of 30 bits. */
+/* Quotients of 30 bits. Above the dividend stands nothing, as compilers write it: the remainder, which some cores have later, is not waited for. */
 function divide_chain
 	movl $1, %r8d
 	movl $0x31415926, %eax
-	xorl %edx, %edx
 	loop_begin
 	.rept FM_CORE_STEPS
+	xorl %edx, %edx
 	divq %r8
 	.endr
 	loop_end
