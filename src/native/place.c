@@ -108,7 +108,7 @@ static uint64_t add_counters(struct fm_counters *counters)
 
 static void publish_short(struct fm_place *place, const struct fm_translate_short *now)
 {
-	for (unsigned i = 0; i < FM_TRANSLATE_SHORT_KINDS; i++) {
+	for (unsigned i = 0; i < FM_TRANSLATE_STRING_KINDS; i++) {
 		fm_add(&fm_head()->not_logged[i].elements, now[i].elements - place->not_logged[i].elements);
 		fm_add(&fm_head()->not_logged[i].times, now[i].times - place->not_logged[i].times);
 		place->not_logged[i] = now[i];

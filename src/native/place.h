@@ -54,7 +54,7 @@ struct fm_place {
 	uint32_t versions[FM_TRANSLATORS];         /* of the program's code when translations were begun */
 	uint64_t translator_ticks[FM_TRANSLATORS]; /* as published */
 	uint64_t dropped;                          /* entries of lines, as published */
-	struct fm_translate_short not_logged[FM_TRANSLATE_SHORT_KINDS]; /* the same of short string instructions */
+	struct fm_translate_short not_logged[FM_TRANSLATE_STRING_KINDS]; /* the same of string instructions */
 	void *(*routine)(void *);
 	void *argument;
 	uint32_t chosen; /* number of the site that choose() was asked for last */

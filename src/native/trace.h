@@ -28,6 +28,7 @@ enum {
 	FM_TRACE_REASONS = 64,
 	FM_TRACE_EPISODES = 1024,
 	FM_TRACE_SHORT_KINDS = 8,
+	FM_TRACE_STRING_KINDS = 2 * FM_TRACE_SHORT_KINDS,
 };
 
 enum fm_trace_mode {
@@ -140,10 +141,11 @@ struct fm_trace_head {
 	uint64_t ticks_in_cache, ticks_outside; /* of its threads, as timer signals found them, in signals */
 	uint64_t native_threads;                /* that ran natively, since there was no place or no memory */
 	uint64_t lost_entries, lost_sites, lost_pieces;
-	/* short string instructions outside of windows that were counted only: fm_translate_short_kind() */
+	/* string instructions outside of windows that were counted only: short ones by fm_translate_short_kind(), then
+	   those for which there was no room */
 	struct fm_trace_short {
 		uint64_t elements, times;
-	} not_logged[FM_TRACE_SHORT_KINDS];
+	} not_logged[FM_TRACE_STRING_KINDS];
 	uint64_t left[FM_TRACE_REASONS]; /* times the cache was left, by enum fm_translate_reason */
 	uint64_t window_ticks, waited_ticks, translator_ticks, cpu_ns; /* what tracing cost, and all of it */
 	uint64_t windows;

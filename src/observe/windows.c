@@ -57,12 +57,25 @@ static uint64_t scaled(uint64_t value, double factor)
 	return (uint64_t)llround((double)value * factor);
 }
 
-static double counted_in_windows(const struct fm_recorded_window *windows, size_t count, unsigned index)
+/* Of a process, as its threads have it. What a thread did in a window after it was closed early, or in one that is not
+   kept, is in these: they tell the threads apart, but not how much there was. */
+static double counted_by_threads(const struct fm_recording *recording, uint32_t process, unsigned index)
 {
 	double sum = 0;
 
-	for (size_t i = 0; i < count; i++)
-		sum += number(&windows[i].counts, index);
+	for (size_t i = 0; i < recording->threads_count; i++)
+		if (recording->threads[i].process == process)
+			sum += number(&recording->threads[i].counts, index);
+	return sum;
+}
+
+static double executed_by_threads(const struct fm_recording *recording, uint32_t process)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < recording->threads_count; i++)
+		if (recording->threads[i].process == process)
+			sum += (double)recording->threads[i].work.instructions;
 	return sum;
 }
 
@@ -285,11 +298,18 @@ void fm_region_scale_timing(struct fm_recorded_region *region)
 	region->elapsed = region->timing.cycles;
 }
 
+/* All of them, which were counted, unless a part of the program was not asked for. */
 static double instructions_inside(const struct fm_recording *recording, uint32_t process,
                                   const struct fm_recorded_window *windows, size_t count, double *values)
 {
-	for (size_t i = 0; i < count; i++)
+	bool outside = false;
+
+	for (size_t i = 0; i < count; i++) {
 		values[i] = (double)windows[i].work.instructions;
+		outside |= windows[i].outside > 0;
+	}
+	if (!outside && recording->processes[process].instructions)
+		return (double)recording->processes[process].instructions;
 	return fm_windows_total(recording, process, values).value;
 }
 
@@ -298,7 +318,7 @@ static int find_factors(const struct fm_recording *recording, const struct fm_re
 {
 	const struct fm_recorded_window *windows;
 	size_t count = fm_windows_of(recording, process, &windows);
-	double instructions = 0, weighted = (double)results->weighted.work.instructions, executed, usual,
+	double instructions, weighted = (double)results->weighted.work.instructions, executed, usual,
 	       *values = calloc(2 * count + 1, sizeof(*values));
 	struct fm_estimates estimates;
 	int r = values ? fm_estimate_process(recording, process, &estimates) : -ENOMEM;
@@ -307,13 +327,12 @@ static int find_factors(const struct fm_recording *recording, const struct fm_re
 		free(values);
 		return r;
 	}
-	for (size_t i = 0; i < count; i++)
-		instructions += (double)windows[i].work.instructions;
+	instructions = executed_by_threads(recording, process);
 	executed = instructions_inside(recording, process, windows, count, values);
 	usual = instructions > 0 ? executed / instructions : 1;
 	weighted = weighted > 0 ? executed / weighted : 1;
 	for (unsigned k = 0; k < COUNTS; k++) {
-		double counted = counted_in_windows(windows, count, k);
+		double counted = counted_by_threads(recording, process, k);
 
 		ret_factors->counts[k] = counted > 0 ? estimates.counts[k].value / counted : usual;
 		ret_factors->unseen[k] = counted > 0 ? 0 : estimates.counts[k].value;

@@ -672,6 +672,20 @@ static void emit_short(uint8_t **at, struct fm_translator *translator, uint8_t *
 	arrive(followed[1], *at);
 }
 
+/* There is no room in the log: it is counted, as short ones are. */
+static void emit_lost(uint8_t **at, struct slots *slots)
+{
+	const int32_t lost = FM_TRANSLATE_SHORT_KINDS * sizeof(struct fm_translate_short);
+
+	emit_load(at, RCX, &slots->filter_registers[1]); /* how often */
+	emit_load(at, RAX, &slots->filter_record);
+	emit_memory(at, 0x8b, true, RAX, RAX, NO_REGISTER, 0, offsetof(struct filter_record, line));
+	emit_memory(at, 0x01, true, RCX, RAX, NO_REGISTER, 0,
+	            lost + (int32_t)offsetof(struct fm_translate_short, elements));
+	emit_memory(at, 0xff, true, 0, RAX, NO_REGISTER, 0,
+	            lost + (int32_t)offsetof(struct fm_translate_short, times)); /* incq */
+}
+
 /* After some entries all lines are logged again: how recently they were used matters too. */
 static void emit_generation(uint8_t **at, struct slots *slots)
 {
@@ -726,6 +740,8 @@ static void emit_routine(uint8_t **at, struct fm_translator *translator, unsigne
 	arrive(full, *at);
 	emit_bytes(at, "\x48\xff\x05", 3); /* incq */
 	emit_relative(at, &slots->filter_dropped);
+	if (kind == FILTER_REPEATED)
+		emit_lost(at, slots);
 	out = *at;
 	arrive(done, out);
 	if (is_latest)

@@ -192,7 +192,7 @@ struct slots {
 	uint64_t filter_generation;
 	uint32_t filter_left; /* entries of this generation */
 	uint64_t filter_dropped;
-	struct fm_translate_short filter_short[FM_TRANSLATE_SHORT_KINDS];
+	struct fm_translate_short filter_short[FM_TRANSLATE_STRING_KINDS];
 	uint64_t filter_stop;       /* the end of the log */
 	uint8_t special_calls[256]; /* by the low byte of the number: 1 if the translator must see the call */
 };

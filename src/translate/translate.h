@@ -163,9 +163,10 @@ struct fm_translate_options {
 	const struct fm_translate_client *client; /* copied; NULL: none */
 };
 
-/* Repeated string instructions of at most FM_TRANSLATE_SHORT elements that were not logged, for each of their operands:
-   by the size of an element, and whether it is stored to. */
-enum { FM_TRANSLATE_SHORT = 16, FM_TRANSLATE_SHORT_KINDS = 8 };
+/* Repeated string instructions that were not logged, for each of their operands: by the size of an element, and whether
+   it is stored to. First those of at most FM_TRANSLATE_SHORT elements, then, in the same order, those for which there
+   was no room in the log. */
+enum { FM_TRANSLATE_SHORT = 16, FM_TRANSLATE_SHORT_KINDS = 8, FM_TRANSLATE_STRING_KINDS = 2 * FM_TRANSLATE_SHORT_KINDS };
 struct fm_translate_short {
 	uint64_t elements, times;
 };
@@ -175,7 +176,7 @@ static inline unsigned fm_translate_short_kind(unsigned size, bool store)
 }
 
 struct fm_translate_counts {
-	struct fm_translate_short not_logged[FM_TRANSLATE_SHORT_KINDS];
+	struct fm_translate_short not_logged[FM_TRANSLATE_STRING_KINDS];
 	uint64_t blocks, instructions; /* translated, again after each flush */
 	uint64_t entered, chained, looked_up, flushed, system_calls, unlogged, dropped;
 	uint64_t left[FM_LEFT_REASONS];

@@ -723,16 +723,39 @@ int fm_consumer_create(const struct fm_consumer_task *task, struct fm_consumer *
 	return 0;
 }
 
-/* String instructions that were counted only: each makes an access for every line it touches. */
-static void add_short(const struct fm_trace_head *head, unsigned line_bytes, struct fm_references *references)
+/* String instructions that were counted only, FM_TRACE_SHORT_KINDS from the first: each makes an access for every line
+   it touches. */
+static void add_not_logged(const struct fm_trace_head *head, unsigned first, unsigned line_bytes,
+                           struct fm_references *references)
 {
-	for (unsigned i = 0; i < FM_TRACE_SHORT_KINDS; i++) {
-		uint64_t times = head->not_logged[i].times, bytes = head->not_logged[i].elements << i / 2,
+	for (unsigned i = first; i < first + FM_TRACE_SHORT_KINDS; i++) {
+		uint64_t times = head->not_logged[i].times, bytes = head->not_logged[i].elements << (i - first) / 2,
 		         accesses = times + (bytes > times ? bytes - times : 0) / line_bytes;
 
 		*(i % 2 ? &references->stores : &references->loads) += accesses;
 		*(i % 2 ? &references->store_bytes : &references->load_bytes) += bytes;
 	}
+}
+
+/* Those that the log had no room for are taken to be like those that it had. */
+static void add_lost_strings(struct fm_consumer *consumer)
+{
+	struct fm_references lost = {0};
+	double seen = (double)fm_native_string_lines(consumer), more;
+
+	add_not_logged(&consumer->trace->head, FM_TRACE_SHORT_KINDS, 1u << fm_account.hierarchy->line_shift, &lost);
+	if (!(seen > 0))
+		return;
+	more = 1 + (double)(lost.loads + lost.stores) / seen;
+	for (unsigned i = 0; i < FM_STRING_CLASSES; i++)
+		consumer->string_lines[i] = (uint64_t)llround(more * (double)consumer->string_lines[i]);
+	consumer->short_lines = (uint64_t)llround(more * (double)consumer->short_lines);
+	consumer->repeated_logarithm *= more;
+	consumer->repeated_square *= more;
+	consumer->repeated.loads += lost.loads;
+	consumer->repeated.stores += lost.stores;
+	consumer->repeated.load_bytes += lost.load_bytes;
+	consumer->repeated.store_bytes += lost.store_bytes;
 }
 
 static double string_sizes_deviation(const struct fm_consumer *consumer)
@@ -757,7 +780,7 @@ static void sum_up_pieces(struct fm_consumer *consumer, struct fm_work *sum)
 	fm_account.results->all_string_lines = fm_native_string_lines(consumer);
 	fm_account.results->short_string_lines = consumer->short_lines;
 	fm_account.results->string_sizes_deviation = string_sizes_deviation(consumer);
-	add_short(&consumer->trace->head, 1u << fm_account.hierarchy->line_shift, references);
+	add_not_logged(&consumer->trace->head, 0, 1u << fm_account.hierarchy->line_shift, references);
 	for (uint32_t i = 0; i < count; i++) {
 		const struct fm_trace_piece *piece = &consumer->trace->pieces[i];
 		uint64_t times = piece->executed;
@@ -824,6 +847,7 @@ void fm_consumer_finish(struct fm_consumer *consumer)
 	                 head->episode_count < FM_TRACE_EPISODES ? (unsigned)head->episode_count : FM_TRACE_EPISODES,
 	                 &results->pace);
 	results->pace.plain_ns = head->plain_ns;
+	add_lost_strings(consumer);
 	sum_up_pieces(consumer, &results->all_work);
 	results->pace.plain_instructions = head->plain_instructions + plain_unknown(head, &results->all_work);
 	if (consumer->windows)

@@ -196,8 +196,8 @@ static void pass_lines(struct fm_consumer *consumer, struct fm_native_thread *th
 static bool has_enough(const struct fm_consumer *consumer, const struct fm_native_thread *thread)
 {
 	return consumer->windows && !thread->timed.on &&
-	       thread->string_lines - thread->window.string_lines >
-	           (thread->window.warm ? STRING_LINES_ENOUGH : STRING_LINES_WARM);
+	       (thread->window.is_closed || thread->string_lines - thread->window.string_lines >
+	                                        (thread->window.warm ? STRING_LINES_ENOUGH : STRING_LINES_WARM));
 }
 
 static uint64_t bytes_of(const struct fm_native_repeated *repeated)
