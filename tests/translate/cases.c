@@ -1037,6 +1037,34 @@ static void short_strings_are_counted(void **unused)
 	}
 }
 
+/* … and if there is no room for it, it is counted apart. */
+static void strings_without_room_are_counted(void **unused)
+{
+	struct fm_translate_client client = {.choose = choose_short, .on_log = on_log};
+	struct fm_translate_options options = {
+	    .client = &client, .log_entries = 40, .filter = {0x9e3779b1u & ~127u, 1u << 27, 256}};
+	const struct fm_translate_counts *counts;
+	uint64_t elements[2] = {0}, all = 0;
+
+	(void)unused;
+	tear_down(NULL);
+	assert_int_equal(fm_translator_create(&options, &translator), 0);
+	seen_count = 0;
+	translated(copies_little, SHORT_COPIES);
+	for (uint64_t i = 0; i < SHORT_COPIES; i++)
+		all += i % SHORT_MOST;
+	for (size_t at = 0; at < seen_count; at += 2)
+		elements[!!(seen[at].kind & FM_TRANSLATE_STORE)] += seen[at + 1].address;
+	counts = fm_translator_counts(translator);
+	for (unsigned store = 0; store < 2; store++) {
+		const struct fm_translate_short *kind = &counts->not_logged[fm_translate_short_kind(8, store)],
+		                                *lost = kind + FM_TRANSLATE_SHORT_KINDS;
+
+		assert_true(lost->times > 0 && lost->elements > lost->times);
+		assert_int_equal(elements[store] + kind->elements + lost->elements, all);
+	}
+}
+
 /* A log that nobody empties drops what comes too late, and the program does not notice. */
 static void followed_lines_are_dropped(void **unused)
 {
@@ -1429,6 +1457,7 @@ int main(void)
 	    CASE(hot_lines_are_logged_again),
 	    CASE(strings_that_fault),
 	    CASE(short_strings_are_counted),
+	    CASE(strings_without_room_are_counted),
 	    CASE(followed_lines_are_dropped),
 	};
 
