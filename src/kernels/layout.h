@@ -43,8 +43,8 @@
 #define FM_CODE_PASSES 6
 #define FM_STRAIGHT_BYTES (FM_CODE_POINTS * FM_CODE_STEP)
 
-/* Branches that are taken, each in a line of its own: passed over for each number of them from one step to all. They fit
-   into the smallest instruction cache there is. */
+/* Branches that are taken, each in a line of its own: passed over for each number of them from one step to all. They
+   fit into the smallest instruction cache there is. */
 #define FM_TAKEN_STEP 32
 #define FM_TAKEN_POINTS 14
 #define FM_TAKEN_PASSES 20

@@ -10,7 +10,7 @@
 
 #define RISE_NS 15000000 /* governors take some milliseconds from idle to the clock of work */
 #define WATCH_NS 25000000
-static const double same = 0.02;             /* of the clock: not worth another machine */
+static const double same = 0.02;            /* of the clock: not worth another machine */
 static const double least = 0.25, most = 4; /* of the profile's: beyond that something else is wrong */
 
 struct fm_figure fm_clock_measure(void)

@@ -296,9 +296,8 @@ static int measure_passing(struct fm_machine_session *session, double seconds, s
 		                        .passes = (i + 1ull) * FM_CODE_STEP,
 		                        .steps = (i + 1ull) * FM_CODE_STEP / FM_LINE_BYTES};
 	for (unsigned i = 0; i < FM_TAKEN_POINTS; i++)
-		work[FM_CODE_POINTS + i] = (struct work){.function = fm_kernel_taken,
-		                                         .passes = (i + 1ull) * FM_TAKEN_STEP,
-		                                         .steps = fm_core_taken(i)};
+		work[FM_CODE_POINTS + i] = (struct work){
+		    .function = fm_kernel_taken, .passes = (i + 1ull) * FM_TAKEN_STEP, .steps = fm_core_taken(i)};
 	for (unsigned i = 0; i < COUNT; i++)
 		measurements[i] = (struct fm_measurement){
 		    .trial = passing_trial, .context = &work[i], .wanted_width = 0.02, .core_clock = true};
@@ -357,15 +356,15 @@ unsigned fm_core_taken(unsigned point)
 	return (point + 1) * FM_TAKEN_STEP + 1;
 }
 
-/* As many as take no longer than few. Beyond these they begin to, until all do. The code of all that are looked at has to
-   be at hand. */
+/* As many as take no longer than few. Beyond these they begin to, until all do. The code of all that are looked at has
+   to be at hand. */
 static void find_taken(const struct fm_core_costs *costs, const struct fm_figure *code_bytes,
                        struct fm_figure *ret_taken, struct fm_figure *ret_wait)
 {
 	const double begun = 0.25, plain = 0.5; /* of what more there is, and cycles */
-	const unsigned points = code_bytes->available ? (unsigned)fmin(FM_TAKEN_POINTS, code_bytes->low / FM_LINE_BYTES /
-	                                                                                    FM_TAKEN_STEP)
-	                                              : FM_TAKEN_POINTS;
+	const unsigned points = code_bytes->available
+	                            ? (unsigned)fmin(FM_TAKEN_POINTS, code_bytes->low / FM_LINE_BYTES / FM_TAKEN_STEP)
+	                            : FM_TAKEN_POINTS;
 	struct fm_figure few = in_cycles(costs, &costs->taken[0]), many;
 	unsigned low = 0, high, trials = 0;
 
@@ -390,12 +389,10 @@ static void find_taken(const struct fm_core_costs *costs, const struct fm_figure
 		    "%u branches that are taken take as long as few: not conclusive", points * FM_TAKEN_STEP);
 		return;
 	}
-	while (low + 2 < points &&
-	       in_cycles(costs, &costs->taken[low + 1]).value < few.value + begun * ret_wait->value)
+	while (low + 2 < points && in_cycles(costs, &costs->taken[low + 1]).value < few.value + begun * ret_wait->value)
 		low++;
 	high = low + 1;
-	while (high + 1 < points &&
-	       in_cycles(costs, &costs->taken[high]).value < few.value + ret_wait->value / 2)
+	while (high + 1 < points && in_cycles(costs, &costs->taken[high]).value < few.value + ret_wait->value / 2)
 		high++;
 	*ret_taken = fm_figure_make((low + high + 2) * FM_TAKEN_STEP / 2.0, (low + 1.0) * FM_TAKEN_STEP,
 	                            (high + 1.0) * FM_TAKEN_STEP, "branches", costs->taken[0].origin,
@@ -428,7 +425,8 @@ void fm_core_find(const struct fm_core_costs *costs, struct fm_figure *ret_figur
 	for (unsigned i = 0; i < FM_CORE_WINDOWS; i++)
 		ret_figures[families[i].parameter] = find_window(costs->windows[i], i);
 	find_code(costs, &ret_figures[FM_CORE_code_bytes], &ret_figures[FM_CORE_code_interval]);
-	find_taken(costs, &ret_figures[FM_CORE_code_bytes], &ret_figures[FM_CORE_taken], &ret_figures[FM_CORE_taken_wait]);
+	find_taken(costs, &ret_figures[FM_CORE_code_bytes], &ret_figures[FM_CORE_taken],
+	           &ret_figures[FM_CORE_taken_wait]);
 	ret_figures[FM_CORE_float_root_latency] =
 	    difference(&root, &ret_figures[FM_CORE_float_add_latency], 1, "cycles");
 	/* every other random branch goes the other way */

@@ -38,7 +38,7 @@ struct fm_core_costs {
 	struct fm_figure addition, random_branches;
 	struct fm_figure kernels[FM_CORE_KERNELS];
 	struct fm_figure windows[FM_CORE_WINDOWS][FM_WINDOW_FUNCTIONS];
-	struct fm_figure code[FM_CODE_POINTS]; /* of a line of straight code: so many steps of it */
+	struct fm_figure code[FM_CODE_POINTS];   /* of a line of straight code: so many steps of it */
 	struct fm_figure taken[FM_TAKEN_POINTS]; /* of a branch that is taken, of so many steps of them */
 };
 

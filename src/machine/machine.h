@@ -60,7 +60,8 @@ struct fm_machine {
 	struct fm_cpu_list cpus;
 	struct fm_disturbance disturbance;
 	struct fm_figure frequency_ghz;
-	double profiled_ghz; /* 0: the same; else it follows the clock of now (machine/clock.h), and this was measured */
+	double
+	    profiled_ghz; /* 0: the same; else it follows the clock of now (machine/clock.h), and this was measured */
 	struct fm_level levels[FM_LEVELS_MAX];
 	unsigned level_count;
 	struct fm_latency_curve curves[FM_PAGES_COUNT];

@@ -319,7 +319,7 @@ static int find_factors(const struct fm_recording *recording, const struct fm_re
 	const struct fm_recorded_window *windows;
 	size_t count = fm_windows_of(recording, process, &windows);
 	double instructions, weighted = (double)results->weighted.work.instructions, executed, usual,
-	       *values = calloc(2 * count + 1, sizeof(*values));
+	                     *values = calloc(2 * count + 1, sizeof(*values));
 	struct fm_estimates estimates;
 	int r = values ? fm_estimate_process(recording, process, &estimates) : -ENOMEM;
 

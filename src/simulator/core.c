@@ -343,8 +343,7 @@ static uint64_t unblocked(const struct fm_core_timing *timing, const struct fm_m
 static uint64_t take_lanes(struct fm_core_timing *timing, unsigned operation, uint64_t cycle)
 {
 	if (timing->operations[operation].lane)
-		cycle = fm_lane_take(timing->operations[operation].lane, cycle,
-		                     timing->operations[operation].interval);
+		cycle = fm_lane_take(timing->operations[operation].lane, cycle, timing->operations[operation].interval);
 	if (timing->operations[operation].among)
 		cycle = fm_lane_take(timing->operations[operation].among, cycle,
 		                     timing->operations[operation].among_interval);

@@ -103,7 +103,7 @@ struct fm_core_timing {
 	struct {
 		enum fm_unit unit;
 		unsigned latency, interval;
-		struct fm_lane *lane; /* NULL: nothing but the ports limits it */
+		struct fm_lane *lane;  /* NULL: nothing but the ports limits it */
 		struct fm_lane *among; /* of units of which these are some; may be NULL */
 		unsigned among_interval;
 	} operations[FM_OPERATION_COUNT];

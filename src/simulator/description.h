@@ -79,10 +79,10 @@ struct fm_core_description {
 	                          FM_FORWARD_LATENCY */
 	unsigned reload;       /* the same where the load finds the address as the store did, in registers that have not
 	                          changed; 0: as forward */
-	unsigned blocked;       /* cycles from a store's data to a load of this and more, which no store has all of; 0: it
-	                           does not wait */
-	unsigned taken;         /* branches that are taken one per cycle, since it knows where they go at once; 0: all */
-	unsigned taken_wait;    /* cycles more for any other */
+	unsigned blocked;    /* cycles from a store's data to a load of this and more, which no store has all of; 0: it
+	                        does not wait */
+	unsigned taken;      /* branches that are taken one per cycle, since it knows where they go at once; 0: all */
+	unsigned taken_wait; /* cycles more for any other */
 	unsigned misprediction; /* cycles that a branch costs which was not foreseen; 0: all are */
 	unsigned code_bytes;    /* of its instruction cache; 0: all code is there */
 	unsigned code_ways;     /* 0: 8 */

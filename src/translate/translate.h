@@ -166,7 +166,11 @@ struct fm_translate_options {
 /* Repeated string instructions that were not logged, for each of their operands: by the size of an element, and whether
    it is stored to. First those of at most FM_TRANSLATE_SHORT elements, then, in the same order, those for which there
    was no room in the log. */
-enum { FM_TRANSLATE_SHORT = 16, FM_TRANSLATE_SHORT_KINDS = 8, FM_TRANSLATE_STRING_KINDS = 2 * FM_TRANSLATE_SHORT_KINDS };
+enum {
+	FM_TRANSLATE_SHORT = 16,
+	FM_TRANSLATE_SHORT_KINDS = 8,
+	FM_TRANSLATE_STRING_KINDS = 2 * FM_TRANSLATE_SHORT_KINDS
+};
 struct fm_translate_short {
 	uint64_t elements, times;
 };

@@ -263,7 +263,8 @@ double fm_core_described(const struct fm_machine_description *machine, enum fm_c
 	case FM_CORE_additions:
 		return fewer(core->ports, core->width);
 	case FM_CORE_shifts:
-		return fmin(1 / interval_of(machine, FM_OPERATION_shift), fm_core_described(machine, FM_CORE_additions));
+		return fmin(1 / interval_of(machine, FM_OPERATION_shift),
+		            fm_core_described(machine, FM_CORE_additions));
 	case FM_CORE_forward:
 		return core->forward ? core->forward : FM_FORWARD_LATENCY;
 	case FM_CORE_reload:

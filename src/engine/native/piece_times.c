@@ -303,9 +303,9 @@ static void add_class(const struct fm_piece_times *times, unsigned class, double
 	add(sums, &told, lines, groups);
 }
 
-/* A string instruction that is interrupted, as by the beginning of a window, goes on as one of a smaller class. What was
-   timed of a class stands for so many lines; as far as these are more than there were of it, beyond what chance does,
-   they are of classes of which nothing was timed: 1 if all of those of its kind are. */
+/* A string instruction that is interrupted, as by the beginning of a window, goes on as one of a smaller class. What
+   was timed of a class stands for so many lines; as far as these are more than there were of it, beyond what chance
+   does, they are of classes of which nothing was timed: 1 if all of those of its kind are. */
 static double seen_as_others(const struct fm_piece_times *times, const uint64_t *lines, unsigned class)
 {
 	unsigned first = class / FM_STRING_SIZES * FM_STRING_SIZES;

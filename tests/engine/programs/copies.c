@@ -1,4 +1,5 @@
-/* Copies with string instructions: program_copies BYTES TIMES. Each is one instruction, whatever the library would do. */
+/* Copies with string instructions: program_copies BYTES TIMES. Each is one instruction, whatever the library would do.
+ */
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
