@@ -47,7 +47,7 @@
    fit into the smallest instruction cache there is. */
 #define FM_TAKEN_STEP 32
 #define FM_TAKEN_POINTS 14
-#define FM_TAKEN_PASSES 20
+#define FM_TAKEN_PASSES 80
 #define FM_TAKEN_MOST (FM_TAKEN_POINTS * FM_TAKEN_STEP)
 
 #endif

@@ -9,12 +9,13 @@
    Not available where nothing ran undisturbed. */
 struct fm_figure fm_clock_measure(void);
 
-/* The profile's clock becomes this one. What goes by it is told for it: times within the caches of one core, their
-   bandwidth for one thread, what one thread has to wait for its own atomic operations. */
+/* The profile's clock becomes this one. What goes by it is told for it: times within the caches of one core, and their
+   bandwidth for one thread. */
 void fm_machine_settle(struct fm_machine *machine, const struct fm_figure *clock);
 
 /* The same for a profile of another moment, if it is of this machine and the clock is another now: latencies beyond the
-   core are as long as they were and so take more or fewer cycles. true when it was changed. */
+   core are as long as they were and so take more or fewer cycles, and what one thread has to wait for its own atomic
+   operations goes by the clock, too. true when it was changed. */
 bool fm_machine_follow(struct fm_machine *machine, const struct fm_figure *clock);
 
 #endif

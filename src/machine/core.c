@@ -296,8 +296,9 @@ static int measure_passing(struct fm_machine_session *session, double seconds, s
 		                        .passes = (i + 1ull) * FM_CODE_STEP,
 		                        .steps = (i + 1ull) * FM_CODE_STEP / FM_LINE_BYTES};
 	for (unsigned i = 0; i < FM_TAKEN_POINTS; i++)
-		work[FM_CODE_POINTS + i] = (struct work){
-		    .function = fm_kernel_taken, .passes = (i + 1ull) * FM_TAKEN_STEP, .steps = fm_core_taken(i)};
+		work[FM_CODE_POINTS + i] = (struct work){.function = fm_kernel_taken,
+		                                         .passes = (i + 1ull) * FM_TAKEN_STEP,
+		                                         .steps = fm_core_branches_in_pass(i)};
 	for (unsigned i = 0; i < COUNT; i++)
 		measurements[i] = (struct fm_measurement){
 		    .trial = passing_trial, .context = &work[i], .wanted_width = 0.02, .core_clock = true};
@@ -351,7 +352,7 @@ static void find_code(const struct fm_core_costs *costs, struct fm_figure *ret_b
 	*ret_interval = in_cycles(costs, &costs->code[FM_CODE_POINTS - 1]);
 }
 
-unsigned fm_core_taken(unsigned point)
+unsigned fm_core_branches_in_pass(unsigned point)
 {
 	return (point + 1) * FM_TAKEN_STEP + 1;
 }

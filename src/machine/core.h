@@ -43,7 +43,7 @@ struct fm_core_costs {
 };
 
 /* Branches of that point in a pass, and the one that begins the next pass. */
-unsigned fm_core_taken(unsigned point);
+unsigned fm_core_branches_in_pass(unsigned point);
 
 /* What they say. ret_figures has FM_CORE_PARAMETERS; those that could not be found say why. */
 void fm_core_find(const struct fm_core_costs *costs, struct fm_figure *ret_figures);

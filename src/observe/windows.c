@@ -32,6 +32,7 @@ struct factors {
 	double unseen[COUNTS]; /* what is to be added instead, all threads together */
 	double work[WORKS], weighted_work[WORKS];
 	double executed;
+	double in_windows; /* instructions that one in the part of a window that counts stands for */
 	double timing[TIMINGS];
 };
 
@@ -318,7 +319,7 @@ static int find_factors(const struct fm_recording *recording, const struct fm_re
 {
 	const struct fm_recorded_window *windows;
 	size_t count = fm_windows_of(recording, process, &windows);
-	double instructions, weighted = (double)results->weighted.work.instructions, executed, usual,
+	double instructions, inside = 0, weighted = (double)results->weighted.work.instructions, executed, usual,
 	                     *values = calloc(2 * count + 1, sizeof(*values));
 	struct fm_estimates estimates;
 	int r = values ? fm_estimate_process(recording, process, &estimates) : -ENOMEM;
@@ -327,6 +328,8 @@ static int find_factors(const struct fm_recording *recording, const struct fm_re
 		free(values);
 		return r;
 	}
+	for (size_t i = 0; i < count; i++)
+		inside += (double)windows[i].work.instructions;
 	instructions = executed_by_threads(recording, process);
 	executed = instructions_inside(recording, process, windows, count, values);
 	usual = instructions > 0 ? executed / instructions : 1;
@@ -344,6 +347,7 @@ static int find_factors(const struct fm_recording *recording, const struct fm_re
 		ret_factors->weighted_work[k] = weighted;
 	}
 	ret_factors->executed = executed;
+	ret_factors->in_windows = inside > 0 ? executed / inside : 1;
 	find_timing_factors(recording, process, windows, count, values, ret_factors->timing);
 	if (recording->processes[process].pieces_timed > 0) {
 		double false_misses[FM_SIMULATED_CACHES_MAX] = {0}, seen = 0;
@@ -571,8 +575,8 @@ static double represents(const struct fm_results *results, const struct fm_recor
 	    !thread->others && thread->thread < FM_RESULT_THREADS_MAX ? &results->threads[thread->thread] : NULL;
 
 	if (!record || !record->entries || !record->counted_entries)
-		return factors->work[0];
-	return factors->work[0] * (double)record->counted_entries / (double)record->entries;
+		return factors->in_windows;
+	return factors->in_windows * (double)record->counted_entries / (double)record->entries;
 }
 
 static int scale(const struct fm_engine_run *run, struct fm_recording *recording)

@@ -36,27 +36,15 @@ static void run(const char *name, fm_kernel_function function, struct fm_kernel_
 	fathom_region_end(name);
 }
 
-/* Straight code of more and more bytes, "code_1" and on. */
-static void run_code(void)
+/* Passes over more and more code, in steps of so much: "NAME_1" and on. */
+static void run_passes(const char *name, fm_kernel_function function, unsigned points, uint64_t step, uint64_t passes)
 {
-	for (unsigned i = 1; i <= FM_CODE_POINTS; i++) {
-		struct fm_kernel_arguments arguments = {.passes = (uint64_t)i * FM_CODE_STEP};
-		char name[32];
+	for (unsigned i = 1; i <= points; i++) {
+		struct fm_kernel_arguments arguments = {.passes = i * step};
+		char region[32];
 
-		snprintf(name, sizeof(name), "code_%u", i);
-		run(name, fm_kernel_straight, &arguments, FM_CODE_PASSES, 2);
-	}
-}
-
-/* Branches that are taken, more and more, "taken_1" and on. */
-static void run_taken(void)
-{
-	for (unsigned i = 1; i <= FM_TAKEN_POINTS; i++) {
-		struct fm_kernel_arguments arguments = {.passes = (uint64_t)i * FM_TAKEN_STEP};
-		char name[32];
-
-		snprintf(name, sizeof(name), "taken_%u", i);
-		run(name, fm_kernel_taken, &arguments, FM_TAKEN_PASSES, 2);
+		snprintf(region, sizeof(region), "%s_%u", name, i);
+		run(region, function, &arguments, passes, 2);
 	}
 }
 
@@ -217,8 +205,8 @@ int main(int argc, char **argv)
 			run(fm_core_kernels[i].name, fm_core_kernels[i].function, &arguments, steps, FM_CORE_STEPS);
 	arguments.passes = 1ull << 33;
 	run("branches_random", fm_core_kernels[FM_CORE_KERNEL_branches].function, &arguments, steps, FM_CORE_STEPS);
-	run_code();
-	run_taken();
+	run_passes("code", fm_kernel_straight, FM_CODE_POINTS, FM_CODE_STEP, FM_CODE_PASSES);
+	run_passes("taken", fm_kernel_taken, FM_TAKEN_POINTS, FM_TAKEN_STEP, FM_TAKEN_PASSES);
 	memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)
 		return 1;

@@ -48,7 +48,7 @@ static void read_costs(const struct fm_recording *recording, struct fm_core_cost
 	}
 	for (unsigned i = 0; i < FM_TAKEN_POINTS; i++) {
 		snprintf(name, sizeof(name), "taken_%u", i + 1);
-		ret_costs->taken[i] = cost_of(recording, name, (double)fm_core_taken(i) * FM_TAKEN_PASSES);
+		ret_costs->taken[i] = cost_of(recording, name, (double)fm_core_branches_in_pass(i) * FM_TAKEN_PASSES);
 	}
 	for (unsigned i = 0; i < FM_CORE_WINDOWS; i++)
 		for (unsigned k = 0; k < FM_WINDOW_FUNCTIONS; k++) {

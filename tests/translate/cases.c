@@ -992,22 +992,30 @@ static enum fm_translate_choice choose_short(void *context, const struct fm_tran
 	return site->pc == (uint64_t)short_copy ? FM_TRANSLATE_FILTERED : FM_TRANSLATE_IGNORE;
 }
 
+static const struct fm_translate_filter short_filter = {0x9e3779b1u & ~127u, 1u << 27, 256};
+
+/* With room for so many entries. */
+static void copy_little(size_t entries)
+{
+	struct fm_translate_client client = {.choose = choose_short, .on_log = on_log};
+	struct fm_translate_options options = {.client = &client, .log_entries = entries, .filter = short_filter};
+
+	tear_down(NULL);
+	assert_int_equal(fm_translator_create(&options, &translator), 0);
+	seen_count = 0;
+	translated(copies_little, SHORT_COPIES);
+}
+
 /* A short string instruction is logged if it touches a line that is followed, else counted; one of no element neither;
    a longer one is logged in any case. */
 static void short_strings_are_counted(void **unused)
 {
-	struct fm_translate_client client = {.choose = choose_short, .on_log = on_log};
-	struct fm_translate_options options = {
-	    .client = &client, .log_entries = 10000, .filter = {0x9e3779b1u & ~127u, 1u << 27, 256}};
 	const struct fm_translate_counts *counts;
 	uint64_t times[2] = {0}, elements[2] = {0};
 	size_t at = 0;
 
 	(void)unused;
-	tear_down(NULL);
-	assert_int_equal(fm_translator_create(&options, &translator), 0);
-	seen_count = 0;
-	translated(copies_little, SHORT_COPIES);
+	copy_little(10000);
 	for (uint64_t i = 0; i < SHORT_COPIES; i++)
 		for (unsigned operand = 0; operand < 2; operand++) {
 			unsigned store = !operand; /* what it stores to is its first operand */
@@ -1016,7 +1024,7 @@ static void short_strings_are_counted(void **unused)
 			bool touches = false;
 
 			for (uint64_t k = 0; k < 8 * count; k++)
-				touches |= fm_translate_is_followed(&options.filter, address + k);
+				touches |= fm_translate_is_followed(&short_filter, address + k);
 			if (at < seen_count && seen[at].address == address &&
 			    !(seen[at].kind & FM_TRANSLATE_STORE) == !store) {
 				assert_int_equal(seen[at + 1].address, count);
@@ -1040,17 +1048,11 @@ static void short_strings_are_counted(void **unused)
 /* … and if there is no room for it, it is counted apart. */
 static void strings_without_room_are_counted(void **unused)
 {
-	struct fm_translate_client client = {.choose = choose_short, .on_log = on_log};
-	struct fm_translate_options options = {
-	    .client = &client, .log_entries = 40, .filter = {0x9e3779b1u & ~127u, 1u << 27, 256}};
 	const struct fm_translate_counts *counts;
 	uint64_t elements[2] = {0}, all = 0;
 
 	(void)unused;
-	tear_down(NULL);
-	assert_int_equal(fm_translator_create(&options, &translator), 0);
-	seen_count = 0;
-	translated(copies_little, SHORT_COPIES);
+	copy_little(40);
 	for (uint64_t i = 0; i < SHORT_COPIES; i++)
 		all += i % SHORT_MOST;
 	for (size_t at = 0; at < seen_count; at += 2)

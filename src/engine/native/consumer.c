@@ -744,9 +744,7 @@ static void add_lost_strings(struct fm_consumer *consumer)
 	double seen = (double)fm_native_string_lines(consumer), more;
 
 	add_not_logged(&consumer->trace->head, FM_TRACE_SHORT_KINDS, 1u << fm_account.hierarchy->line_shift, &lost);
-	if (!(seen > 0))
-		return;
-	more = 1 + (double)(lost.loads + lost.stores) / seen;
+	more = seen > 0 ? 1 + (double)(lost.loads + lost.stores) / seen : 1;
 	for (unsigned i = 0; i < FM_STRING_CLASSES; i++)
 		consumer->string_lines[i] = (uint64_t)llround(more * (double)consumer->string_lines[i]);
 	consumer->short_lines = (uint64_t)llround(more * (double)consumer->short_lines);
