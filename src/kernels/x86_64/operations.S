@@ -40,15 +40,6 @@ summand:
 
 	.text
 
-/* As long as instructions are on average. */
-function nothing
-	loop_begin
-	.rept FM_CORE_STEPS
-	.byte 0x66, 0x66, 0x66, 0x90
-	.endr
-	loop_end
-end_function nothing
-
 .macro save_registers
 	pushq %rbx
 	pushq %rbp
@@ -277,6 +268,37 @@ function float_fused_free
 	.endr
 	loop_end
 end_function float_fused_free
+
+/* What programs mostly do, and nothing of it more often than any core has units for: three additions, two loads and a floating
+   point addition in turns, each as long as instructions are on average. Instructions that do nothing would be purer, but some
+   cores take two of them for one. */
+.macro mixture_turn first second third number
+	addq $1, %\first
+	movq 8(%rsi), %rdi
+	addq $1, %\second
+	addsd %xmm7, %xmm\number
+	addq $1, %\third
+	movq 16(%rsi), %r14
+.endm
+
+function mixture
+	save_registers
+	movq FM_ARGUMENT_STREAM(%rdi), %rsi
+	load_all value
+	movsd step(%rip), %xmm7
+	loop_begin
+	.rept 14
+	mixture_turn rax, rbx, rbp, 0
+	mixture_turn r8, r9, r10, 1
+	mixture_turn r11, r12, r13, 2
+	.endr
+	addq $1, %rax
+	movq 8(%rsi), %rdi
+	addq $1, %r8
+	/* the subtraction and its branch are the last one */
+	loop_end
+	restore_registers
+end_function mixture
 
 /* Waits for everything before it, and lets nothing begin that comes after. */
 function identify

@@ -9,8 +9,10 @@
 
 .macro between kind count
 .ifc \kind, instructions
-	.rept \count * FM_WINDOW_INSTRUCTIONS
-	nop
+	/* of two kinds, so that neither runs out of registers; two that do nothing would be one to some cores */
+	.rept \count * FM_WINDOW_INSTRUCTIONS / 2
+	leal 1(%rsi), %edx
+	pxor %xmm0, %xmm0
 	.endr
 .endif
 .ifc \kind, loads
