@@ -18,6 +18,7 @@ enum {
 	AHEAD_TRAINED = FM_WALK_AHEAD_STEPS - 2,
 	RUNS = 16,
 	RUN = 32,
+	UNEVEN_RUN = 64,
 	STREAM_LINES = 32,
 	STREAM_VISITS = 512,
 	DENSE_VISITS = 1024,
@@ -185,6 +186,20 @@ static void lay_runs(struct route *route, unsigned stride, bool shuffled)
 	}
 }
 
+/* Over several pages, which the same stream goes through. */
+static void lay_uneven(struct route *route, unsigned most)
+{
+	deal(route, BLOCKS);
+	for (unsigned run = 0; run < RUNS; run++) {
+		unsigned line = 0;
+
+		for (unsigned i = 0; i < UNEVEN_RUN; i++) {
+			visit(route, BLOCK_PAGES * route->deck[run], line);
+			line += 1 + draw(route, most);
+		}
+	}
+}
+
 /* Pages that follow each other, for prefetchers that find their places by the page; lines that do not all fall into the
    same sets. */
 static void lay_streams(struct route *route, unsigned streams)
@@ -239,6 +254,9 @@ static void lay_route(struct route *route, enum fm_walk_kind kind, unsigned valu
 	case FM_WALK_shuffled:
 		lay_runs(route, value, kind == FM_WALK_shuffled);
 		break;
+	case FM_WALK_uneven:
+		lay_uneven(route, value);
+		break;
 	case FM_WALK_streams:
 		lay_streams(route, value);
 		break;
@@ -260,6 +278,7 @@ uint64_t fm_walk_steps(enum fm_walk_kind kind, unsigned value)
 	    [FM_WALK_instruction_strides] = RUNS * RUN,
 	    [FM_WALK_shuffled] = RUNS * RUN,
 	    [FM_WALK_dense] = DENSE_VISITS,
+	    [FM_WALK_uneven] = RUNS * UNEVEN_RUN,
 	};
 	unsigned turn = STREAM_LINES * value, dense = PAGE_LINES / 2 * value;
 

@@ -60,7 +60,7 @@ void fm_machine_settle(struct fm_machine *machine, const struct fm_figure *clock
 			rescale(&machine->bandwidths[i].gbs, 1 / longer);
 }
 
-static bool is_of_this_machine(const struct fm_machine *machine)
+bool fm_machine_is_here(const struct fm_machine *machine)
 {
 	struct fm_topology here;
 
@@ -73,7 +73,7 @@ bool fm_machine_follow(struct fm_machine *machine, const struct fm_figure *clock
 	uint64_t core_bytes = fm_topology_core_bytes(&machine->topology);
 	double profiled = machine->frequency_ghz.value, change;
 
-	if (!clock->available || !machine->frequency_ghz.available || !(profiled > 0) || !is_of_this_machine(machine))
+	if (!clock->available || !machine->frequency_ghz.available || !(profiled > 0) || !fm_machine_is_here(machine))
 		return false;
 	change = clock->value / profiled;
 	if (!(fabs(change - 1) > same) || change < least || change > most)

@@ -9,6 +9,9 @@
    Not available where nothing ran undisturbed. */
 struct fm_figure fm_clock_measure(void);
 
+/* Is it a profile of this machine? */
+bool fm_machine_is_here(const struct fm_machine *machine);
+
 /* The profile's clock becomes this one. What goes by it is told for it: times within the caches of one core, and their
    bandwidth for one thread. */
 void fm_machine_settle(struct fm_machine *machine, const struct fm_figure *clock);

@@ -207,6 +207,28 @@ static void find_strides(struct finding *finding, enum fm_walk_kind kind, enum f
 	set(finding, parameter, low, low, high);
 }
 
+/* A step that is too wide for the prefetcher ends its stream, and the next lines are not there. With a largest step
+   that is just too wide simulated machines find 0.45 of the lines, with one that is not 0.69 to 0.83, as far ahead as
+   they run. */
+static void find_gaps(struct finding *finding)
+{
+	const double found = 0.62, lost = 0.5;
+	const double random = finding->costs->walks[FM_WALK_shuffled][0];
+	/* the least that is tried is two */
+	unsigned count = fm_walk_values(FM_WALK_uneven), low = 1, high = 1;
+
+	for (unsigned i = 0; i < count; i++) {
+		unsigned most = fm_walk_value(FM_WALK_uneven, i);
+		double share = 1 - finding->costs->walks[FM_WALK_uneven][i] / random;
+
+		if (share < lost)
+			break;
+		low = share > found && low == high ? most : low;
+		high = most;
+	}
+	set(finding, FM_PREFETCH_prefetch_gaps, low, low, high);
+}
+
 /* Of a page whose lines are visited at random, a jump that brings the next line in its direction lets 0.41 of them be
    found, one that brings two 0.59; of every second line none and 0.39. So even lines tell whether there is a second
    one: nothing else brings it. For one alone there is the whole page, unless each line brings another one along, with
@@ -306,6 +328,7 @@ void fm_prefetch_find(const struct fm_prefetch_costs *costs, const struct fm_fig
 	find_streams(&finding, along);
 	find_strides(&finding, FM_WALK_strides, FM_PREFETCH_prefetch_strides, along);
 	find_strides(&finding, FM_WALK_instruction_strides, FM_PREFETCH_prefetch_instruction_strides, along);
+	find_gaps(&finding);
 	find_jumps(&finding, along);
 	find_buffers(&finding, along);
 	find_in_flight(&finding, FM_PREFETCH_L2, FM_PREFETCH_in_flight_l2);

@@ -218,7 +218,8 @@ static void set_prefetchers(const struct fm_machine *profile, struct fm_cache_de
 	const struct fm_figure *found = profile->prefetch, *streams = &found[FM_PREFETCH_prefetch_streams],
 	                       *distance = &found[FM_PREFETCH_prefetch_distance],
 	                       *strides = &found[FM_PREFETCH_prefetch_strides],
-	                       *jumps = &found[FM_PREFETCH_prefetch_jumps], *pages = &found[FM_PREFETCH_prefetch_pages];
+	                       *gaps = &found[FM_PREFETCH_prefetch_gaps], *jumps = &found[FM_PREFETCH_prefetch_jumps],
+	                       *pages = &found[FM_PREFETCH_prefetch_pages];
 
 	cache->streams = 32;
 	cache->crosses = 1;
@@ -240,6 +241,8 @@ static void set_prefetchers(const struct fm_machine *profile, struct fm_cache_de
 	   the simulated one by as many as of a stream. */
 	if (strides->available && strides->value >= 1)
 		cache->strides = whole_or(strides, 1, 32);
+	if (gaps->available && gaps->value >= 1)
+		cache->gaps = whole_or(gaps, 1, 32);
 	if (jumps->available && jumps->value >= 1)
 		cache->jumps = whole_or(jumps, 1, 2);
 	/* the simulated one follows streams in as many pages as jumps */
@@ -280,6 +283,8 @@ static void set_caches(const struct fm_machine *profile, struct fm_machine_descr
 		}
 		if (description->cache_count == 1)
 			set_prefetchers(profile, cache);
+		if (level->life_ns.available)
+			cache->life = (unsigned)fmax(1, fmin(1e9, round(level->life_ns.value / 1e3)));
 		description->cache_count++;
 	}
 }

@@ -11,9 +11,12 @@
 #include "base/installed.h"
 #include "counters/library.h"
 #include "machine/clock.h"
+#include "machine/life.h"
 #include "machine/simulated_host.h"
 
 enum { FILE_MAX = 16 << 20 };
+
+#define LIFE_SECONDS 0.13 /* for lines of the last cache to be lost */
 
 static const struct {
 	const char *pmu, *folder;
@@ -120,7 +123,7 @@ int fm_profile_path(const char *machine, char **ret_path, struct fm_error *error
 int fm_machine_chosen(const char *name, struct fm_machine_description *ret_description, struct fm_error *error)
 {
 	struct fm_machine *profile;
-	struct fm_figure clock;
+	struct fm_figure clock, life;
 	int r;
 
 	if (strcmp(name, "host") != 0)
@@ -130,6 +133,10 @@ int fm_machine_chosen(const char *name, struct fm_machine_description *ret_descr
 		return r;
 	clock = fm_clock_measure();
 	fm_machine_follow(profile, &clock);
+	if (fm_machine_is_here(profile)) {
+		life = fm_life_measure(profile, LIFE_SECONDS);
+		fm_machine_follow_life(profile, &life);
+	}
 	r = fm_description_from_profile(profile, ret_description, error);
 	fm_machine_free(profile);
 	return r;

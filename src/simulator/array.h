@@ -62,6 +62,14 @@ static inline uint64_t *fm_array_set(const struct fm_array *array, uint64_t line
 	return array->entries + fm_array_index(array, line) * array->stride;
 }
 
+static inline uint64_t fm_array_random(struct fm_array *array)
+{
+	array->random ^= array->random << 13;
+	array->random ^= array->random >> 7;
+	array->random ^= array->random << 17;
+	return array->random;
+}
+
 /* How many ways of a set are used. Those with one less are spread evenly, by the golden ratio. */
 static inline unsigned fm_array_ways(const struct fm_array *array, const uint64_t *set)
 {
@@ -432,11 +440,8 @@ static inline uint64_t fm_array_insert_in(struct fm_array *array, uint64_t *set,
 			break;
 	if (way == ways) {
 		if (array->replacement == FM_REPLACEMENT_RANDOM) {
-			array->random ^= array->random << 13;
-			array->random ^= array->random >> 7;
-			array->random ^= array->random << 17;
 			/* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): there is at least one way */
-			way = (unsigned)(array->random % ways);
+			way = (unsigned)(fm_array_random(array) % ways);
 		} else {
 			uint32_t tree = array->trees[(size_t)(set - array->entries) / array->stride];
 			unsigned node = 1;

@@ -76,7 +76,7 @@ static struct fm_array *create_cache(struct fm_hierarchy *hierarchy, unsigned le
 static int create_physical(struct fm_hierarchy *hierarchy, struct fm_physical_core *physical)
 {
 	const struct fm_machine_description *description = &hierarchy->description;
-	unsigned most_streams = 0, most_stride = 0, most_jumps = 0, groups;
+	unsigned most_streams = 0, most_stride = 0, most_gap = 0, most_jumps = 0, groups;
 
 	for (unsigned level = 0; level < hierarchy->private_caches; level++) {
 		const struct fm_cache_description *cache = &description->caches[level];
@@ -88,6 +88,8 @@ static int create_physical(struct fm_hierarchy *hierarchy, struct fm_physical_co
 			most_streams = cache->streams;
 		if (cache->streams && cache->strides > most_stride)
 			most_stride = cache->strides;
+		if (cache->streams && fm_description_gaps(cache) > most_gap)
+			most_gap = fm_description_gaps(cache);
 		if (cache->streams && cache->jumps > most_jumps)
 			most_jumps = cache->jumps;
 	}
@@ -103,6 +105,8 @@ static int create_physical(struct fm_hierarchy *hierarchy, struct fm_physical_co
 		return -ENOMEM;
 	physical->streams->count = most_streams;
 	physical->streams->strides = most_stride;
+	physical->streams->gaps = most_gap;
+	physical->streams->steps = most_stride > most_gap ? most_stride : most_gap;
 	physical->streams->jumps = most_jumps;
 	/* they are tried before they are judged */
 	physical->streams->worth = FM_STREAM_JUMP_WORTH;

@@ -38,6 +38,7 @@ struct key {
 static const struct key cache_keys[] = {
     {"size", KIND_BYTES, CACHE(bytes), 64, 1e12, NULL, true},
     {"available", KIND_BYTES, CACHE(available), 64, 1e12, NULL, false},
+    {"life", KIND_WHOLE, CACHE(life), 0, 1e9, NULL, false},
     {"ways", KIND_WHOLE, CACHE(ways), 1, 64, NULL, true},
     {"shared", KIND_WHOLE, CACHE(shared_by), 1, FM_SIMULATED_CORES_MAX, NULL, false},
     {"latency", KIND_WHOLE, CACHE(latency), 1, 10000, NULL, true},
@@ -53,6 +54,7 @@ static const struct key cache_keys[] = {
     {"beyond", KIND_WHOLE, CACHE(beyond), 0, 64, NULL, false},
     {"crosses", KIND_WORD, CACHE(crosses), 0, 0, "no yes", false},
     {"strides", KIND_WHOLE, CACHE(strides), 0, 32, NULL, false},
+    {"gaps", KIND_WHOLE, CACHE(gaps), 0, 32, NULL, false},
     {"jumps", KIND_WHOLE, CACHE(jumps), 0, 2, NULL, false},
     {"others", KIND_WORD, CACHE(others), 0, 0, "no yes", false},
     {0},

@@ -34,6 +34,8 @@ struct fm_cache_description {
 	char name[12];
 	uint64_t bytes;
 	uint64_t available; /* of these, what neighbours leave; 0: all */
+	unsigned life; /* of the last cache: µs that a line which nobody uses stays on average, because of neighbours;
+	                  0: for ever */
 	unsigned ways;
 	unsigned shared_by;       /* cores of a socket; 1 is private */
 	unsigned latency;         /* load to use, cycles */
@@ -49,6 +51,8 @@ struct fm_cache_description {
 	unsigned beyond;   /* and how many more into the last cache only */
 	unsigned crosses;  /* goes on from one page to the next */
 	unsigned strides;  /* the largest stride that it follows, in lines; 0 and 1: line by line only */
+	unsigned gaps;     /* the largest of uneven steps in one direction that make a stream, in lines; 0: 2, or 1 with
+	                      strides */
 	unsigned jumps;    /* lines that a jump within a followed page brings, in its direction */
 	unsigned others;   /* loads seen coming: also fetches lines that other cores have */
 };
@@ -121,6 +125,12 @@ struct fm_machine_description {
 };
 
 /* Bytes of a cache that data can use. */
+/* The largest of uneven steps that make a stream. */
+static inline unsigned fm_description_gaps(const struct fm_cache_description *cache)
+{
+	return cache->gaps ? cache->gaps : cache->strides > 1 ? 1 : 2;
+}
+
 static inline uint64_t fm_cache_available(const struct fm_cache_description *cache)
 {
 	return cache->available ? cache->available : cache->bytes;

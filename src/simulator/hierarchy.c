@@ -1,6 +1,7 @@
 #include "simulator/hierarchy.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,23 +49,48 @@ bool fm_hierarchy_back_invalidate(struct fm_hierarchy *hierarchy, const struct f
 	return modified;
 }
 
-void fm_hierarchy_insert_shared(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t *set,
-                                uint64_t line, unsigned state)
+/* A line has left the last cache: what was changed goes to memory. */
+static void leave_last(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t gone)
 {
 	unsigned level = fm_hierarchy_last_cache(hierarchy);
-	struct fm_array *shared = core->arrays[level];
-	uint64_t gone = fm_array_insert_in(shared, set, line, state);
-	bool dirty;
+	bool dirty = (gone & FM_LINE_STATE) == FM_LINE_MODIFIED;
 
-	if (!gone)
-		return;
-	dirty = (gone & FM_LINE_STATE) == FM_LINE_MODIFIED;
 	if (hierarchy->description.caches[level].inclusion == FM_INCLUSION_INCLUSIVE)
-		dirty |= fm_hierarchy_back_invalidate(hierarchy, shared, FM_LINE_OF(gone));
+		dirty |= fm_hierarchy_back_invalidate(hierarchy, core->arrays[level], FM_LINE_OF(gone));
 	if (dirty) {
 		core->counts.caches[level].lines_written++;
 		write_memory(hierarchy, core, FM_LINE_OF(gone));
 	}
+}
+
+void fm_hierarchy_forget(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, double us)
+{
+	unsigned level = fm_hierarchy_last_cache(hierarchy), life = hierarchy->description.caches[level].life;
+	struct fm_array *last = core->arrays[level];
+	double lines = (double)(last->sets * last->ways);
+
+	if (!life)
+		return;
+	hierarchy->to_forget += lines * fmin(us / life, 1);
+	for (; hierarchy->to_forget >= 1; hierarchy->to_forget--) {
+		uint64_t random = fm_array_random(last), *set = last->entries + random % last->sets * last->stride,
+		         gone = set[(random >> 40) % last->ways];
+
+		if (!gone)
+			continue;
+		fm_array_remove(last, FM_LINE_OF(gone));
+		leave_last(hierarchy, core, gone);
+	}
+}
+
+void fm_hierarchy_insert_shared(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t *set,
+                                uint64_t line, unsigned state)
+{
+	unsigned level = fm_hierarchy_last_cache(hierarchy);
+	uint64_t gone = fm_array_insert_in(core->arrays[level], set, line, state);
+
+	if (gone)
+		leave_last(hierarchy, core, gone);
 }
 
 /* A line leaves the last private cache. */

@@ -153,6 +153,7 @@ struct fm_hierarchy {
 	int (*miss_quickly)(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address,
 	                    unsigned bytes, bool store);
 	size_t memory_bytes; /* what the simulator itself occupies, without the tables that grow */
+	double to_forget;    /* lines of the last cache, that neighbours have driven out and are still in it */
 };
 
 /* State in the low bits of a line's entry. */
@@ -182,6 +183,10 @@ void fm_hierarchy_destroy(struct fm_hierarchy *hierarchy);
 
 /* The hardware thread of that number (fm_description_cpus), made active: only active cores are searched for copies. */
 struct fm_simulated_core *fm_hierarchy_core(struct fm_hierarchy *hierarchy, unsigned index);
+
+/* Time passes in which neighbours use the last cache of the core, as its description says: they drive out lines at
+   random. Whoever feeds the hierarchy knows the time; nothing is lost of one that is never told. */
+void fm_hierarchy_forget(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, double us);
 
 /* From now on several threads use the hierarchy at once. */
 void fm_hierarchy_share(struct fm_hierarchy *hierarchy);

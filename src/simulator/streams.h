@@ -16,6 +16,7 @@ struct stream {
 	uint8_t confidence; /* from 1 to FM_STREAM_SURE */
 	uint8_t remote;     /* if so: its page is another socket's */
 	uint8_t steady;     /* if so: what each line brings, see enum fm_steady */
+	int8_t step;        /* the latest one, in lines */
 	uint64_t ahead;     /* the last line prefetched */
 	uint64_t beyond;    /* … into the last cache only */
 	uint64_t used;      /* for replacement */
@@ -37,6 +38,8 @@ struct fm_stream_table {
 	unsigned mask; /* groups less one if there are two of them or any higher power of two, each of FM_STREAM_PLACES,
 	                  else 0 */
 	unsigned strides; /* the largest stride that is followed */
+	unsigned gaps;    /* the largest of uneven steps that make a stream */
+	unsigned steps;   /* the larger of both: longer ones are jumps */
 	unsigned jumps;   /* lines that a jump brings; 0: none */
 	unsigned worth;   /* of what jumps have brought so far, see fm_streams_jump() */
 	unsigned idle;    /* jumps in a row that brought nothing since it is not worth while */
@@ -105,12 +108,13 @@ static inline bool fm_streams_continue(struct fm_stream_table *table, struct str
 	unsigned places = table->places;
 
 	for (int step = -1; step <= 1; step += 2) {
-		uint64_t page = (line - (uint64_t)(int64_t)step) >> shift;
+		uint64_t page = (line >> shift) - (uint64_t)(int64_t)step;
 		const struct stream *place = fm_streams_group(table, page);
 
 		for (unsigned i = 0; i < places; i++)
 			if (&place[i] != stream && place[i].page == page + 1 && place[i].direction == step &&
-			    place[i].confidence >= FM_STREAM_SURE && place[i].last == line - (uint64_t)(int64_t)step) {
+			    place[i].confidence >= FM_STREAM_SURE &&
+			    (line - place[i].last) * (uint64_t)(int64_t)step <= table->gaps) {
 				stream->last = place[i].last;
 				stream->direction = (int8_t)step;
 				stream->confidence = FM_STREAM_SURE;
@@ -122,7 +126,18 @@ static inline bool fm_streams_continue(struct fm_stream_table *table, struct str
 	return false;
 }
 
-/* A step of one or two lines in either direction, or none, that is not the one expected. */
+/* Steps in one direction that are neither even nor wide: all lines are brought. */
+static inline bool fm_streams_is_uneven(const struct fm_stream_table *table, const struct stream *stream, int64_t step)
+{
+	uint64_t lines = (uint64_t)(step < 0 ? -step : step);
+	bool again = lines > 1 && lines <= table->strides && step == stream->step;
+	/* one that runs ahead of all lines goes on with that */
+	bool runs = stream->confidence >= FM_STREAM_SURE && (stream->direction == 1 || stream->direction == -1);
+
+	return lines <= table->gaps && (!again || runs);
+}
+
+/* A step of some lines in either direction, or none, that is not the one expected. */
 static __attribute__((noinline, unused)) struct stream *fm_streams_step(const struct fm_hierarchy *hierarchy,
                                                                         const struct fm_simulated_core *core,
                                                                         struct stream *stream, uint64_t line)
@@ -135,11 +150,11 @@ static __attribute__((noinline, unused)) struct stream *fm_streams_step(const st
 		stream->direction = 0;
 		return NULL;
 	}
-	if (stream->direction == 0 || stream->direction == step)
+	if (stream->direction * step >= 0)
 		stream->confidence += stream->confidence < FM_STREAM_SURE;
 	else
 		stream->confidence = 1;
-	if (stream->confidence <= 2)
+	if (stream->confidence <= 2 || (int64_t)((stream->ahead - line) * (uint64_t)(int64_t)step) < 0)
 		stream->ahead = line;
 	stream->direction = stream->confidence > 1 ? step : 0;
 	stream->last = line;
@@ -161,21 +176,13 @@ static __attribute__((noinline, unused)) struct stream *fm_streams_stride(const 
 	stream->steady = FM_STEADY_NOT;
 	stream->expected = FM_STREAM_NO_LINE;
 	stream->ahead = stream->last = line;
-	stream->confidence = stream->direction == step ? FM_STREAM_SURE : 2;
+	stream->confidence = stream->step == step ? FM_STREAM_SURE : 2;
 	stream->direction = step;
 	if (stream->confidence < FM_STREAM_SURE)
 		return NULL;
 	stream->expected = line + (uint64_t)(int64_t)step;
 	stream->remote = fm_hierarchy_is_remote(hierarchy, core, line);
 	return stream;
-}
-
-FM_STREAMS_HOT bool fm_streams_is_stride(const struct fm_stream_table *table, const struct stream *stream,
-                                         uint64_t line)
-{
-	uint64_t lines = line > stream->last ? line - stream->last : stream->last - line;
-
-	return lines > 1 && lines <= table->strides;
 }
 
 /* Jumps go on bringing lines if one of JUMP_LINES is used, as in pages of which a quarter is visited at random or more.
@@ -264,6 +271,7 @@ FM_STREAMS_HOT void fm_streams_go_on(struct fm_stream_table *table, struct strea
 {
 	stream->used = ++table->clock;
 	stream->last = line;
+	stream->step = stream->direction;
 	stream->expected = line + (uint64_t)(int64_t)stream->direction;
 }
 
@@ -285,11 +293,17 @@ FM_STREAMS_HOT struct stream *fm_streams_learn(const struct fm_hierarchy *hierar
 	stream->used = ++table->clock;
 	if (__builtin_expect(table->jumps, 0))
 		fm_streams_use(table, stream, line);
-	if (__builtin_expect(table->strides > 1, 0) && fm_streams_is_stride(table, stream, line))
-		return fm_streams_stride(hierarchy, core, stream, line);
-	if (line - stream->last + 2 <= 4)
-		return fm_streams_step(hierarchy, core, stream, line);
+	if (line - stream->last + table->steps <= 2ull * table->steps) {
+		int64_t step = (int64_t)(line - stream->last);
+		bool uneven = fm_streams_is_uneven(table, stream, step);
+		struct stream *result = uneven ? fm_streams_step(hierarchy, core, stream, line)
+		                               : fm_streams_stride(hierarchy, core, stream, line);
+
+		stream->step = (int8_t)step;
+		return result;
+	}
 	/* a jump: start over from here */
+	stream->step = 0;
 	from = stream->last;
 	stream->confidence = 1;
 	stream->direction = 0;
@@ -348,18 +362,21 @@ FM_STREAMS_HOT struct fm_stream_plan fm_streams_plan_jump(const struct stream *s
 	    .step = step, .next = line + step, .near = (unsigned)fm_streams_lead(stream->ahead, line, step)};
 }
 
-/* Two steps a time, until far enough ahead or at the end of the page; then into the last cache only, if that may be. */
+/* Two steps a time, more after a gap, until far enough ahead or at the end of the page; then into the last cache only,
+ * if that may be. */
 FM_STREAMS_HOT struct fm_stream_plan fm_streams_plan(const struct fm_cache_description *cache, struct stream *stream,
                                                      uint64_t line, unsigned shift, bool far)
 {
 	uint64_t next = stream->ahead;
 	struct fm_stream_plan plan = {.step = (uint64_t)(int64_t)stream->direction};
 	uint64_t lead = fm_streams_lead(next, line, plan.step), lines = fm_streams_lead(plan.step, 0, plan.step);
+	unsigned gap = (unsigned)(stream->step < 0 ? -stream->step : stream->step),
+	         most = lines > 1 || gap < 3 ? 2 : gap + 1;
 
 	if (__builtin_expect(stream->expected == FM_STREAM_NO_LINE, 0))
 		return fm_streams_plan_jump(stream, line);
 	plan.next = next + plan.step;
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < most; i++) {
 		bool across = ((next + plan.step) ^ line) >> shift;
 
 		if (__builtin_expect(across, 0) && !cache->crosses)

@@ -366,15 +366,19 @@ double fm_prefetch_described(const struct fm_machine_description *machine, enum 
 		/* a first cache that asks for the next line makes steps of one line of any */
 		if (machine->caches[0].next || cache->strides > 16)
 			return NAN;
-		return cache->streams && !cache->strides ? 1 : cache->streams ? cache->strides : 0;
+		return cache->streams ? fmax(cache->strides, fm_description_gaps(cache)) : 0;
+	case FM_PREFETCH_prefetch_gaps:
+		return machine->caches[0].next ? NAN : cache->streams ? fm_description_gaps(cache) : 1;
 	case FM_PREFETCH_prefetch_jumps:
 		/* as many pages are followed as the walk visits in turns; longer strides are no jumps; a first cache
 		   that asks for the next line makes other jumps */
-		if (machine->caches[0].next || (cache->jumps && (cache->streams < 4 || cache->strides > 5)))
+		if (machine->caches[0].next ||
+		    (cache->jumps && (cache->streams < 4 || cache->strides > 5 || cache->gaps > 5)))
 			return NAN;
 		return cache->streams ? cache->jumps : 0;
 	case FM_PREFETCH_prefetch_pages:
-		return !machine->caches[0].next && cache->jumps == 2 && cache->streams >= 4 && cache->strides <= 5
+		return !machine->caches[0].next && cache->jumps == 2 && cache->streams >= 4 && cache->strides <= 5 &&
+		               cache->gaps <= 5
 		           ? cache->streams
 		           : NAN;
 	case FM_PREFETCH_queue:

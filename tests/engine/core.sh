@@ -34,6 +34,7 @@ core       width=3 window=97 load_buffers=41 store_buffers=23 fill_buffers=7 sup
 MACHINE
 sed 's/ strides=5 jumps=2/ jumps=1/' prefetch.machine > one.machine
 sed 's/ crosses=yes strides=5 jumps=2/ adjacent=yes jumps=2/' prefetch.machine > pairs.machine
+sed 's/ strides=5 jumps=2/ strides=2 gaps=4 jumps=2/' prefetch.machine > gaps.machine
 
 # our machines, and an instruction cache: their files say nothing of it
 with_code() {
@@ -45,7 +46,7 @@ with_code xeon-e5-2670 'code=16KiB code_ways=4 code_interval=8'
 with_code zen3 'code=64KiB code_ways=2 code_interval=13.25'
 
 "$tool" machine --machine ./odd.machine --json > odd.json 2> odd.err || skip "the engine does not run here: $(cat odd.err)"
-for name in ./odd.machine ./prefetch.machine ./one.machine ./pairs.machine haswell-ep zen3 ./haswell-ep-code.machine ./icelake-sp-code.machine ./xeon-e5-2670-code.machine \
+for name in ./odd.machine ./prefetch.machine ./one.machine ./pairs.machine ./gaps.machine haswell-ep zen3 ./haswell-ep-code.machine ./icelake-sp-code.machine ./xeon-e5-2670-code.machine \
 	./zen3-code.machine; do
 	checks=$((checks + 1))
 	"$tool" machine --machine "$name" --json > found.json || fail "$name was not measured"

@@ -165,6 +165,7 @@ static void on_control(struct fm_consumer *consumer, struct fm_native_thread *th
 	}
 	if (control == FM_TRACE_ENDED) {
 		thread->ended = thread->passed = value;
+		fm_followed_pass(consumer, thread, thread->began, value);
 		return;
 	}
 	if (control == FM_TRACE_THREAD_BEGIN) {

@@ -7,6 +7,7 @@
 #include "engine/account/room.h"
 #include "simulator/numbers.h"
 #include "engine/native/line_curves.h"
+#include "engine/native/pace.h"
 #include "engine/native/state.h"
 #include "translate/translate.h"
 
@@ -35,6 +36,9 @@ struct fm_followed {
 	uint64_t *seen, seen_mask, seen_count;                 /* lines that were ever touched, plus one */
 	struct fm_result_group latest[FM_SIMULATED_CORES_MAX]; /* numbers of each core when they were last looked at */
 	struct fm_line_curves *curves;                         /* NULL: not wanted */
+	uint64_t passed;                                       /* ticks: the end of what was told to have passed */
+	double slower;                                         /* than by itself the program runs, outside of windows */
+	unsigned passes_since;                                 /* that was last looked at */
 };
 
 /* How many bits of a line's number say which set of the second cache it is in, and which group of those below. */
@@ -299,6 +303,47 @@ static const struct fm_result_site *site_of(struct fm_consumer *consumer, const 
 	const struct fm_native_rest *rest = lines->curves ? fm_native_site(consumer, number) : NULL;
 
 	return rest ? rest->site : NULL;
+}
+
+/* As far as is known yet. */
+static double slower(struct fm_consumer *consumer, struct fm_followed *lines)
+{
+	enum { SELDOM = 256 };
+	/* in a code cache that counts and follows lines, before the program itself has told */
+	const double usual = 2;
+	const struct fm_trace_head *head = &consumer->trace->head;
+	struct fm_result_pace pace;
+
+	if (!(lines->slower > 0) || ++lines->passes_since >= SELDOM) {
+		uint64_t count = __atomic_load_n(&head->episode_count, __ATOMIC_ACQUIRE);
+
+		lines->passes_since = 0;
+		fm_pace_estimate(head->episodes, count < FM_TRACE_EPISODES ? (unsigned)count : FM_TRACE_EPISODES,
+		                 &pace);
+		lines->slower = pace.ratio > 0 ? pace.ratio : usual;
+	}
+	return lines->slower;
+}
+
+void fm_followed_pass(struct fm_consumer *consumer, const struct fm_native_thread *thread, uint64_t began,
+                      uint64_t ended)
+{
+	/* everything is logged in windows, which takes some times as long again */
+	const double logged = 4;
+	struct fm_followed *lines = consumer->followed;
+	double us;
+
+	if (!lines || !thread->live || !consumer->session->ticks_per_second)
+		return;
+	/* threads that run at once have the same time */
+	if (began < lines->passed)
+		began = lines->passed;
+	if (ended <= began)
+		return;
+	lines->passed = ended;
+	us = 1e6 * (double)(ended - began) / (double)consumer->session->ticks_per_second / slower(consumer, lines);
+	fm_hierarchy_forget(lines->hierarchy, fm_hierarchy_core(lines->hierarchy, thread->side.core->index),
+	                    thread->window.number ? us / logged : us);
 }
 
 uint64_t fm_followed_feed(struct fm_consumer *consumer, struct fm_native_thread *thread,

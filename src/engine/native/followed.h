@@ -43,6 +43,11 @@ int fm_followed_keep_distances(struct fm_followed *lines);
 uint64_t fm_followed_feed(struct fm_consumer *consumer, struct fm_native_thread *thread,
                           const struct fm_trace_entry *entries, uint64_t count);
 
+/* The thread's entries up to here were executed between these two moments, in ticks: meanwhile neighbours have used the
+   last cache. */
+void fm_followed_pass(struct fm_consumer *consumer, const struct fm_native_thread *thread, uint64_t began,
+                      uint64_t ended);
+
 /* An access inside of a window to a line that is followed, by an instruction; NULL: not known. Returns which caches did
    not have it, one bit each. */
 unsigned fm_followed_access(struct fm_followed *lines, struct fm_native_thread *thread,
