@@ -28,6 +28,7 @@
 
 /* Steps that a loop of a core kernel takes at a time. */
 #define FM_CORE_STEPS 256
+#define FM_CORE_CALLS 16
 /* Chains side by side in those that do not wait for each other. */
 #define FM_CORE_CHAINS 10
 

@@ -186,15 +186,36 @@ static void lay_runs(struct route *route, unsigned stride, bool shuffled)
 	}
 }
 
+/* Lines one after the other, of which each may be put off by up to three: steps of two back to four on. */
+static void lay_back(struct route *route, unsigned page)
+{
+	enum { PUT_OFF = 3 };
+	unsigned seen = 0; /* of the last lines, a bit for each */
+
+	for (unsigned i = 0, visited = 0; visited < UNEVEN_RUN; i++, seen >>= 1) {
+		unsigned off = draw(route, PUT_OFF + 1);
+
+		if (seen & 1u << off)
+			continue;
+		seen |= 1u << off;
+		visit(route, page, i + off);
+		visited++;
+	}
+}
+
 /* Over several pages, which the same stream goes through. */
 static void lay_uneven(struct route *route, unsigned most)
 {
 	deal(route, BLOCKS);
 	for (unsigned run = 0; run < RUNS; run++) {
-		unsigned line = 0;
+		unsigned page = BLOCK_PAGES * route->deck[run], line = 0;
 
+		if (most == FM_WALK_BACK) {
+			lay_back(route, page);
+			continue;
+		}
 		for (unsigned i = 0; i < UNEVEN_RUN; i++) {
-			visit(route, BLOCK_PAGES * route->deck[run], line);
+			visit(route, page, line);
 			line += 1 + draw(route, most);
 		}
 	}

@@ -400,13 +400,18 @@ static void find_taken(const struct fm_core_costs *costs, const struct fm_figure
 	                            costs->taken[0].backend, trials);
 }
 
+static struct fm_figure less(const struct fm_figure *cost, double cycles)
+{
+	return cost->available
+	           ? fm_figure_make(fmax(cost->value - cycles, 0), fmax(cost->low - cycles, 0),
+	                            fmax(cost->high - cycles, 0), cost->unit, cost->origin, cost->backend, cost->trials)
+	           : *cost;
+}
+
 /* Cycles are dependent additions, so one takes one. */
 static struct fm_figure less_an_addition(const struct fm_figure *cost)
 {
-	return cost->available
-	           ? fm_figure_make(fmax(cost->value - 1, 0), fmax(cost->low - 1, 0), fmax(cost->high - 1, 0),
-	                            cost->unit, cost->origin, cost->backend, cost->trials)
-	           : *cost;
+	return less(cost, 1);
 }
 
 void fm_core_find(const struct fm_core_costs *costs, struct fm_figure *ret_figures)
@@ -430,6 +435,9 @@ void fm_core_find(const struct fm_core_costs *costs, struct fm_figure *ret_figur
 	           &ret_figures[FM_CORE_taken_wait]);
 	ret_figures[FM_CORE_float_root_latency] =
 	    difference(&root, &ret_figures[FM_CORE_float_add_latency], 1, "cycles");
+	/* whatever branches takes a cycle at least, the loop too, and every fourth call comes to the next line */
+	ret_figures[FM_CORE_return_wait] = less(&ret_figures[FM_CORE_return_wait], 2.25 + 1.0 / FM_CORE_CALLS);
+	ret_figures[FM_CORE_indirect_wait] = less(&ret_figures[FM_CORE_indirect_wait], 2);
 	/* every other random branch goes the other way */
 	ret_figures[FM_CORE_misprediction] = difference(&random, &steady, 2, "cycles");
 }

@@ -221,12 +221,13 @@ static void find_gaps(struct finding *finding)
 		unsigned most = fm_walk_value(FM_WALK_uneven, i);
 		double share = 1 - finding->costs->walks[FM_WALK_uneven][i] / random;
 
-		if (share < lost)
+		if (most == FM_WALK_BACK || share < lost)
 			break;
 		low = share > found && low == high ? most : low;
 		high = most;
 	}
 	set(finding, FM_PREFETCH_prefetch_gaps, low, low, high);
+	set_share(finding, FM_PREFETCH_prefetch_back, 1 - finding->costs->walks[FM_WALK_uneven][count - 1] / random);
 }
 
 /* Of a page whose lines are visited at random, a jump that brings the next line in its direction lets 0.41 of them be

@@ -278,6 +278,14 @@ static bool foresee_target(struct fm_branches *branches, uint64_t address, uint6
 	return predicted == target;
 }
 
+bool fm_branches_vary(const struct fm_branches *branches, uint64_t address)
+{
+	uint64_t place = mix(address);
+	const struct target *base = &branches->by_address[place & ((1 << TARGET_BITS) - 1)];
+
+	return base->tag != tag_of(place) || base->sure < SURE_MAX;
+}
+
 bool fm_branches_foresee(struct fm_branches *branches, enum fm_branch_kind kind, uint64_t address, bool taken,
                          uint64_t target)
 {

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum fm_branch_kind { FM_BRANCH_NONE, FM_BRANCH_CONDITIONAL, FM_BRANCH_INDIRECT, FM_BRANCH_ALWAYS };
+enum fm_branch_kind { FM_BRANCH_NONE, FM_BRANCH_CONDITIONAL, FM_BRANCH_INDIRECT, FM_BRANCH_ALWAYS, FM_BRANCH_RETURN };
 
 struct fm_branches;
 
@@ -20,5 +20,8 @@ void fm_branches_destroy(struct fm_branches *branches);
    foreseen? What is learnt from it is learnt at once. */
 bool fm_branches_foresee(struct fm_branches *branches, enum fm_branch_kind kind, uint64_t address, bool taken,
                          uint64_t target);
+
+/* Did an indirect branch at this address go to different places lately? */
+bool fm_branches_vary(const struct fm_branches *branches, uint64_t address);
 
 #endif

@@ -167,22 +167,33 @@ static bool foresee(struct fm_core_timing *timing, enum fm_branch_kind kind, uin
 	return !timing->branches || fm_branches_foresee(timing->branches, kind, address, taken, target);
 }
 
-/* A branch is taken. Is where it goes known only in a later cycle? That of those with changing targets is. */
-static bool is_late(struct fm_core_timing *timing, enum fm_branch_kind kind, uint64_t address)
+/* A branch is taken. Is where it goes known only in a later cycle? */
+static bool is_late(struct fm_core_timing *timing, uint64_t address)
 {
 	return timing->taken &&
-	       (!fm_code_cache_touch_in(timing->taken, address >> timing->hierarchy->line_shift, address) ||
-	        kind == FM_BRANCH_INDIRECT);
+	       !fm_code_cache_touch_in(timing->taken, address >> timing->hierarchy->line_shift, address);
+}
+
+/* Cycles until what comes after a branch is delivered, beyond the next one. */
+static unsigned waits_for(struct fm_core_timing *timing, enum fm_branch_kind kind, uint64_t address)
+{
+	const struct fm_core_description *shape = timing->shape;
+	unsigned wait = is_late(timing, address) ? shape->taken_wait : 0, more = 0;
+
+	if (kind == FM_BRANCH_RETURN)
+		more = shape->return_wait;
+	else if (kind == FM_BRANCH_INDIRECT && timing->branches && fm_branches_vary(timing->branches, address))
+		more = shape->indirect_wait;
+	return more > wait ? more : wait;
 }
 
 void fm_core_branch(struct fm_core_timing *timing, enum fm_branch_kind kind, uint64_t address, unsigned bytes,
                     uint64_t target)
 {
-	timing->counts.branches += kind != FM_BRANCH_ALWAYS;
+	timing->counts.branches += kind == FM_BRANCH_CONDITIONAL || kind == FM_BRANCH_INDIRECT;
 	if (target != address + bytes) {
 		timing->block_line = 0;
-		if (is_late(timing, kind, address))
-			timing->block_cycle += timing->shape->taken_wait;
+		timing->block_cycle += waits_for(timing, kind, address);
 	}
 	if (foresee(timing, kind, address, bytes, target))
 		return;
@@ -195,7 +206,7 @@ void fm_core_skip_branch(struct fm_core_timing *timing, enum fm_branch_kind kind
                          uint64_t target)
 {
 	if (target != address + bytes)
-		is_late(timing, kind, address);
+		is_late(timing, address);
 	foresee(timing, kind, address, bytes, target);
 }
 
@@ -242,7 +253,7 @@ void fm_core_fetch(struct fm_core_timing *timing, uint64_t address, unsigned byt
 {
 	unsigned shift = timing->hierarchy->line_shift;
 
-	if ((!timing->code && !timing->taken) || !bytes)
+	if (!timing->delivers || !bytes)
 		return;
 	deliver(timing, address >> shift);
 	for (uint64_t line = address >> shift; timing->code && line <= (address + bytes - 1) >> shift; line++) {

@@ -92,6 +92,7 @@ int fm_core_timing_create(struct fm_hierarchy *hierarchy, unsigned core, struct 
 	timing->branches = shape->misprediction ? fm_branches_create() : NULL;
 	if (shape->taken)
 		timing->taken = fm_code_cache_create(shape->taken, TAKEN_WAYS, 1);
+	timing->delivers = shape->taken || shape->code_bytes || shape->return_wait || shape->indirect_wait;
 	if (shape->code_bytes)
 		timing->code =
 		    fm_code_cache_create(shape->code_bytes, shape->code_ways ? shape->code_ways : FM_CODE_WAYS,

@@ -112,6 +112,7 @@ struct fm_core_timing {
 	    store_intervals[FM_ACCESS_WIDTHS]; /* the latter in hundredths of cycles */
 	struct fm_branches *branches;          /* NULL: all are foreseen */
 	struct fm_code_cache *code;            /* NULL: it has all */
+	bool delivers;                         /* code comes line by line, not all at once */
 	struct fm_code_cache *taken;           /* branches that are; NULL: it has all */
 	uint64_t code_line;                    /* the latest, and one more: 0 is none */
 	uint64_t code_free;                    /* when the next can come, in hundredths of cycles */

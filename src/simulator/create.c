@@ -77,6 +77,7 @@ static int create_physical(struct fm_hierarchy *hierarchy, struct fm_physical_co
 {
 	const struct fm_machine_description *description = &hierarchy->description;
 	unsigned most_streams = 0, most_stride = 0, most_gap = 0, most_jumps = 0, groups;
+	bool back = false;
 
 	for (unsigned level = 0; level < hierarchy->private_caches; level++) {
 		const struct fm_cache_description *cache = &description->caches[level];
@@ -90,6 +91,7 @@ static int create_physical(struct fm_hierarchy *hierarchy, struct fm_physical_co
 			most_stride = cache->strides;
 		if (cache->streams && fm_description_gaps(cache) > most_gap)
 			most_gap = fm_description_gaps(cache);
+		back |= cache->streams && cache->back;
 		if (cache->streams && cache->jumps > most_jumps)
 			most_jumps = cache->jumps;
 	}
@@ -106,6 +108,7 @@ static int create_physical(struct fm_hierarchy *hierarchy, struct fm_physical_co
 	physical->streams->count = most_streams;
 	physical->streams->strides = most_stride;
 	physical->streams->gaps = most_gap;
+	physical->streams->back = back;
 	physical->streams->steps = most_stride > most_gap ? most_stride : most_gap;
 	physical->streams->jumps = most_jumps;
 	/* they are tried before they are judged */

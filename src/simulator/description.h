@@ -53,6 +53,7 @@ struct fm_cache_description {
 	unsigned strides;  /* the largest stride that it follows, in lines; 0 and 1: line by line only */
 	unsigned gaps;     /* the largest of uneven steps in one direction that make a stream, in lines; 0: 2, or 1 with
 	                      strides */
+	unsigned back;     /* a step back by no more than gaps does not end a stream */
 	unsigned jumps;    /* lines that a jump within a followed page brings, in its direction */
 	unsigned others;   /* loads seen coming: also fetches lines that other cores have */
 };
@@ -83,10 +84,12 @@ struct fm_core_description {
 	                          FM_FORWARD_LATENCY */
 	unsigned reload;       /* the same where the load finds the address as the store did, in registers that have not
 	                          changed; 0: as forward */
-	unsigned blocked;    /* cycles from a store's data to a load of this and more, which no store has all of; 0: it
-	                        does not wait */
-	unsigned taken;      /* branches that are taken one per cycle, since it knows where they go at once; 0: all */
-	unsigned taken_wait; /* cycles more for any other */
+	unsigned blocked;     /* cycles from a store's data to a load of this and more, which no store has all of; 0: it
+	                         does not wait */
+	unsigned taken;       /* branches that are taken one per cycle, since it knows where they go at once; 0: all */
+	unsigned taken_wait;  /* cycles more for any other */
+	unsigned return_wait; /* cycles more for a return, after which nothing comes for so long */
+	unsigned indirect_wait; /* … for an indirect branch that goes to different places */
 	unsigned misprediction; /* cycles that a branch costs which was not foreseen; 0: all are */
 	unsigned code_bytes;    /* of its instruction cache; 0: all code is there */
 	unsigned code_ways;     /* 0: 8 */

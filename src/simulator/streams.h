@@ -40,6 +40,7 @@ struct fm_stream_table {
 	unsigned strides; /* the largest stride that is followed */
 	unsigned gaps;    /* the largest of uneven steps that make a stream */
 	unsigned steps;   /* the larger of both: longer ones are jumps */
+	bool back;        /* a step back does not end a stream */
 	unsigned jumps;   /* lines that a jump brings; 0: none */
 	unsigned worth;   /* of what jumps have brought so far, see fm_streams_jump() */
 	unsigned idle;    /* jumps in a row that brought nothing since it is not worth while */
@@ -144,6 +145,9 @@ static __attribute__((noinline, unused)) struct stream *fm_streams_step(const st
 {
 	int8_t step = line > stream->last ? 1 : -1;
 
+	/* once, and not far: it goes on from where it was */
+	if (core->streams->back && stream->direction * step < 0 && stream->direction * stream->step > 0)
+		return NULL;
 	stream->expected = FM_STREAM_NO_LINE;
 	stream->steady = FM_STEADY_NOT;
 	if (line == stream->last) {

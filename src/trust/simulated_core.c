@@ -240,6 +240,12 @@ static bool seen_taken(const struct fm_machine_description *machine)
 	       (!core->code_bytes || 2 * core->taken * 64 <= core->code_bytes);
 }
 
+/* Jumps take a cycle each where code comes line by line. */
+static bool delivers(const struct fm_core_description *core)
+{
+	return core->return_wait || core->indirect_wait || core->code_bytes;
+}
+
 double fm_core_described(const struct fm_machine_description *machine, enum fm_core_parameter parameter)
 {
 	const struct fm_core_description *core = &machine->core;
@@ -275,6 +281,10 @@ double fm_core_described(const struct fm_machine_description *machine, enum fm_c
 		return seen_taken(machine) ? core->taken : NAN;
 	case FM_CORE_taken_wait:
 		return seen_taken(machine) ? core->taken_wait : NAN;
+	case FM_CORE_return_wait:
+		return delivers(core) ? core->return_wait : NAN;
+	case FM_CORE_indirect_wait:
+		return delivers(core) && core->misprediction ? core->indirect_wait : NAN;
 	case FM_CORE_misprediction:
 		return core->misprediction ? core->misprediction : NAN;
 	case FM_CORE_code_bytes:

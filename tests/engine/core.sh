@@ -11,7 +11,7 @@ cache L2   size=320KiB ways=5 latency=19 interval=3
 tlb        entries=48 ways=6 penalty=11
 tlb        entries=360 ways=6 penalty=90
 memory     latency=433 gbs=9
-core       width=3 window=97 load_buffers=41 store_buffers=23 fill_buffers=7 super_queue=9 load_ports=2 store_ports=1 multiply_ports=2 ports=5 loads_32=1 stores_16=0.75 forward=7 reload=3 blocked=29 taken=100 taken_wait=3 misprediction=23 code=40KiB code_ways=5 code_interval=9.75
+core       width=3 window=97 load_buffers=41 store_buffers=23 fill_buffers=7 super_queue=9 load_ports=2 store_ports=1 multiply_ports=2 ports=5 loads_32=1 stores_16=0.75 forward=7 reload=3 blocked=29 taken=100 taken_wait=3 return_wait=5 indirect_wait=4 misprediction=23 code=40KiB code_ways=5 code_interval=9.75
 operation  shift latency=1 interval=1.25
 operation  multiply latency=7 interval=1.5
 operation  divide latency=31 interval=27
@@ -40,7 +40,7 @@ sed 's/ strides=5 jumps=2/ strides=2 gaps=4 jumps=2/' prefetch.machine > gaps.ma
 with_code() {
 	sed "s/^core .*/& $2/" "$source/machines/$1.machine" > "$1-code.machine"
 }
-with_code haswell-ep 'code=32KiB code_interval=4.5'
+with_code haswell-ep 'code=32KiB code_interval=4.5 return_wait=2'
 with_code icelake-sp 'code=48KiB code_ways=12 code_interval=5.2 blocked=17 taken=128 taken_wait=1'
 with_code xeon-e5-2670 'code=16KiB code_ways=4 code_interval=8'
 with_code zen3 'code=64KiB code_ways=2 code_interval=13.25'

@@ -270,7 +270,7 @@ static enum fm_branch_kind branch_kind(const ZydisDecodedInstruction *instructio
 	case ZYDIS_CATEGORY_CALL:
 		return operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE ? FM_BRANCH_ALWAYS : FM_BRANCH_INDIRECT;
 	case ZYDIS_CATEGORY_RET:
-		return FM_BRANCH_ALWAYS;
+		return FM_BRANCH_RETURN;
 	default:
 		return FM_BRANCH_NONE;
 	}

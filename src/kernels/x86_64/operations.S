@@ -300,6 +300,52 @@ function mixture
 	restore_registers
 end_function mixture
 
+/* Four calls in each line, one after the other: there are few places, and not many in one line, since of many some cores do not
+   know at once where they go. */
+function calls
+	.p2align 6
+1:
+	.rept FM_CORE_CALLS
+	.p2align 4
+	call 2f
+	.endr
+	.p2align 4
+	subq $FM_CORE_CALLS, %rcx
+	jnz 1b
+	ret
+	.p2align 6
+2:
+	ret
+	.size fm_kernel_calls, . - fm_kernel_calls
+
+	.section .data.rel.ro, "aw"
+	.p2align 3
+places:
+	.irp place, 0, 1, 2, 3
+	.quad place_\place
+	.endr
+	.text
+
+function indirect
+	leaq places(%rip), %rdx
+	xorl %eax, %eax
+	.p2align 6
+turn:
+	jmp *(%rdx,%rax,8)
+.macro place number next
+	.p2align 6
+place_\number:
+	movl $\next, %eax
+	subq $1, %rcx
+	jnz turn
+	ret
+.endm
+	place 0, 1
+	place 1, 2
+	place 2, 3
+	place 3, 0
+	.size fm_kernel_indirect, . - fm_kernel_indirect
+
 /* Waits for everything before it, and lets nothing begin that comes after. */
 function identify
 	pushq %rbx
