@@ -69,8 +69,6 @@ static json_t *level_to_json(const struct fm_machine *machine, unsigned index)
 	fm_json_set_figure(object, "latency_ns", &level->latency_ns);
 	fm_json_set_figure(object, "latency_cycles", &level->latency_cycles);
 	fm_json_set_figure(object, "latency_4k_ns", &level->latency_small_pages_ns);
-	if (level->life_ns.available || *level->life_ns.why)
-		fm_json_set_figure(object, "life_ns", &level->life_ns);
 	for (unsigned i = 0; i < machine->bandwidth_count; i++) {
 		const struct fm_bandwidth *point = &machine->bandwidths[i];
 		json_t *entry;
@@ -578,8 +576,6 @@ static int levels_from_json(const json_t *array, struct fm_machine *machine)
 		level->latency_ns = fm_json_get_figure(entry, "latency_ns");
 		level->latency_cycles = fm_json_get_figure(entry, "latency_cycles");
 		level->latency_small_pages_ns = fm_json_get_figure(entry, "latency_4k_ns");
-		if (json_object_get(entry, "life_ns"))
-			level->life_ns = fm_json_get_figure(entry, "life_ns");
 		for (size_t j = 0; j < json_array_size(bandwidths); j++)
 			if (!bandwidth_from_json(json_array_get(bandwidths, j), (unsigned)i,
 			                         &machine->bandwidths[machine->bandwidth_count]))

@@ -525,6 +525,14 @@ static void fill(const struct fm_recording *recording, const struct fm_part_sums
 	fill_signs(machine, sums, picture);
 }
 
+double fm_picture_hertz(const struct fm_machine_description *machine, const struct fm_timing_counts *timing)
+{
+	double cycles = (double)timing->cycles,
+	       executes = cycles > 0 ? fmax(0, 1 - (double)timing->no_execute / cycles) : 0;
+
+	return machine->frequency_ghz * 1e9 / fm_description_longer(machine, executes);
+}
+
 void fm_picture_build(const struct fm_recording *recording, const struct fm_part *part, struct fm_picture *ret_picture)
 {
 	const struct fm_machine_description *machine = &recording->machine;
@@ -540,8 +548,9 @@ void fm_picture_build(const struct fm_recording *recording, const struct fm_part
 	picture->instances = sums->instances;
 	count_threads(picture, sums);
 	fm_agreement(recording, picture->differs, sizeof(picture->differs));
-	picture->predicted_seconds = sums->longest > 0 ? simulated(sums->longest / machine->frequency_ghz * 1e-9, "s")
-	                                               : fm_figure_unavailable("there was no core timing");
+	picture->predicted_seconds = sums->longest > 0
+	                                 ? simulated(sums->longest / fm_picture_hertz(machine, &sums->timing), "s")
+	                                 : fm_figure_unavailable("there was no core timing");
 	fm_uncertain_window_time(recording, &picture->predicted_seconds);
 	picture->seconds = recording->native.runs ? native_seconds(recording, picture) : picture->predicted_seconds;
 	fill(recording, sums, picture);

@@ -126,6 +126,9 @@ struct fm_figure fm_picture_share(const struct fm_figure *part, const struct fm_
 /* The recording has what the engine counted. fm_picture_free() what it gives. */
 void fm_picture_build(const struct fm_recording *recording, const struct fm_part *part, struct fm_picture *ret_picture);
 
+/* Simulated cycles like these in a second, with what others that use the core make of them. */
+double fm_picture_hertz(const struct fm_machine_description *machine, const struct fm_timing_counts *timing);
+
 /* The cycles of a picture, as a simulated core counted them. */
 void fm_picture_cycles(const struct fm_machine_description *machine, const struct fm_timing_counts *timing,
                        struct fm_picture *picture);

@@ -56,6 +56,7 @@ static const struct fm_recorded_thread *thread_of(const struct fm_recording *rec
 static void add_threads(struct building *building)
 {
 	const struct fm_recording *recording = building->recording;
+	struct fm_timing_counts all = {0};
 	double entries = 0;
 
 	for (size_t i = 0; i < recording->threads_count; i++) {
@@ -64,6 +65,8 @@ static void add_threads(struct building *building)
 		double own =
 		    thread->entries ? (double)thread->entries : (double)(thread->counts.loads + thread->counts.stores);
 
+		all.cycles += thread->timing.cycles;
+		all.no_execute += thread->timing.no_execute;
 		if (thread->process || thread->others) {
 			building->apart += (double)thread->timing.cycles;
 			continue;
@@ -82,6 +85,7 @@ static void add_threads(struct building *building)
 		worker->spun += (double)thread->spins * (thread->represents > 0 ? thread->represents : 1);
 		entries += own;
 	}
+	building->hertz = fm_picture_hertz(&recording->machine, &all);
 	if (recording->processes_count && recording->processes[0].turns)
 		building->turn = entries / (double)recording->processes[0].turns;
 }
@@ -432,7 +436,6 @@ void fm_threads_predict(const struct fm_recording *recording, struct fm_picture 
 		return;
 	}
 	building->recording = recording;
-	building->hertz = recording->machine.frequency_ghz * 1e9;
 	add_threads(building);
 	if (building->windows)
 		limit_lines(building);

@@ -10,6 +10,7 @@
 #include "base/limits.h"
 #include "counters/group.h"
 #include "counters/markers.h"
+#include "machine/neighbours.h"
 #include "machine/simulated_host.h"
 #include "observe/line_curves.h"
 #include "observe/machines.h"
@@ -266,21 +267,33 @@ static int record_beside(const struct fm_observation *wanted, const struct fm_en
 int fm_engine_observe(const struct fm_observation *wanted, const struct fm_machine_description *machine,
                       struct fm_recording *recording, struct fm_error *error)
 {
+	struct fm_machine_description shared = *machine;
 	struct fm_engine_options options;
 	struct fm_engine_run run;
+	struct fm_core_watch *watch;
+	struct fm_figure share;
 	char all_cores[32], *text;
 	int r = fm_engine_wishes(wanted, machine, all_cores, sizeof(all_cores), &options, error);
 
-	if (!r)
-		r = fm_description_text(machine, &text, error);
 	if (r)
 		return r;
-	r = keep(recording, "machine", text, error);
-	free(text);
-	if (!r)
-		r = execute(&options, wanted, &run, recording, error);
+	/* the live machine's core may be shared with others meanwhile */
+	watch = wanted->machine ? NULL : fm_core_watch_begin(fm_host_best_rate(machine->frequency_ghz));
+	r = execute(&options, wanted, &run, recording, error);
+	share = fm_core_watch_end(watch);
 	if (r)
 		return r;
+	if (share.available)
+		shared.core.share = (unsigned)fmax(1, round(100 * share.value));
+	r = fm_description_text(&shared, &text, error);
+	if (!r) {
+		r = keep(recording, "machine", text, error);
+		free(text);
+	}
+	if (r) {
+		fm_engine_run_free(&run);
+		return r;
+	}
 	recording->asked.timing = options.timing;
 	recording->run.signal = run.signal;
 	recording->run.exit_status = recording->run.engine_exit_status = run.exit_status;

@@ -11,12 +11,12 @@
 #include "base/installed.h"
 #include "counters/library.h"
 #include "machine/clock.h"
-#include "machine/life.h"
+#include "machine/neighbours.h"
 #include "machine/simulated_host.h"
 
 enum { FILE_MAX = 16 << 20 };
 
-#define LIFE_SECONDS 0.13 /* for lines of the last cache to be lost */
+#define LIFE_SECONDS 0.13 /* in which lines of the last cache are lost */
 
 static const struct {
 	const char *pmu, *folder;
@@ -134,12 +134,26 @@ int fm_machine_chosen(const char *name, struct fm_machine_description *ret_descr
 	clock = fm_clock_measure();
 	fm_machine_follow(profile, &clock);
 	if (fm_machine_is_here(profile)) {
-		life = fm_life_measure(profile, LIFE_SECONDS);
+		life = fm_life_measure(&profile->topology, LIFE_SECONDS);
 		fm_machine_follow_life(profile, &life);
 	}
 	r = fm_description_from_profile(profile, ret_description, error);
 	fm_machine_free(profile);
 	return r;
+}
+
+double fm_host_best_rate(double ghz)
+{
+	struct fm_machine *profile;
+	struct fm_error ignored;
+	double best = 0;
+
+	if (fm_profile_chosen(NULL, &profile, &ignored))
+		return 0;
+	if (profile->core_measured && profile->core[FM_CORE_width].available && fm_machine_is_here(profile))
+		best = profile->core[FM_CORE_width].value * ghz;
+	fm_machine_free(profile);
+	return best;
 }
 
 static bool find_ours(const char *name, char *path, size_t size)

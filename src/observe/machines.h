@@ -14,7 +14,11 @@ int fm_profile_chosen(const char *path, struct fm_machine **ret_profile, struct 
    machine's own. Allocated. */
 int fm_profile_path(const char *machine, char **ret_path, struct fm_error *error);
 
-/* "host" is the profile's machine at the clock of now, which takes some hundredths of a second to see. */
+/* Instructions per ns that the core of this machine does at best at that clock; 0: not known. */
+double fm_host_best_rate(double ghz);
+
+/* "host" is the profile's machine at the clock of now and with the neighbours of now, which takes some tenths of a
+   second to see. */
 int fm_machine_chosen(const char *name, struct fm_machine_description *ret_description, struct fm_error *error);
 
 /* A performance group: a file, or FAMILY/NAME of ours. false when there is none. */

@@ -104,6 +104,7 @@ static const struct key core_keys[] = {
     {"blocked", KIND_WHOLE, CORE(blocked), 1, 255, NULL, false},
     {"taken", KIND_WHOLE, CORE(taken), 4, 1 << 20, NULL, false},
     {"taken_wait", KIND_WHOLE, CORE(taken_wait), 1, 255, NULL, false},
+    {"share", KIND_WHOLE, CORE(share), 1, 100, NULL, false},
     {"return_wait", KIND_WHOLE, CORE(return_wait), 0, 255, NULL, false},
     {"indirect_wait", KIND_WHOLE, CORE(indirect_wait), 0, 255, NULL, false},
     {"misprediction", KIND_WHOLE, CORE(misprediction), 1, 255, NULL, false},

@@ -88,6 +88,7 @@ struct fm_core_description {
 	                         does not wait */
 	unsigned taken;       /* branches that are taken one per cycle, since it knows where they go at once; 0: all */
 	unsigned taken_wait;  /* cycles more for any other */
+	unsigned share;       /* per cent of the core's instructions per cycle that others leave to a thread; 0: all */
 	unsigned return_wait; /* cycles more for a return, after which nothing comes for so long */
 	unsigned indirect_wait; /* … for an indirect branch that goes to different places */
 	unsigned misprediction; /* cycles that a branch costs which was not foreseen; 0: all are */
@@ -128,6 +129,14 @@ struct fm_machine_description {
 };
 
 /* Bytes of a cache that data can use. */
+/* By how much cycles are longer, of which this share executes something, because others use the core. */
+static inline double fm_description_longer(const struct fm_machine_description *description, double executes)
+{
+	unsigned share = description->core.share;
+
+	return share && share < 100 ? 1 + executes * (100.0 / share - 1) : 1;
+}
+
 /* The largest of uneven steps that make a stream. */
 static inline unsigned fm_description_gaps(const struct fm_cache_description *cache)
 {

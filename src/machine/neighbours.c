@@ -1,4 +1,4 @@
-#include "machine/life.h"
+#include "machine/neighbours.h"
 
 #include <errno.h>
 #include <math.h>
@@ -198,39 +198,41 @@ static void one_round(struct sets *sets, double *ret_shares)
 		ret_shares[i] = gone > apart * there ? (gone - mean_below(times[i + 1], limit)) / (gone - there) : NAN;
 }
 
-struct fm_figure fm_life_measure(const struct fm_machine *machine, double seconds)
+static const char *make_sets(const struct fm_topology *topology, struct sets *sets)
 {
-	const struct fm_topology *topology = &machine->topology;
 	const size_t least = 2ul * STAGES * GROUPS * GROUP * APART * FM_LINE_BYTES;
-	double shares[ROUNDS_MAX][FM_LIFE_POINTS];
-	struct sets sets = {0};
 	struct fm_error error = {0};
 	struct fm_random random;
-	uint64_t begin = fm_clock_now();
-	unsigned rounds = 0;
 	size_t core, last, kept;
-	struct fm_figure life;
 
 	if (topology->cache_count < 3)
-		return fm_figure_unavailable("this machine has no third cache");
+		return "this machine has no third cache";
 	core = topology->caches[topology->cache_count - 2].bytes;
 	last = topology->caches[topology->cache_count - 1].bytes;
 	kept = core > least ? core : least;
 	if (last < 2 * (kept + 2 * core))
-		return fm_figure_unavailable("the last cache is hardly larger than the one before");
-	fm_random_seed(&random, begin);
-	if (fm_buffer_allocate(kept, FM_PAGES_HUGE, -1, &sets.kept, &error) ||
-	    fm_buffer_allocate(2 * core, FM_PAGES_HUGE, -1, &sets.other, &error) || link_lines(&sets, &random)) {
-		life = fm_figure_unavailable("there is too little memory");
-	} else {
-		while (rounds < ROUNDS_MAX &&
-		       (rounds < LEAST_ROUNDS || (double)(fm_clock_now() - begin) < 1e9 * seconds))
-			one_round(&sets, shares[rounds++]);
-		life = fm_life_find((const double(*)[FM_LIFE_POINTS])shares, rounds);
-	}
+		return "the last cache is hardly larger than the one before";
+	fm_random_seed(&random, fm_clock_now());
+	if (fm_buffer_allocate(kept, FM_PAGES_HUGE, -1, &sets->kept, &error) ||
+	    fm_buffer_allocate(2 * core, FM_PAGES_HUGE, -1, &sets->other, &error) || link_lines(sets, &random))
+		return "there is too little memory";
+	return NULL;
+}
+
+struct fm_figure fm_life_measure(const struct fm_topology *topology, double seconds)
+{
+	double shares[ROUNDS_MAX][FM_LIFE_POINTS];
+	struct sets sets = {0};
+	uint64_t begin = fm_clock_now();
+	const char *why = make_sets(topology, &sets);
+	unsigned rounds = 0;
+
+	while (!why && rounds < ROUNDS_MAX &&
+	       (rounds < LEAST_ROUNDS || (double)(fm_clock_now() - begin) < 1e9 * seconds))
+		one_round(&sets, shares[rounds++]);
 	fm_buffer_free(&sets.kept);
 	fm_buffer_free(&sets.other);
-	return life;
+	return why ? fm_figure_unavailable("%s", why) : fm_life_find((const double(*)[FM_LIFE_POINTS])shares, rounds);
 }
 
 void fm_machine_follow_life(struct fm_machine *machine, const struct fm_figure *life)
