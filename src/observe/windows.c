@@ -127,6 +127,8 @@ static void find_piece_factors(const struct fm_results *results, const struct fm
 
 #define COUNT(member) (offsetof(struct fm_core_counts, member) / sizeof(uint64_t))
 
+#define LOAD_MISSES(cache) ((unsigned)(COUNT(caches[0].load_misses) + (cache)*CACHE_COUNTS))
+
 /* Of a count, what the windows stand for: without what they cannot know. */
 static double seen_in_windows(const struct fm_recording *recording, uint32_t process,
                               const struct fm_recorded_window *windows, size_t count, unsigned index, double *values)
@@ -136,20 +138,31 @@ static double seen_in_windows(const struct fm_recording *recording, uint32_t pro
 	return fm_windows_total(recording, process, values).value;
 }
 
+/* Windows stand for the instructions around them: where a phase executes few of them, what its windows saw stands for
+   far too much. Misses of the first cache, which every window knows and whose number is known, tell by how much. */
+static double weight_of_windows(const struct fm_recording *recording, uint32_t process,
+                                const struct fm_recorded_window *windows, size_t count,
+                                const struct fm_estimates *estimates, double *values)
+{
+	double seen = seen_in_windows(recording, process, windows, count, COUNT(caches[0].load_misses), values),
+	       truth = estimates->counts[COUNT(caches[0].load_misses)].value;
+
+	return seen > 0 && truth > 0 ? truth / seen : 1;
+}
+
 /* Load misses of each cache that were seen, but are none by the estimates: lines of which a window knows nothing, and
    which the simulated caches did not have yet. Returns those of the last one. */
 static double find_false_misses(const struct fm_recording *recording, uint32_t process,
                                 const struct fm_recorded_window *windows, size_t count,
-                                const struct fm_estimates *estimates, double *values, double *ret_false,
+                                const struct fm_estimates *estimates, double weight, double *values, double *ret_false,
                                 double *ret_seen)
 {
 	unsigned last = recording->machine.cache_count - 1;
 
 	for (unsigned k = 0; k <= last; k++) {
-		unsigned index =
-		    (unsigned)(COUNT(caches[0].load_misses) + k * (sizeof(struct fm_cache_counts) / sizeof(uint64_t)));
+		unsigned index = LOAD_MISSES(k);
 
-		*ret_seen = seen_in_windows(recording, process, windows, count, index, values);
+		*ret_seen = weight * seen_in_windows(recording, process, windows, count, index, values);
 		ret_false[k] = k ? fmax(0, *ret_seen - estimates->counts[index].value) : 0;
 	}
 	/* what a cache had after all was looked for in all below */
@@ -202,6 +215,31 @@ static double timed_in_windows(const struct fm_recorded_window *windows, size_t 
 	return sum;
 }
 
+/* The reverse: lines that earlier windows left in the simulated last cache, and that were gone when they were used
+   again. What waited for that cache would have waited for memory. */
+static void correct_hits(const struct fm_recording *recording, const struct fm_recorded_window *windows, size_t count,
+                         double hits, double misses, double *factors)
+{
+	const struct fm_machine_description *machine = &recording->machine;
+	const struct fm_cache_description *last = &machine->caches[machine->cache_count - 1];
+	const unsigned cache = TIMING(latency_stalls) + machine->cache_count - 1,
+	               memory = TIMING(latency_stalls) + FM_SERVED_MEMORY, all[] = {TIMING(cycles), TIMING(no_execute)};
+	double in_cache = timed_in_windows(windows, count, cache), in_memory = timed_in_windows(windows, count, memory),
+	       part = hits > 0 ? fmin(1, misses / hits) : 0, gone = part * factors[cache] * in_cache,
+	       longer = (double)machine->memory_latency / last->latency;
+
+	if (!(gone > 0) || !(in_memory > 0) || !(longer > 1))
+		return;
+	factors[cache] *= 1 - part;
+	factors[memory] += gone * longer / in_memory;
+	for (unsigned k = 0; k < sizeof(all) / sizeof(all[0]); k++) {
+		double counted = timed_in_windows(windows, count, all[k]);
+
+		if (counted > 0)
+			factors[all[k]] += gone * (longer - 1) / counted;
+	}
+}
+
 /* That the cache before the last one asked for. */
 static double lines_of_last(const struct fm_recording *recording, uint32_t process,
                             const struct fm_recorded_window *windows, size_t count, double *values)
@@ -220,16 +258,16 @@ static double lines_of_last(const struct fm_recording *recording, uint32_t proce
    that cache. */
 static void correct_reads(const struct fm_recording *recording, uint32_t process,
                           const struct fm_recorded_window *windows, size_t count, const struct fm_estimates *estimates,
-                          double *values, double *factors)
+                          double weight, double *values, double *factors)
 {
 	const unsigned memory = TIMING(bandwidth_stalls) + FM_SERVED_MEMORY,
 	               remote = TIMING(bandwidth_stalls) + FM_SERVED_REMOTE, stores = TIMING(stalls) + FM_STALL_stores,
 	               cache = TIMING(bandwidth_stalls) + recording->machine.cache_count - 1,
 	               all[] = {TIMING(cycles), TIMING(no_execute)};
-	double seen = seen_in_windows(recording, process, windows, count, COUNT(memory_reads), values);
+	double seen = weight * seen_in_windows(recording, process, windows, count, COUNT(memory_reads), values);
 	struct fm_false_reads left =
 	    fm_false_reads(&recording->machine, seen, estimates->counts[COUNT(memory_reads)].value,
-	                   lines_of_last(recording, process, windows, count, values) - seen);
+	                   weight * lines_of_last(recording, process, windows, count, values) - seen);
 	double waited = factors[memory] * timed_in_windows(windows, count, memory) +
 	                factors[remote] * timed_in_windows(windows, count, remote),
 	       stored = factors[stores] * timed_in_windows(windows, count, stores),
@@ -255,7 +293,7 @@ static void correct_reads(const struct fm_recording *recording, uint32_t process
 /* Lines that are written to memory long after the windows that wrote them. */
 static void correct_writes(const struct fm_recording *recording, uint32_t process,
                            const struct fm_recorded_window *windows, size_t count, const struct fm_estimates *estimates,
-                           double *values, double *factors)
+                           double weight, double *values, double *factors)
 {
 	enum { BANDWIDTH, REMOTE, STORES, CYCLES, NO_EXECUTE, CHANGED };
 	static const unsigned changed[CHANGED] = {
@@ -266,8 +304,8 @@ static void correct_writes(const struct fm_recording *recording, uint32_t proces
 	    [NO_EXECUTE] = TIMING(no_execute),
 	};
 	struct fm_memory_use use = {
-	    .reads = seen_in_windows(recording, process, windows, count, COUNT(memory_reads), values),
-	    .writes = seen_in_windows(recording, process, windows, count, COUNT(memory_writes), values),
+	    .reads = weight * seen_in_windows(recording, process, windows, count, COUNT(memory_reads), values),
+	    .writes = weight * seen_in_windows(recording, process, windows, count, COUNT(memory_writes), values),
 	    .written_to_memory = estimates->counts[COUNT(memory_writes)].value};
 	double counted[CHANGED], took[CHANGED], more[CHANGED];
 
@@ -320,7 +358,8 @@ static int find_factors(const struct fm_recording *recording, const struct fm_re
 	const struct fm_recorded_window *windows;
 	size_t count = fm_windows_of(recording, process, &windows);
 	double instructions, inside = 0, weighted = (double)results->weighted.work.instructions, executed, usual,
-	                     *values = calloc(2 * count + 1, sizeof(*values));
+	                     weight, *values = calloc(2 * count + 1, sizeof(*values));
+	const unsigned last = recording->machine.cache_count - 1;
 	struct fm_estimates estimates;
 	int r = values ? fm_estimate_process(recording, process, &estimates) : -ENOMEM;
 
@@ -349,15 +388,23 @@ static int find_factors(const struct fm_recording *recording, const struct fm_re
 	ret_factors->executed = executed;
 	ret_factors->in_windows = inside > 0 ? executed / inside : 1;
 	find_timing_factors(recording, process, windows, count, values, ret_factors->timing);
+	weight = weight_of_windows(recording, process, windows, count, &estimates, values);
 	if (recording->processes[process].pieces_timed > 0) {
 		double false_misses[FM_SIMULATED_CACHES_MAX] = {0}, seen = 0;
 
 		find_piece_factors(results, windows, count, ret_factors->timing);
-		if (find_false_misses(recording, process, windows, count, &estimates, values, false_misses, &seen) > 0)
+		if (find_false_misses(recording, process, windows, count, &estimates, weight, values, false_misses,
+		                      &seen) > 0)
 			correct_latency(recording, windows, count, false_misses, seen, ret_factors->timing);
+		else if (last > 1)
+			correct_hits(recording, windows, count,
+			             weight * seen_in_windows(recording, process, windows, count, LOAD_MISSES(last - 1),
+			                                      values) -
+			                 seen,
+			             estimates.counts[LOAD_MISSES(last)].value - seen, ret_factors->timing);
 	}
-	correct_reads(recording, process, windows, count, &estimates, values, ret_factors->timing);
-	correct_writes(recording, process, windows, count, &estimates, values, ret_factors->timing);
+	correct_reads(recording, process, windows, count, &estimates, weight, values, ret_factors->timing);
+	correct_writes(recording, process, windows, count, &estimates, weight, values, ret_factors->timing);
 	free(values);
 	return 0;
 }
