@@ -37,6 +37,20 @@ static void rescale(struct fm_figure *figure, double factor)
 		*figure = fm_figure_scaled(figure, factor, figure->unit);
 }
 
+/* What goes by the clock is known no better than the clock is: that of a rented machine may change all the time. */
+static void retell(struct fm_figure *figure, double factor, const struct fm_figure *clock)
+{
+	double spread = (clock->high - clock->low) / 2 / clock->value, below, above;
+
+	rescale(figure, factor);
+	if (!figure->available || !(spread > 0))
+		return;
+	below = hypot(figure->value - figure->low, spread * figure->value);
+	above = hypot(figure->high - figure->value, spread * figure->value);
+	figure->low = figure->value - below;
+	figure->high = figure->value + above;
+}
+
 void fm_machine_settle(struct fm_machine *machine, const struct fm_figure *clock)
 {
 	uint64_t core_bytes = fm_topology_core_bytes(&machine->topology);
@@ -48,16 +62,16 @@ void fm_machine_settle(struct fm_machine *machine, const struct fm_figure *clock
 
 		if (level->no_plateau || level->measured_bytes > core_bytes)
 			continue;
-		rescale(&level->latency_ns, longer);
-		rescale(&level->latency_small_pages_ns, longer);
+		retell(&level->latency_ns, longer, clock);
+		retell(&level->latency_small_pages_ns, longer, clock);
 	}
 	for (int pages = 0; pages < FM_PAGES_COUNT; pages++)
 		for (unsigned i = 0; i < machine->curves[pages].count; i++)
 			if (machine->curves[pages].points[i].bytes <= core_bytes)
-				rescale(&machine->curves[pages].points[i].ns, longer);
+				retell(&machine->curves[pages].points[i].ns, longer, clock);
 	for (unsigned i = 0; i < machine->bandwidth_count; i++)
 		if (machine->bandwidths[i].threads == 1 && machine->bandwidths[i].bytes <= core_bytes)
-			rescale(&machine->bandwidths[i].gbs, 1 / longer);
+			retell(&machine->bandwidths[i].gbs, 1 / longer, clock);
 }
 
 bool fm_machine_is_here(const struct fm_machine *machine)
