@@ -385,6 +385,17 @@ static json_t *moments_json(const struct fm_analysis *analysis)
 
 /* The document */
 
+/* What others left of it while the program was looked at. */
+static void set_neighbours(json_t *object, const struct fm_machine_description *machine)
+{
+	unsigned life = machine->cache_count ? machine->caches[machine->cache_count - 1].life : 0;
+
+	if (machine->core.share)
+		json_object_set_new(object, "core_share", json_real(machine->core.share / 100.0));
+	if (life)
+		json_object_set_new(object, "last_cache_life_ms", json_real(life / 1e3));
+}
+
 static void set_machine(json_t *root, const struct fm_recording *recording)
 {
 	bool counted = recording->asked.question == FM_QUESTION_COUNTED_EVENTS ||
@@ -398,6 +409,7 @@ static void set_machine(json_t *root, const struct fm_recording *recording)
 		                    json_pack("{s:s, s:s, s:b, s:f}", "name", recording->machine.name, "title",
 		                              recording->machine.title, "simulated", 1, "frequency_ghz",
 		                              recording->machine.frequency_ghz));
+		set_neighbours(json_object_get(root, "machine"), &recording->machine);
 	}
 	json_object_set_new(root, "disturbance", json_null());
 	json_object_set_new(root, "disturbance_why",

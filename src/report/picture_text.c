@@ -55,6 +55,18 @@ static void print_times(const struct fm_picture *picture, FILE *output)
 		        100 * times->available.value);
 }
 
+/* A little less is noise. */
+static void print_share(const struct fm_machine_description *machine, FILE *output)
+{
+	enum { NEARLY_ALL = 93 };
+
+	if (machine->core.share && machine->core.share < NEARLY_ALL)
+		fprintf(output,
+		        "Others use this core: they left %u %% of its instructions per cycle. The prediction has that "
+		        "in it.\n",
+		        machine->core.share);
+}
+
 /* Does the simulated machine describe this program? What is wrong is said first. */
 static void print_prediction(const struct fm_picture *picture, FILE *output)
 {
@@ -79,6 +91,7 @@ static void print_prediction(const struct fm_picture *picture, FILE *output)
 	fprintf(output, "Predicted from the simulated cycles: %.3g s of user time%s; measured: %.3g s (%+.0f %%).\n",
 	        picture->predicted_seconds.value, picture->times.user.available ? ", all threads together" : "",
 	        picture->user_seconds.value, 100 * picture->off.value);
+	print_share(&picture->recording->machine, output);
 	if (picture->times.user.available)
 		print_times(picture, output);
 	if (picture->doubtful)

@@ -89,8 +89,8 @@ static int create_physical(struct fm_hierarchy *hierarchy, struct fm_physical_co
 			most_streams = cache->streams;
 		if (cache->streams && cache->strides > most_stride)
 			most_stride = cache->strides;
-		if (cache->streams && fm_description_gaps(cache) > most_gap)
-			most_gap = fm_description_gaps(cache);
+		if (cache->streams && cache->gaps > most_gap)
+			most_gap = cache->gaps;
 		back |= cache->streams && cache->back;
 		if (cache->streams && cache->jumps > most_jumps)
 			most_jumps = cache->jumps;
@@ -109,7 +109,9 @@ static int create_physical(struct fm_hierarchy *hierarchy, struct fm_physical_co
 	physical->streams->strides = most_stride;
 	physical->streams->gaps = most_gap;
 	physical->streams->back = back;
-	physical->streams->steps = most_stride > most_gap ? most_stride : most_gap;
+	physical->streams->steps = most_gap ? most_gap : 2;
+	if (most_stride > physical->streams->steps)
+		physical->streams->steps = most_stride;
 	physical->streams->jumps = most_jumps;
 	/* they are tried before they are judged */
 	physical->streams->worth = FM_STREAM_JUMP_WORTH;

@@ -137,12 +137,6 @@ static inline double fm_description_longer(const struct fm_machine_description *
 	return share && share < 100 ? 1 + executes * (100.0 / share - 1) : 1;
 }
 
-/* The largest of uneven steps that make a stream. */
-static inline unsigned fm_description_gaps(const struct fm_cache_description *cache)
-{
-	return cache->gaps ? cache->gaps : cache->strides > 1 ? 1 : 2;
-}
-
 static inline uint64_t fm_cache_available(const struct fm_cache_description *cache)
 {
 	return cache->available ? cache->available : cache->bytes;

@@ -38,12 +38,12 @@ struct fm_stream_table {
 	unsigned mask; /* groups less one if there are two of them or any higher power of two, each of FM_STREAM_PLACES,
 	                  else 0 */
 	unsigned strides; /* the largest stride that is followed */
-	unsigned gaps;    /* the largest of uneven steps that make a stream */
-	unsigned steps;   /* the larger of both: longer ones are jumps */
-	bool back;        /* a step back does not end a stream */
-	unsigned jumps;   /* lines that a jump brings; 0: none */
-	unsigned worth;   /* of what jumps have brought so far, see fm_streams_jump() */
-	unsigned idle;    /* jumps in a row that brought nothing since it is not worth while */
+	unsigned gaps; /* the largest of uneven steps that make a stream; 0: two lines, which it does not make up for */
+	unsigned steps; /* the larger of both: longer ones are jumps */
+	bool back;      /* a step back does not end a stream */
+	unsigned jumps; /* lines that a jump brings; 0: none */
+	unsigned worth; /* of what jumps have brought so far, see fm_streams_jump() */
+	unsigned idle;  /* jumps in a row that brought nothing since it is not worth while */
 	struct stream streams[];
 };
 
@@ -115,7 +115,7 @@ static inline bool fm_streams_continue(struct fm_stream_table *table, struct str
 		for (unsigned i = 0; i < places; i++)
 			if (&place[i] != stream && place[i].page == page + 1 && place[i].direction == step &&
 			    place[i].confidence >= FM_STREAM_SURE &&
-			    (line - place[i].last) * (uint64_t)(int64_t)step <= table->gaps) {
+			    (line - place[i].last) * (uint64_t)(int64_t)step <= (table->gaps ? table->gaps : 1)) {
 				stream->last = place[i].last;
 				stream->direction = (int8_t)step;
 				stream->confidence = FM_STREAM_SURE;
@@ -131,11 +131,11 @@ static inline bool fm_streams_continue(struct fm_stream_table *table, struct str
 static inline bool fm_streams_is_uneven(const struct fm_stream_table *table, const struct stream *stream, int64_t step)
 {
 	uint64_t lines = (uint64_t)(step < 0 ? -step : step);
-	bool again = lines > 1 && lines <= table->strides && step == stream->step;
+	bool again = lines > 1 && lines <= table->strides && (step == stream->step || !table->gaps);
 	/* one that runs ahead of all lines goes on with that */
 	bool runs = stream->confidence >= FM_STREAM_SURE && (stream->direction == 1 || stream->direction == -1);
 
-	return lines <= table->gaps && (!again || runs);
+	return table->gaps ? lines <= table->gaps && (!again || runs) : !again;
 }
 
 /* A step of some lines in either direction, or none, that is not the one expected. */
@@ -154,11 +154,13 @@ static __attribute__((noinline, unused)) struct stream *fm_streams_step(const st
 		stream->direction = 0;
 		return NULL;
 	}
-	if (stream->direction * step >= 0)
+	if (stream->direction == 0 || stream->direction == step ||
+	    (core->streams->gaps && stream->direction * step > 0))
 		stream->confidence += stream->confidence < FM_STREAM_SURE;
 	else
 		stream->confidence = 1;
-	if (stream->confidence <= 2 || (int64_t)((stream->ahead - line) * (uint64_t)(int64_t)step) < 0)
+	if (stream->confidence <= 2 ||
+	    (core->streams->gaps && (int64_t)((stream->ahead - line) * (uint64_t)(int64_t)step) < 0))
 		stream->ahead = line;
 	stream->direction = stream->confidence > 1 ? step : 0;
 	stream->last = line;
@@ -180,7 +182,7 @@ static __attribute__((noinline, unused)) struct stream *fm_streams_stride(const 
 	stream->steady = FM_STEADY_NOT;
 	stream->expected = FM_STREAM_NO_LINE;
 	stream->ahead = stream->last = line;
-	stream->confidence = stream->step == step ? FM_STREAM_SURE : 2;
+	stream->confidence = (core->streams->gaps ? stream->step : stream->direction) == step ? FM_STREAM_SURE : 2;
 	stream->direction = step;
 	if (stream->confidence < FM_STREAM_SURE)
 		return NULL;

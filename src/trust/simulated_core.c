@@ -376,9 +376,9 @@ double fm_prefetch_described(const struct fm_machine_description *machine, enum 
 		/* a first cache that asks for the next line makes steps of one line of any */
 		if (machine->caches[0].next || cache->strides > 16)
 			return NAN;
-		return cache->streams ? fmax(cache->strides, fm_description_gaps(cache)) : 0;
+		return cache->streams ? fmax(1, fmax(cache->strides, cache->gaps)) : 0;
 	case FM_PREFETCH_prefetch_gaps:
-		return machine->caches[0].next ? NAN : cache->streams ? fm_description_gaps(cache) : 1;
+		return !machine->caches[0].next && cache->streams && cache->gaps ? cache->gaps : NAN;
 	case FM_PREFETCH_prefetch_jumps:
 		/* as many pages are followed as the walk visits in turns; longer strides are no jumps; a first cache
 		   that asks for the next line makes other jumps */

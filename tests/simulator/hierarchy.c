@@ -723,6 +723,91 @@ static void strides_are_followed(void **state)
 	}
 }
 
+/* Steps of one to three lines in one direction, of which some go back by one: how many lines were there before they
+   were asked for. */
+static double found_of_uneven(const char *keys, bool back, int direction)
+{
+	enum { LINES = 20000 };
+	char text[1024];
+	struct fm_hierarchy *hierarchy;
+	struct fm_simulated_core *core;
+	struct fm_random random;
+	uint64_t line = 1 << 20, visits = 0;
+	double share;
+
+	snprintf(text, sizeof(text),
+	         "machine sockets=1 cores=1 frequency=2GHz\ncache L1 size=8KiB ways=8 latency=4\n"
+	         "cache L2 size=64KiB ways=8 latency=12 streams=16 distance=16 crosses=yes %s\n"
+	         "cache L3 size=512KiB ways=8 latency=40\n"
+	         "tlb entries=16 ways=4 penalty=7\nmemory latency=200 gbs=50\n" CORE,
+	         keys);
+	hierarchy = from_text(text);
+	core = fm_hierarchy_core(hierarchy, 0);
+	fm_random_seed(&random, 3);
+	for (; visits < LINES; visits++) {
+		line += (uint64_t)(direction * (1 + (int64_t)fm_random_below(&random, 3)));
+		fm_hierarchy_access(hierarchy, core, line * LINE, 8, FM_ACCESS_LOAD);
+		if (back && visits % 4 == 3) {
+			line += (uint64_t)(int64_t)direction * 2;
+			fm_hierarchy_access(hierarchy, core, line * LINE, 8, FM_ACCESS_LOAD);
+			fm_hierarchy_access(hierarchy, core, (line - (uint64_t)(int64_t)direction) * LINE, 8,
+			                    FM_ACCESS_LOAD);
+		}
+	}
+	share = (double)core->counts.caches[1].prefetch_hits / (double)core->counts.caches[0].lines_demand;
+	fm_hierarchy_destroy(hierarchy);
+	return share;
+}
+
+static void uneven_steps_are_followed(void **state)
+{
+	(void)state;
+	for (int direction = -1; direction <= 1; direction += 2) {
+		assert_true(found_of_uneven("gaps=3", false, direction) > 0.95);
+		assert_true(found_of_uneven("gaps=2", false, direction) < 0.8);
+		assert_true(found_of_uneven("gaps=3 back=yes", true, direction) > 0.95);
+		assert_true(found_of_uneven("gaps=3", true, direction) <
+		            found_of_uneven("gaps=3 back=yes", true, direction) - 0.1);
+		/* strides that are followed are not in the way */
+		assert_true(found_of_uneven("gaps=3 strides=8", false, direction) > 0.95);
+	}
+}
+
+/* Neighbours drive out of a shared cache what nobody uses, at random; what was written goes to memory. */
+static void neighbours_drive_lines_out(void **state)
+{
+	enum { LINES = 4096 };
+	struct fm_hierarchy *hierarchy = from_text("machine sockets=1 cores=1 frequency=2GHz\n"
+	                                           "cache L1 size=8KiB ways=8 latency=4\n"
+	                                           "cache L2 size=64KiB ways=8 latency=12\n"
+	                                           "cache L3 size=1MiB ways=16 latency=40 life=1000\n"
+	                                           "tlb entries=16 ways=4 penalty=7\nmemory latency=200 gbs=50\n" CORE);
+	struct fm_simulated_core *core = fm_hierarchy_core(hierarchy, 0);
+	uint64_t before;
+
+	(void)state;
+	for (unsigned pass = 0; pass < 3; pass++) {
+		before = core->counts.memory_reads;
+		for (uint64_t i = 0; i < LINES; i++)
+			fm_hierarchy_access(hierarchy, core, i * LINE, 8, FM_ACCESS_STORE);
+		/* half a life: of the lines that are in the last cache alone some three eighths are gone */
+		if (pass == 2)
+			assert_in_range(core->counts.memory_reads - before, 0.28 * LINES, 0.45 * LINES);
+		else if (pass == 1)
+			assert_int_equal(core->counts.memory_reads, before);
+		for (unsigned i = 0; pass == 1 && i < 500; i++)
+			fm_hierarchy_forget(hierarchy, core, 1);
+	}
+	assert_true(core->counts.memory_writes > 0);
+	hierarchy->description.caches[2].life = 0;
+	before = core->counts.memory_reads;
+	fm_hierarchy_forget(hierarchy, core, 1e9);
+	for (uint64_t i = 0; i < LINES; i++)
+		fm_hierarchy_access(hierarchy, core, i * LINE, 8, FM_ACCESS_LOAD);
+	assert_int_equal(core->counts.memory_reads, before);
+	fm_hierarchy_destroy(hierarchy);
+}
+
 static struct fm_hierarchy *machine_with_jumps(unsigned jumps, bool quick)
 {
 	struct fm_hierarchy *hierarchy;
@@ -1121,6 +1206,8 @@ int main(void)
 	    cmocka_unit_test(prefetching_from_private_caches),
 	    cmocka_unit_test(streams_are_followed),
 	    cmocka_unit_test(strides_are_followed),
+	    cmocka_unit_test(uneven_steps_are_followed),
+	    cmocka_unit_test(neighbours_drive_lines_out),
 	    cmocka_unit_test(jumps_bring_lines),
 	    cmocka_unit_test(jumps_are_of_use),
 	    cmocka_unit_test(use_of_shared_lines_is_noted),
