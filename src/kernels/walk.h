@@ -23,7 +23,7 @@ enum {
 	FM_WALK_AHEAD_PLACES = 32,
 	FM_WALK_AHEAD_STEPS = 34, /* of each place, of which one is ahead */
 	FM_WALK_STREAMS_MOST = 64,
-	FM_WALK_BACK = 16, /* of uneven walks: steps go back, too */
+	FM_WALK_BACK = 16,         /* of uneven walks: steps go back, too */
 	FM_WALK_IN_PARALLEL = 960, /* lines of fm_walk_lay_parallel() */
 	FM_WALK_CHAIN_COUNTS = 12,
 	FM_WALK_STREAMS = 8,        /* chains of fm_walk_lay_streams() */

@@ -35,7 +35,7 @@ struct fm_level {
 	struct fm_figure latency_cycles;
 	struct fm_figure latency_small_pages_ns;
 	struct fm_figure life_ns; /* of the last cache, of the moment (machine/neighbours.h) */
-	uint64_t measured_bytes; /* the data-set size the latencies were measured at */
+	uint64_t measured_bytes;  /* the data-set size the latencies were measured at */
 	/* No data-set size shows this cache alone: the latency climbs from the level above to the one below. Latency
 	   and capacity are then intervals as wide as the climb, and bandwidth is measured in its middle. */
 	bool no_plateau;
