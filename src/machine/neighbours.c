@@ -42,11 +42,12 @@ static double least_squares(const double *shares, double life)
 /* The life whose curve is nearest: by steps of some per cent, from a tenth of the first wait to twenty of the last. */
 static double nearest(const double *shares)
 {
-	const double first = 0.1 * fm_life_waits[0], last = 20 * fm_life_waits[FM_LIFE_POINTS - 1], step = 1.02;
+	enum { TRIED = 478 };
+	const double first = 0.1 * fm_life_waits[0], step = 1.02;
 	double best = first, least = INFINITY;
 
-	for (double life = first; life < last; life *= step) {
-		double sum = least_squares(shares, life);
+	for (unsigned i = 0; i < TRIED; i++) {
+		double life = first * pow(step, i), sum = least_squares(shares, life);
 
 		if (sum < least) {
 			least = sum;
