@@ -14,9 +14,11 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/own_limits.h"
+#include "base/pass_signals.h"
 
-enum { HANDLED = 6, FROM_TERMINAL = 3 };
-static const int handled[HANDLED] = {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGPIPE, SIGXFSZ};
+enum { HANDLED = 8 };
+static const int handled[HANDLED] = {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE, SIGXFSZ};
 static struct sigaction inherited[HANDLED]; /* zero is the default */
 
 void fm_launch_remember_signals(void)
@@ -24,15 +26,6 @@ void fm_launch_remember_signals(void)
 	for (unsigned i = 0; i < HANDLED; i++)
 		if (!sigaction(handled[i], NULL, &inherited[i]) && inherited[i].sa_handler != SIG_IGN)
 			inherited[i] = (struct sigaction){.sa_handler = SIG_DFL};
-}
-
-void fm_launch_leave_terminal(bool leave)
-{
-	static struct sigaction ours[FROM_TERMINAL];
-	const struct sigaction ignore = {.sa_handler = SIG_IGN};
-
-	for (unsigned i = 0; i < FROM_TERMINAL; i++)
-		sigaction(handled[i], leave ? &ignore : &ours[i], leave ? &ours[i] : NULL);
 }
 
 /* Like execvp, but what is no program is not given to a shell. Returns the error. */
@@ -70,6 +63,7 @@ static void be_program(const struct fm_launch *launch, int go, int failed)
 		_exit(125);
 	for (unsigned i = 0; i < HANDLED; i++)
 		sigaction(handled[i], &inherited[i], NULL);
+	fm_own_limits_give_back();
 	if (launch->output >= 0) {
 		dup2(launch->output, STDOUT_FILENO);
 		dup2(nothing, STDERR_FILENO);
@@ -111,9 +105,20 @@ int fm_launch_begin(const struct fm_launch *launch, struct fm_launched *ret_laun
 		close(failed[0]);
 		return fm_error_set(error, code, "cannot create a process: %s", strerror(code));
 	}
-	*ret_launched =
-	    (struct fm_launched){.process = child, .go = go[1], .failed = failed[0], .unseen = launch->output >= 0};
+	*ret_launched = (struct fm_launched){.process = child,
+	                                     .go = go[1],
+	                                     .failed = failed[0],
+	                                     .beside = launch->beside,
+	                                     .unseen = launch->output >= 0};
+	if (!launch->beside)
+		fm_pass_signals_to(child);
 	return 0;
+}
+
+static void is_over(const struct fm_launched *launched)
+{
+	if (!launched->beside)
+		fm_pass_signals_to(0);
 }
 
 int fm_launch_release(struct fm_launched *launched, const char *name, struct fm_error *error)
@@ -131,6 +136,7 @@ int fm_launch_release(struct fm_launched *launched, const char *name, struct fm_
 		return 0;
 	while (waitpid(launched->process, &status, 0) < 0 && errno == EINTR)
 		;
+	is_over(launched);
 	return code == ENOENT ? fm_error_set(error, ENOENT, "%s: there is no such program", name)
 	                      : fm_error_set(error, EACCES, "%s: cannot be run: %s", name, strerror(code));
 }
@@ -143,6 +149,7 @@ void fm_launch_abandon(struct fm_launched *launched)
 	close(launched->failed);
 	while (waitpid(launched->process, &status, 0) < 0 && errno == EINTR)
 		;
+	is_over(launched);
 }
 
 static double seconds_of(const struct timeval *time)
@@ -168,26 +175,22 @@ static pid_t wait_a_second(pid_t process, int *status, struct rusage *usage)
 	return ended;
 }
 
-bool fm_launch_wait(struct fm_launched *launched, bool wait, const volatile bool *told_to_end,
-                    struct fm_launch_end *ret_end)
+bool fm_launch_wait(struct fm_launched *launched, bool wait, struct fm_launch_end *ret_end)
 {
 	struct rusage usage;
 	int status = 0;
 	pid_t ended;
 
-	if (!wait && told_to_end && *told_to_end)
-		kill(launched->process, SIGTERM);
 	while ((ended = wait4(launched->process, &status, wait ? 0 : WNOHANG, &usage)) < 0 && errno == EINTR) {
-		if (!told_to_end || !*told_to_end)
+		if (!launched->unseen || !fm_pass_signals_asked())
 			continue;
-		kill(launched->process, SIGTERM);
-		if (launched->unseen)
-			ended = wait_a_second(launched->process, &status, &usage);
-		if (launched->unseen && ended)
+		ended = wait_a_second(launched->process, &status, &usage);
+		if (ended)
 			break;
 	}
 	if (!ended)
 		return false;
+	is_over(launched);
 	*ret_end = (struct fm_launch_end){.seconds = (double)(fm_clock_now() - launched->begun) * 1e-9,
 	                                  .cpu_seconds = seconds_of(&usage.ru_utime) + seconds_of(&usage.ru_stime),
 	                                  .kernel_seconds = seconds_of(&usage.ru_stime),

@@ -13,7 +13,8 @@ struct fm_launch {
 	char *const *program; /* looked up in PATH; what is no program is not given to a shell */
 	int output;           /* descriptor for its standard output; -1: ours. Then its errors are thrown away */
 	int input;            /* … for its standard input; -1: ours */
-	bool outlives;        /* it goes on when we are killed: what is observed is kept without us */
+	bool outlives;        /* it goes on when we are killed */
+	bool beside;          /* it runs beside the program that people want: signals are not passed on to it */
 	/* in the new process, before the program begins; only what is safe after fork */
 	void (*prepare)(void *context);
 	void *context;
@@ -23,7 +24,8 @@ struct fm_launched {
 	pid_t process;
 	int go, failed;
 	uint64_t begun; /* ns, when it was let go */
-	bool unseen;    /* nobody sees its output: told to end, it is not waited for long */
+	bool beside;
+	bool unseen;    /* its output is thrown away: asked to end, it is not waited for long */
 };
 
 struct fm_launch_end {
@@ -40,10 +42,7 @@ struct fm_launch_end {
  */
 void fm_launch_remember_signals(void);
 
-/* Signals from the terminal are for the program, and whatever it makes of them; false: for us again. */
-void fm_launch_leave_terminal(bool leave);
-
-/* Made and held. */
+/* Made and held. From here to its end, signals that are sent to us are passed on to it (pass_signals.h). */
 int fm_launch_begin(const struct fm_launch *launch, struct fm_launched *ret_launched, struct fm_error *error);
 
 /* Let go. -ENOENT and -EACCES when there is no such program or it cannot be run; then it is gone. */
@@ -52,9 +51,8 @@ int fm_launch_release(struct fm_launched *launched, const char *name, struct fm_
 /* Never let go. */
 void fm_launch_abandon(struct fm_launched *launched);
 
-/* Wait for its end; false when it has not ended and `wait` is false. `told_to_end` is looked at when a signal arrives:
-   the program is told too. */
-bool fm_launch_wait(struct fm_launched *launched, bool wait, const volatile bool *told_to_end,
-                    struct fm_launch_end *ret_end);
+/* Wait for its end; false when it has not ended and `wait` is false. A program whose output nobody sees is ended a second
+   after it was asked to end. */
+bool fm_launch_wait(struct fm_launched *launched, bool wait, struct fm_launch_end *ret_end);
 
 #endif

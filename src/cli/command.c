@@ -11,14 +11,11 @@
 #include "base/suggest.h"
 
 volatile bool fm_interrupted;
-volatile bool fm_told_to_end;
 
-/* Ctrl-C reaches the program too; what somebody sent to us alone has to be passed on. */
 static void on_interrupt(int number, siginfo_t *information, void *unused)
 {
-	(void)unused;
+	(void)number, (void)information, (void)unused;
 	fm_interrupted = true;
-	fm_told_to_end = number == SIGTERM || information->si_code != SI_KERNEL;
 }
 
 void fm_interrupt_install(void)

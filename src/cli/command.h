@@ -100,8 +100,6 @@ int fm_common_close(const struct fm_common *common, FILE *output);
 
 /* Set by SIGINT and SIGTERM once installed, so that work can stop cleanly. A second signal ends at once. */
 extern volatile bool fm_interrupted;
-/* … by SIGTERM, which a program that we run has not seen; of Ctrl-C it has its own. */
-extern volatile bool fm_told_to_end;
 void fm_interrupt_install(void);
 
 #endif

@@ -6,7 +6,9 @@
 
 #include "base/version.h"
 #include "base/launch.h"
+#include "base/own_limits.h"
 #include "cli/command.h"
+#include "engine/leftovers.h"
 #include "base/suggest.h"
 #include "kernels/kernel.h"
 
@@ -60,16 +62,12 @@ static int print_completions(const char *verb)
 	return FM_EXIT_DONE;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	const struct fm_command *command;
 	struct fm_error error;
 
 	setlocale(LC_CTYPE, "");
-	fm_launch_remember_signals();
-	/* writing into a closed pipe, or beyond a limit, is an error to see, not a reason to die */
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
 	if (argc < 2) {
 		print_overview(stderr);
 		return FM_EXIT_USAGE;
@@ -99,5 +97,16 @@ int main(int argc, char **argv)
 	}
 	if (fm_isa_read_mask(&error))
 		return fm_report_error(&error);
+	fm_leftovers_remove();
 	return command->run(command, argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+	fm_launch_remember_signals();
+	/* writing into a closed pipe, or beyond a limit, is an error to see, not a reason to die */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	fm_own_limits_raise();
+	return fm_own_limits_on_stack(run, argc, argv);
 }

@@ -242,7 +242,6 @@ static int run(const struct fm_command *command, int argc, char **argv)
 		return code;
 	input.wanted.sampling = &input.wishes;
 	input.wanted.interrupted = &fm_interrupted;
-	input.wanted.told_to_end = &fm_told_to_end;
 	input.wanted.remark = fm_common_remark;
 	input.wanted.context = &input.common;
 	fflush(NULL);

@@ -242,7 +242,6 @@ static int run(const struct fm_command *command, int argc, char **argv)
 			input.wishes.mapping = "spread,packed";
 	}
 	input.wishes.observation.interrupted = &fm_interrupted;
-	input.wishes.observation.told_to_end = &fm_told_to_end;
 	input.wishes.observation.remark = fm_common_remark;
 	input.wishes.observation.context = &input.common;
 	fflush(NULL);

@@ -514,7 +514,6 @@ static int run(const struct fm_command *command, int argc, char **argv)
 	fm_output_choose(&live.output, &input.common, (unsigned)input.top);
 	live.output.options.bandwidth_curve = input.bandwidth_curve;
 	input.wanted.interrupted = &fm_interrupted;
-	input.wanted.told_to_end = &fm_told_to_end;
 	input.wanted.remark = print_remark;
 	input.wanted.interval = print_interval;
 	input.wanted.context = &live;

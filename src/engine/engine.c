@@ -22,6 +22,8 @@
 #include "base/clock.h"
 #include "base/installed.h"
 #include "base/launch.h"
+#include "base/pass_signals.h"
+#include "engine/leftovers.h"
 #include "engine/native/native.h"
 #include "engine/program.h"
 #include "engine/threads.h"
@@ -87,7 +89,8 @@ static int reserve(int file, const char *folder)
 	return status;
 }
 
-static int create_results(char *path, struct fm_error *error)
+/* ret_file: kept open as long as the run is ours (leftovers.h). */
+static int create_results(char *path, int *ret_file, struct fm_error *error)
 {
 	/* memory rather than a disk that would have to write all of it */
 	const char *folders[] = {getenv("TMPDIR"), FM_RESULT_FOLDERS}, *refused = NULL;
@@ -100,16 +103,18 @@ static int create_results(char *path, struct fm_error *error)
 		/* absolute: the program may go to another folder, and its children after it */
 		if (!folders[i] || !*folders[i] || !realpath(folders[i], folder))
 			continue;
-		if (snprintf(path, PATH_LENGTH, "%s/fathom-exact-XXXXXX", folder) >= PATH_LENGTH - 64)
+		if (snprintf(path, PATH_LENGTH, "%s/" FM_RUN_NAME "XXXXXX", folder) >= PATH_LENGTH - 64)
 			continue;
-		file = mkstemp(path);
-		status = file < 0 ? errno : reserve(file, folder);
-		if (file >= 0)
-			close(file);
-		if (!status)
+		file = fm_leftovers_create(path);
+		status = file < 0 ? -file : reserve(file, folder);
+		if (!status) {
+			*ret_file = file;
 			return 0;
-		if (file >= 0)
+		}
+		if (file >= 0) {
 			unlink(path);
+			close(file);
+		}
 		refused = folders[i];
 		code = status;
 	}
@@ -154,19 +159,6 @@ static int plugin_arguments(char *text, size_t size, const struct fm_engine_opti
 		used +=
 		    (size_t)snprintf(text + used, size - used, ",interval=%llu", (unsigned long long)options->interval);
 	return used < size ? 0 : fm_error_set(error, ENAMETOOLONG, "the paths are too long for QEMU");
-}
-
-/* Who is asked to end, asks the program; what it did until then is wanted all the same. */
-static volatile pid_t running;
-static volatile sig_atomic_t asked, only_run;
-
-static void pass_signal(int number, siginfo_t *information, void *unused)
-{
-	(void)unused;
-	asked = number;
-	/* from the terminal the program has its own. A shell may have set it to ignore what a terminal sends */
-	if (running > 0 && information->si_code != SI_KERNEL)
-		kill(running, only_run && number == SIGINT ? SIGTERM : number);
 }
 
 /* All processes of this run that live: what QEMU was started with names its result file, in forked processes too, and
@@ -292,8 +284,9 @@ static void wait_a_little(int process)
 	poll(&end, 1, process >= 0 ? POLL_MS : SHORT_MS);
 }
 
-/* After it was asked to end it gets a moment; then everything of it is ended, whatever it does. */
-static int wait_for_end(pid_t child, const char *results, bool *ret_killed)
+/* Nobody sees what a silent run does: asked to end, it gets a moment; then everything of it is ended. Any other takes
+   the time it takes. */
+static int wait_for_end(pid_t child, const char *results, bool silent, bool *ret_killed)
 {
 	int process = (int)syscall(SYS_pidfd_open, child, 0), status = 0;
 	uint64_t since = 0;
@@ -302,6 +295,7 @@ static int wait_for_end(pid_t child, const char *results, bool *ret_killed)
 	*ret_killed = false;
 	for (;;) {
 		pid_t waited = ended ? 0 : waitpid(child, &status, WNOHANG);
+		int asked = silent ? fm_pass_signals_asked() : 0;
 
 		ended |= waited == child || (waited < 0 && errno == ECHILD);
 		if (asked && !since)
@@ -352,23 +346,20 @@ static void prepare(void *context)
 	const bool *preloads = context;
 
 	if (*preloads)
-		unsetenv("LD_PRELOAD");   /* it is for the program */
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* nobody would collect what it counts */
+		unsetenv("LD_PRELOAD"); /* it is for the program */
 	setenv("FATHOM_ENGINE", "exact", 1);
 }
 
 /* Run it and wait for its end. The native engine's, or, if that is NULL, in QEMU. */
-static int run_child(char *const *arguments, const char *results, bool preloads, struct fm_native *native,
-                     struct fm_engine_run *run, struct fm_error *error)
+static int run_child(char *const *arguments, const char *results, const struct fm_engine_options *options,
+                     bool preloads, struct fm_native *native, struct fm_engine_run *run, struct fm_error *error)
 {
-	static const int passed[] = {SIGINT, SIGQUIT, SIGTERM};
-	enum { PASSED = sizeof(passed) / sizeof(passed[0]) };
 	const struct fm_launch launch = {.program = arguments,
 	                                 .output = -1,
 	                                 .input = -1,
+	                                 .outlives = !options->silent,
 	                                 .prepare = native ? fm_native_prepare : prepare,
 	                                 .context = native ? (void *)native : &preloads};
-	struct sigaction pass = {.sa_sigaction = pass_signal, .sa_flags = SA_RESTART | SA_SIGINFO}, before[PASSED];
 	struct fm_launched launched;
 	uint64_t ended = 0;
 	int r = fm_launch_begin(&launch, &launched, error), status = 0;
@@ -380,19 +371,12 @@ static int run_child(char *const *arguments, const char *results, bool preloads,
 		fm_launch_abandon(&launched);
 		return r;
 	}
-	asked = 0;
-	only_run = native && fm_native_is_only_run(native);
-	running = launched.process;
-	for (unsigned i = 0; i < PASSED; i++)
-		sigaction(passed[i], &pass, &before[i]);
 	r = fm_launch_release(&launched, arguments[0], error);
 	if (!r && native)
-		status = fm_native_wait(native, launched.process, &asked, &run->killed, &ended, &run->used);
+		status = fm_native_wait(native, launched.process, &run->killed, &ended, &run->used);
 	else if (!r)
-		status = wait_for_end(launched.process, results, &run->killed);
-	running = 0;
-	for (unsigned i = 0; i < PASSED; i++)
-		sigaction(passed[i], &before[i], NULL);
+		status = wait_for_end(launched.process, results, options->silent, &run->killed);
+	fm_pass_signals_to(0);
 	if (r == -ENOENT && !native)
 		return fm_error_set(
 		    error, ENOTSUP,
@@ -558,7 +542,7 @@ static int execute_natively(const struct fm_engine_options *options, char *const
 	char program[PATH_LENGTH], results[PATH_LENGTH];
 	struct fm_native *native = NULL;
 	struct fm_results *first = NULL;
-	int status = find_program(argv[0], program, error);
+	int file = -1, status = find_program(argv[0], program, error);
 
 	if (!status)
 		status = fm_native_check(options, program, error);
@@ -568,18 +552,17 @@ static int execute_natively(const struct fm_engine_options *options, char *const
 			status = fm_native_check(options, program, error);
 	}
 	if (!status)
-		status = create_results(results, error);
+		status = create_results(results, &file, error);
 	if (status)
 		return status;
 	status = fm_native_begin(options, results, &native, error);
 	if (!status)
-		status = run_child(argv, results, false, native, &run, error);
-	if (!status)
-		status = fm_native_status(native, error);
+		status = run_child(argv, results, options, false, native, &run, error);
 	if (!status) {
-		run.results = run.mapping = first = load(results);
-		if (!first)
+		status = fm_native_status(native, error);
+		if (!status && !(run.results = run.mapping = first = load(results)))
 			status = fm_error_set(error, EIO, "there are no results of the program");
+		run.unseen = status != 0;
 	}
 	if (native) {
 		collect_forked(results, &run, first ? &first->lost_processes : &(uint64_t){0});
@@ -592,13 +575,12 @@ static int execute_natively(const struct fm_engine_options *options, char *const
 		fm_native_end(native);
 	}
 	unlink(results);
-	if (!status) {
-		if (!options->beside_count)
-			put_program_first(&run, first);
-		*ret_run = run;
-	} else {
+	close(file);
+	if (!status && !options->beside_count)
+		put_program_first(&run, first);
+	if (status)
 		fm_engine_run_free(&run);
-	}
+	*ret_run = run;
 	return status;
 }
 
@@ -612,7 +594,7 @@ static int execute_in_qemu(const struct fm_engine_options *options, char *const 
 	struct fm_engine_run run = {.kind = FM_ENGINE_QEMU};
 	char **arguments;
 	unsigned count = 0, own = 0;
-	int status = find_program(argv[0], program, error);
+	int file = -1, status = find_program(argv[0], program, error);
 
 	while (argv[own])
 		own++;
@@ -624,7 +606,7 @@ static int execute_in_qemu(const struct fm_engine_options *options, char *const 
 	if (!status)
 		status = find_plugin(plugin, error);
 	if (!status)
-		status = create_results(results, error);
+		status = create_results(results, &file, error);
 	if (status)
 		goto out;
 	/* as it is now, whatever the file it came from has become since */
@@ -657,11 +639,12 @@ static int execute_in_qemu(const struct fm_engine_options *options, char *const 
 	arguments[count++] = program;
 	for (unsigned i = 1; i < own; i++)
 		arguments[count++] = argv[i];
-	status = run_child(arguments, results, preloads, NULL, &run, error);
+	status = run_child(arguments, results, options, preloads, NULL, &run, error);
 	if (!status) {
 		struct fm_results *first = load(results);
 
 		run.results = run.mapping = first;
+		run.unseen = !first;
 		if (!first)
 			status =
 			    fm_error_set(error, ENOTSUP,
@@ -670,13 +653,13 @@ static int execute_in_qemu(const struct fm_engine_options *options, char *const 
 		unlink(machine);
 		collect_forked(results, &run, first ? &first->lost_processes : &(uint64_t){0});
 	}
-	if (!status)
-		*ret_run = run;
-	else
+	if (status)
 		fm_engine_run_free(&run);
+	*ret_run = run;
 out_file:
 	unlink(machine);
 	unlink(results);
+	close(file);
 out:
 	free(arguments);
 	return status;
@@ -693,6 +676,7 @@ int fm_engine_check_native(const struct fm_engine_options *options, const char *
 int fm_engine_execute(const struct fm_engine_options *options, char *const *argv, struct fm_engine_run *ret_run,
                       struct fm_error *error)
 {
+	*ret_run = (struct fm_engine_run){.kind = options->kind};
 	if (options->kind == FM_ENGINE_NATIVE)
 		return execute_natively(options, argv, ret_run, error);
 	if (options->windows.on)
@@ -710,7 +694,11 @@ void fm_engine_run_free(struct fm_engine_run *run)
 		munmap((void *)run->forked[i], sizeof(struct fm_results));
 	free(run->forked);
 	free(run->scheduled);
-	memset(run, 0, sizeof(*run));
+	run->mapping = NULL;
+	run->results = NULL;
+	run->forked = NULL;
+	run->scheduled = NULL;
+	run->forked_count = run->scheduled_count = 0;
 }
 
 void fm_result_thread_counts(const struct fm_results *results, unsigned index, struct fm_core_counts *ret_counts,

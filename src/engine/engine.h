@@ -47,9 +47,9 @@ struct fm_engine_options {
 	unsigned beside_count;
 	bool beside_again;
 	unsigned ranks; /* these are copies of one program, which is the first of so many ranks; 0: they are not */
-	/* Native only: nobody runs the program besides. It is told to end if we are, and then takes its time; what it
-	   has forked is left alone. */
-	bool only_run;
+	/* The program's output goes nowhere: asked to end, the program and all that it started are killed a second
+	   later, and when the tool dies. Otherwise the program takes its time, and outlives the tool. */
+	bool silent;
 	/* Native only: count everything that is executed, and simulate in windows. `references` of each thread, of
 	   which the first `warm` only warm the caches; `slowdown`: the program takes so many times as long, about. 0:
 	   the defaults. */
@@ -69,6 +69,7 @@ struct fm_engine_run {
 	unsigned forked_count;
 	int exit_status; /* of the program: 0 … 255, or 128 + the signal */
 	int signal;
+	bool unseen; /* it ran, and ended as said below, but there are no results */
 	bool killed; /* it, or what it forked, did not end when asked to */
 	double seconds;
 	struct rusage used;             /* by it and what it waited for; native only */
@@ -79,8 +80,9 @@ struct fm_engine_run {
 	void *mapping;
 };
 
-/* Run argv[0] …. -ENOTSUP when there is no QEMU with plugins, or the native engine cannot do it, -ENOENT and -EACCES
-   for a program that is not there or cannot be run; the program's own end, however bad, is no error. */
+/* Run argv[0] … once. -ENOTSUP when there is no QEMU with plugins, or the native engine cannot do it, -ENOENT and
+   -EACCES for a program that is not there or cannot be run; the program's own end, however bad, is no error. With any
+   error ret_run->unseen says whether the program has run all the same. */
 int fm_engine_execute(const struct fm_engine_options *options, char *const *argv, struct fm_engine_run *ret_run,
                       struct fm_error *error);
 /* Whether the native engine can run it: 0, -ENOTSUP with the reason, -ENOENT and -EACCES for the program. */

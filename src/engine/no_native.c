@@ -30,21 +30,15 @@ void fm_native_report_beside(const struct fm_native *native, struct fm_engine_ne
 	(void)native, (void)ret_neighbours;
 }
 
-bool fm_native_is_only_run(const struct fm_native *native)
-{
-	(void)native;
-	return false;
-}
-
 void fm_native_prepare(void *native)
 {
 	(void)native;
 }
 
-int fm_native_wait(struct fm_native *native, pid_t program, const volatile sig_atomic_t *asked, bool *ret_killed,
-                   uint64_t *ret_ended, struct rusage *ret_used)
+int fm_native_wait(struct fm_native *native, pid_t program, bool *ret_killed, uint64_t *ret_ended,
+                   struct rusage *ret_used)
 {
-	(void)native, (void)program, (void)asked, (void)ret_killed, (void)ret_ended, (void)ret_used;
+	(void)native, (void)program, (void)ret_killed, (void)ret_ended, (void)ret_used;
 	return 0;
 }
 

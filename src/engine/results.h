@@ -281,7 +281,8 @@ struct fm_results {
 	uint64_t left[64]; /* by enum fm_translate_reason */
 	uint64_t ticks_per_second;
 	uint64_t unseen_instructions; /* by windows: executed in pieces of code that no window has seen */
-	uint64_t window_ticks, waited_ticks, translator_ticks, cpu_ns; /* what tracing cost */
+	uint64_t window_ticks, waited_ticks, translator_ticks, cpu_ns; /* what tracing cost, and all of it */
+	uint64_t threads_ns; /* of this, by threads that were traced; native engine only */
 	struct fm_result_pace pace;
 	uint32_t timing_sampled; /* only stretches had core timing, and stand for the rest … */
 	double timing_variance;  /* … of all their cycles together */

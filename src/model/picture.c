@@ -565,6 +565,7 @@ void fm_picture_build(const struct fm_recording *recording, const struct fm_part
 	fm_uncertain_unseen(recording, picture);
 	fm_kernel_time(recording, picture);
 	fm_synchronisation(recording, &sums->counts, picture);
+	fm_uncertain_few_windows(recording, picture);
 }
 
 bool fm_picture_moment(const struct fm_recording *recording, unsigned index, struct fm_picture *ret_picture,

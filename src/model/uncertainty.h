@@ -16,6 +16,9 @@ void fm_uncertain_traffic(const struct fm_recording *recording, struct fm_pictur
    they could not know of the caches. After fm_uncertain_traffic(). */
 void fm_uncertain_windows(const struct fm_recording *recording, struct fm_picture *picture);
 
+/* A run with fewer windows than any estimate needs: what was counted in them is withheld. */
+void fm_uncertain_few_windows(const struct fm_recording *recording, struct fm_picture *picture);
+
 /* The intervals of latencies and bandwidths become those of the cycles waited for them. */
 void fm_uncertain_cycles(const struct fm_recording *recording, struct fm_picture *picture);
 

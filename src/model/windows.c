@@ -50,7 +50,7 @@ static void widen(struct fm_figure *figure, double below, double above, unsigned
 	                         FM_ORIGIN_sampled, "windows", windows);
 }
 
-static const char too_few[] = "only %u windows: it ran too briefly for windows; --counters exact sees all of it";
+static const char too_few[] = "only %u windows: the run was too short; -r 5 adds a run in which every access is seen";
 
 /* One figure of the picture of each window, or the cycles, and how many cycles each window stands for. */
 struct course {
@@ -294,6 +294,42 @@ void fm_uncertain_window_time(const struct fm_recording *recording, struct fm_fi
 	                                     : relative_half(&course.total, course.total.value),
 	         0, 0, course.total.windows);
 	free_course(&course);
+}
+
+/* Figures that lie next to each other. */
+static void withhold(void *first, size_t bytes, unsigned windows)
+{
+	struct fm_figure *figures = first;
+
+	for (size_t i = 0; i < bytes / sizeof(*figures); i++)
+		if (figures[i].available)
+			figures[i] = fm_figure_unavailable(too_few, windows);
+}
+
+void fm_uncertain_few_windows(const struct fm_recording *recording, struct fm_picture *picture)
+{
+	unsigned windows = (unsigned)recording->windows_count;
+	struct fm_figure blocked = picture->signs.blocked;
+
+	if (!fm_windows_used(recording) || windows >= FM_WINDOWS_LEAST)
+		return;
+	for (unsigned i = 0; i < picture->level_count; i++) {
+		struct fm_picture_level *level = &picture->levels[i];
+		struct fm_figure *figures[] = {
+		    &level->read_bytes,     &level->allocate_bytes, &level->write_bytes,     &level->gbs,
+		    &level->loaded_latency, &level->utilisation,    &level->bandwidth_share, &level->latency_share};
+
+		for (size_t k = 0; k < sizeof(figures) / sizeof(figures[0]); k++)
+			withhold(figures[k], sizeof(*figures[k]), windows);
+	}
+	for (size_t i = 0; i < sizeof(cycle_figures) / sizeof(cycle_figures[0]); i++)
+		withhold((char *)picture + cycle_figures[i], sizeof(struct fm_figure), windows);
+	withhold(&picture->predicted_seconds, sizeof(picture->predicted_seconds), windows);
+	withhold(&picture->productive, sizeof(picture->productive), windows);
+	withhold(&picture->other_stall, sizeof(picture->other_stall), windows);
+	withhold(&picture->signs, sizeof(picture->signs), windows);
+	picture->signs.blocked = blocked; /* by the scheduler, for the whole run */
+	picture->thread_count = 0;
 }
 
 void fm_uncertain_windows(const struct fm_recording *recording, struct fm_picture *picture)

@@ -159,6 +159,11 @@ static bool on_system_call(void *context, uint64_t number)
 	return true;
 }
 
+static void on_filter(void *context)
+{
+	fm_runtime_stop_before_filter(context);
+}
+
 static int open_counters(struct fm_place *place, unsigned which)
 {
 	int error = fm_counters_open(&place->counters[which], fm_translator_counters(place->translators[which]));
@@ -173,6 +178,7 @@ int fm_client_create(struct fm_place *place, unsigned which)
 	struct fm_translate_client client = {
 	    .context = place,
 	    .number_piece = number_piece,
+	    .on_filter = on_filter,
 	    .on_leave = on_leave,
 	};
 	struct fm_translate_options options = {

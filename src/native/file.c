@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -265,6 +266,21 @@ static int map_session(void)
 		error = -EBADMSG;
 	}
 	return error;
+}
+
+bool fm_file_reader_lives(void)
+{
+	char name[PATH_ROOM + 16];
+	long file, result;
+
+	fm_put_text(fm_put_text(name, folder), "/session");
+	file = fm_system_call(SYS_openat, AT_FDCWD, (long)name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0, 0, 0);
+	/* removed, as the next tool does with what a dead one left; other failures say nothing */
+	if (fm_failed(file))
+		return file != -ENOENT;
+	result = fm_system_call(SYS_flock, file, LOCK_SH | LOCK_NB, 0, 0, 0, 0);
+	fm_system_call(SYS_close, file, 0, 0, 0, 0, 0);
+	return fm_failed(result);
 }
 
 static char **find_variable(void)

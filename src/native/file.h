@@ -52,6 +52,9 @@ static inline void fm_add(uint64_t *sum, uint64_t value)
 }
 
 /* Is there room in the address space for so many bytes, and as many more for the program? */
+/* Whether the tool that made the session still lives: it holds a lock on it. */
+bool fm_file_reader_lives(void);
+
 bool fm_has_addresses(uint64_t size);
 
 #endif

@@ -117,7 +117,7 @@ static void publish_short(struct fm_place *place, const struct fm_translate_shor
 
 void fm_place_publish(struct fm_place *place)
 {
-	uint64_t spent = 0, waited, outside;
+	uint64_t spent = 0, waited, outside, cpu;
 
 	if (!fm_file_is_open() || __atomic_exchange_n(&place->publishing, 1, __ATOMIC_ACQUIRE))
 		return;
@@ -141,6 +141,11 @@ void fm_place_publish(struct fm_place *place)
 		fm_add(&fm_head()->lost_entries, counts->dropped - place->dropped);
 		place->dropped = counts->dropped;
 		publish_short(place, counts->not_logged);
+	}
+	cpu = fm_clock_ns(FM_CLOCK_OF_THREAD(place->thread));
+	if (cpu > place->cpu_published) {
+		fm_add(&fm_head()->threads_ns, cpu - place->cpu_published);
+		place->cpu_published = cpu;
 	}
 	waited = place->waited - place->waited_published;
 	outside = place->waited_outside - place->waited_outside_published;
@@ -168,6 +173,7 @@ void fm_place_begin(struct fm_place *place)
 	place->current = fm_place_usual(place);
 	fm_pace_begin(place);
 	place->published_at = fm_ticks();
+	place->cpu_published = fm_clock_ns(FM_CLOCK_OF_THREAD(place->thread));
 	place->waited_published = place->waited_before = place->waited;
 	place->waited_outside_published = place->waited_outside;
 	place->begun = true;

@@ -76,6 +76,7 @@ struct fm_place {
 	uint64_t window_began, window_waited; /* processor time, and what it had waited */
 	uint64_t window_until;                /* processor time: until it is warm, then until its end */
 	struct fm_pace pace;
+	uint64_t cpu_published; /* processor time of the thread, as published */
 	/* signals */
 	int timer, delay; /* kernel numbers, -1: none */
 	uint64_t published_at;

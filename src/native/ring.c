@@ -60,6 +60,8 @@ static bool wait_for_room(struct fm_place *place, uint64_t count)
 		/* one entry may be a string instruction over a gigabyte, and others' entries are read meanwhile */
 		beats = __atomic_load_n(&fm_head()->beats, __ATOMIC_RELAXED);
 		idle = read == before && beats == beaten ? idle + 1 : 0;
+		if (idle && !fm_file_reader_lives())
+			break;
 		beaten = beats;
 	}
 	__atomic_store_n(&line->waiting, 0, __ATOMIC_RELAXED);

@@ -139,14 +139,8 @@ static void stop_others(const struct fm_place *own)
 	}
 }
 
-void fm_runtime_stop_for_good(void)
+static void stop_for_good(struct fm_place *place)
 {
-	struct fm_place *place;
-	uint64_t mask;
-
-	if (!fm_file_is_open() || fm_process_id() != (pid_t)fm_head()->process)
-		return;
-	place = fm_thread_step_out(&mask);
 	fm_stopped = 1;
 	if (place)
 		fm_place_end(place);
@@ -159,6 +153,23 @@ void fm_runtime_stop_for_good(void)
 	fm_file_hide();
 	fm_signals_close();
 	fm_file_close();
+}
+
+void fm_runtime_stop_for_good(void)
+{
+	struct fm_place *place;
+	uint64_t mask;
+
+	if (!fm_file_is_open() || fm_process_id() != (pid_t)fm_head()->process)
+		return;
+	place = fm_thread_step_out(&mask);
+	stop_for_good(place);
 	if (place)
 		fm_thread_return(place, mask);
+}
+
+void fm_runtime_stop_before_filter(struct fm_place *place)
+{
+	if (fm_file_is_open() && fm_process_id() == (pid_t)fm_head()->process)
+		stop_for_good(place);
 }

@@ -15,5 +15,8 @@ void fm_runtime_go_on(void);
 /* A filter of system calls may end the program for one of ours: before there is one, all of it stops. Called anywhere.
  */
 void fm_runtime_stop_for_good(void);
+/* The same from the code cache of a place's own thread, which is about to leave it. */
+struct fm_place;
+void fm_runtime_stop_before_filter(struct fm_place *place);
 
 #endif

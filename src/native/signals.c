@@ -15,6 +15,7 @@ enum {
 	TICK_NS = 1000000,
 	DELAY_NS = 20000,
 	PUBLISH_PER_SECOND = 20,
+	LOOKS_APART = 20, /* times that something is published, between two looks whether anybody reads it */
 };
 
 /* As rt_sigaction() has it. */
@@ -98,6 +99,7 @@ static void send_to_self(const siginfo_t *information)
 
 static void count_tick(struct fm_place *place, bool inside)
 {
+	static unsigned published;
 	struct fm_trace_head *head;
 	uint64_t now = fm_ticks();
 
@@ -109,6 +111,8 @@ static void count_tick(struct fm_place *place, bool inside)
 		place->published_at = now;
 		fm_place_publish(place);
 		fm_file_clock();
+		if (++published % LOOKS_APART == 0 && !fm_file_reader_lives())
+			__atomic_store_n(&fm_session->stop, 1, __ATOMIC_RELAXED);
 	}
 }
 

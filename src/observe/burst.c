@@ -2,7 +2,6 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,17 +71,11 @@ static void wait_for_end(const struct fm_observation *wanted, struct fm_launched
 	int process = (int)syscall(SYS_pidfd_open, launched->process, 0);
 	const struct fm_sampling_wishes *wishes = wanted->sampling;
 	double stop_at = wishes->duration > 0 ? wishes->delay + wishes->duration : 0;
-	bool told = false;
 
-	while (!fm_launch_wait(launched, false, NULL, ret_end)) {
+	while (!fm_launch_wait(launched, false, ret_end)) {
 		double seconds = (double)(fm_clock_now() - launched->begun) * 1e-9;
 		double left = stop_at > seconds ? (stop_at - seconds) * 1000 : STEP_MS;
 
-		/* what was sent to us alone is passed on, once */
-		if (wanted->told_to_end && *wanted->told_to_end && !told) {
-			told = true;
-			kill(launched->process, SIGTERM);
-		}
 		/* the runtime sees to the size itself; what it writes beyond is not to go on for long */
 		if ((stop_at > 0 && seconds >= stop_at) || is_too_large(folder->session))
 			__atomic_store_n(&folder->session->stop, 1, __ATOMIC_RELEASE);
@@ -129,9 +122,7 @@ static int launch(const struct fm_observation *wanted, struct fm_session_folder 
 	r = fm_launch_release(&launched, wanted->program[0], error);
 	if (r)
 		return r;
-	fm_launch_leave_terminal(true);
 	wait_for_end(wanted, &launched, folder, ret_end);
-	fm_launch_leave_terminal(false);
 	wait_for_others(wanted, folder);
 	return 0;
 }

@@ -343,7 +343,7 @@ static int run_chase(struct chase *chase, struct fm_error *error)
 	if (!r)
 		r = fm_launch_release(&launched, program_name, error);
 	if (!r) {
-		fm_launch_wait(&launched, true, chase->wanted->told_to_end, &end);
+		fm_launch_wait(&launched, true, &end);
 		if (pread(launch.output, said, sizeof(said) - 1, 0) <= 0 || end.status ||
 		    sscanf(said, "%lf %lf", &chase->steps, &chase->nanoseconds) != 2 || chase->steps < 1)
 			r = fm_error_set(error, EIO, "%s failed with status %d", program_name, end.status);

@@ -18,7 +18,6 @@
 #include "simulator/simulated.h"
 
 #define PRECISION 0.05
-#define TOO_LONG 5.0 /* s, to run again only for the time */
 
 static unsigned long largest_number(const char *list)
 {
@@ -194,7 +193,8 @@ int fm_engine_wishes(const struct fm_observation *wanted, const struct fm_machin
 	ret_options->beside_count = wanted->beside_count;
 	ret_options->beside_again = wanted->beside_again;
 	ret_options->windows.on = windows;
-	ret_options->windows.pace = ret_options->only_run = windows && !wanted->machine && !wanted->repeats;
+	ret_options->windows.pace = windows && !wanted->machine;
+	ret_options->silent = wanted->seen;
 	ret_options->windows.slowdown = wanted->slowdown;
 	ret_options->windows.precision = wanted->precision > 0 ? wanted->precision : PRECISION;
 	if (wanted->interval_ms)
@@ -219,7 +219,8 @@ static int execute(const struct fm_engine_options *options, const struct fm_obse
 	}
 	r = fm_engine_execute(options, wanted->program, ret_run, error);
 	huge = fm_memory_huge_faults() - huge;
-	if (!r && once && fm_same_run_time(ret_run, options->machine->frequency_ghz * 1e9, &recording->native)) {
+	if (!r && once) {
+		fm_same_run_time(ret_run, options->machine->frequency_ghz * 1e9, &recording->native);
 		recording->native.huge_always = fm_memory_huge_always();
 		recording->native.huge_faults = huge < recording->native.faults ? huge : recording->native.faults;
 		r = fm_same_run_threads(ret_run, recording, error);
@@ -281,6 +282,8 @@ int fm_engine_observe(const struct fm_observation *wanted, const struct fm_machi
 	watch = wanted->machine ? NULL : fm_core_watch_begin(fm_host_best_rate(machine->frequency_ghz));
 	r = execute(&options, wanted, &run, recording, error);
 	share = fm_core_watch_end(watch);
+	if (r && run.unseen)
+		r = fm_observe_note_unseen(recording, run.exit_status, run.signal, error);
 	if (r)
 		return r;
 	if (share.available)
@@ -299,6 +302,8 @@ int fm_engine_observe(const struct fm_observation *wanted, const struct fm_machi
 	recording->run.exit_status = recording->run.engine_exit_status = run.exit_status;
 	recording->run.engine_seconds = run.seconds;
 	snprintf(recording->run.engine, sizeof(recording->run.engine), "%s", options.windows.on ? "windows" : "exact");
+	if (run.kind == FM_ENGINE_NATIVE)
+		fm_seen_share(&run, machine->frequency_ghz * 1e9, &recording->run);
 	r = fm_results_record(&run, machine, recording, error);
 	if (!r)
 		r = record_beside(wanted, &run, recording, error);
@@ -316,53 +321,42 @@ int fm_engine_observe(const struct fm_observation *wanted, const struct fm_machi
 	return r;
 }
 
-/* Windows: in one run. Only a program that was too short for its own time to be told is run again, by itself. */
-static int run_once(const struct fm_observation *wanted, const struct fm_machine_description *machine,
-                    struct fm_recording *recording, struct fm_error *error)
-{
-	const struct fm_native_wishes again = {.least = 1, .most = 7, .seconds = 0.5, .silent = true};
-	int r, exit_status;
-
-	fm_input_remember();
-	r = fm_engine_observe(wanted, machine, recording, error);
-	if (r || recording->native.runs || (wanted->interrupted && *wanted->interrupted) || recording->run.signal)
-		return r;
-	if (recording->run.engine_seconds > TOO_LONG || fm_input_was_read()) {
-		recording->native.seconds =
-		    fm_figure_unavailable("how much slower it was in the engine could not be measured");
-		return 0;
-	}
-	exit_status = (int)recording->run.exit_status;
-	r = fm_native_observe(wanted, &again, recording, error);
-	recording->run.exit_status = exit_status;
-	return r;
-}
-
-/* The same program once more, in the engine; its output was seen already. */
+/* By itself, as often as was asked for, for its time; then once more in the engine, when its output was seen already.
+   Without -r there is only that run, and the time is the simulated one. */
 static int run_combined(const struct fm_observation *wanted, const struct fm_machine_description *machine,
                         struct fm_recording *recording, struct fm_error *error)
 {
 	struct fm_recorded_native *native = &recording->native;
+	struct fm_observation again = *wanted;
+	unsigned natively = wanted->repeats ? (unsigned)wanted->repeats - 1 : 0;
 	int r, saved;
 
-	if (fm_wants_windows(wanted) && !wanted->repeats)
-		return run_once(wanted, machine, recording, error);
-	r = fm_observer_native.run(wanted, recording, error);
-	if (r)
-		return r;
-	if (native->signalled || (wanted->interrupted && *wanted->interrupted)) {
-		recording->run.exit_status = native->exit_status;
-		return fm_error_set(error, ECANCELED,
-		                    "the program ended with %d after %.3g s by itself; it was not run again",
-		                    (int)native->exit_status, native->seconds.available ? native->seconds.value : 0);
+	again.seen = natively || wanted->seen;
+	if (natively) {
+		const struct fm_native_wishes wishes = {.least = natively, .most = natively, .silent = wanted->seen};
+
+		r = fm_native_observe(wanted, &wishes, recording, error);
+		if (r)
+			return r;
+		if (native->signalled || (wanted->interrupted && *wanted->interrupted)) {
+			recording->run.exit_status = native->exit_status;
+			return fm_error_set(
+			    error, ECANCELED, "the program ended with %d after %.3g s by itself; it was not run again",
+			    (int)native->exit_status, native->seconds.available ? native->seconds.value : 0);
+		}
+		if (!fm_input_rewind() && !isatty(STDIN_FILENO))
+			fm_observe_remark(wanted,
+			                  "standard input cannot be read twice: the engine's run finds it empty");
+	} else {
+		native->seconds = fm_figure_unavailable("it ran once, in the engine; -r 3 runs it natively, too");
 	}
-	if (!fm_input_rewind() && !isatty(STDIN_FILENO))
-		fm_observe_remark(wanted, "standard input cannot be read twice: the engine's run finds it empty");
+	if (!again.seen)
+		return fm_engine_observe(&again, machine, recording, error);
 	saved = fm_output_divert();
-	r = fm_engine_observe(wanted, machine, recording, error);
+	r = fm_engine_observe(&again, machine, recording, error);
 	recording->run.engine_output_bytes = fm_output_restore(saved);
 	/* the program's own end is that of the run that people saw */
-	if (!r && !(wanted->interrupted && *wanted->interrupted))
+	if (!r && natively && !(wanted->interrupted && *wanted->interrupted))
 		recording->run.exit_status = native->exit_status;
 	return r;
 }
@@ -399,8 +393,8 @@ static int run(const struct fm_observation *wanted, struct fm_recording *recordi
 	if (r)
 		return r;
 	fflush(stdout);
-	r = wanted->machine ? fm_engine_observe(wanted, &machine, recording, error)
-	                    : run_combined(wanted, &machine, recording, error);
+	r = wanted->machine || fm_wants_windows(wanted) ? fm_engine_observe(wanted, &machine, recording, error)
+	                                                : run_combined(wanted, &machine, recording, error);
 	if (!r && recording->run.signal == 4)
 		fm_observe_remark(
 		    wanted,
@@ -421,7 +415,7 @@ static int probe(const struct fm_observation *wanted, struct fm_recording *recor
 }
 
 const struct fm_observer fm_observer_exact = {
-    .name = "exact", .kind = FM_OBSERVER_ENGINE, .priority = 10, .probe = probe, .run = run};
+    .name = "exact", .kind = FM_OBSERVER_ENGINE, .priority = 0, .probe = probe, .run = run};
 
 static int probe_windows(const struct fm_observation *wanted, struct fm_recording *recording, struct fm_error *why)
 {

@@ -217,7 +217,8 @@ static int run_once(const struct fm_observation *wanted, bool measured, struct g
 {
 	struct fm_recorded_native *native = &gathered->recording->native;
 	int nothing = measured && !fm_input_rewind() ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
-	struct fm_launch launch = {.program = wanted->program, .output = -1, .input = nothing, .prepare = prepare};
+	struct fm_launch launch = {
+	    .program = wanted->program, .output = -1, .input = nothing, .outlives = !measured, .prepare = prepare};
 	struct fm_markers *markers = NULL;
 	struct fm_schedule *schedule;
 	struct fm_launched launched;
@@ -238,7 +239,7 @@ static int run_once(const struct fm_observation *wanted, bool measured, struct g
 		r = fm_launch_release(&launched, wanted->program[0], error);
 	if (!r) {
 		schedule = gathered->threads ? fm_schedule_begin(launched.process) : NULL;
-		fm_launch_wait(&launched, true, wanted->told_to_end, ret_end);
+		fm_launch_wait(&launched, true, ret_end);
 		if (schedule)
 			gathered->threads[run].count = fm_schedule_busiest(
 			    gathered->threads[run].threads, fm_schedule_end(schedule, gathered->threads[run].threads));
@@ -369,13 +370,11 @@ static int probe(const struct fm_observation *wanted, struct fm_recording *recor
 
 static int run(const struct fm_observation *wanted, struct fm_recording *recording, struct fm_error *error)
 {
-	unsigned repeats = (unsigned)wanted->repeats;
+	unsigned repeats = wanted->repeats ? (unsigned)wanted->repeats : 1;
 
-	return fm_native_observe(
-	    wanted,
-	    &(struct fm_native_wishes){
-	        .least = repeats ? repeats : 2, .most = repeats ? repeats : 7, .seconds = 1.5, .silent = wanted->seen},
-	    recording, error);
+	return fm_native_observe(wanted,
+	                         &(struct fm_native_wishes){.least = repeats, .most = repeats, .silent = wanted->seen},
+	                         recording, error);
 }
 
 const struct fm_observer fm_observer_native = {

@@ -100,17 +100,17 @@ static int choose(const struct fm_observation *wanted, struct fm_recording *reco
 		best = &fm_observer_perf;
 	else if (!free_choice)
 		best = fm_observer_find(wanted->counters);
-	else if (wanted->engine)
-		best = &fm_observer_exact;
+	else if (wanted->engine || wanted->window_end || wanted->free_running || wanted->skew)
+		best = &fm_observer_exact; /* what only the engine has is a wish for it */
 	else if (wanted->region || wanted->curve)
-		best = fm_observer_windows.probe(wanted, recording, &why) ? &fm_observer_exact : &fm_observer_windows;
+		best = &fm_observer_windows;
 	if (best) {
 		*ret_observer = best;
 		return best->probe(wanted, recording, error);
 	}
 	for (int priority = 100; priority > 0 && r; priority--)
 		for (unsigned i = 0; fm_observers[i] && r; i++) {
-			if (!counts(fm_observers[i]) || fm_observers[i]->priority != priority)
+			if (!counts(fm_observers[i]) || fm_observers[i]->priority != priority || !priority)
 				continue;
 			r = fm_observers[i]->probe(wanted, recording, &why);
 			/* the last one is what can be had without special means: its reason says what to do */
@@ -183,6 +183,17 @@ static int run_chosen(const struct fm_observer *observer, const struct fm_observ
 	return observer->run(&chosen, recording, error);
 }
 
+int fm_observe_note_unseen(struct fm_recording *recording, int exit_status, int signal, struct fm_error *error)
+{
+	struct fm_error why = *error;
+
+	recording->run.exit_status = exit_status;
+	recording->run.signal = signal;
+	/* that it could not be seen is no failure; that the results are damaged is one */
+	return fm_error_set(error, why.code == ENOTSUP ? ECANCELED : why.code, "%s; the program itself ended with %d",
+	                    why.message, exit_status);
+}
+
 static bool has_threads(const struct fm_recording *recording)
 {
 	return recording->threads_count > recording->processes_count;
@@ -214,46 +225,63 @@ static bool is_over_at_once(const struct fm_recording *recording)
 	       recording->run.engine_seconds < longest;
 }
 
-/* Was the program too short for windows, or was nothing seen of it, so that it is to run again? */
-static bool is_to_run_again(const struct fm_observation *wanted, const struct fm_recording *recording, int r)
+/* Too short for windows: one of the runs that were asked for had better see every access. */
+static bool is_too_short(const struct fm_recording *recording)
 {
 	const double longest = 3; /* s, if nothing can be said otherwise */
 	const size_t few = 24;    /* windows: every access of so short a program says more */
 	const double most_string_lines = 2e7;
 
-	if (fm_wants_windows(wanted) || fm_input_was_read() || (wanted->interrupted && *wanted->interrupted))
-		return false;
-	if (r)
-		return r == -ENOTSUP;
-	return !recording->run.signal &&
-	       ((recording->windows_count < FM_WINDOWS_LEAST && recording->run.engine_seconds < longest &&
-	         string_lines(recording) < most_string_lines) ||
-	        (recording->windows_count < few && is_over_at_once(recording)));
+	return (recording->windows_count < FM_WINDOWS_LEAST && recording->run.engine_seconds < longest &&
+	        string_lines(recording) < most_string_lines) ||
+	       (recording->windows_count < few && is_over_at_once(recording));
 }
 
-static int run_again(const struct fm_observation *wanted, struct fm_recording **recording, struct fm_error *error)
+/* Every access, after a run through windows that told too little. */
+static int see_all(const struct fm_observation *wanted, struct fm_recording **recording, struct fm_error *error)
 {
 	struct fm_recording *fresh = fm_recording_create();
 	struct fm_observation again = *wanted;
 	int64_t exit_status = (*recording)->run.exit_status;
-	bool emulated = has_threads(*recording);
 	int r;
 
 	if (!fresh)
 		return fm_error_set(error, ENOMEM, "out of memory");
+	again.seen = true;
+	again.repeats--;
+	/* short threads hardly ever meet; emulated, they take turns */
+	if (has_threads(*recording))
+		again.engine = "qemu";
 	fm_recording_free(*recording);
 	*recording = fresh;
-	again.seen = true;
 	fm_observe_note_run(wanted, fresh);
-	/* short threads hardly ever meet; emulated, they take turns */
-	if (emulated)
-		again.engine = "qemu";
 	r = run_chosen(&fm_observer_exact, &again, fresh, error);
-	if (r == -ENOTSUP && emulated) {
-		again.engine = NULL;
-		r = run_chosen(&fm_observer_exact, &again, fresh, error);
-	}
 	fresh->run.exit_status = exit_status;
+	return r;
+}
+
+/* The other runs that were asked for, of which people see nothing. */
+static int repeat(const struct fm_observation *wanted, struct fm_recording **recording, struct fm_error *error)
+{
+	const struct fm_native_wishes wishes = {
+	    .least = (unsigned)wanted->repeats - 1, .most = (unsigned)wanted->repeats - 1, .silent = true};
+	int64_t exit_status = (*recording)->run.exit_status;
+	int r;
+
+	if ((*recording)->run.signal || (wanted->interrupted && *wanted->interrupted))
+		return 0;
+	if (fm_input_was_read()) {
+		fm_observe_remark(wanted, "its input came through a pipe, which can be read only once: it ran once");
+		return 0;
+	}
+	if (wanted->repeats > 2 && is_too_short(*recording))
+		return see_all(wanted, recording, error);
+	/* its time, measured, instead of what the first run tells of it */
+	memset(&(*recording)->native, 0, sizeof((*recording)->native));
+	(*recording)->native_threads_count = 0;
+	(*recording)->native_regions_count = 0;
+	r = fm_native_observe(wanted, &wishes, *recording, error);
+	(*recording)->run.exit_status = exit_status;
 	return r;
 }
 
@@ -268,10 +296,11 @@ int fm_observe(const struct fm_observation *wanted, struct fm_recording **ret_re
 	fm_observe_note_run(wanted, recording);
 	r = wanted->sampling ? choose_sampler(wanted, recording, &observer, error)
 	                     : choose(wanted, recording, &observer, error);
+	fm_input_remember();
 	if (!r)
 		r = run_chosen(observer, wanted, recording, error);
-	if (!wanted->sampling && observer == &fm_observer_windows && is_to_run_again(wanted, recording, r))
-		r = run_again(wanted, &recording, error);
+	if (!r && wanted->repeats > 1 && observer == &fm_observer_windows)
+		r = repeat(wanted, &recording, error);
 	if (!r && wanted->group && fm_recording_set(recording, "group", wanted->group))
 		r = fm_error_set(error, ENOMEM, "out of memory");
 	if (!r)

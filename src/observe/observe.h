@@ -45,7 +45,7 @@ struct fm_observation {
 	const char *samples; /* the folder for samples of references; of every so many one */
 	uint64_t every;
 	/* of the caller */
-	const volatile bool *interrupted, *told_to_end;
+	const volatile bool *interrupted;
 	void (*remark)(void *context, const char *text); /* may be NULL */
 	void (*interval)(void *context, const struct fm_recording *recording,
 	                 size_t first); /* intervals from there on are new */

@@ -13,6 +13,10 @@
 /* Which program it is, where and when. */
 void fm_observe_note_run(const struct fm_observation *wanted, struct fm_recording *recording);
 
+/* The program ran and ended, but what it did was not seen, for the reason in `error`, to which its end is added. Returns
+   -ECANCELED, or the error, where it is a failure of ours. */
+int fm_observe_note_unseen(struct fm_recording *recording, int exit_status, int signal, struct fm_error *error);
+
 /* The program by itself. */
 struct fm_native_wishes {
 	unsigned least, most; /* runs */
@@ -66,14 +70,18 @@ int fm_windows_record(const struct fm_engine_run *run, const struct fm_machine_d
 /* Moments of the first process, `interval` seconds of its own time apart, from its windows. */
 int fm_windows_moments(struct fm_recording *recording, double interval, struct fm_error *error);
 
-/* How long the program takes by itself, from the run in which it was counted; same_run.c. False: it was too short to
-   tell. */
+/* How long the program takes by itself, from the run in which it was counted; same_run.c. One that was too short for
+   that to be measured in it (no trials in the figure) gets a wide interval. */
 struct fm_markers;
-bool fm_same_run_time(const struct fm_engine_run *run, double hertz, struct fm_recorded_native *native);
+void fm_same_run_time(const struct fm_engine_run *run, double hertz, struct fm_recorded_native *native);
 /* … and what the scheduler said of its threads meanwhile. */
 int fm_same_run_threads(const struct fm_engine_run *run, struct fm_recording *recording, struct fm_error *error);
 int fm_same_run_regions(const struct fm_markers *markers, double seconds, struct fm_recording *recording,
                         struct fm_error *error);
+/* Processor time of one of its processes without counting, from 0. */
+double fm_same_run_of(const struct fm_engine_run *run, unsigned index);
+/* How much of the processor time was seen, and why not all. */
+void fm_seen_share(const struct fm_engine_run *run, double hertz, struct fm_recorded_run *recorded);
 /* As much as this was executed without being counted, compared with what was. */
 double fm_same_run_uncounted(const struct fm_results *results);
 

@@ -186,7 +186,7 @@ static void wait_for_end(struct session *session, struct fm_launched *launched, 
 	for (;;) {
 		uint64_t now = (fm_clock_now() - begin) / 1000000;
 
-		if (launched && fm_launch_wait(launched, !interval, wanted->told_to_end, &end))
+		if (launched && fm_launch_wait(launched, !interval, &end))
 			break;
 		if (!launched && is_set(wanted->interrupted))
 			break;
@@ -215,8 +215,12 @@ static void announce(void *context)
 static int count_run(struct session *session, struct fm_markers *markers, double *ret_seconds, struct fm_error *error)
 {
 	const struct fm_observation *wanted = session->wanted;
-	const struct fm_launch launch = {
-	    .program = wanted->program, .output = -1, .input = -1, .prepare = announce, .context = markers};
+	const struct fm_launch launch = {.program = wanted->program,
+	                                 .output = -1,
+	                                 .input = -1,
+	                                 .outlives = true,
+	                                 .prepare = announce,
+	                                 .context = markers};
 	struct fm_target target = {.task = -1, .every_cpu = true};
 	struct fm_launched launched;
 	uint64_t begin;

@@ -42,6 +42,9 @@ static const struct transfer_cost *transfer_cost(void)
 	return &transfer_costs[i];
 }
 
+/* A run too short for episodes: counting code takes so many times as long, as other programs have shown (judged). */
+static const double usually_slower = 2.5, most_slower = 6;
+
 /* A region may be slowed down more than the mean, or less. */
 static const double region_error = 0.3;
 
@@ -118,6 +121,14 @@ static double without_counting(const struct fm_engine_run *run, size_t member)
 	return sum;
 }
 
+double fm_same_run_of(const struct fm_engine_run *run, unsigned index)
+{
+	struct spent spent = spent_by(results_of(run, index));
+	double ratio = results_of(run, index)->pace.ratio, usual = pooled(run, offsetof(struct fm_result_pace, ratio));
+
+	return spent.plain + spent.counted / (ratio > 0 ? ratio : usual > 0 ? usual : usually_slower);
+}
+
 /* Processor time of windows and of the translator: what the kernel did then, such as giving memory to rings and caches,
    is not the program's, and is not told apart. */
 static double own_work(const struct fm_engine_run *run)
@@ -180,12 +191,26 @@ static double elapsed(const struct fm_engine_run *run, double busy, double by_it
 	return fmax(0, run->seconds - fmax(0, busy - by_itself) / processors);
 }
 
-bool fm_same_run_time(const struct fm_engine_run *run, double hertz, struct fm_recorded_native *native)
+/* Processor time without counting, if that took so many times as long. */
+static double supposed(const struct fm_engine_run *run, double slower)
+{
+	double sum = 0;
+
+	for (unsigned i = 0; i <= run->forked_count; i++) {
+		struct spent spent = spent_by(results_of(run, i));
+
+		sum += spent.plain + spent.counted / slower;
+	}
+	return sum;
+}
+
+void fm_same_run_time(const struct fm_engine_run *run, double hertz, struct fm_recorded_native *native)
 {
 	double used = seconds_of(&run->used.ru_utime) + seconds_of(&run->used.ru_stime), busy = used, counted = 0,
 	       kernel = seconds_of(&run->used.ru_stime), not_its_own, by_itself, low, high, rest, least;
 	const struct transfer_cost *cost = transfer_cost();
 	unsigned episodes = 0;
+	bool measured = pooled(run, offsetof(struct fm_result_pace, ratio)) > 0;
 
 	for (unsigned i = 0; i <= run->forked_count; i++) {
 		const struct fm_results *results = results_of(run, i);
@@ -195,13 +220,15 @@ bool fm_same_run_time(const struct fm_engine_run *run, double hertz, struct fm_r
 		busy += spent_by(results).waited;
 	}
 	busy += delays(run);
-	if (!(pooled(run, offsetof(struct fm_result_pace, ratio)) > 0))
-		return false;
 	/* processes that were not followed, and what happened before the library was there */
 	rest = fmax(0, used - counted);
-	by_itself = without_counting(run, offsetof(struct fm_result_pace, ratio)) + rest;
-	low = (without_counting(run, offsetof(struct fm_result_pace, high)) + rest) * (1 - unexplained);
-	high = (without_counting(run, offsetof(struct fm_result_pace, low)) + rest) * (1 + unexplained);
+	by_itself = rest + (measured ? without_counting(run, offsetof(struct fm_result_pace, ratio))
+	                             : supposed(run, usually_slower));
+	low = rest +
+	      (measured ? without_counting(run, offsetof(struct fm_result_pace, high)) : supposed(run, most_slower));
+	high = rest + (measured ? without_counting(run, offsetof(struct fm_result_pace, low)) : supposed(run, 1));
+	low *= 1 - unexplained;
+	high *= 1 + unexplained;
 	least = by_itself / 3; /* whatever is said of branches */
 	by_itself = fmax(least, by_itself - transfers(run, cost->usual, hertz));
 	/* of the kernel's time while we worked all or nothing was the program's: the middle, and either end */
@@ -226,7 +253,6 @@ bool fm_same_run_time(const struct fm_engine_run *run, double hertz, struct fm_r
 	native->kernel_share = by_itself > 0 ? fmin(1, native->kernel_seconds / by_itself) : 0;
 	native->busiest = native->seconds.value > 0 ? by_itself / native->seconds.value : 0;
 	native->cpus = available_cpus();
-	return true;
 }
 
 /* A process that has executed another program has its number: the later one is it. */

@@ -145,4 +145,4 @@ static int run(const struct fm_observation *wanted, struct fm_recording *recordi
 }
 
 const struct fm_observer fm_observer_sampler_exact = {
-    .name = "exact", .kind = FM_OBSERVER_SAMPLER, .priority = 10, .probe = probe, .run = run};
+    .name = "exact", .kind = FM_OBSERVER_SAMPLER, .priority = 0, .probe = probe, .run = run};

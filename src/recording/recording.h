@@ -54,6 +54,8 @@ struct fm_recorded_run {
 	int64_t engine_output_bytes; /* -1: not known */
 	struct fm_figure elapsed;    /* of the program by counters; of several runs the median */
 	uint64_t regions_lost;       /* instances that had no room, by counters */
+	double seen_share;           /* of the processor time that the kernel accounted for; 0: not known */
+	char unseen_why[320];        /* where the rest was spent; "": nowhere that matters */
 };
 
 /* The program by itself, without the engine. */

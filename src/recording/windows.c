@@ -7,7 +7,8 @@
 
 bool fm_windows_used(const struct fm_recording *recording)
 {
-	return recording->windows_count > 0;
+	/* a program that ended before its first window was not seen at all, which is not the same as all of it */
+	return recording->windows_count > 0 || (recording->processes_count && recording->processes[0].native > 1);
 }
 
 size_t fm_windows_of(const struct fm_recording *recording, uint32_t process,

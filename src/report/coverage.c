@@ -137,6 +137,23 @@ static bool is_native(const struct fm_recording *recording)
 	return recording->processes_count && recording->processes[0].native;
 }
 
+/* Below this the report begins with it. */
+#define MOST_SEEN 0.95
+
+bool fm_coverage_is_partial(const struct fm_recording *recording)
+{
+	const struct fm_recorded_run *run = &recording->run;
+
+	return run->seen_share > 0 && run->seen_share < MOST_SEEN;
+}
+
+void fm_coverage_print_share(const struct fm_recording *recording, FILE *output)
+{
+	if (fm_coverage_is_partial(recording))
+		fprintf(output, "Only %.0f %% of the processor time was seen. Not seen: %s.\n",
+		        100 * recording->run.seen_share, recording->run.unseen_why);
+}
+
 void fm_coverage_print(const struct fm_recording *recording, FILE *output)
 {
 	struct seen seen = look(recording);
@@ -151,10 +168,12 @@ void fm_coverage_print(const struct fm_recording *recording, FILE *output)
 		        recording->windows_count, seen.instructions > 0 ? 100 * seen.in_windows / seen.instructions : 0,
 		        fm_text_grouped(text, sizeof(text), (uint64_t)seen.instructions));
 	if (recording->processes[0].native > 1 && recording->windows_count < FM_WINDOWS_LEAST)
-		fprintf(output, "It ran too briefly for windows: %s. --counters exact sees all of it.\n",
-		        recording->windows_count ? "so few tell little" : "nothing was seen");
+		fprintf(output,
+		        "Too short for windows (%zu): few figures. --counters exact sees every load and store.\n",
+		        recording->windows_count);
 	if (!recording->windows_count && recording->processes[0].native < 2)
-		fprintf(output, "Run natively in a code cache, every load and store seen.\n");
+		fprintf(output, "Run natively in a code cache, every load and store %sseen.\n",
+		        fm_coverage_is_partial(recording) ? "there " : "");
 	if (seen.outside + seen.inside && (seen.outside > (seen.inside + seen.outside) / 100))
 		fprintf(output, "Not seen: %.0f %% of its time it was outside the code cache (left it %s).\n",
 		        100 * (double)seen.outside / (double)(seen.inside + seen.outside),
@@ -170,12 +189,15 @@ json_t *fm_coverage_json(const struct fm_recording *recording)
 
 	if (!is_native(recording))
 		return NULL;
-	return json_pack("{s:s, s:I, s:f, s:f, s:f, s:I, s:s}", "engine",
+	return json_pack("{s:s, s:I, s:f, s:f, s:f, s:I, s:s, s:o, s:s}", "engine",
 	                 recording->processes[0].native > 1 ? "windows" : "native", "windows",
 	                 (json_int_t)recording->windows_count, "instructions", seen.instructions, "instructions_seen",
 	                 recording->windows_count ? seen.in_windows : seen.instructions, "time_in_cache",
 	                 seen.inside + seen.outside ? (double)seen.inside / (double)(seen.inside + seen.outside) : 1.0,
-	                 "threads_not_seen", (json_int_t)seen.threads, "left", recording->processes[0].left);
+	                 "threads_not_seen", (json_int_t)seen.threads, "left", recording->processes[0].left,
+	                 "seen_share",
+	                 recording->run.seen_share > 0 ? json_real(recording->run.seen_share) : json_null(),
+	                 "unseen_why", recording->run.unseen_why);
 }
 
 void fm_coverage_draw(const struct fm_recording *recording, unsigned width, FILE *output)

@@ -8,6 +8,10 @@
 #include "recording/recording.h"
 #include "report/numbers.h"
 
+/* Whether less of the processor time was seen than may be left unsaid; and the line that says so. */
+bool fm_coverage_is_partial(const struct fm_recording *recording);
+void fm_coverage_print_share(const struct fm_recording *recording, FILE *output);
+
 /* One to three lines; nothing where it was not run natively. */
 void fm_coverage_print(const struct fm_recording *recording, FILE *output);
 

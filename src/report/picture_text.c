@@ -118,6 +118,9 @@ static void print_kernel_time(const struct fm_recorded_native *native, const str
 		        native->kernel_seconds);
 }
 
+/* Times that counted code was compared with uncounted code: below this the time of one run has a wide interval. */
+enum { FEW_TRIALS = 4 };
+
 static void print_combined(const struct fm_analysis *analysis, FILE *output)
 {
 	const struct fm_picture *picture = &analysis->whole.picture;
@@ -126,19 +129,21 @@ static void print_combined(const struct fm_analysis *analysis, FILE *output)
 	    analysis->recording->profile ? &analysis->recording->profile->combination : NULL;
 	char program[160];
 
+	fm_coverage_print_share(analysis->recording, output);
 	fm_text_elide(program, sizeof(program), analysis->recording->run.program, 32);
 	if (!native->seconds.available)
-		fprintf(output, "%s took %.3g s while it was counted; how long by itself is not known:\n%s.\n", program,
+		fprintf(output, "%s: instrumented run of %.3g s; the native run time is not known:\n%s.\n", program,
 		        analysis->recording->run.engine_seconds, native->seconds.why);
 	else if (native->same_run)
 		fprintf(output,
-		        "%s takes %.3g s by itself (%.3g … %.3g): its run took %.3g s, less what counting cost,\n"
-		        "which was measured in the run.\n",
+		        "%s: native run time %.3g s (%.3g … %.3g), estimated from an instrumented run of %.3g s.\n",
 		        program, native->seconds.value, native->seconds.low, native->seconds.high,
 		        analysis->recording->run.engine_seconds);
 	else
-		fprintf(output, "%s took %.3g s by itself (%u run%s, %.3g … %.3g).\n", program, native->seconds.value,
+		fprintf(output, "%s: native run time %.3g s (%u run%s, %.3g … %.3g).\n", program, native->seconds.value,
 		        native->runs, native->runs == 1 ? "" : "s", native->seconds.low, native->seconds.high);
+	if (native->same_run && native->seconds.trials < FEW_TRIALS)
+		fprintf(output, "%.2g s is short: -r 5 narrows this.\n", native->seconds.value);
 	if (analysis->recording->run.signal)
 		fprintf(output, "It ended with %d, by signal %d.\n", (int)analysis->recording->run.exit_status,
 		        (int)analysis->recording->run.signal);

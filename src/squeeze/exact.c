@@ -255,6 +255,7 @@ static int take(struct fm_squeeze_session *session, enum fm_squeeze_role role, d
 	if (recording->distances_count)
 		options.kind = FM_ENGINE_NATIVE;
 	options.ranks = session->wishes->ranks;
+	options.silent = true;
 	fm_input_rewind();
 	saved = fm_output_divert();
 	r = fm_engine_execute(&options, wanted.program, &run, error);

@@ -35,12 +35,11 @@ static int check_same(struct fm_live *live, const struct fm_live_end *end, int64
 	return 0;
 }
 
-static void wait_for(const struct fm_live *live, struct fm_launched *launched, const volatile bool *told_to_end,
-                     struct fm_launch_end *ret_end)
+static void wait_for(const struct fm_live *live, struct fm_launched *launched, struct fm_launch_end *ret_end)
 {
 	const struct timespec tick = {.tv_nsec = TICK_NS};
 
-	while (!fm_launch_wait(launched, !live->watch, told_to_end, ret_end)) {
+	while (!fm_launch_wait(launched, !live->watch, ret_end)) {
 		if (live->watch)
 			live->watch(live->watch_context);
 		nanosleep(&tick, NULL);
@@ -64,7 +63,7 @@ static int launch_and_wait(const struct fm_live *live, const struct fm_observati
 	}
 	r = fm_launch_release(&launched, wanted->program[0], error);
 	if (!r)
-		wait_for(live, &launched, wanted->told_to_end, &ret_end->end);
+		wait_for(live, &launched, &ret_end->end);
 	if (run->over)
 		run->over(run->context);
 	if (r)

@@ -55,8 +55,7 @@ static void observe(struct fm_squeeze_session *session, char *why, size_t size)
 	                                      .counters = "windows",
 	                                      .curve = true,
 	                                      .seen = true,
-	                                      .interrupted = program->interrupted,
-	                                      .told_to_end = program->told_to_end};
+	                                      .interrupted = program->interrupted};
 	struct fm_recording *observed = NULL;
 	struct fm_error error;
 	int saved, r;

@@ -5,6 +5,9 @@
 #include <sys/mman.h>
 
 #include "base/system_call.h"
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
 #include "translate/internal.h"
 
 _Static_assert(offsetof(struct fm_translator, slots) == 0 && offsetof(struct fm_translator, vector_state) == 8 &&
@@ -254,6 +257,12 @@ static void serve_system_call(struct fm_translator *translator, const struct exi
 	    number == SYS_clone3 || number == SYS_vfork || (number == SYS_clone && (slots->registers[RDI] & CLONE_VM));
 
 	translator->counts.system_calls++;
+	if (translator->client.on_filter &&
+	    (number == SYS_seccomp || (number == SYS_prctl && slots->registers[RDI] == PR_SET_SECCOMP))) {
+		translator->client.on_filter(translator->client.context);
+		leave(translator, FM_LEFT_SYSTEM_CALL, pc);
+		return;
+	}
 	if (translator->client.on_system_call &&
 	    !translator->client.on_system_call(translator->client.context, number)) {
 		leave(translator, FM_LEFT_SYSTEM_CALL, pc);

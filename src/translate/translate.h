@@ -144,6 +144,9 @@ struct fm_translate_client {
 	uint64_t (*on_fuel)(void *context);
 	/* Before a system call. True: make it and stay; false: leave in front of it. NULL: stay. */
 	bool (*on_system_call)(void *context, uint64_t number);
+	/* Before a system call that limits which system calls the program may make. The thread leaves in front of it: a
+	   filter may end the program for a call of ours. NULL: it stays. */
+	void (*on_filter)(void *context);
 	/* Leaving at pc. Registers of the program are not to be touched. */
 	void (*on_leave)(void *context, enum fm_translate_reason reason, uint64_t pc, const uint64_t *registers);
 };

@@ -65,7 +65,7 @@ static int check_one(const char *program, const struct checked *checked, const s
 	    *arguments[] = {
 	        (char *)program, (char *)(checked->kernel ? checked->kernel->name : "chase"), isa, bytes, passes, NULL};
 	const struct fm_observation wanted = {
-	    .program = arguments, .cores = "0", .timing = true, .page_bytes = LARGE_PAGE};
+	    .program = arguments, .cores = "0", .timing = true, .page_bytes = LARGE_PAGE, .seen = true};
 	struct fm_recording *recording = fm_recording_create();
 	struct fm_picture *picture = malloc(sizeof(*picture));
 	int r;

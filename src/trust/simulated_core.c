@@ -158,7 +158,7 @@ int fm_core_simulate(const struct fm_machine_description *machine, struct fm_fou
 {
 	char program[PATH_LENGTH], bytes[32], steps[32], few[32], pages[FM_TRANSLATION_POINTS][12], sets[SETS][24],
 	    *arguments[ARGUMENTS + FM_TRANSLATION_POINTS + SETS + 1] = {program, bytes, steps, few};
-	const struct fm_observation wanted = {.program = arguments, .cores = "0", .timing = true};
+	const struct fm_observation wanted = {.program = arguments, .cores = "0", .timing = true, .seen = true};
 	struct fm_recording *recording = fm_recording_create();
 	struct fm_core_costs *costs = calloc(1, sizeof(*costs));
 	int r = recording && costs ? 0 : fm_error_set(error, ENOMEM, "out of memory"), saved;

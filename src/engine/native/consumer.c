@@ -869,6 +869,7 @@ void fm_consumer_finish(struct fm_consumer *consumer)
 	results->waited_ticks = head->waited_ticks;
 	results->translator_ticks = head->translator_ticks;
 	results->cpu_ns = head->cpu_ns;
+	results->threads_ns = head->threads_ns;
 	if (!results->native_error)
 		results->native_error = head->error ? head->error : head->filtered ? EPERM : 0;
 	if (consumer->beside)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -20,6 +21,7 @@
 #include "base/random.h"
 #include "base/clock.h"
 #include "base/installed.h"
+#include "base/pass_signals.h"
 #include "base/preloadable.h"
 #include "base/schedule.h"
 #include "engine/native/consumer.h"
@@ -57,7 +59,7 @@ struct fm_native {
 	const struct fm_engine_options *options;
 	char results[PATH_LENGTH], folder[PATH_LENGTH], library[PATH_LENGTH];
 	struct fm_trace_session *session;
-	int watch;
+	int watch, lock;
 	pid_t program;
 	bool has_first, first_failed;
 	unsigned lost;
@@ -78,7 +80,7 @@ int fm_native_check(const struct fm_engine_options *options, const char *program
 		return fm_error_set(error, ENOTSUP,
 		                    "the native engine does not count a given range of instructions only");
 	if (options->beside_count &&
-	    (options->windows.on || options->timing_sampled || options->curve || options->region || options->only_run))
+	    (options->windows.on || options->timing_sampled || options->curve || options->region))
 		return fm_error_set(error, ENOTSUP,
 		                    "programs side by side need every reference of all of them: no windows, sampled "
 		                    "core timing, curve or region");
@@ -115,11 +117,13 @@ static int make_session(struct fm_native *native, struct fm_error *error)
 	snprintf(path, sizeof(path), "%s/session", native->folder);
 	file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	status = file < 0 ? errno : posix_fallocate(file, 0, sizeof(*session));
+	/* held as long as somebody reads what the program writes: the library looks whether it is */
+	if (!status && flock(file, LOCK_EX | LOCK_NB))
+		status = errno;
 	session = status ? MAP_FAILED : mmap(NULL, sizeof(*session), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 	if (!status && session == MAP_FAILED)
 		status = errno;
-	if (file >= 0)
-		close(file);
+	native->lock = file;
 	if (status)
 		return fm_error_set(error, status, "cannot make %s: %s", path, strerror(status));
 	session->version = FM_TRACE_VERSION;
@@ -151,7 +155,7 @@ int fm_native_begin(const struct fm_engine_options *options, const char *results
 	if (!native)
 		return fm_error_set(error, ENOMEM, "out of memory");
 	native->options = options;
-	native->watch = -1;
+	native->watch = native->lock = -1;
 	snprintf(native->results, sizeof(native->results), "%s", results);
 	if (fm_installed_find(FM_INSTALLED_library, library_name, native->library, sizeof(native->library))) {
 		free(native);
@@ -435,14 +439,10 @@ void fm_native_report_beside(const struct fm_native *native, struct fm_engine_ne
 		fm_neighbours_report(native->neighbours, ret_neighbours);
 }
 
-bool fm_native_is_only_run(const struct fm_native *native)
+int fm_native_wait(struct fm_native *native, pid_t program, bool *ret_killed, uint64_t *ret_ended,
+                   struct rusage *ret_used)
 {
-	return native->options->only_run;
-}
-
-int fm_native_wait(struct fm_native *native, pid_t program, const volatile sig_atomic_t *asked, bool *ret_killed,
-                   uint64_t *ret_ended, struct rusage *ret_used)
-{
+	bool silent = native->options->silent;
 	int process = (int)syscall(SYS_pidfd_open, program, 0), status = 0;
 	uint64_t since = 0;
 	bool ended = false, killed = false;
@@ -456,7 +456,7 @@ int fm_native_wait(struct fm_native *native, pid_t program, const volatile sig_a
 			fm_neighbours_look_after(native->neighbours, true);
 		waited = wait4(program, &status, WNOHANG, ret_used);
 		ended = waited == program || (waited < 0 && errno == ECHILD);
-		if (*asked && !since && !native->options->only_run)
+		if (silent && fm_pass_signals_asked() && !since)
 			since = fm_clock_now();
 		if (!ended && since && fm_clock_now() - since > GRACE_MS * 1000000ull) {
 			kill(program, SIGKILL);
@@ -467,7 +467,7 @@ int fm_native_wait(struct fm_native *native, pid_t program, const volatile sig_a
 	}
 	*ret_ended = fm_clock_now();
 	/* what it forked goes on without us, unless it was asked to end */
-	if (*asked && !native->options->only_run && signal_all(native, *asked)) {
+	if (silent && fm_pass_signals_asked() && signal_all(native, fm_pass_signals_asked())) {
 		poll(NULL, 0, GRACE_MS / 10);
 		killed |= signal_all(native, SIGKILL);
 	}
@@ -555,5 +555,7 @@ void fm_native_end(struct fm_native *native)
 	if (native->watch >= 0)
 		close(native->watch);
 	remove_folder(native->folder);
+	if (native->lock >= 0)
+		close(native->lock);
 	free(native);
 }

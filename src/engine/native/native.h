@@ -26,12 +26,10 @@ void fm_native_prepare(void *native);
 int fm_native_begin_beside(struct fm_native *native, struct fm_error *error);
 void fm_native_report_beside(const struct fm_native *native, struct fm_engine_neighbour *ret_neighbours);
 
-bool fm_native_is_only_run(const struct fm_native *native);
-
-/* Until the program has ended, and what it wrote is read. `asked`: the signal that asked for the end, or 0. ret_ended:
-   ns, when the program itself had ended. ret_used: what it used. Returns its status as waitpid() has it. */
-int fm_native_wait(struct fm_native *native, pid_t program, const volatile sig_atomic_t *asked, bool *ret_killed,
-                   uint64_t *ret_ended, struct rusage *ret_used);
+/* Until the program has ended, and what it wrote is read. ret_ended: ns, when the program itself had ended. ret_used:
+   what it used. Returns its status as waitpid() has it. */
+int fm_native_wait(struct fm_native *native, pid_t program, bool *ret_killed, uint64_t *ret_ended,
+                   struct rusage *ret_used);
 
 /* 0, or -ENOTSUP when the library did nothing, -EIO when a simulation came to a bad end. Then there are no results, or
    not all. */

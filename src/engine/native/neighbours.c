@@ -105,6 +105,7 @@ static int start(struct fm_neighbours *neighbours, unsigned number, struct fm_er
 	const struct fm_launch launch = {.program = program,
 	                                 .output = neighbours->nothing,
 	                                 .input = neighbours->nothing,
+	                                 .beside = true,
 	                                 .prepare = prepare,
 	                                 .context = &beginning};
 	struct neighbour *neighbour = &neighbours->neighbours[number];

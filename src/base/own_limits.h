@@ -1,0 +1,20 @@
+/* Limits that were set for the program (ulimit) are not meant for the tool: it raises its own as far as it may, and
+   each program that it starts gets them back as they were. */
+#ifndef FATHOM_BASE_OWN_LIMITS_H
+#define FATHOM_BASE_OWN_LIMITS_H
+
+#include <sys/resource.h>
+
+/* Before anything else in main(). */
+void fm_own_limits_raise(void);
+
+/* In a new process, before the program begins; only what is safe after fork. */
+void fm_own_limits_give_back(void);
+
+/* The limit that the program has: of RLIMIT_AS, _CPU, _FSIZE, _DATA, _STACK, _NOFILE. RLIM_INFINITY: none. */
+rlim_t fm_own_limits_of_program(int resource);
+
+/* Calls it on a stack of its own, since that of the process may be small (ulimit -s). Returns its result. */
+int fm_own_limits_on_stack(int (*function)(int, char **), int argc, char **argv);
+
+#endif
