@@ -1,5 +1,6 @@
 #include "base/own_limits.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,14 +45,31 @@ void fm_own_limits_give_back(void)
 			setrlimit(resources[i], &given[i]);
 }
 
-rlim_t fm_own_limits_of_program(int resource)
+int fm_own_limits_check(const struct fm_own_needs *needs, struct fm_error *error)
 {
-	struct rlimit now;
+	const struct {
+		int resource;
+		rlim_t need, unit;
+		const char *words;
+		char option;
+	} kinds[] = {{RLIMIT_AS, needs->memory, 1024, "addresses", 'v'},
+	             {RLIMIT_DATA, needs->memory, 1024, "memory", 'd'},
+	             {RLIMIT_FSIZE, needs->file, 1024, "sizes of files", 'f'},
+	             {RLIMIT_CPU, needs->cpu, 1, "processor time", 't'}};
 
-	for (unsigned i = 0; i < RESOURCES; i++)
-		if (resources[i] == resource && changed[i])
-			return given[i].rlim_cur;
-	return getrlimit(resource, &now) ? RLIM_INFINITY : now.rlim_cur;
+	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		struct rlimit own;
+
+		if (getrlimit(kinds[i].resource, &own) || own.rlim_cur >= kinds[i].need)
+			continue;
+		return fm_error_set(
+		    error, ENOTSUP,
+		    "the limit of %s (ulimit -%c %llu) is the tool's, too, and cannot be raised: it needs "
+		    "%llu. 'ulimit -S -%c' sets a limit for the program alone",
+		    kinds[i].words, kinds[i].option, (unsigned long long)(own.rlim_cur / kinds[i].unit),
+		    (unsigned long long)(kinds[i].need / kinds[i].unit), kinds[i].option);
+	}
+	return 0;
 }
 
 static struct {

@@ -5,14 +5,21 @@
 
 #include <sys/resource.h>
 
+#include "base/error.h"
+
 /* Before anything else in main(). */
 void fm_own_limits_raise(void);
 
 /* In a new process, before the program begins; only what is safe after fork. */
 void fm_own_limits_give_back(void);
 
-/* The limit that the program has: of RLIMIT_AS, _CPU, _FSIZE, _DATA, _STACK, _NOFILE. RLIM_INFINITY: none. */
-rlim_t fm_own_limits_of_program(int resource);
+/* What the tool cannot do with less, in bytes and seconds. */
+struct fm_own_needs {
+	rlim_t memory, file, cpu;
+};
+
+/* 0, or -ENOTSUP where a limit that cannot be raised leaves less than that, with what to do. */
+int fm_own_limits_check(const struct fm_own_needs *needs, struct fm_error *error);
 
 /* Calls it on a stack of its own, since that of the process may be small (ulimit -s). Returns its result. */
 int fm_own_limits_on_stack(int (*function)(int, char **), int argc, char **argv);

@@ -6,14 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <stdbool.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 enum { PATH_ROOM = 4096, INTERPRETERS_MAX = 4 };
-
-static const char by_engine[] = "--sampler exact can record it (needs QEMU, about 100 times slower)";
 
 int fm_program_resolve(const char *name, char *ret_path, size_t size, struct fm_error *error)
 {
@@ -100,42 +99,63 @@ static uint64_t offset_of(int file, const Elf64_Ehdr *head, uint64_t address)
 	return 0;
 }
 
-/* Whether it needs a library whose name begins so. */
-static bool needs_library(int file, const Elf64_Ehdr *head, const Elf64_Phdr *dynamic, const char *name)
-{
-	enum { MOST = 4096 };
-	uint64_t texts = 0;
-	char needed[64];
-	Elf64_Dyn entry;
+/* Sanitizers whose libraries want to be the first and to know all memory, by a function that their programs call. */
+static const struct {
+	const char *function, *words;
+} sanitizers[] = {{"__asan_init", "address"},
+                  {"__tsan_init", "thread"},
+                  {"__msan_init", "memory"},
+                  {"__hwasan_init", "hardware-assisted address"}};
 
-	for (unsigned pass = 0; pass < 2; pass++)
-		for (unsigned i = 0; i < MOST && i < dynamic->p_filesz / sizeof(entry); i++) {
-			if (pread(file, &entry, sizeof(entry), (off_t)(dynamic->p_offset + i * sizeof(entry))) !=
-			        sizeof(entry) ||
-			    entry.d_tag == DT_NULL)
-				break;
-			if (!pass && entry.d_tag == DT_STRTAB)
-				texts = offset_of(file, head, entry.d_un.d_ptr);
-			if (pass && texts && entry.d_tag == DT_NEEDED &&
-			    pread(file, needed, sizeof(needed), (off_t)(texts + entry.d_un.d_val)) >
-			        (ssize_t)strlen(name) &&
-			    !strncmp(needed, name, strlen(name)))
-				return true;
-		}
-	return false;
+/* The name of the one that it is built with; NULL: none. */
+static const char *sanitizer_of(int file, const Elf64_Ehdr *head, const Elf64_Phdr *dynamic)
+{
+	enum { ENTRIES = 4096, LONGEST = 64 << 20 };
+	uint64_t at = 0, size = 0;
+	const char *found = NULL;
+	Elf64_Dyn entry;
+	char *texts;
+
+	for (unsigned i = 0; i < ENTRIES && i < dynamic->p_filesz / sizeof(entry); i++) {
+		if (pread(file, &entry, sizeof(entry), (off_t)(dynamic->p_offset + i * sizeof(entry))) !=
+		        sizeof(entry) ||
+		    entry.d_tag == DT_NULL)
+			break;
+		if (entry.d_tag == DT_STRTAB)
+			at = offset_of(file, head, entry.d_un.d_ptr);
+		if (entry.d_tag == DT_STRSZ)
+			size = entry.d_un.d_val;
+	}
+	texts = at && size && size < LONGEST ? malloc(size) : NULL;
+	if (texts && pread(file, texts, size, (off_t)at) == (ssize_t)size)
+		for (unsigned i = 0; i < sizeof(sanitizers) / sizeof(sanitizers[0]) && !found; i++)
+			if (memmem(texts, size, sanitizers[i].function, strlen(sanitizers[i].function) + 1))
+				found = sanitizers[i].words;
+	free(texts);
+	return found;
 }
 
-static int check_elf(const char *path, int file, const Elf64_Ehdr *head, struct fm_error *error)
+/* "; OPTION runs it in the emulator", in words. */
+static const char *remedy(const char *emulated, char *text, size_t size)
+{
+	snprintf(text, size, emulated ? "; %s runs it in an emulator (needs QEMU, 30 to 100 times slower)" : "",
+	         emulated);
+	return text;
+}
+
+static int check_elf(const char *path, int file, const Elf64_Ehdr *head, const char *emulated, struct fm_error *error)
 {
 	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
-	char interpreter[256] = "";
+	char interpreter[256] = "", instead[160];
 	Elf64_Phdr segment, dynamic = {0};
+	const char *sanitizer;
+
+	remedy(emulated, instead, sizeof(instead));
 
 	if (head->e_ident[EI_CLASS] != ELFCLASS64 || head->e_machine != EM_X86_64)
 		return fm_error_set(error, ENOTSUP,
-		                    "%s is a program for %s: only 64-bit x86 programs can be sampled%s%s", path,
-		                    processor_name(head->e_machine), head->e_machine == EM_AARCH64 ? "; " : "",
-		                    head->e_machine == EM_AARCH64 ? by_engine : "");
+		                    "%s is a program for %s: only 64-bit x86 programs can be observed natively%s", path,
+		                    processor_name(head->e_machine), head->e_machine == EM_AARCH64 ? instead : "");
 	if (head->e_phentsize != sizeof(segment))
 		return fm_error_set(error, EACCES, "%s: a damaged ELF file", path);
 	for (unsigned i = 0; i < head->e_phnum; i++) {
@@ -155,25 +175,58 @@ static int check_elf(const char *path, int file, const Elf64_Ehdr *head, struct 
 	if (!*interpreter && strncmp(name, "ld-linux", 8) != 0)
 		return fm_error_set(
 		    error, ENOTSUP,
-		    "%s is linked statically, and nothing can be preloaded into it: link it dynamically; or %s", path,
-		    by_engine);
-	if (dynamic.p_filesz && needs_library(file, head, &dynamic, "libasan.so."))
+		    "%s is linked statically, and nothing can be preloaded into it: link it dynamically%s", path,
+		    instead);
+	sanitizer = dynamic.p_filesz ? sanitizer_of(file, head, &dynamic) : NULL;
+	if (sanitizer)
 		return fm_error_set(
 		    error, ENOTSUP,
-		    "%s is built with the address sanitizer, whose library wants to be the first: build it without",
-		    path);
+		    "%s is built with the %s sanitizer, whose library wants to be the first: build it without", path,
+		    sanitizer);
 	if (strstr(interpreter, "ld-musl"))
 		return fm_error_set(
 		    error, ENOTSUP,
-		    "%s uses the musl C library, and the sampling library needs glibc: build it for glibc; or %s", path,
-		    by_engine);
+		    "%s uses the musl C library, and Fathom's library needs glibc: build it for glibc%s", path,
+		    instead);
 	return 0;
 }
 
-int fm_preloadable_check(const char *path, struct fm_error *error)
+/* Looks in its code for a system call instruction shortly after the number of seccomp() or prctl() is loaded. */
+bool fm_preloadable_filters(const char *path)
 {
+	enum { BEFORE = 64, LONGEST = 256 << 20 };
+	static const uint8_t numbers[2][5] = {{0xb8, SYS_prctl}, {0xb8, SYS_seccomp & 255, SYS_seccomp >> 8}};
+	int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	const uint8_t *code = MAP_FAILED, *at;
+	struct stat there;
+	bool found = false;
+
+	if (file < 0)
+		return false;
+	if (!fstat(file, &there) && S_ISREG(there.st_mode) && there.st_size > BEFORE && there.st_size < LONGEST)
+		code = mmap(NULL, (size_t)there.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+	close(file);
+	if (code == MAP_FAILED)
+		return false;
+	at = code + BEFORE;
+	while (!found && (at = memmem(at, (size_t)(code + there.st_size - at), "\x0f\x05", 2))) {
+		for (unsigned i = 0; i < 2; i++)
+			found |= memmem(at - BEFORE, BEFORE, numbers[i], sizeof(numbers[i])) != NULL;
+		at += 2;
+	}
+	munmap((void *)code, (size_t)there.st_size);
+	return found;
+}
+
+int fm_preloadable_check(const char *path, const char *emulated, struct fm_error *error)
+{
+	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 	char interpreter[256];
 
+	if (!strcmp(name, "valgrind"))
+		return fm_error_set(error, ENOTSUP,
+		                    "valgrind runs programs in an emulator of its own, where nothing can be seen: give "
+		                    "the program itself");
 	for (int depth = 0; depth <= INTERPRETERS_MAX; depth++) {
 		char head[256] = "", *line = head + 2;
 		int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), r;
@@ -187,7 +240,7 @@ int fm_preloadable_check(const char *path, struct fm_error *error)
 		r = check_rights(path, file, error);
 		memcpy(&elf, head, sizeof(elf));
 		if (!r && length >= (ssize_t)sizeof(elf) && !memcmp(elf.e_ident, ELFMAG, SELFMAG)) {
-			r = check_elf(path, file, &elf, error);
+			r = check_elf(path, file, &elf, emulated, error);
 			close(file);
 			return r;
 		}

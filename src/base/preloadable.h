@@ -3,6 +3,7 @@
 #ifndef FATHOM_BASE_PRELOADABLE_H
 #define FATHOM_BASE_PRELOADABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/error.h"
@@ -11,7 +12,11 @@
 int fm_program_resolve(const char *name, char *ret_path, size_t size, struct fm_error *error);
 
 /* Looks at the file, or at the interpreter of a script. -ENOTSUP with the reason and what does work; -EACCES for what
-   is no program. */
-int fm_preloadable_check(const char *path, struct fm_error *error);
+   is no program. `emulated`: the option that runs it in the emulator instead, for the message; NULL: there is none. */
+int fm_preloadable_check(const char *path, const char *emulated, struct fm_error *error);
+
+/* Does the program itself, in its own code, ask for a filter of system calls (seccomp), which may end it for a call of
+   ours? A library that is preloaded sees only those that go through the C library. */
+bool fm_preloadable_filters(const char *path);
 
 #endif

@@ -6,9 +6,9 @@
 
 #include "base/version.h"
 #include "base/launch.h"
+#include "base/leftovers.h"
 #include "base/own_limits.h"
 #include "cli/command.h"
-#include "engine/leftovers.h"
 #include "base/suggest.h"
 #include "kernels/kernel.h"
 

@@ -7,6 +7,7 @@
 #include "observe/observe.h"
 #include "observe/sampled.h"
 #include "recording/store.h"
+#include "report/coverage.h"
 
 enum {
 	KEY_OVERHEAD = FM_KEY_OWN,
@@ -204,6 +205,9 @@ static void print_end(const struct input *input, const struct fm_recording *reco
 	if (sampling->rate.available && sampling->overhead.available)
 		snprintf(what, sizeof(what), ", %s per second of processor time, overhead %.1f %%",
 		         fm_text_number(rate, sizeof(rate), sampling->rate.value), sampling->overhead.value * 100);
+	if (fm_coverage_is_partial(recording))
+		fprintf(stderr, "fathom: only %.0f %% of the processor time was seen. Not seen: %s\n",
+		        100 * recording->run.seen_share, recording->run.unseen_why);
 	fprintf(stderr, "fathom: %s samples%s; 'fathom report %s' shows them\n", samples, what, input->wishes.path);
 	if (*sampling->loss)
 		fprintf(stderr, "fathom: not complete: %s\n", sampling->loss);

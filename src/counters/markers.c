@@ -12,6 +12,7 @@
 
 #define FATHOM_LAYOUT_ONLY_
 #include "../include/fathom.h"
+#include "base/leftovers.h"
 #include "base/printable.h"
 #include "counters/calls.h"
 
@@ -63,10 +64,11 @@ static int make_file(struct fm_markers *markers, const char *folder, struct fm_e
 		folder = getenv("TMPDIR");
 	if (!folder || !*folder)
 		folder = access("/dev/shm", W_OK) ? "/tmp" : "/dev/shm";
-	snprintf(markers->path, sizeof(markers->path), "%s/fathom-markers-XXXXXX", folder);
-	markers->descriptor = mkostemp(markers->path, O_CLOEXEC);
+	snprintf(markers->path, sizeof(markers->path), "%s/" FM_MARKERS_NAME "XXXXXX", folder);
+	markers->descriptor = fm_leftovers_create(markers->path);
 	if (markers->descriptor < 0)
-		return fm_error_set(error, errno, "cannot make a file in %s: %s", folder, strerror(errno));
+		return fm_error_set(error, -markers->descriptor, "cannot make a file in %s: %s", folder,
+		                    strerror(-markers->descriptor));
 	/* all of it now: a full disk must not be the program's end */
 	code = posix_fallocate(markers->descriptor, 0, sizeof(struct fathom_markers_));
 	if (code) {

@@ -22,8 +22,8 @@
 #include "base/clock.h"
 #include "base/installed.h"
 #include "base/launch.h"
+#include "base/leftovers.h"
 #include "base/pass_signals.h"
-#include "engine/leftovers.h"
 #include "engine/native/native.h"
 #include "engine/program.h"
 #include "engine/threads.h"
@@ -571,6 +571,7 @@ static int execute_natively(const struct fm_engine_options *options, char *const
 		for (unsigned i = 0; first && i < run.forked_count; i++)
 			first->forks += !run.forked[i]->executed && run.forked[i]->parent == first->process;
 		run.scheduled_count = fm_native_scheduled(native, &run.scheduled);
+		fm_native_foreign(native, run.foreign);
 		fm_native_report_beside(native, run.beside);
 		fm_native_end(native);
 	}

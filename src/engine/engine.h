@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 
 #include "base/error.h"
+#include "base/foreign.h"
 #include "base/schedule.h"
 #include "simulator/description.h"
 #include "engine/results.h"
@@ -73,6 +74,7 @@ struct fm_engine_run {
 	bool killed; /* it, or what it forked, did not end when asked to */
 	double seconds;
 	struct rusage used;             /* by it and what it waited for; native only */
+	uint32_t foreign[FM_FOREIGN_KINDS]; /* processes that were left alone, by reason; native only */
 	struct fm_scheduled *scheduled; /* threads of all processes as the scheduler saw them; native only. What has
 	                                   executed another program comes before it */
 	unsigned scheduled_count;

@@ -54,6 +54,11 @@ unsigned fm_native_scheduled(struct fm_native *native, struct fm_scheduled **ret
 	return 0;
 }
 
+void fm_native_foreign(const struct fm_native *native, uint32_t ret_foreign[FM_FOREIGN_KINDS])
+{
+	(void)native, (void)ret_foreign;
+}
+
 unsigned fm_native_lost_processes(const struct fm_native *native)
 {
 	(void)native;

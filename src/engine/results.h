@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+#include "base/leftovers.h"
 #include "base/memory.h"
 #include "reuse/bins.h"
 #include "simulator/core.h"
@@ -33,7 +34,7 @@ enum {
 };
 
 /* Where results may lie, after the folder of the first process. */
-#define FM_RESULT_FOLDERS "/dev/shm", "/tmp", "/var/tmp"
+#define FM_RESULT_FOLDERS FM_LEFTOVERS_FOLDERS
 
 #define FM_RESULT_MAGIC 0x3974617865746146ull
 

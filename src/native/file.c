@@ -162,28 +162,46 @@ struct fm_trace_entry *fm_file_large_ring(unsigned number)
 	return ring;
 }
 
+/* A soft limit is the program's: it is put aside for a moment, at which the process does nothing else. */
+static struct rlimit lift_file_limit(void)
+{
+	struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY}, lifted;
+
+	fm_system_call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0);
+	lifted = (struct rlimit){limit.rlim_max, limit.rlim_max};
+	if (limit.rlim_cur != limit.rlim_max)
+		fm_system_call(SYS_prlimit64, 0, RLIMIT_FSIZE, (long)&lifted, 0, 0, 0);
+	return limit;
+}
+
 /* A file of the right size, of which the head and the places of threads are reserved. */
 static int map_file(struct fm_trace_file **ret_file)
 {
-	uint64_t limit = limit_of(RLIMIT_FSIZE);
+	uint64_t limit;
 	struct fm_trace_file *mapped = NULL;
+	struct rlimit programs;
 	long file;
 	int error;
 
-	/* beyond it the kernel sends a signal, which ends programs */
-	if (limit < sizeof(struct fm_trace_file))
-		return -EFBIG;
 	file = open_file(O_CREAT | O_EXCL);
 	if (fm_failed(file))
 		return (int)file;
-	error = (int)fm_system_call(SYS_ftruncate, file,
-	                            (long)(limit < whole_size ? sizeof(struct fm_trace_file) : whole_size), 0, 0, 0, 0);
+	programs = lift_file_limit();
+	limit = programs.rlim_max;
+	/* beyond it the kernel sends a signal, which ends programs */
+	error = limit < sizeof(struct fm_trace_file)
+	            ? -EFBIG
+	            : (int)fm_system_call(SYS_ftruncate, file,
+	                                  (long)(limit < whole_size ? sizeof(struct fm_trace_file) : whole_size), 0, 0,
+	                                  0, 0);
 	if (!error)
 		error = claim(file, 0, offsetof(struct fm_trace_file, sites));
 	if (!error) {
 		mapped = fm_map(sizeof(struct fm_trace_file), MAP_SHARED | MAP_NORESERVE, file);
 		error = mapped ? 0 : -ENOMEM;
 	}
+	if (programs.rlim_cur != programs.rlim_max)
+		fm_system_call(SYS_prlimit64, 0, RLIMIT_FSIZE, (long)&programs, 0, 0, 0);
 	fm_system_call(SYS_close, file, 0, 0, 0, 0, 0);
 	if (error)
 		fm_system_call(SYS_unlink, (long)path, 0, 0, 0, 0, 0);
@@ -214,6 +232,7 @@ static int make_file(bool forked)
 	head->version = FM_TRACE_VERSION;
 	head->process = process;
 	head->parent = (uint32_t)fm_system_call(SYS_getppid, 0, 0, 0, 0, 0, 0);
+	head->namespace = fm_foreign_namespace();
 	head->forked = forked;
 	head->begun = ticks;
 	head->mappings = 1;
@@ -230,6 +249,22 @@ static void announce(void)
 	__atomic_fetch_add(&fm_session->published, 1, __ATOMIC_RELEASE);
 	fm_wake(&fm_session->published);
 	*alive = 1;
+}
+
+/* Of the processor time that the program may have (ulimit -t): code in the cache takes two to three times as long, so
+   this lengthens it by a twentieth of that. */
+enum { PART_OF_LIMIT = 10 };
+
+bool fm_file_limit_is_near(void)
+{
+	static uint64_t most;
+
+	if (!most) {
+		uint64_t limit = limit_of(RLIMIT_CPU);
+
+		most = limit < UINT64_MAX / 1000000000u ? limit * (1000000000u / PART_OF_LIMIT) : UINT64_MAX;
+	}
+	return fm_head()->cpu_ns > most;
 }
 
 void fm_file_clock(void)
@@ -305,6 +340,7 @@ int fm_file_open(void)
 {
 	char **variable = find_variable();
 	const char *name = variable ? *variable + sizeof(FM_TRACE_VARIABLE) : NULL;
+	enum fm_foreign foreign;
 	size_t length;
 	int error;
 
@@ -317,6 +353,11 @@ int fm_file_open(void)
 		return -ENAMETOOLONG;
 	memcpy(folder, name, length + 1);
 	error = map_session();
+	foreign = error ? FM_FOREIGN_NONE : fm_foreign_here();
+	if (foreign != FM_FOREIGN_NONE) {
+		__atomic_fetch_add(&fm_session->foreign[foreign], 1, __ATOMIC_RELAXED);
+		return -EPERM;
+	}
 	if (error || fm_session->stop)
 		return error ? error : -ECANCELED;
 	alive = fm_map(4096, MAP_PRIVATE | MAP_ANONYMOUS, -1);

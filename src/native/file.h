@@ -40,6 +40,9 @@ void fm_file_hide(void);
 /* Notes the processor time so far. */
 void fm_file_clock(void);
 
+/* Whether more of it would bring the program close to the limit that it has. */
+bool fm_file_limit_is_near(void);
+
 static inline struct fm_trace_head *fm_head(void)
 {
 	return &fm_file->head;

@@ -143,7 +143,7 @@ void fm_place_publish(struct fm_place *place)
 		publish_short(place, counts->not_logged);
 	}
 	cpu = fm_clock_ns(FM_CLOCK_OF_THREAD(place->thread));
-	if (cpu > place->cpu_published) {
+	if (place->begun && cpu > place->cpu_published) {
 		fm_add(&fm_head()->threads_ns, cpu - place->cpu_published);
 		place->cpu_published = cpu;
 	}

@@ -111,6 +111,10 @@ static void count_tick(struct fm_place *place, bool inside)
 		place->published_at = now;
 		fm_place_publish(place);
 		fm_file_clock();
+		if (fm_file_limit_is_near()) {
+			fm_head()->limited = 1;
+			fm_stopped = 1;
+		}
 		if (++published % LOOKS_APART == 0 && !fm_file_reader_lives())
 			__atomic_store_n(&fm_session->stop, 1, __ATOMIC_RELAXED);
 	}

@@ -12,6 +12,8 @@
 
 #include <stdint.h>
 
+#include "base/foreign.h"
+
 #define FM_TRACE_VARIABLE "FATHOM_NATIVE" /* the folder, an absolute path */
 #define FM_TRACE_MAGIC 0x3165636172546d46ull
 
@@ -56,6 +58,7 @@ struct fm_trace_session {
 	uint32_t stop;      /* 1: nobody reads any more: trace nothing */
 	uint32_t processes; /* that have a file */
 	uint32_t lost_processes;
+	uint32_t foreign[FM_FOREIGN_KINDS]; /* that were left alone, and why */
 	uint32_t published; /* a futex: counts up when a quarter of a ring is written, and where threads and processes
 	                       end. Little that was written does not wake: readers look by themselves, too */
 };
@@ -130,6 +133,8 @@ struct fm_trace_head {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t process, parent;
+	uint32_t known_as;   /* the tool's: the number of the process in its own namespace; 0: the same */
+	uint64_t namespace;  /* of process numbers (base/foreign.h) */
 	uint32_t forked;     /* 1: from `parent`; 0: executed */
 	uint64_t begun;      /* ticks */
 	uint64_t ended;      /* ticks; 0: not, or not by itself */
@@ -163,6 +168,7 @@ struct fm_trace_head {
 	struct fm_trace_episode episodes[FM_TRACE_EPISODES];
 	int32_t error;     /* errno why nothing is traced, 0: it is */
 	uint32_t filtered; /* 1: the program limits its system calls; from then on nothing was traced */
+	uint32_t limited;  /* 1: nothing more was traced, since its processor time is limited */
 	char program[1024];
 	char names[FM_TRACE_NAMES][FM_TRACE_NAME];
 };

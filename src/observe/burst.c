@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/installed.h"
 #include "base/launch.h"
+#include "base/own_limits.h"
 #include "observe/calibrate.h"
 #include "observe/parts.h"
 #include "base/preloadable.h"
@@ -24,15 +25,25 @@ static const char library_name[] = "libfathom-record.so";
 
 static int probe(const struct fm_observation *wanted, struct fm_recording *recording, struct fm_error *why)
 {
+	/* a recording of a few processes, and its analysis */
+	static const struct fm_own_needs needs = {.memory = 100 << 20, .file = 4 << 20, .cpu = 1};
 	char library[4096], program[4096];
 	int r;
 
 	(void)recording;
+	if (fm_own_limits_check(&needs, why))
+		return -ENOTSUP;
 	if (!wanted->sampling || !wanted->program)
 		return fm_error_set(why, ENOTSUP, "only a program that is started here can be sampled");
 	r = fm_program_resolve(wanted->program[0], program, sizeof(program), why);
 	if (!r)
-		r = fm_preloadable_check(program, why);
+		r = fm_preloadable_check(program, "--sampler exact", why);
+	if (!r && fm_preloadable_filters(program))
+		r = fm_error_set(
+		    why, ENOTSUP,
+		    "%s limits its system calls by itself (seccomp), and the kernel would end it for one of "
+		    "the sampler's: 'fathom stat' can observe it",
+		    wanted->program[0]);
 	if (r)
 		return r;
 	if (fm_installed_find(FM_INSTALLED_library, library_name, library, sizeof(library)))
@@ -164,6 +175,8 @@ static int run(const struct fm_observation *wanted, struct fm_recording *recordi
 	recording->run.elapsed =
 	    fm_figure_make(end.seconds, end.seconds, end.seconds, "s", FM_ORIGIN_measured, "burst", 1);
 	r = fm_sampled_read(folder.path, recording, error);
+	if (!r)
+		fm_seen_share_sampled(end.cpu_seconds, folder.session, recording);
 	fm_session_close(&folder);
 	if (r)
 		return r;

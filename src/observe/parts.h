@@ -78,10 +78,13 @@ void fm_same_run_time(const struct fm_engine_run *run, double hertz, struct fm_r
 int fm_same_run_threads(const struct fm_engine_run *run, struct fm_recording *recording, struct fm_error *error);
 int fm_same_run_regions(const struct fm_markers *markers, double seconds, struct fm_recording *recording,
                         struct fm_error *error);
-/* Processor time of one of its processes without counting, from 0. */
+/* Native time of what was counted in one of its processes, from 0. */
 double fm_same_run_of(const struct fm_engine_run *run, unsigned index);
 /* How much of the processor time was seen, and why not all. */
 void fm_seen_share(const struct fm_engine_run *run, double hertz, struct fm_recorded_run *recorded);
+/* The same of a recording with samples: `used` is the processor time that the kernel accounted for. */
+struct fm_session;
+void fm_seen_share_sampled(double used, const struct fm_session *session, struct fm_recording *recording);
 /* As much as this was executed without being counted, compared with what was. */
 double fm_same_run_uncounted(const struct fm_results *results);
 

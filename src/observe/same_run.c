@@ -51,6 +51,7 @@ static const double region_error = 0.3;
 /* Processor time of one process, s. */
 struct spent {
 	double all, waited, counted, plain;
+	double untraced; /* of threads that ran as they are */
 };
 
 static struct spent spent_by(const struct fm_results *results)
@@ -60,10 +61,12 @@ static struct spent spent_by(const struct fm_results *results)
 	       translator = (double)results->translator_ticks / second;
 	struct spent spent = {.all = (double)results->cpu_ns * 1e-9,
 	                      .waited = (double)results->waited_ticks / second,
-	                      .plain = (double)results->pace.plain_ns * 1e-9};
+	                      .plain = (double)results->pace.plain_ns * 1e-9,
+	                      .untraced = fmax(0, (double)results->cpu_ns - (double)results->threads_ns) * 1e-9};
 
 	/* windows have waited most of that */
-	spent.counted = fmax(0, spent.all - fmax(0, windows - spent.waited) - translator - spent.plain);
+	spent.counted =
+	    fmax(0, spent.all - fmax(0, windows - spent.waited) - translator - spent.plain - spent.untraced);
 	return spent;
 }
 
@@ -116,7 +119,7 @@ static double without_counting(const struct fm_engine_run *run, size_t member)
 		double ratio;
 
 		memcpy(&ratio, (const char *)&results->pace + member, sizeof(ratio));
-		sum += spent.plain + spent.counted / (ratio > 0 ? ratio : usual);
+		sum += spent.plain + spent.untraced + spent.counted / (ratio > 0 ? ratio : usual);
 	}
 	return sum;
 }
@@ -138,7 +141,7 @@ static double own_work(const struct fm_engine_run *run)
 	for (unsigned i = 0; i <= run->forked_count; i++) {
 		struct spent spent = spent_by(results_of(run, i));
 
-		sum += fmax(0, spent.all - spent.counted - spent.plain);
+		sum += fmax(0, spent.all - spent.counted - spent.plain - spent.untraced);
 	}
 	return sum;
 }
@@ -199,7 +202,7 @@ static double supposed(const struct fm_engine_run *run, double slower)
 	for (unsigned i = 0; i <= run->forked_count; i++) {
 		struct spent spent = spent_by(results_of(run, i));
 
-		sum += spent.plain + spent.counted / slower;
+		sum += spent.plain + spent.untraced + spent.counted / slower;
 	}
 	return sum;
 }

@@ -185,7 +185,7 @@ static void write_sampling(struct fm_replay *replay)
 {
 	const struct fm_session *session = fm_parts_session(replay->parts);
 	struct fm_recorded_sampling *sampling = &replay->recording->sampling;
-	double sampling_ticks = 0, allocation_ticks = 0, cpu_ns = 0, end = 0;
+	double sampling_ticks = 0, allocation_ticks = 0, cpu_ns = 0, threads_ns = 0, end = 0;
 
 	sampling->overhead_asked = session->overhead;
 	sampling->rate_asked = session->rate;
@@ -211,10 +211,15 @@ static void write_sampling(struct fm_replay *replay)
 		sampling_ticks += (double)head->sampling_ticks;
 		allocation_ticks += (double)head->allocation_ticks;
 		cpu_ns += (double)head->cpu_ns;
+		/* of a process that was killed it is not known: all of it */
+		threads_ns +=
+		    (double)(head->ended && head->threads_ns && head->threads_ns < head->cpu_ns ? head->threads_ns
+		                                                                                : head->cpu_ns);
 		end = ended > end ? ended : end;
 	}
 	sampling->seconds = end;
 	sampling->cpu_seconds = cpu_ns * 1e-9;
+	sampling->threads_seconds = threads_ns * 1e-9;
 	sampling->sampling_seconds = sampling_ticks / session->ticks_per_second;
 	sampling->allocation_seconds = allocation_ticks / session->ticks_per_second;
 	if (cpu_ns >= 1e6) {

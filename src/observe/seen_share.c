@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "observe/parts.h"
+#include "record/stream.h"
 
 /* What a process needs before our library is there, s: to be executed, and to be linked. */
 #define STARTING 0.002
@@ -14,10 +15,12 @@
 /* Code in which everything is logged is slower by far, and by how much is not measured: for a share, instructions per
    cycle as programs usually have them are near enough (judged). */
 #define USUAL_RATE 1.5
+/* Processor time in which no sample at all is no accident, s. */
+#define LONG_WITHOUT 0.2
 
 /* s of native time. */
 struct unseen {
-	double threads, processes, filtered, outside;
+	double threads, processes, filtered, limited, outside;
 };
 
 static double seconds_of(const struct timeval *time)
@@ -37,12 +40,22 @@ static size_t say(char *why, size_t size, size_t used, double seconds, const cha
 	return used + (size_t)snprintf(why + used, size - used, "%s%.2g s %s", used ? ", " : "", seconds, what);
 }
 
+/* Why processes are without the library. */
+static const char *reason(const uint32_t foreign[FM_FOREIGN_KINDS])
+{
+	return foreign[FM_FOREIGN_TRACED] ? "in processes that a debugger or tracer watched"
+	       : foreign[FM_FOREIGN_EMULATED]
+	           ? "in processes under Valgrind"
+	           : "in processes without the library (static, setuid, another C library, or "
+	             "started with another environment)";
+}
+
 void fm_seen_share(const struct fm_engine_run *run, double hertz, struct fm_recorded_run *recorded)
 {
 	double used = seconds_of(&run->used.ru_utime) + seconds_of(&run->used.ru_stime), traced = 0, seen = 0,
 	       starting = STARTING * (1 + run->forked_count), rest, all;
 	struct unseen unseen = {0};
-	bool filtered = false;
+	bool filtered = false, limited = false;
 	size_t length = 0;
 
 	if (!(used > 0))
@@ -59,24 +72,76 @@ void fm_seen_share(const struct fm_engine_run *run, double hertz, struct fm_reco
 		unseen.outside += own * (1 - inside);
 		seen += own * inside;
 		filtered |= results->native_error == EPERM;
+		limited |= results->native_error == EDQUOT;
 	}
 	rest = fmax(0, used - traced - starting);
-	*(filtered ? &unseen.filtered : &unseen.processes) = rest;
+	unseen.processes = rest;
+	if (filtered || limited) {
+		*(filtered ? &unseen.filtered : &unseen.limited) = rest + unseen.threads;
+		unseen.processes = unseen.threads = 0;
+	}
 	unseen.threads = fmax(0, unseen.threads - starting);
-	all = seen + unseen.threads + unseen.processes + unseen.filtered + unseen.outside;
+	all = seen + unseen.threads + unseen.processes + unseen.filtered + unseen.limited + unseen.outside;
 	if (!(all > 0))
 		return;
 	recorded->seen_share = seen / all;
 	length = say(recorded->unseen_why, sizeof(recorded->unseen_why), length, unseen.threads,
 	             "in threads made by a raw clone() or for which there was no room");
-	length = say(recorded->unseen_why, sizeof(recorded->unseen_why), length, unseen.processes,
-	             "in processes without the library (static, setuid, another C library, or started with another "
-	             "environment)");
+	length =
+	    say(recorded->unseen_why, sizeof(recorded->unseen_why), length, unseen.processes, reason(run->foreign));
 	length = say(recorded->unseen_why, sizeof(recorded->unseen_why), length, unseen.filtered,
 	             "after the program had limited its system calls (seccomp)");
+	length = say(recorded->unseen_why, sizeof(recorded->unseen_why), length, unseen.limited,
+	             "at native speed, since the program's processor time is limited (ulimit -t)");
 	say(recorded->unseen_why, sizeof(recorded->unseen_why), length, unseen.outside,
 	    "in code that the code cache does not take");
 	/* all that is missing is too little to speak of */
 	if (!*recorded->unseen_why)
 		recorded->seen_share = 1;
+}
+
+/* Samples that must be expected, or nothing follows from there being few of them. */
+#define ENOUGH_SAMPLES 40
+/* Of the time for which samples were to stand; less than this, and the timers were not there all the time. */
+#define LEAST_SAMPLED 0.6
+
+/* Time of threads whose timers the program has ended, as by closing files that it did not open. */
+static double without_timers(const struct fm_session *session, const struct fm_recording *recording)
+{
+	const struct fm_recorded_sampling *sampling = &recording->sampling;
+	double sampled = 0, each = 0;
+
+	/* samples begin late, end early, or were stopped */
+	if (session->delay || session->duration || session->full || session->rate > 0)
+		return 0;
+	for (size_t i = 0; i < recording->samples_count; i++) {
+		if (recording->samples[i].flags & FM_SAMPLE_LEVEL_ONLY)
+			continue;
+		sampled += recording->samples[i].weight;
+		each = fmax(each, recording->samples[i].weight);
+	}
+	if (!recording->samples_count)
+		return sampling->threads_seconds > LONG_WITHOUT ? sampling->threads_seconds : 0;
+	return sampling->threads_seconds > ENOUGH_SAMPLES * each && sampled < LEAST_SAMPLED * sampling->threads_seconds
+	           ? sampling->threads_seconds - sampled
+	           : 0;
+}
+
+void fm_seen_share_sampled(double used, const struct fm_session *session, struct fm_recording *recording)
+{
+	const struct fm_recorded_sampling *sampling = &recording->sampling;
+	struct fm_recorded_run *run = &recording->run;
+	double starting = STARTING * (double)(recording->sampled_processes_count + 1),
+	       threads = fmax(0, sampling->cpu_seconds - sampling->threads_seconds - starting),
+	       processes = fmax(0, used - sampling->cpu_seconds - starting),
+	       timers = without_timers(session, recording), all = fmax(used, sampling->cpu_seconds);
+	size_t length = 0;
+
+	if (!(all > 0))
+		return;
+	length = say(run->unseen_why, sizeof(run->unseen_why), length, threads, "in threads made by a raw clone()");
+	length = say(run->unseen_why, sizeof(run->unseen_why), length, processes, reason(session->foreign));
+	say(run->unseen_why, sizeof(run->unseen_why), length, timers,
+	    "in threads without samples (there was no room for the sampler, or the program closed its files)");
+	run->seen_share = *run->unseen_why ? fmax(0.001, (all - threads - processes - timers) / all) : 1;
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/namespaces.h"
 #include "base/sysfs.h"
 #include "observe/index_map.h"
 
@@ -350,6 +351,14 @@ static bool has_mapped(uint32_t process, const char *part)
 	return found;
 }
 
+static bool is_at_work(const struct fm_stream_process *head, const char *part)
+{
+	/* in another namespace its number is somebody else's here */
+	if (head->namespace && head->namespace != fm_namespace_of_processes())
+		return fm_namespace_find(part) > 0;
+	return is_living(head->process) && has_mapped(head->process, part);
+}
+
 unsigned fm_session_living(const char *path)
 {
 	int folder = open_folder(path);
@@ -368,7 +377,7 @@ unsigned fm_session_living(const char *path)
 			continue;
 		/* one that executed another program has a file for each */
 		if (pread(file, &head, sizeof(head), 0) == sizeof(head) && head.magic == FM_STREAM_MAGIC &&
-		    !head.ended && is_living(head.process) && has_mapped(head.process, each->d_name)) {
+		    !head.ended && is_at_work(&head, each->d_name)) {
 			uint32_t *seen = fm_index_map_place(&processes, (struct fm_index_key){head.process, 0, 0});
 
 			living += seen && !*seen;

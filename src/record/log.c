@@ -404,6 +404,7 @@ static int make_file(bool forked)
 	fm_process->process = process;
 	fm_process->parent = (uint32_t)fm_system_call(SYS_getppid, 0, 0, 0, 0, 0, 0);
 	fm_process->forked = forked;
+	fm_process->namespace = fm_foreign_namespace();
 	fm_process->begun = ticks;
 	fm_process->began_ns = now_ns(CLOCK_REALTIME);
 	log_file.cpu_before = forked ? 0 : now_ns(CLOCK_PROCESS_CPUTIME_ID);
@@ -452,6 +453,7 @@ static int map_session(const char *folder)
 int fm_log_open(void)
 {
 	const char *folder = NULL;
+	enum fm_foreign foreign;
 	size_t length;
 	int error;
 
@@ -469,6 +471,12 @@ int fm_log_open(void)
 	error = map_session(folder);
 	if (error)
 		return error;
+	foreign = fm_session->sampling ? fm_foreign_here() : FM_FOREIGN_NONE;
+	if (foreign != FM_FOREIGN_NONE) {
+		__atomic_fetch_add(&fm_session->foreign[foreign], 1, __ATOMIC_RELAXED);
+		fm_session = NULL;
+		return -EPERM;
+	}
 	alive = map(4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	log_file.stacks = map(STACK_TABLE * sizeof(uint64_t), PROT_READ | PROT_WRITE,
 	                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -30,6 +30,7 @@ static void in_child(void)
 
 	fm_self.inside = 1;
 	fm_log_forked();
+	fm_threads_forked();
 	fm_timer_forked();
 	fm_burst_forked();
 	fm_allocations_forked();
@@ -113,6 +114,7 @@ __attribute__((destructor)) static void end(void)
 	fm_burst_end_watches();
 	fm_thread_name();
 	fm_costs_close();
+	fm_threads_sum_up();
 	fm_process->ended = fm_ticks();
 	fm_self_leave();
 }

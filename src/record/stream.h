@@ -13,6 +13,8 @@
 
 #include <stdint.h>
 
+#include "base/foreign.h"
+
 enum {
 	FM_STREAM_VERSION = 1,
 	FM_STREAM_CHUNK = 16384,
@@ -46,8 +48,9 @@ struct fm_session {
 	uint32_t sampling;    /* 0: allocations and markers only (the engine takes the samples) */
 	uint32_t filtered;    /* the tool runs with a filter of system calls (seccomp), which programs share */
 	uint32_t windows;     /* of references are logged now and then, for miss-ratio curves */
-	uint32_t unused[6];
+	uint32_t unused[3];
 	/* shared */
+	uint32_t foreign[FM_FOREIGN_KINDS]; /* processes that were left alone, by reason */
 	uint32_t stop;           /* 1: stop sampling; entries end */
 	uint32_t processes;      /* that have a file */
 	uint64_t used_bytes;     /* of all files */
@@ -83,6 +86,8 @@ struct fm_stream_process {
 	char arguments[2048];          /* separated by 0, an empty one ends them; nothing if they are not kept */
 	/* ticks when the program limited its own system calls and recording stopped; 0: never */
 	uint64_t filtered;
+	uint64_t namespace;  /* of process numbers (base/foreign.h); 0: not known */
+	uint64_t threads_ns; /* of cpu_ns, by threads that could be sampled; known once `ended` is set, 0: it is not */
 };
 
 enum fm_stream_sampler {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "record/burst.h"
 #include "record/costs.h"
@@ -20,6 +21,52 @@ static bool is_open;
 static uint32_t thread_count;
 static size_t local_bytes; /* thread-local variables of what is there from the beginning */
 static int (*next_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+/* Threads that live, by the kernel's numbers; 0: a free place. With more of them the sum is not known. */
+enum { LIVING = 4096 };
+static uint32_t living[LIVING];
+static uint32_t too_many;
+
+static uint64_t cpu_of(uint32_t thread)
+{
+	struct timespec time = {0};
+
+	/* the processor clock of any thread of the process, as the kernel numbers such clocks */
+	fm_system_call(SYS_clock_gettime, (int)(~thread << 3 | 6), (long)&time, 0, 0, 0, 0);
+	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+}
+
+static void note_living(uint32_t thread, uint32_t instead)
+{
+	for (unsigned i = 0; i < LIVING; i++) {
+		uint32_t expected = instead;
+
+		if (__atomic_load_n(&living[i], __ATOMIC_RELAXED) == instead &&
+		    __atomic_compare_exchange_n(&living[i], &expected, thread, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			return;
+	}
+	too_many = 1;
+}
+
+void fm_threads_sum_up(void)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < LIVING; i++) {
+		uint32_t thread = __atomic_load_n(&living[i], __ATOMIC_RELAXED);
+
+		if (thread)
+			sum += cpu_of(thread);
+	}
+	sum += __atomic_load_n(&fm_process->threads_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&fm_process->threads_ns, too_many ? 0 : sum, __ATOMIC_RELAXED);
+}
+
+void fm_threads_forked(void)
+{
+	memset(living, 0, sizeof(living));
+	too_many = 0;
+}
 
 static uint64_t thread_pointer(void)
 {
@@ -43,6 +90,7 @@ void fm_thread_begin(bool main_thread, unsigned long stack_bytes)
 	fm_self.until_tracked = 0;
 	fm_self.random = fm_ticks() * 0x9e3779b97f4a7c15u ^ fm_self.number;
 	thread.id = (uint32_t)fm_system_call(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	note_living(thread.id, 0);
 	fm_system_call(SYS_prctl, PR_GET_NAME, (long)thread.name, 0, 0, 0, 0);
 	if (stack_bytes) {
 		thread.stack_end = pointer;
@@ -69,6 +117,8 @@ void fm_thread_name(void)
 
 void fm_thread_end(void)
 {
+	uint32_t own = (uint32_t)fm_system_call(SYS_gettid, 0, 0, 0, 0, 0, 0);
+
 	if (!fm_log_is_open() || fm_self.ended)
 		return;
 	fm_self_enter();
@@ -76,6 +126,8 @@ void fm_thread_end(void)
 	fm_burst_end_watches();
 	fm_thread_name();
 	fm_log_write(FM_STREAM_THREAD_END, "", 0);
+	note_living(0, own);
+	__atomic_fetch_add(&fm_process->threads_ns, cpu_of(own), __ATOMIC_RELAXED);
 	fm_self.ended = 1;
 	fm_log_end_thread();
 	fm_burst_end_thread();

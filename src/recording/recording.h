@@ -321,6 +321,7 @@ struct fm_recorded_sampling {
 	double rate_asked;     /* per second of processor time */
 	struct fm_figure overhead, rate; /* achieved */
 	double seconds, cpu_seconds;
+	double threads_seconds; /* of cpu_seconds, by threads that could be sampled */
 	double ticks_per_second;
 	uint32_t coarse_step; /* ticks, of the time stamp */
 	uint32_t levels;      /* that can be told apart: 1 is the first cache, the last is memory */

@@ -85,6 +85,10 @@ static json_t *sampling_json(const struct fm_samples *samples)
 	                              (json_int_t)sampling->lost_allocations, "threads",
 	                              (json_int_t)sampling->lost_threads, "processes",
 	                              (json_int_t)sampling->lost_processes));
+	json_object_set_new(object, "seen_share",
+	                    samples->recording->run.seen_share > 0 ? json_real(samples->recording->run.seen_share)
+	                                                           : json_null());
+	set_text(object, "unseen_why", samples->recording->run.unseen_why);
 	json_object_set_new(object, "missed_share", json_real(samples->missed_share));
 	for (size_t i = 0; i < samples->missed_count; i++)
 		json_array_append_new(missed, json_pack("{s:s, s:I, s:f, s:f}", "reason", samples->missed[i].reason,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "report/coverage.h"
 #include "report/curve.h"
 #include "report/parts.h"
 #include "report/table.h"
@@ -56,6 +57,7 @@ static void print_head(const struct fm_samples *samples, FILE *output)
 	char program[160], number[32], text[64];
 	size_t references = fm_recording_references(recording), others = recording->samples_count - references;
 
+	fm_coverage_print_share(samples->recording, output);
 	fprintf(output, "%s: %.3g s, %.3g s of processor time; %s samples of memory references",
 	        fm_text_elide(program, sizeof(program), fm_observed_words(recording), 40), sampling->seconds,
 	        sampling->cpu_seconds, fm_text_grouped(number, sizeof(number), references));

@@ -53,7 +53,7 @@ static int probe(const struct fm_squeeze_wishes *wishes, struct fm_error *why)
 	if (!r)
 		r = fm_program_resolve(wishes->observation.program[0], path, sizeof(path), why);
 	if (!r)
-		r = fm_preloadable_check(path, why);
+		r = fm_preloadable_check(path, NULL, why);
 	if (r && why->code == ENOTSUP)
 		fm_error_prefix(
 		    why, "colours cannot squeeze it here (--machine host squeezes a simulation of this machine)");

@@ -56,7 +56,7 @@ static const char glibc[] = "/lib64/ld-linux-x86-64.so.2";
 static void check(int expected, const char *words, const char *path)
 {
 	struct fm_error error = {0};
-	int r = fm_preloadable_check(path, &error);
+	int r = fm_preloadable_check(path, "--sampler exact", &error);
 
 	if (r != expected || (expected && !strstr(error.message, words)))
 		fail_msg("%s: %d instead of %d, \"%s\" without \"%s\"", path, r, expected, error.message, words);

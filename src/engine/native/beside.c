@@ -206,7 +206,7 @@ static void add_source(struct fm_beside *beside, uint32_t number)
 	source->neighbour = beside->roster->traces[number].neighbour % FM_ENGINE_BESIDE_MAX;
 	source->begins = beside->roster->traces[number].begins;
 	source->trace = fm_trace_map(beside->folder, beside->roster->traces[number].name);
-	source->code = source->trace ? fm_code_create(source->trace->head.process) : NULL;
+	source->code = source->trace ? fm_code_create(fm_trace_process(&source->trace->head)) : NULL;
 	source->runners = calloc(FM_TRACE_THREADS, sizeof(*source->runners));
 	source->operands = mmap(NULL, FM_TRACE_SITES * sizeof(*source->operands), PROT_READ | PROT_WRITE,
 	                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -343,7 +343,7 @@ static bool is_over(const struct source *source)
 {
 	if (has_unread(source))
 		return false;
-	return source->replaced || ((!source->live || source->ended) && !state_of(source->trace->head.process, 0));
+	return source->replaced || ((!source->live || source->ended) && !state_of(fm_trace_process(&source->trace->head), 0));
 }
 
 void fm_beside_look(struct fm_beside *beside)
@@ -620,10 +620,10 @@ static char state_of_program(const struct fm_beside *beside)
 	char state = 0;
 
 	if (!consumer->live_count)
-		return state_of(consumer->trace->head.process, 0);
+		return state_of(fm_trace_process(&consumer->trace->head), 0);
 	for (unsigned i = 0; i < consumer->places; i++) {
 		char one = consumer->threads[i].live
-		               ? state_of(consumer->trace->head.process, consumer->threads[i].record->host_thread)
+		               ? state_of(fm_trace_process(&consumer->trace->head), consumer->threads[i].record->host_thread)
 		               : 0;
 
 		if (one && state != 'R' && state != 'D')
@@ -643,7 +643,7 @@ static bool is_asleep(struct fm_beside *beside, struct runner *runner)
 		return false;
 	runner->looked = beside->now;
 	state = runner == &beside->program ? state_of_program(beside)
-	                                   : state_of(runner->source->trace->head.process, runner->thread);
+	                                   : state_of(fm_trace_process(&runner->source->trace->head), runner->thread);
 	/* nobody goes on after the program's end; whoever waits for it will see that */
 	if (runner == &beside->program && (!state || beside->consumer->trace->head.ended))
 		return false;

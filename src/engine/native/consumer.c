@@ -1,3 +1,4 @@
+#include "engine/native/map.h"
 #include "engine/native/consumer.h"
 
 #include <errno.h>
@@ -652,7 +653,7 @@ int fm_consumer_create(const struct fm_consumer_task *task, struct fm_consumer *
 	if (!consumer)
 		return fm_error_set(error, ENOMEM, "out of memory");
 	/* before everything else: the process may be short */
-	consumer->code = fm_code_create(task->unknown_process ? 0 : head->process);
+	consumer->code = fm_code_create(task->unknown_process ? 0 : fm_trace_process(head));
 	consumer->mappings = head->mappings;
 	consumer->session = task->session;
 	consumer->trace = task->trace;
@@ -871,7 +872,7 @@ void fm_consumer_finish(struct fm_consumer *consumer)
 	results->cpu_ns = head->cpu_ns;
 	results->threads_ns = head->threads_ns;
 	if (!results->native_error)
-		results->native_error = head->error ? head->error : head->filtered ? EPERM : 0;
+		results->native_error = head->error ? head->error : head->filtered ? EPERM : head->limited ? EDQUOT : 0;
 	if (consumer->beside)
 		fm_beside_finish(consumer->beside);
 	fm_account_publish_lines();
@@ -916,7 +917,7 @@ int fm_consumer_run(const struct fm_consumer_task *task, struct fm_error *error)
 {
 	struct fm_trace_head *head = &task->trace->head;
 	/* before its number can be another's */
-	int process = task->unknown_process ? -1 : (int)syscall(SYS_pidfd_open, head->process, 0);
+	int process = task->unknown_process ? -1 : (int)syscall(SYS_pidfd_open, fm_trace_process(head), 0);
 	struct fm_consumer *consumer;
 	uint64_t ended = 0;
 	unsigned idle = 0;

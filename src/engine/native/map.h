@@ -8,4 +8,10 @@
    NULL: there is none, or not yet. */
 struct fm_trace_file *fm_trace_map(const char *folder, const char *name);
 
+/* The number of the process for us, which may be another than its own. */
+static inline uint32_t fm_trace_process(const struct fm_trace_head *head)
+{
+	return head->known_as ? head->known_as : head->process;
+}
+
 #endif

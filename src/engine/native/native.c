@@ -21,6 +21,8 @@
 #include "base/random.h"
 #include "base/clock.h"
 #include "base/installed.h"
+#include "base/namespaces.h"
+#include "base/own_limits.h"
 #include "base/pass_signals.h"
 #include "base/preloadable.h"
 #include "base/schedule.h"
@@ -72,7 +74,13 @@ struct fm_native {
 
 int fm_native_check(const struct fm_engine_options *options, const char *program, struct fm_error *error)
 {
+	/* the simulated caches and the tables of code; the trace with its large rings, which is sparse; the analysis */
+	static const struct fm_own_needs needs = {
+	    .memory = 600 << 20, .file = sizeof(struct fm_trace_file) + sizeof(struct fm_trace_large), .cpu = 10};
 	char path[PATH_LENGTH];
+
+	if (fm_own_limits_check(&needs, error))
+		return -ENOTSUP;
 
 	if (options->samples)
 		return fm_error_set(error, ENOTSUP, "the native engine does not take samples");
@@ -86,7 +94,7 @@ int fm_native_check(const struct fm_engine_options *options, const char *program
 		                    "core timing, curve or region");
 	if (fm_installed_find(FM_INSTALLED_library, library_name, path, sizeof(path)))
 		return fm_error_set(error, ENOTSUP, "the library %s is not installed", library_name);
-	return fm_preloadable_check(program, error);
+	return fm_preloadable_check(program, "--engine qemu", error);
 }
 
 static uint64_t ticks_per_second(void)
@@ -271,6 +279,19 @@ static void give_up(struct fm_native *native, struct traced *traced)
 		syscall(SYS_futex, (uint32_t *)&traced->trace->threads[i].read, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
+/* Its number here. What it wrote itself may be somebody else's, whom no signal of ours must reach. */
+static void find_process(const struct traced *traced)
+{
+	struct fm_trace_head *head = &traced->trace->head;
+	pid_t process;
+
+	if (head->namespace == fm_namespace_of_processes())
+		return;
+	process = fm_namespace_find(traced->name);
+	/* a number that no process has */
+	head->known_as = process > 0 ? (uint32_t)process : INT32_MAX;
+}
+
 static void begin_consumer(struct fm_native *native, struct traced *traced)
 {
 	pid_t tool = getpid();
@@ -286,7 +307,8 @@ static void begin_consumer(struct fm_native *native, struct traced *traced)
 		give_up(native, traced);
 		return;
 	}
-	traced->process = (int)syscall(SYS_pidfd_open, traced->trace->head.process, 0);
+	find_process(traced);
+	traced->process = (int)syscall(SYS_pidfd_open, fm_trace_process(&traced->trace->head), 0);
 	if (native->neighbours && fm_neighbours_take(native->neighbours, traced->name, traced->trace->head.process,
 	                                             traced->trace->head.parent, traced->process)) {
 		traced->over = true;
@@ -294,7 +316,7 @@ static void begin_consumer(struct fm_native *native, struct traced *traced)
 	}
 	if (!native->has_first && traced->trace->head.process == (uint32_t)native->program)
 		native->has_first = traced->first = true;
-	traced->schedule = fm_schedule_create((pid_t)traced->trace->head.process);
+	traced->schedule = fm_schedule_create((pid_t)fm_trace_process(&traced->trace->head));
 	traced->consumer = fork();
 	if (!traced->consumer)
 		be_consumer(native, traced, tool);
@@ -491,9 +513,12 @@ int fm_native_wait(struct fm_native *native, pid_t program, bool *ret_killed, ui
 int fm_native_status(const struct fm_native *native, struct fm_error *error)
 {
 	if (!native->has_first)
-		return fm_error_set(
-		    error, ENOTSUP,
-		    "the program ran without %s: it did not load it, or there was no room for its trace", library_name);
+		return fm_error_set(error, ENOTSUP, "nothing was seen: %s",
+		                    native->session->foreign[FM_FOREIGN_TRACED]
+		                        ? "a debugger or tracer watched the program"
+		                    : native->session->foreign[FM_FOREIGN_EMULATED] ? "the program ran under Valgrind"
+		                    : native->session->lost_processes               ? "there was no room for its trace"
+		                                                      : "the program did not load the library");
 	if (native->first_failed)
 		return fm_error_set(error, EIO,
 		                    "the simulation of the program came to a bad end: its trace is damaged");
@@ -508,6 +533,11 @@ unsigned fm_native_scheduled(struct fm_native *native, struct fm_scheduled **ret
 	native->scheduled = NULL;
 	native->scheduled_count = 0;
 	return count;
+}
+
+void fm_native_foreign(const struct fm_native *native, uint32_t ret_foreign[FM_FOREIGN_KINDS])
+{
+	memcpy(ret_foreign, native->session->foreign, sizeof(native->session->foreign));
 }
 
 unsigned fm_native_lost_processes(const struct fm_native *native)

@@ -8,6 +8,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "base/foreign.h"
 #include "engine/engine.h"
 
 struct fm_native;
@@ -34,6 +35,8 @@ int fm_native_wait(struct fm_native *native, pid_t program, bool *ret_killed, ui
 /* 0, or -ENOTSUP when the library did nothing, -EIO when a simulation came to a bad end. Then there are no results, or
    not all. */
 int fm_native_status(const struct fm_native *native, struct fm_error *error);
+/* Processes that were left alone, and why. */
+void fm_native_foreign(const struct fm_native *native, uint32_t ret_foreign[FM_FOREIGN_KINDS]);
 unsigned fm_native_lost_processes(const struct fm_native *native);
 /* What the scheduler said of all threads, after fm_native_wait(), for the caller to free. Returns how many. */
 unsigned fm_native_scheduled(struct fm_native *native, struct fm_scheduled **ret_threads);

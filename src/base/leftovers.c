@@ -1,4 +1,4 @@
-#include "engine/leftovers.h"
+#include "base/leftovers.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,9 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "engine/results.h"
-
-enum { RANDOM = 6, ATTEMPTS = 16, FOLDERS = 4, RUNS = 256, NAME = sizeof(FM_RUN_NAME) + RANDOM };
+enum { RANDOM = 6, ATTEMPTS = 16, FOLDERS = 4, RUNS = 256, NAME = 32, KINDS = 2 };
+static const char *const kinds[KINDS] = {FM_RUN_NAME, FM_MARKERS_NAME};
 
 int fm_leftovers_create(char *path)
 {
@@ -44,16 +43,18 @@ struct found {
 
 static void note(struct found *found, const char *name)
 {
+	size_t length = 0;
+
+	for (unsigned i = 0; i < KINDS; i++)
+		if (!strncmp(name, kinds[i], strlen(kinds[i])))
+			length = strlen(kinds[i]) + RANDOM;
+	if (!length || strlen(name) < length)
+		return;
 	for (unsigned i = 0; i < found->count; i++)
-		if (!strncmp(found->names[i], name, NAME - 1))
+		if (!strncmp(found->names[i], name, length))
 			return;
 	if (found->count < RUNS)
-		memcpy(found->names[found->count++], name, NAME - 1);
-}
-
-static bool is_run(const char *name)
-{
-	return !strncmp(name, FM_RUN_NAME, strlen(FM_RUN_NAME)) && strlen(name) >= NAME - 1;
+		memcpy(found->names[found->count++], name, length);
 }
 
 static bool is_own(int file, bool folder)
@@ -114,7 +115,7 @@ static void remove_run(DIR *folder, const char *run)
 	while ((entry = readdir(folder))) {
 		struct stat there;
 
-		if (strncmp(entry->d_name, run, NAME - 1) != 0 ||
+		if (strncmp(entry->d_name, run, strlen(run)) != 0 ||
 		    fstatat(dirfd(folder), entry->d_name, &there, AT_SYMLINK_NOFOLLOW) || there.st_uid != geteuid())
 			continue;
 		if (S_ISDIR(there.st_mode))
@@ -126,7 +127,7 @@ static void remove_run(DIR *folder, const char *run)
 
 void fm_leftovers_remove(void)
 {
-	const char *const folders[FOLDERS] = {getenv("TMPDIR"), FM_RESULT_FOLDERS};
+	const char *const folders[FOLDERS] = {getenv("TMPDIR"), FM_LEFTOVERS_FOLDERS};
 	struct found found = {.count = 0};
 
 	/* the parts of one run may lie in several folders: it is dead where no lock says otherwise */
@@ -138,8 +139,7 @@ void fm_leftovers_remove(void)
 			if (!folder)
 				continue;
 			while (!pass && (entry = readdir(folder)))
-				if (is_run(entry->d_name))
-					note(&found, entry->d_name);
+				note(&found, entry->d_name);
 			for (unsigned k = 0; k < found.count; k++) {
 				if (!pass)
 					found.alive[k] |= is_alive(dirfd(folder), found.names[k]);

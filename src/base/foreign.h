@@ -1,0 +1,59 @@
+/* Processes in which a preloaded library had better do nothing: a debugger or tracer would see each of its signals, and
+   under Valgrind its code is emulated. For code that is loaded into other people's programs. */
+#ifndef FATHOM_BASE_FOREIGN_H
+#define FATHOM_BASE_FOREIGN_H
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/system_call.h"
+
+enum fm_foreign {
+	FM_FOREIGN_NONE,
+	FM_FOREIGN_TRACED,
+	FM_FOREIGN_EMULATED,
+	FM_FOREIGN_KINDS,
+};
+
+/* "TracerPid:	0" in /proc/self/status; without /proc nobody knows. */
+static inline int fm_is_traced(void)
+{
+	static const char name[] = "\nTracerPid:\t";
+	long file = fm_system_call(SYS_openat, AT_FDCWD, (long)"/proc/self/status", O_RDONLY | O_CLOEXEC, 0, 0, 0),
+	     length;
+	char text[1024];
+	const char *found;
+
+	if (fm_failed(file))
+		return 0;
+	length = fm_system_call(SYS_read, file, (long)text, sizeof(text) - 1, 0, 0, 0);
+	fm_system_call(SYS_close, file, 0, 0, 0, 0, 0);
+	if (length <= 0)
+		return 0;
+	text[length] = 0;
+	found = strstr(text, name);
+	return found && found[sizeof(name) - 1] > '0' && found[sizeof(name) - 1] <= '9';
+}
+
+/* The namespace of process numbers, in which the tool may not be (namespaces.h); 0: not known. */
+static inline uint64_t fm_foreign_namespace(void)
+{
+	struct stat there;
+
+	return fm_failed(fm_system_call(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/ns/pid", (long)&there, 0, 0, 0))
+	           ? 0
+	           : there.st_ino;
+}
+
+static inline enum fm_foreign fm_foreign_here(void)
+{
+	for (char **at = environ; at && *at; at++)
+		if (!strncmp(*at, "LD_PRELOAD=", 11) && strstr(*at, "/vgpreload_"))
+			return FM_FOREIGN_EMULATED;
+	return fm_is_traced() ? FM_FOREIGN_TRACED : FM_FOREIGN_NONE;
+}
+
+#endif
