@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,11 +26,13 @@ static const struct {
 static bool own_folder(char folder[PATH_MAX])
 {
 	ssize_t length = readlink("/proc/self/exe", folder, PATH_MAX);
+	const char *executed = (const char *)getauxval(AT_EXECFN);
 	char *slash;
 
-	if (length <= 0 || length == PATH_MAX)
+	if (length > 0 && length < PATH_MAX)
+		folder[length] = 0;
+	else if (!executed || !realpath(executed, folder)) /* no /proc: as it was executed */
 		return false;
-	folder[length] = 0;
 	slash = strrchr(folder, '/');
 	if (!slash)
 		return false;

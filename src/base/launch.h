@@ -25,7 +25,7 @@ struct fm_launched {
 	int go, failed;
 	uint64_t begun; /* ns, when it was let go */
 	bool beside;
-	bool unseen;    /* its output is thrown away: asked to end, it is not waited for long */
+	bool unseen; /* its output is thrown away: asked to end, it is not waited for long */
 };
 
 struct fm_launch_end {
@@ -51,8 +51,8 @@ int fm_launch_release(struct fm_launched *launched, const char *name, struct fm_
 /* Never let go. */
 void fm_launch_abandon(struct fm_launched *launched);
 
-/* Wait for its end; false when it has not ended and `wait` is false. A program whose output nobody sees is ended a second
-   after it was asked to end. */
+/* Wait for its end; false when it has not ended and `wait` is false. A program whose output nobody sees is ended a
+   second after it was asked to end. */
 bool fm_launch_wait(struct fm_launched *launched, bool wait, struct fm_launch_end *ret_end);
 
 #endif

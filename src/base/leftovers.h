@@ -1,5 +1,5 @@
-/* Files of runs in shared memory or temporary folders. One file, such as fathom-exact-XXXXXX with the results, has a lock
-   that the tool holds for as long as it lives; the names of others begin with that name. */
+/* Files of runs in shared memory or temporary folders. One file, such as fathom-exact-XXXXXX with the results, has a
+   lock that the tool holds for as long as it lives; the names of others begin with that name. */
 #ifndef FATHOM_BASE_LEFTOVERS_H
 #define FATHOM_BASE_LEFTOVERS_H
 

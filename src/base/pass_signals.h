@@ -1,6 +1,7 @@
 /* Signals that are sent to the tool while a program runs are meant for the program: they are passed on as they are, and
-   the tool goes on, since the results are wanted. Handlers that the tool itself has for them are called, too. Signals of a terminal, and those sent to the whole process group,
-   reach the program without help and are not passed on: it must not see them twice. */
+   the tool goes on, since the results are wanted. Handlers that the tool itself has for them are called, too. Signals
+   of a terminal, and those sent to the whole process group, reach the program without help and are not passed on: it
+   must not see them twice. */
 #ifndef FATHOM_BASE_PASS_SIGNALS_H
 #define FATHOM_BASE_PASS_SIGNALS_H
 

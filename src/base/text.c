@@ -1,5 +1,7 @@
 #include "base/text.h"
 
+#include "base/plain_output.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
@@ -163,6 +165,8 @@ size_t fm_text_width(const char *text)
 {
 	size_t width = 0;
 
+	if (fm_plain_is_wanted())
+		return fm_plain_width(text);
 	for (; *text; text++)
 		width += ((unsigned char)*text & 0xc0) != 0x80;
 	return width;

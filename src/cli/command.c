@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/plain_output.h"
 #include "base/suggest.h"
 
 volatile bool fm_interrupted;
@@ -235,7 +236,8 @@ FILE *fm_common_open(const struct fm_common *common)
 	if (!output)
 		fprintf(stderr, "fathom: cannot write %s: %s\n", common->output,
 		        errno == ELOOP ? "it is a symbolic link" : strerror(errno));
-	return output;
+	/* JSON is UTF-8 everywhere */
+	return common->json ? output : fm_plain_output(output);
 }
 
 int fm_common_close(const struct fm_common *common, FILE *output)

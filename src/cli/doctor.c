@@ -1,5 +1,6 @@
 #include <jansson.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "cli/command.h"
@@ -101,7 +102,9 @@ static int run(const struct fm_command *command, int argc, char **argv)
 			        list[i].available ? list[i].found : list[i].why, common.separator, list[i].remedy);
 	} else {
 		print_text(list, count, output,
-		           fm_text_columns(fileno(output)) < 100 ? fm_text_columns(fileno(output)) : 100);
+		           fm_text_columns(output == stdout ? STDOUT_FILENO : -1) < 100
+		               ? fm_text_columns(output == stdout ? STDOUT_FILENO : -1)
+		               : 100);
 	}
 	return fm_common_close(&common, output);
 }

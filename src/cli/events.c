@@ -1,6 +1,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "cli/command.h"
@@ -53,7 +54,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 /* Columns of the output, at most 100. */
 static unsigned columns(FILE *output)
 {
-	unsigned width = fm_text_columns(fileno(output));
+	unsigned width = fm_text_columns(output == stdout ? STDOUT_FILENO : -1);
 
 	return width < 100 ? width : 100;
 }

@@ -42,6 +42,11 @@ static error_t unknown_format(const char *name)
 	for (; count < 16 && fm_exporters[count]; count++)
 		names[count] = fm_exporters[count]->name;
 	near = fm_suggest(name, names, count);
+	/* by the ending of its files */
+	for (unsigned i = 0; i < count; i++)
+		for (const char *const *suffix = fm_exporters[i]->suffixes; *suffix; suffix++)
+			if (**suffix == '.' && !strcmp(*suffix + 1, name))
+				near = names[i];
 	if (near)
 		snprintf(suggestion, sizeof(suggestion), "; did you mean %s?", near);
 	fm_exporters_that_can(~0u, list, sizeof(list));

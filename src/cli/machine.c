@@ -143,7 +143,9 @@ static int print(const struct input *input, const struct fm_machine *machine)
 	} else if (input->common.separator) {
 		fm_machine_print_separated(machine, output, input->common.separator);
 	} else {
-		unsigned width = fm_text_columns(fileno(output)) < 100 ? fm_text_columns(fileno(output)) : 100;
+		unsigned width = fm_text_columns(output == stdout ? STDOUT_FILENO : -1) < 100
+		                     ? fm_text_columns(output == stdout ? STDOUT_FILENO : -1)
+		                     : 100;
 
 		if (input->core)
 			fm_machine_print_core(machine, output, width);

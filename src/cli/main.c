@@ -8,6 +8,7 @@
 #include "base/launch.h"
 #include "base/leftovers.h"
 #include "base/own_limits.h"
+#include "base/plain_output.h"
 #include "cli/command.h"
 #include "base/suggest.h"
 #include "kernels/kernel.h"
@@ -68,6 +69,7 @@ static int run(int argc, char **argv)
 	struct fm_error error;
 
 	setlocale(LC_CTYPE, "");
+	fm_plain_output_standard();
 	if (argc < 2) {
 		print_overview(stderr);
 		return FM_EXIT_USAGE;

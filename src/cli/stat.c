@@ -536,6 +536,8 @@ static int run(const struct fm_command *command, int argc, char **argv)
 			error.code = EIO;
 			r = fm_report_error_of_run(&error);
 		}
+		if (r)
+			fprintf(stderr, "fathom: the program itself ended with %d\n", code);
 		code = r ? 125 : code;
 	}
 	fm_counted_close(live.view);

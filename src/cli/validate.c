@@ -351,7 +351,7 @@ static int print(const struct input *input, const struct fm_validation *validati
 
 	if (!output)
 		return FM_EXIT_FAILED;
-	width = fm_text_columns(fileno(output));
+	width = fm_text_columns(output == stdout ? STDOUT_FILENO : -1);
 	if (input->common.json) {
 		json_t *root = fm_json_document("validate");
 

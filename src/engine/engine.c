@@ -67,8 +67,8 @@ static int find_plugin(char *ret_path, struct fm_error *error)
 		return 0;
 	return fm_error_set(
 	    error, ENOTSUP,
-	    "the plugin libfathom-exact.so is not installed: Fathom was built without Zydis (apt-get install "
-	    "libzydis-dev, then build again)");
+	    "the plugin libfathom-exact.so is missing: install Fathom as a whole, or build it with Zydis "
+	    "(libzydis-dev)");
 }
 
 /* Running */

@@ -33,6 +33,10 @@ static int probe(const struct fm_observation *wanted, struct fm_recording *recor
 	(void)recording;
 	if (fm_own_limits_check(&needs, why))
 		return -ENOTSUP;
+	if (access("/proc/self/maps", R_OK))
+		return fm_error_set(
+		    why, ENOTSUP,
+		    "there is no /proc here, which says where a program's code is: mount -t proc proc /proc");
 	if (!wanted->sampling || !wanted->program)
 		return fm_error_set(why, ENOTSUP, "only a program that is started here can be sampled");
 	r = fm_program_resolve(wanted->program[0], program, sizeof(program), why);

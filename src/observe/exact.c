@@ -370,7 +370,11 @@ static int run(const struct fm_observation *wanted, struct fm_recording *recordi
 
 	/* the profile says what can be achieved, and what error to expect */
 	if (!wanted->machine) {
-		r = fm_profile_text(NULL, &profile, error);
+		r = fm_profile_ensure(wanted, error);
+		if (!r)
+			r = fm_profile_text(NULL, &profile, error);
+		if (r == -ECANCELED)
+			recording->run.exit_status = 130;
 		if (!r)
 			r = keep(recording, "profile", profile, error);
 		free(profile);

@@ -1,5 +1,7 @@
 #include "observe/machines.h"
 
+#include "observe/observe.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -76,10 +78,87 @@ static int find_profile(const char **path, char **usual, struct fm_error *error)
 	return 0;
 }
 
+/* A profile that was made for this run alone (fm_profile_ensure()); NULL: none. */
+static char *own_profile;
+
+static int load_own(struct fm_machine **ret_profile, struct fm_error *error)
+{
+	json_t *root = json_loads(own_profile, 0, NULL);
+	int r = root ? fm_machine_from_json(root, ret_profile, error) : fm_error_set(error, ENOMEM, "out of memory");
+
+	json_decref(root);
+	return r;
+}
+
+/* Is there one that can be read? If not, why not, in words; `path` is NULL where there is no place for it. */
+static bool is_usable(const char *path, char *why, size_t size)
+{
+	struct fm_machine *profile;
+	struct fm_error error;
+
+	if (!path) {
+		snprintf(why, size, "no HOME, so no profile of this machine is kept");
+		return false;
+	}
+	if (access(path, F_OK)) {
+		snprintf(why, size, "there is no profile of this machine yet");
+		return false;
+	}
+	if (fm_profile_load(path, &profile, &error)) {
+		snprintf(why, size, "the profile is damaged and not used ('fathom machine' replaces it): %.200s",
+		         error.message);
+		return false;
+	}
+	fm_machine_free(profile);
+	return true;
+}
+
+int fm_profile_ensure(const struct fm_observation *wanted, struct fm_error *error)
+{
+	const struct fm_characterise_options wishes = {
+	    .effort = FM_EFFORT_QUICK, .seed = 1, .tolerate = 1, .watcher = {.interrupted = wanted->interrupted}};
+	struct fm_machine *made;
+	char why[400], *path;
+	struct fm_error ignored;
+	json_t *root;
+	int r;
+
+	if (own_profile)
+		return 0;
+	if (fm_profile_default_path(&path, &ignored))
+		path = NULL;
+	if (is_usable(path, why, sizeof(why))) {
+		free(path);
+		return 0;
+	}
+	fm_observe_remark(wanted, "%s; measuring a quick one: 10 seconds", why);
+	r = fm_machine_characterise(&wishes, &made, error);
+	if (r) {
+		free(path);
+		return r == -EINTR ? fm_error_set(error, ECANCELED, "interrupted before the program was started")
+		                   : fm_error_set(error, ENOTSUP, "%s", error->message);
+	}
+	/* what is damaged may still be of use to its owner */
+	if (path && access(path, F_OK))
+		fm_profile_save(path, made, &ignored);
+	root = fm_machine_to_json(made);
+	own_profile = root ? json_dumps(root, JSON_INDENT(1)) : NULL;
+	json_decref(root);
+	fm_machine_free(made);
+	free(path);
+	return own_profile ? 0 : fm_error_set(error, ENOMEM, "out of memory");
+}
+
 int fm_profile_text(const char *path, char **ret_text, struct fm_error *error)
 {
 	char *usual = NULL;
-	int r = find_profile(&path, &usual, error);
+	int r;
+
+	if (!path && own_profile) {
+		*ret_text = strdup(own_profile);
+		return *ret_text ? 0 : fm_error_set(error, ENOMEM, "out of memory");
+	}
+	r = find_profile(&path, &usual, error);
 
 	if (!r)
 		r = fm_file_text(path, ret_text, error);
@@ -90,7 +169,11 @@ int fm_profile_text(const char *path, char **ret_text, struct fm_error *error)
 int fm_profile_chosen(const char *path, struct fm_machine **ret_profile, struct fm_error *error)
 {
 	char *usual = NULL;
-	int r = find_profile(&path, &usual, error);
+	int r;
+
+	if (!path && own_profile)
+		return load_own(ret_profile, error);
+	r = find_profile(&path, &usual, error);
 
 	if (!r)
 		r = fm_profile_load(path, ret_profile, error);

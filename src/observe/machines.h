@@ -4,6 +4,11 @@
 
 #include "recording/recording.h"
 
+/* Makes sure that there is a profile of this host. Where none is kept yet, or none can be read, a quick one is measured
+   (10 seconds, announced by a remark); it is kept if there is a place for it, and used for this run in any case. */
+struct fm_observation;
+int fm_profile_ensure(const struct fm_observation *wanted, struct fm_error *error);
+
 /* The profile of this host (path NULL), as text and checked. -ENOTSUP with the remedy when there is none. */
 int fm_profile_text(const char *path, char **ret_text, struct fm_error *error);
 

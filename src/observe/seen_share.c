@@ -15,6 +15,7 @@
 /* Code in which everything is logged is slower by far, and by how much is not measured: for a share, instructions per
    cycle as programs usually have them are near enough (judged). */
 #define USUAL_RATE 1.5
+#define LEAST_SHARE 1e-3
 /* Processor time in which no sample at all is no accident, s. */
 #define LONG_WITHOUT 0.2
 
@@ -84,7 +85,7 @@ void fm_seen_share(const struct fm_engine_run *run, double hertz, struct fm_reco
 	all = seen + unseen.threads + unseen.processes + unseen.filtered + unseen.limited + unseen.outside;
 	if (!(all > 0))
 		return;
-	recorded->seen_share = seen / all;
+	recorded->seen_share = fmax(LEAST_SHARE, seen / all); /* 0 would be: not known */
 	length = say(recorded->unseen_why, sizeof(recorded->unseen_why), length, unseen.threads,
 	             "in threads made by a raw clone() or for which there was no room");
 	length =
@@ -143,5 +144,5 @@ void fm_seen_share_sampled(double used, const struct fm_session *session, struct
 	length = say(run->unseen_why, sizeof(run->unseen_why), length, processes, reason(session->foreign));
 	say(run->unseen_why, sizeof(run->unseen_why), length, timers,
 	    "in threads without samples (there was no room for the sampler, or the program closed its files)");
-	run->seen_share = *run->unseen_why ? fmax(0.001, (all - threads - processes - timers) / all) : 1;
+	run->seen_share = *run->unseen_why ? fmax(LEAST_SHARE, (all - threads - processes - timers) / all) : 1;
 }

@@ -81,6 +81,9 @@ int fm_native_check(const struct fm_engine_options *options, const char *program
 
 	if (fm_own_limits_check(&needs, error))
 		return -ENOTSUP;
+	if (access("/proc/self/maps", R_OK))
+		return fm_error_set(error, ENOTSUP,
+		                    "there is no /proc here, which says where a program's code is: mount -t proc proc /proc");
 
 	if (options->samples)
 		return fm_error_set(error, ENOTSUP, "the native engine does not take samples");
