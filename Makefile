@@ -12,7 +12,7 @@ PREFIX ?= /usr/local
 BUILD ?= build
 JOBS ?= $(shell nproc)
 
-.PHONY: all run test fuzz soak bench install deb format lint clean setup-build setup-deb setup-test setup-bench configure
+.PHONY: all run test fuzz soak bench install deb format lint clean setup-build setup-deb setup-test setup-soak setup-bench configure
 all: configure
 	@cmake --build $(BUILD) -j$(JOBS)
 
@@ -26,6 +26,9 @@ setup-deb:
 	@scripts/setup build page deb
 setup-test:
 	@scripts/setup build page deb test
+# where there can be no clean Debian, its test is skipped
+setup-soak: setup-test
+	@scripts/setup soak && scripts/chroot $(BUILD)/debian12.tar || true
 setup-bench:
 	@scripts/setup build page bench
 
@@ -42,7 +45,7 @@ test: setup-test
 fuzz: setup-test
 	@scripts/fuzz $(BUILD)
 
-soak: setup-test
+soak: setup-soak
 	@$(MAKE) --no-print-directory all
 	@scripts/soak $(BUILD)
 
