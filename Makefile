@@ -6,12 +6,13 @@
 #   make soak     tests that depend on time or threads, ROUNDS times (20)
 #   make bench    ratios against peers, interleaved; needs a quiet machine
 #   make install  into PREFIX (default /usr/local)
+#   make deb      build/fathom_VERSION_amd64.deb, a Debian package
 #   make format, make lint, make clean
 PREFIX ?= /usr/local
 BUILD ?= build
 JOBS ?= $(shell nproc)
 
-.PHONY: all run test fuzz soak bench install format lint clean setup-build setup-test setup-bench configure
+.PHONY: all run test fuzz soak bench install deb format lint clean setup-build setup-deb setup-test setup-soak setup-bench configure
 all: configure
 	@cmake --build $(BUILD) -j$(JOBS)
 
@@ -21,8 +22,13 @@ configure:
 
 setup-build:
 	@scripts/setup build page
+setup-deb:
+	@scripts/setup build page deb
 setup-test:
-	@scripts/setup build page test
+	@scripts/setup build page deb test
+# where there can be no clean Debian, its test is skipped
+setup-soak: setup-test
+	@scripts/setup soak && scripts/chroot $(BUILD)/debian12.tar || true
 setup-bench:
 	@scripts/setup build page bench
 
@@ -39,7 +45,7 @@ test: setup-test
 fuzz: setup-test
 	@scripts/fuzz $(BUILD)
 
-soak: setup-test
+soak: setup-soak
 	@$(MAKE) --no-print-directory all
 	@scripts/soak $(BUILD)
 
@@ -49,6 +55,12 @@ bench: setup-bench
 
 install: all
 	cmake --install $(BUILD) --prefix $(PREFIX)
+
+deb: setup-deb
+	@$(MAKE) --no-print-directory all
+	@test -f $(BUILD)/web/page.made || { echo "fathom: no package without 'report --html': the build says above what is missing" >&2; exit 1; }
+	@scripts/deb $(BUILD)
+	@ls $(BUILD)/fathom_*.deb
 
 format:
 	clang-format -i $$(git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'bench/*.[ch]' 'include/*.h' | grep -v x86_64/)

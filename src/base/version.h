@@ -2,6 +2,6 @@
 #ifndef FATHOM_BASE_VERSION_H
 #define FATHOM_BASE_VERSION_H
 
-#define FM_VERSION "0.1.0"
+#define FM_VERSION "0.2.0"
 
 #endif
