@@ -64,10 +64,10 @@ static void be_program(const struct fm_launch *launch, int go, int failed)
 	for (unsigned i = 0; i < HANDLED; i++)
 		sigaction(handled[i], &inherited[i], NULL);
 	fm_own_limits_give_back();
-	if (launch->output >= 0) {
+	if (launch->output >= 0)
 		dup2(launch->output, STDOUT_FILENO);
+	if (launch->output >= 0 || launch->quiet)
 		dup2(nothing, STDERR_FILENO);
-	}
 	if (launch->input >= 0)
 		dup2(launch->input, STDIN_FILENO);
 	if (launch->prepare)

@@ -13,6 +13,7 @@ struct fm_launch {
 	char *const *program; /* looked up in PATH; what is no program is not given to a shell */
 	int output;           /* descriptor for its standard output; -1: ours. Then its errors are thrown away */
 	int input;            /* … for its standard input; -1: ours */
+	bool quiet;           /* its errors are thrown away in any case */
 	bool outlives;        /* it goes on when we are killed */
 	bool beside;          /* it runs beside the program that people want: signals are not passed on to it */
 	/* in the new process, before the program begins; only what is safe after fork */

@@ -1,4 +1,4 @@
-/* Files of runs in shared memory or temporary folders. One file, such as fathom-exact-XXXXXX with the results, has a
+/* Files of runs in shared memory or temporary folders. One file, such as fathom-run-XXXXXX with the results, has a
    lock that the tool holds for as long as it lives; the names of others begin with that name. */
 #ifndef FATHOM_BASE_LEFTOVERS_H
 #define FATHOM_BASE_LEFTOVERS_H
@@ -6,8 +6,8 @@
 /* Where they may be, besides TMPDIR: memory rather than a disk that would have to write all of it. */
 #define FM_LEFTOVERS_FOLDERS "/dev/shm", "/tmp", "/var/tmp"
 
-#define FM_RUN_NAME "fathom-exact-"       /* results, and …-native, the folder of the native engine */
-#define FM_MARKERS_NAME "fathom-markers-" /* regions */
+#define FM_RUN_NAME "fathom-run-"       /* results, and …-native, the folder of the native engine */
+#define FM_MARKERS_NAME "fathom-regions-" /* regions */
 
 /* Makes such a file, with that lock. Returns its descriptor, or a negative errno. `path` ends in XXXXXX, as
    mkstemp() wants it. */

@@ -1,6 +1,6 @@
 #include "base/text.h"
 
-#include "base/plain_output.h"
+#include "base/plain_text.h"
 
 #include <errno.h>
 #include <fcntl.h>

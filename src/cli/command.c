@@ -1,4 +1,5 @@
 #include "cli/command.h"
+#include "cli/plain_output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/plain_output.h"
 #include "base/suggest.h"
 
 volatile bool fm_interrupted;

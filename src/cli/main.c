@@ -8,8 +8,8 @@
 #include "base/launch.h"
 #include "base/leftovers.h"
 #include "base/own_limits.h"
-#include "base/plain_output.h"
 #include "cli/command.h"
+#include "cli/plain_output.h"
 #include "base/suggest.h"
 #include "kernels/kernel.h"
 

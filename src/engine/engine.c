@@ -357,6 +357,7 @@ static int run_child(char *const *arguments, const char *results, const struct f
 	const struct fm_launch launch = {.program = arguments,
 	                                 .output = -1,
 	                                 .input = -1,
+	                                 .quiet = options->silent,
 	                                 .outlives = !options->silent,
 	                                 .prepare = native ? fm_native_prepare : prepare,
 	                                 .context = native ? (void *)native : &preloads};

@@ -65,7 +65,8 @@ static int choose_sampler(const struct fm_observation *wanted, struct fm_recordi
 	int r = -ENOTSUP;
 
 	fm_error_set(error, ENOTSUP, "there is no sampler \"%s\" in this build", free_choice ? "" : name);
-	for (int priority = 100; priority > 0 && r == -ENOTSUP; priority--)
+	/* of priority 0: only when it is asked for */
+	for (int priority = 100; priority >= !!free_choice && r == -ENOTSUP; priority--)
 		for (unsigned i = 0; fm_observers[i] && r == -ENOTSUP; i++) {
 			struct fm_error why;
 
@@ -110,7 +111,7 @@ static int choose(const struct fm_observation *wanted, struct fm_recording *reco
 	}
 	for (int priority = 100; priority > 0 && r; priority--)
 		for (unsigned i = 0; fm_observers[i] && r; i++) {
-			if (!counts(fm_observers[i]) || fm_observers[i]->priority != priority || !priority)
+			if (!counts(fm_observers[i]) || fm_observers[i]->priority != priority)
 				continue;
 			r = fm_observers[i]->probe(wanted, recording, &why);
 			/* the last one is what can be had without special means: its reason says what to do */
@@ -276,6 +277,7 @@ static int repeat(const struct fm_observation *wanted, struct fm_recording **rec
 	}
 	if (wanted->repeats > 2 && is_too_short(*recording))
 		return see_all(wanted, recording, error);
+	(*recording)->run.engine_output_bytes = -1;
 	/* its time, measured, instead of what the first run tells of it */
 	memset(&(*recording)->native, 0, sizeof((*recording)->native));
 	(*recording)->native_threads_count = 0;

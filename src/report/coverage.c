@@ -83,6 +83,17 @@ static struct fm_estimate estimate_other(const struct fm_recording *recording, f
 	return (struct fm_estimate){total.value, fmax(0, total.value - half), total.value + half};
 }
 
+/* Counted all the time, not in windows only. */
+static bool is_counted(const char *name)
+{
+	static const char *const counted[] = {"instructions", "loads", "stores", "load_bytes", "store_bytes"};
+
+	for (size_t i = 0; i < sizeof(counted) / sizeof(counted[0]); i++)
+		if (!strcmp(name, counted[i]))
+			return true;
+	return false;
+}
+
 struct fm_figure fm_coverage_figure(const struct fm_recording *recording, fm_window_namer *namer, unsigned cache,
                                     unsigned number, const struct fm_named *named)
 {
@@ -93,6 +104,8 @@ struct fm_figure fm_coverage_figure(const struct fm_recording *recording, fm_win
 
 	if (!namer || !fm_windows_used(recording))
 		return fm_figure_make(value, value, value, named->unit, FM_ORIGIN_simulated, "exact", 1);
+	if (recording->windows_count < FM_WINDOWS_LEAST && is_counted(named->name))
+		return fm_figure_make(value, value, value, named->unit, FM_ORIGIN_counted, "windows", 1);
 	index = index_of(recording, namer, cache, number);
 	if (fm_estimate_all(recording, &estimates))
 		return fm_figure_unavailable("out of memory");

@@ -82,8 +82,9 @@ int fm_native_check(const struct fm_engine_options *options, const char *program
 	if (fm_own_limits_check(&needs, error))
 		return -ENOTSUP;
 	if (access("/proc/self/maps", R_OK))
-		return fm_error_set(error, ENOTSUP,
-		                    "there is no /proc here, which says where a program's code is: mount -t proc proc /proc");
+		return fm_error_set(
+		    error, ENOTSUP,
+		    "there is no /proc here, which says where a program's code is: mount -t proc proc /proc");
 
 	if (options->samples)
 		return fm_error_set(error, ENOTSUP, "the native engine does not take samples");
@@ -97,6 +98,11 @@ int fm_native_check(const struct fm_engine_options *options, const char *program
 		                    "core timing, curve or region");
 	if (fm_installed_find(FM_INSTALLED_library, library_name, path, sizeof(path)))
 		return fm_error_set(error, ENOTSUP, "the library %s is not installed", library_name);
+	/* the dynamic linker takes blanks and colons for separators */
+	if (strpbrk(path, " :"))
+		return fm_error_set(
+		    error, ENOTSUP,
+		    "%s cannot be preloaded, since its path has a blank or a colon: install Fathom elsewhere", path);
 	return fm_preloadable_check(program, "--engine qemu", error);
 }
 

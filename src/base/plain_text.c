@@ -1,8 +1,8 @@
-#include "base/plain_output.h"
+#include "base/plain_text.h"
 
-#include <langinfo.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,61 +102,12 @@ size_t fm_plain_text(const char *text, size_t length, char *plain, size_t *ret_r
 	return used;
 }
 
-struct plain {
-	FILE *output;
-	char rest[4];
-	size_t rest_length;
-};
-
-static ssize_t write_plain(void *cookie, const char *text, size_t length)
-{
-	struct plain *plain = cookie;
-	char *whole = malloc(5 * (length + sizeof(plain->rest)));
-	size_t used, rest, before = plain->rest_length;
-	bool written;
-
-	if (!whole)
-		return -1;
-	memcpy(whole, plain->rest, before);
-	memcpy(whole + before, text, length);
-	used = fm_plain_text(whole, before + length, whole + before + length, &rest);
-	memcpy(plain->rest, whole + before + length - rest, rest);
-	plain->rest_length = rest;
-	written = fwrite(whole + before + length, 1, used, plain->output) == used && !fflush(plain->output);
-	free(whole);
-	return written ? (ssize_t)length : -1;
-}
-
-static int close_plain(void *cookie)
-{
-	struct plain *plain = cookie;
-	int result = fclose(plain->output);
-
-	free(plain);
-	return result;
-}
-
-FILE *fm_plain_output(FILE *output)
-{
-	const cookie_io_functions_t functions = {.write = write_plain, .close = close_plain};
-	struct plain *plain;
-	FILE *stream;
-
-	if (!output || !strcmp(nl_langinfo(CODESET), "UTF-8"))
-		return output;
-	plain = calloc(1, sizeof(*plain));
-	if (!plain)
-		return output;
-	plain->output = output;
-	stream = fopencookie(plain, "w", functions);
-	if (!stream) {
-		free(plain);
-		return output;
-	}
-	return stream;
-}
-
 static bool wanted;
+
+void fm_plain_want(void)
+{
+	wanted = true;
+}
 
 bool fm_plain_is_wanted(void)
 {
@@ -172,17 +123,4 @@ size_t fm_plain_width(const char *text)
 		length = fm_plain_text(text, length, plain, &rest);
 	free(plain);
 	return length;
-}
-
-void fm_plain_output_standard(void)
-{
-	FILE *output = fm_plain_output(stdout), *errors = fm_plain_output(stderr);
-
-	if (output != stdout)
-		setvbuf(output, NULL, _IOLBF, 0);
-	if (errors != stderr)
-		setvbuf(errors, NULL, _IONBF, 0);
-	wanted = output != stdout;
-	stdout = output;
-	stderr = errors;
 }
