@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "observe/parts.h"
+#include "observe/session.h"
 #include "record/stream.h"
 
 /* What a process needs before our library is there, s: to be executed, and to be linked. */
@@ -130,7 +131,7 @@ static double without_timers(const struct fm_session *session, const struct fm_r
 
 void fm_seen_share_sampled(double used, const struct fm_session *session, struct fm_recording *recording)
 {
-	const struct fm_recorded_sampling *sampling = &recording->sampling;
+	struct fm_recorded_sampling *sampling = &recording->sampling;
 	struct fm_recorded_run *run = &recording->run;
 	double starting = STARTING * (double)(recording->sampled_processes_count + 1),
 	       threads = fmax(0, sampling->cpu_seconds - sampling->threads_seconds - starting),
@@ -140,8 +141,14 @@ void fm_seen_share_sampled(double used, const struct fm_session *session, struct
 
 	if (!(all > 0))
 		return;
+	/* a share of all that the program took, also of what was not recorded */
+	if (sampling->overhead.available && sampling->cpu_seconds > 0)
+		sampling->overhead = fm_figure_scaled(&sampling->overhead, sampling->cpu_seconds / all, "share");
 	length = say(run->unseen_why, sizeof(run->unseen_why), length, threads, "in threads made by a raw clone()");
-	length = say(run->unseen_why, sizeof(run->unseen_why), length, processes, reason(session->foreign));
+	length = say(run->unseen_why, sizeof(run->unseen_why), length, processes,
+	             fm_session_skipped(session)
+	                 ? "in processes of programs that usually end within milliseconds (one in 32 is recorded)"
+	                 : reason(session->foreign));
 	say(run->unseen_why, sizeof(run->unseen_why), length, timers,
 	    "in threads without samples (there was no room for the sampler, or the program closed its files)");
 	run->seen_share = *run->unseen_why ? fmax(LEAST_SHARE, (all - threads - processes - timers) / all) : 1;

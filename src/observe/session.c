@@ -18,6 +18,11 @@
 #include "base/namespaces.h"
 #include "base/sysfs.h"
 #include "observe/index_map.h"
+#include "record/starts.h"
+
+/* With the table of programs behind it. */
+enum { FM_SESSION_BYTES = FM_STARTS_OFFSET + sizeof(struct fm_starts) };
+_Static_assert(sizeof(struct fm_session) <= FM_STARTS_OFFSET, "the table lies behind the session");
 
 /* The time stamp */
 
@@ -44,7 +49,7 @@ static void read_clocks(uint64_t *ret_ticks, uint64_t *ret_ns)
 
 double fm_ticks_per_second(void)
 {
-	const struct timespec pause = {.tv_nsec = 20000000};
+	const struct timespec pause = {.tv_nsec = 2000000};
 	uint64_t ticks, ns, later_ticks, later_ns;
 
 	read_clocks(&ticks, &ns);
@@ -248,11 +253,11 @@ static int make_session(struct fm_session_folder *made, const struct fm_sampling
 		close(folder);
 	if (made->file >= 0) {
 		/* really there, or a full disk would kill us later */
-		code = posix_fallocate(made->file, 0, sizeof(struct fm_session));
+		code = posix_fallocate(made->file, 0, FM_SESSION_BYTES);
 		if (!code && flock(made->file, LOCK_EX | LOCK_NB))
 			code = errno;
 		if (!code) {
-			map = mmap(NULL, sizeof(struct fm_session), PROT_READ | PROT_WRITE, MAP_SHARED, made->file, 0);
+			map = mmap(NULL, FM_SESSION_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, made->file, 0);
 			code = errno;
 		}
 	}
@@ -297,7 +302,7 @@ int fm_session_create(const char *path, const struct fm_sampling_wishes *wishes,
 void fm_session_close(struct fm_session_folder *folder)
 {
 	if (folder->session)
-		munmap(folder->session, sizeof(*folder->session));
+		munmap(folder->session, FM_SESSION_BYTES);
 	if (folder->file >= 0)
 		close(folder->file);
 	folder->session = NULL;
@@ -314,6 +319,16 @@ int fm_session_folder_of(const char *path, const char *name, char *ret_folder, s
 	if ((size_t)snprintf(ret_folder, size, "%.*s%s", before, path, name) >= size)
 		return fm_error_set(error, ENAMETOOLONG, "%s: the path is too long", path);
 	return 0;
+}
+
+uint64_t fm_session_skipped(const struct fm_session *session)
+{
+	const struct fm_starts *starts = (const void *)((const char *)session + FM_STARTS_OFFSET);
+	uint64_t skipped = 0;
+
+	for (unsigned i = 0; i < FM_STARTS_PROGRAMS; i++)
+		skipped += starts->programs[i].skipped;
+	return skipped;
 }
 
 /* Zombies live no more, whoever forgot them. */

@@ -35,6 +35,10 @@ int fm_session_folder_of(const char *path, const char *name, char *ret_folder, s
 int fm_session_is_locked(const char *folder, bool *ret_locked);
 
 /* How many processes have files there that are not complete, and live. */
+/* Processes that were not recorded, since others of the same program had ended soon. Of a session that was created
+   here. */
+uint64_t fm_session_skipped(const struct fm_session *session);
+
 unsigned fm_session_living(const char *folder);
 
 /* The environment for the program: runs with the library preloaded, and knows the folder. What was before is kept in

@@ -14,6 +14,7 @@
 
 #include "base/put.h"
 #include "record/log.h"
+#include "record/starts.h"
 
 enum {
 	FIRST_CHUNKS = 8,
@@ -422,6 +423,7 @@ static int make_file(bool forked)
 static int map_session(const char *folder)
 {
 	struct stat about = {0};
+	const long whole = FM_STARTS_OFFSET + (long)sizeof(struct fm_starts);
 	long directory = fm_system_call(SYS_openat, AT_FDCWD, (long)folder,
 	                                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0, 0, 0),
 	     file;
@@ -436,13 +438,15 @@ static int map_session(const char *folder)
 		if (!error) {
 			if (!fm_system_call(SYS_fstat, file, (long)&about, 0, 0, 0, 0) && S_ISREG(about.st_mode) &&
 			    about.st_size >= (off_t)sizeof(struct fm_session))
-				fm_session =
-				    map(sizeof(struct fm_session), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+				fm_session = map(about.st_size >= whole ? whole : (long)sizeof(struct fm_session),
+				                 PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 			error = fm_session ? 0 : -EBADMSG;
 			fm_system_call(SYS_close, file, 0, 0, 0, 0, 0);
 		}
 	}
 	fm_system_call(SYS_close, directory, 0, 0, 0, 0, 0);
+	if (!error && about.st_size >= whole)
+		fm_starts_open((struct fm_starts *)(void *)((char *)fm_session + FM_STARTS_OFFSET));
 	if (!error && (fm_session->magic != FM_SESSION_MAGIC || fm_session->version != FM_STREAM_VERSION)) {
 		fm_session = NULL;
 		error = -EBADMSG;
@@ -471,6 +475,10 @@ int fm_log_open(void)
 	error = map_session(folder);
 	if (error)
 		return error;
+	if (fm_session->sampling && !fm_starts_is_worth(false)) {
+		fm_session = NULL;
+		return -ECANCELED;
+	}
 	foreign = fm_session->sampling ? fm_foreign_here() : FM_FOREIGN_NONE;
 	if (foreign != FM_FOREIGN_NONE) {
 		__atomic_fetch_add(&fm_session->foreign[foreign], 1, __ATOMIC_RELAXED);
@@ -499,7 +507,7 @@ void fm_log_forked(void)
 		fm_session = NULL;
 		return;
 	}
-	if (make_file(true))
+	if ((fm_session->sampling && !fm_starts_is_worth(true)) || make_file(true))
 		fm_session = NULL;
 }
 

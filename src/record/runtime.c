@@ -14,6 +14,7 @@
 #include "record/costs.h"
 #include "record/log.h"
 #include "record/signals.h"
+#include "record/starts.h"
 #include "record/threads.h"
 #include "record/timer.h"
 #include "record/unwind.h"
@@ -115,6 +116,7 @@ __attribute__((destructor)) static void end(void)
 	fm_thread_name();
 	fm_costs_close();
 	fm_threads_sum_up();
+	fm_starts_end(fm_process->cpu_ns);
 	fm_process->ended = fm_ticks();
 	fm_self_leave();
 }

@@ -5,6 +5,8 @@
 [ -e "$build/libfathom-native.so" ] || skip 'the native engine was not built'
 mkdir -p "$XDG_DATA_HOME/fathom/machines"
 cp "$source/tests/cli/example-profile.json" "$XDG_DATA_HOME/fathom/machines/$(hostname).json"
+mkdir "$scratch/temporary"
+export TMPDIR="$scratch/temporary"
 export COUNTED="$scratch/counted"
 cat >"$scratch/short" <<'END'
 #!/bin/sh
@@ -113,5 +115,5 @@ holds sh -c "'$tool' report '$scratch/d.fathom' | head -1 | grep -q '^Only [0-9]
 runs 1 125 1 "$scratch/short" stat -o /dev/full
 holds grep -q 'the program itself ended with 7' "$scratch/err"
 # nothing is left behind
-holds [ -z "$(ls -d /dev/shm/fathom-r* /tmp/fathom-r* 2>/dev/null)" ]
+holds [ -z "$(ls "$TMPDIR")" ]
 finish

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "record/log.h"
+#include "record/starts.h"
 #include "record/timer.h"
 
 #define EXPORTED __attribute__((visibility("default")))
@@ -89,6 +90,13 @@ EXPORTED void closefrom(int first)
 	}
 }
 
+/* A child of vfork() has its parent's memory, and is not the process that was begun. */
+static void note_end(void)
+{
+	if ((uint32_t)fm_system_call(SYS_getpid, 0, 0, 0, 0, 0, 0) == fm_process->process)
+		fm_starts_end(fm_process->cpu_ns);
+}
+
 /* Programs into which nothing can be loaded leave no file: then this is all that is known of them. */
 static void about_to_execute(const char *path)
 {
@@ -100,7 +108,33 @@ static void about_to_execute(const char *path)
 	child.process = (uint32_t)fm_system_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
 	fm_log_write_text(FM_STREAM_EXECUTE, &child, sizeof(child), path);
 	fm_log_clock();
+	note_end();
 	fm_self_leave();
+}
+
+/* Without what others do when a process ends; forked processes often end so. */
+static void leave(int status)
+{
+	if (fm_log_is_open() && !fm_self.inside) {
+		fm_self_enter();
+		fm_log_clock();
+		note_end();
+		fm_self_leave();
+	}
+	for (;;)
+		fm_system_call(SYS_exit_group, status, 0, 0, 0, 0, 0);
+}
+
+EXPORTED __attribute__((noreturn)) void _exit(int status)
+{
+	leave(status);
+	__builtin_unreachable();
+}
+
+EXPORTED __attribute__((noreturn)) void _Exit(int status)
+{
+	leave(status);
+	__builtin_unreachable();
 }
 
 EXPORTED int execve(const char *path, char *const *arguments, char *const *environment)
