@@ -102,16 +102,26 @@ void fm_seen_share(const struct fm_engine_run *run, double hertz, struct fm_reco
 		recorded->seen_share = 1;
 }
 
+/* Time at which the sampler was in places where it takes no sample. */
+static double not_sampled(const struct fm_recording *recording)
+{
+	double seconds = 0;
+
+	for (size_t i = 0; i < recording->missed_count; i++)
+		seconds += recording->missed[i].seconds;
+	return fmin(seconds, recording->sampling.threads_seconds);
+}
+
 /* Samples that must be expected, or nothing follows from there being few of them. */
 #define ENOUGH_SAMPLES 40
 /* Of the time for which samples were to stand; less than this, and the timers were not there all the time. */
 #define LEAST_SAMPLED 0.6
 
 /* Time of threads whose timers the program has ended, as by closing files that it did not open. */
-static double without_timers(const struct fm_session *session, const struct fm_recording *recording)
+static double without_timers(const struct fm_session *session, const struct fm_recording *recording, double missed)
 {
 	const struct fm_recorded_sampling *sampling = &recording->sampling;
-	double sampled = 0, each = 0;
+	double sampled = 0, each = 0, rest;
 
 	/* samples begin late, end early, or were stopped */
 	if (session->delay || session->duration || session->full || session->rate > 0)
@@ -122,11 +132,10 @@ static double without_timers(const struct fm_session *session, const struct fm_r
 		sampled += recording->samples[i].weight;
 		each = fmax(each, recording->samples[i].weight);
 	}
+	rest = fmax(0, sampling->threads_seconds - missed);
 	if (!recording->samples_count)
-		return sampling->threads_seconds > LONG_WITHOUT ? sampling->threads_seconds : 0;
-	return sampling->threads_seconds > ENOUGH_SAMPLES * each && sampled < LEAST_SAMPLED * sampling->threads_seconds
-	           ? sampling->threads_seconds - sampled
-	           : 0;
+		return rest > LONG_WITHOUT ? rest : 0;
+	return sampling->threads_seconds > ENOUGH_SAMPLES * each && sampled < LEAST_SAMPLED * rest ? rest - sampled : 0;
 }
 
 void fm_seen_share_sampled(double used, const struct fm_session *session, struct fm_recording *recording)
@@ -135,8 +144,8 @@ void fm_seen_share_sampled(double used, const struct fm_session *session, struct
 	struct fm_recorded_run *run = &recording->run;
 	double starting = STARTING * (double)(recording->sampled_processes_count + 1),
 	       threads = fmax(0, sampling->cpu_seconds - sampling->threads_seconds - starting),
-	       processes = fmax(0, used - sampling->cpu_seconds - starting),
-	       timers = without_timers(session, recording), all = fmax(used, sampling->cpu_seconds);
+	       processes = fmax(0, used - sampling->cpu_seconds - starting), missed = not_sampled(recording),
+	       timers = without_timers(session, recording, missed), all = fmax(used, sampling->cpu_seconds);
 	size_t length = 0;
 
 	if (!(all > 0))
@@ -149,7 +158,9 @@ void fm_seen_share_sampled(double used, const struct fm_session *session, struct
 	             fm_session_skipped(session)
 	                 ? "in processes of programs that usually end within milliseconds (one in 32 is recorded)"
 	                 : reason(session->foreign));
+	length = say(run->unseen_why, sizeof(run->unseen_why), length, missed,
+	             "in code that cannot be sampled, such as code that the program makes itself");
 	say(run->unseen_why, sizeof(run->unseen_why), length, timers,
 	    "in threads without samples (there was no room for the sampler, or the program closed its files)");
-	run->seen_share = *run->unseen_why ? fmax(LEAST_SHARE, (all - threads - processes - timers) / all) : 1;
+	run->seen_share = *run->unseen_why ? fmax(LEAST_SHARE, (all - threads - processes - missed - timers) / all) : 1;
 }
