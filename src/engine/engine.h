@@ -51,6 +51,11 @@ struct fm_engine_options {
 	/* The program's output goes nowhere: asked to end, the program and all that it started are killed a second
 	   later, and when the tool dies. Otherwise the program takes its time, and outlives the tool. */
 	bool silent;
+	/* Native only: called once if what is left to do after the end of the program takes longer than some seconds. It
+	   gets 10 s and as long as the program took; then the results are of what was read until then. NULL: nobody wants
+	   to know. */
+	void (*waiting)(void *context);
+	void *waiting_context;
 	/* Native only: count everything that is executed, and simulate in windows. `references` of each thread, of
 	   which the first `warm` only warm the caches; `slowdown`: the program takes so many times as long, about. 0:
 	   the defaults. */

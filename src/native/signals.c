@@ -91,10 +91,19 @@ static bool is_ours(const struct fm_place *place, const siginfo_t *information)
 	       (!place || information->si_timerid == place->timer || information->si_timerid == place->delay);
 }
 
-static void send_to_self(const siginfo_t *information)
+static void send_to(pid_t thread, const siginfo_t *information)
 {
-	fm_system_call(SYS_rt_tgsigqueueinfo, fm_process_id(), fm_thread_id(), information->si_signo, (long)information,
-	               0, 0);
+	fm_system_call(SYS_rt_tgsigqueueinfo, fm_process_id(), thread, information->si_signo, (long)information, 0, 0);
+}
+
+/* They arrive when the thread handles signals again. */
+static void send_deferred(struct fm_place *place)
+{
+	unsigned count = place->deferred_count;
+
+	place->deferred_count = 0;
+	for (unsigned i = 0; i < count; i++)
+		send_to(place->thread, &place->deferred[i].information);
 }
 
 static void count_tick(struct fm_place *place, bool inside)
@@ -134,7 +143,7 @@ static void take_pending_tick(struct fm_place *place, bool inside)
 	if (is_ours(place, &information))
 		count_tick(place, inside);
 	else
-		send_to_self(&information);
+		send_to(fm_thread_id(), &information);
 }
 
 /* Where the context is native: goes on in the cache when the handler returns. */
@@ -168,9 +177,7 @@ static bool look(struct fm_place *place, ucontext_t *context)
 	if (inside)
 		fm_place_deliver(place);
 	if (place->deferred_count) { /* they arrive as soon as this handler returns, and find a native context */
-		for (unsigned i = 0; i < place->deferred_count; i++)
-			send_to_self(&place->deferred[i].information);
-		place->deferred_count = 0;
+		send_deferred(place);
 		return inside;
 	}
 	if (stops) {
@@ -220,6 +227,10 @@ static void on_tick(struct fm_place *place, ucontext_t *context)
 {
 	if (fm_file_is_open() && place->begun)
 		count_tick(place, look(place, context));
+	else if (place->deferred_count && fm_place_settle(place, context))
+		try_again(place);
+	else if (place->deferred_count) /* tracing has ended meanwhile; what the program was sent has not */
+		send_deferred(place);
 }
 
 /* The program's handler, with the mask that it expects. */
@@ -306,6 +317,8 @@ void fm_signals_begin_ticks(struct fm_place *place)
 
 void fm_signals_end_ticks(struct fm_place *place)
 {
+	/* without the timer nobody would deliver them */
+	send_deferred(place);
 	if (place->timer >= 0)
 		fm_system_call(SYS_timer_delete, place->timer, 0, 0, 0, 0, 0);
 	if (place->delay >= 0)

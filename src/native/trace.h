@@ -19,6 +19,7 @@
 
 enum {
 	FM_TRACE_VERSION = 8,
+	FM_TRACE_UNKNOWN = INT32_MAX, /* in the place of a process's number */
 	FM_TRACE_THREADS = 64,    /* live ones that are traced at a time; others run natively and are counted */
 	FM_TRACE_RING = 1 << 15,  /* entries of a thread's ring */
 	FM_TRACE_LARGE = 1 << 20, /* … and of a large one, which holds a window, so that nobody waits in it */
@@ -56,6 +57,7 @@ struct fm_trace_session {
 	char region[FM_TRACE_NAME]; /* log only inside; "": everywhere. Pieces are counted everywhere */
 	/* shared */
 	uint32_t stop;      /* 1: nobody reads any more: trace nothing */
+	uint32_t hurry;     /* 1: readers finish with what they have read */
 	uint32_t processes; /* that have a file */
 	uint32_t lost_processes;
 	uint32_t foreign[FM_FOREIGN_KINDS]; /* that were left alone, and why */

@@ -153,6 +153,11 @@ static bool suits_native(const struct fm_observation *wanted)
 	       !fm_engine_check_native(&options, wanted->program[0], &ignored);
 }
 
+static void tell_waiting(void *context)
+{
+	fm_observe_remark(context, "the program has ended; what it did last is still being simulated");
+}
+
 int fm_engine_wishes(const struct fm_observation *wanted, const struct fm_machine_description *machine,
                      char *cores_text, size_t size, struct fm_engine_options *ret_options, struct fm_error *error)
 {
@@ -195,6 +200,8 @@ int fm_engine_wishes(const struct fm_observation *wanted, const struct fm_machin
 	ret_options->windows.on = windows;
 	ret_options->windows.pace = windows && !wanted->machine;
 	ret_options->silent = wanted->seen;
+	ret_options->waiting = tell_waiting;
+	ret_options->waiting_context = (void *)wanted;
 	ret_options->windows.slowdown = wanted->slowdown;
 	ret_options->windows.precision = wanted->precision > 0 ? wanted->precision : PRECISION;
 	if (wanted->interval_ms)

@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -305,10 +306,10 @@ static int make_session(void)
 		return -errno;
 	snprintf(path, sizeof(path), "%s/session", folder);
 	file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-	if (file < 0 || ftruncate(file, sizeof(*session)))
+	/* as long as it is held, somebody reads */
+	if (file < 0 || ftruncate(file, sizeof(*session)) || flock(file, LOCK_EX))
 		return -errno;
 	session = mmap(NULL, sizeof(*session), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-	close(file);
 	if (session == MAP_FAILED)
 		return -errno;
 	session->magic = FM_TRACE_MAGIC;

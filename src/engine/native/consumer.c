@@ -823,12 +823,18 @@ static uint64_t plain_unknown(const struct fm_trace_head *head, const struct fm_
 	                : 0;
 }
 
+/* The time for what is left is over. */
+static bool is_hurried(const struct fm_consumer *consumer)
+{
+	return __atomic_load_n(&consumer->session->hurry, __ATOMIC_RELAXED);
+}
+
 void fm_consumer_finish(struct fm_consumer *consumer)
 {
 	struct fm_results *results = fm_account.results;
 	const struct fm_trace_head *head = &consumer->trace->head;
 
-	while (read_some(consumer, UINT64_MAX, true))
+	while (!is_hurried(consumer) && read_some(consumer, UINT64_MAX, true))
 		;
 	for (unsigned i = 0; i < FM_TRACE_THREADS; i++) {
 		struct fm_native_thread *thread = &consumer->threads[i];
@@ -918,6 +924,8 @@ int fm_consumer_run(const struct fm_consumer_task *task, struct fm_error *error)
 	struct fm_trace_head *head = &task->trace->head;
 	/* before its number can be another's */
 	int process = task->unknown_process ? -1 : (int)syscall(SYS_pidfd_open, fm_trace_process(head), 0);
+	/* in a namespace into which we cannot look: it says when it ends */
+	bool known = fm_trace_process(head) != FM_TRACE_UNKNOWN;
 	struct fm_consumer *consumer;
 	uint64_t ended = 0;
 	unsigned idle = 0;
@@ -926,13 +934,15 @@ int fm_consumer_run(const struct fm_consumer_task *task, struct fm_error *error)
 	while (!status) {
 		uint32_t seen = __atomic_load_n(&task->session->published, __ATOMIC_ACQUIRE);
 		/* asked before it is read: what a dead process wrote is there */
-		bool dead = (consumer->beside || idle >= SPINS || idle % YIELD_EVERY == 1) && is_dead(process),
+		bool dead = (consumer->beside || idle >= SPINS || idle % YIELD_EVERY == 1) && known && is_dead(process),
 		     over = __atomic_load_n(&task->session->stop, __ATOMIC_RELAXED);
-		uint64_t read = fm_consumer_read(consumer, UINT64_MAX);
+		uint64_t read = is_hurried(consumer) ? 0 : fm_consumer_read(consumer, UINT64_MAX);
 		/* programs beside it go on for ever, and may have to be waited for */
 		bool left = consumer->beside && look(consumer);
 
 		if (consumer->beside && dead && !left)
+			break;
+		if (is_hurried(consumer))
 			break;
 		if (read) {
 			idle = 0;

@@ -42,6 +42,8 @@ enum {
 	WINDOW_WARM = 150000,
 };
 #define SLOWDOWN 2.0
+#define AFTER_NS 10000000000ull /* for what is left after the program, and as long as the program took */
+#define SILENT_NS 2000000000ull /* nobody is told before that */
 
 static const char library_name[] = "libfathom-native.so";
 
@@ -298,7 +300,7 @@ static void find_process(const struct traced *traced)
 		return;
 	process = fm_namespace_find(traced->name);
 	/* a number that no process has */
-	head->known_as = process > 0 ? (uint32_t)process : INT32_MAX;
+	head->known_as = process > 0 ? (uint32_t)process : FM_TRACE_UNKNOWN;
 }
 
 static void begin_consumer(struct fm_native *native, struct traced *traced)
@@ -470,12 +472,31 @@ void fm_native_report_beside(const struct fm_native *native, struct fm_engine_ne
 		fm_neighbours_report(native->neighbours, ret_neighbours);
 }
 
+/* What was written is read, as far as time allows. */
+static void finish(struct fm_native *native, uint64_t since, uint64_t took)
+{
+	const struct fm_engine_options *options = native->options;
+	bool told = false;
+
+	while (look_after_all(native, true)) {
+		uint64_t now = fm_clock_now();
+
+		if (!told && options->waiting && now - since > SILENT_NS) {
+			options->waiting(options->waiting_context);
+			told = true;
+		}
+		if (now - since > AFTER_NS + took)
+			__atomic_store_n(&native->session->hurry, 1, __ATOMIC_RELAXED);
+		wait_a_little(native, -1);
+	}
+}
+
 int fm_native_wait(struct fm_native *native, pid_t program, bool *ret_killed, uint64_t *ret_ended,
                    struct rusage *ret_used)
 {
 	bool silent = native->options->silent;
 	int process = (int)syscall(SYS_pidfd_open, program, 0), status = 0;
-	uint64_t since = 0;
+	uint64_t since = 0, begun = fm_clock_now();
 	bool ended = false, killed = false;
 
 	native->program = program;
@@ -511,8 +532,7 @@ int fm_native_wait(struct fm_native *native, pid_t program, bool *ret_killed, ui
 	__atomic_store_n(&native->session->stop, 1, __ATOMIC_SEQ_CST);
 	if (native->neighbours)
 		fm_neighbours_end(native->neighbours);
-	while (look_after_all(native, true))
-		wait_a_little(native, -1);
+	finish(native, *ret_ended, *ret_ended - begun);
 	if (process >= 0)
 		close(process);
 	*ret_killed = killed;
