@@ -12,7 +12,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-enum { PATH_ROOM = 4096, INTERPRETERS_MAX = 4 };
+enum { PATH_ROOM = 4096, INTERPRETERS_MAX = 4, LARGEST = 256 << 20 };
 
 int fm_program_resolve(const char *name, char *ret_path, size_t size, struct fm_error *error)
 {
@@ -191,10 +191,30 @@ static int check_elf(const char *path, int file, const Elf64_Ehdr *head, const c
 	return 0;
 }
 
+static bool has_leak_sanitizer(const char *path)
+{
+	static const char function[] = "__lsan_init";
+	int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	const char *text = MAP_FAILED;
+	struct stat there;
+	bool found = false;
+
+	if (file < 0)
+		return false;
+	if (!fstat(file, &there) && S_ISREG(there.st_mode) && there.st_size > 0 && there.st_size < LARGEST)
+		text = mmap(NULL, (size_t)there.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+	close(file);
+	if (text != MAP_FAILED) {
+		found = memmem(text, (size_t)there.st_size, function, sizeof(function));
+		munmap((void *)text, (size_t)there.st_size);
+	}
+	return found;
+}
+
 /* Looks in its code for a system call instruction shortly after the number of seccomp() or prctl() is loaded. */
 bool fm_preloadable_filters(const char *path)
 {
-	enum { BEFORE = 64, LONGEST = 256 << 20 };
+	enum { BEFORE = 64 };
 	static const uint8_t numbers[2][5] = {{0xb8, SYS_prctl}, {0xb8, SYS_seccomp & 255, SYS_seccomp >> 8}};
 	int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	const uint8_t *code = MAP_FAILED, *at;
@@ -203,7 +223,7 @@ bool fm_preloadable_filters(const char *path)
 
 	if (file < 0)
 		return false;
-	if (!fstat(file, &there) && S_ISREG(there.st_mode) && there.st_size > BEFORE && there.st_size < LONGEST)
+	if (!fstat(file, &there) && S_ISREG(there.st_mode) && there.st_size > BEFORE && there.st_size < LARGEST)
 		code = mmap(NULL, (size_t)there.st_size, PROT_READ, MAP_PRIVATE, file, 0);
 	close(file);
 	if (code == MAP_FAILED)
@@ -216,6 +236,24 @@ bool fm_preloadable_filters(const char *path)
 	}
 	munmap((void *)code, (size_t)there.st_size);
 	return found;
+}
+
+int fm_preloadable_check_deep(const char *path, const char *emulated, struct fm_error *error)
+{
+	const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+	int r = fm_preloadable_check(path, emulated, error);
+
+	if (!r && !strncmp(name, "qemu-", 5))
+		return fm_error_set(
+		    error, ENOTSUP,
+		    "%s emulates programs, and makes use of faults for that: 'fathom stat' can observe it", name);
+	if (!r && has_leak_sanitizer(path))
+		return fm_error_set(
+		    error, ENOTSUP,
+		    "%s is built with the leak sanitizer, which would take the library for the cause: build it "
+		    "without, or 'fathom stat' can observe it",
+		    path);
+	return r;
 }
 
 int fm_preloadable_check(const char *path, const char *emulated, struct fm_error *error)

@@ -15,6 +15,9 @@ int fm_program_resolve(const char *name, char *ret_path, size_t size, struct fm_
    is no program. `emulated`: the option that runs it in the emulator instead, for the message; NULL: there is none. */
 int fm_preloadable_check(const char *path, const char *emulated, struct fm_error *error);
 
+/* The same for a library that also stands before functions that allocate memory and before handlers of faults. */
+int fm_preloadable_check_deep(const char *path, const char *emulated, struct fm_error *error);
+
 /* Does the program itself, in its own code, ask for a filter of system calls (seccomp), which may end it for a call of
    ours? A library that is preloaded sees only those that go through the C library. */
 bool fm_preloadable_filters(const char *path);

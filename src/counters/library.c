@@ -17,8 +17,13 @@ static bool ready(void)
 
 	/* events of other processors encode too; whether they count here is for the kernel to say */
 	if (!state) {
+		bool was_set = getenv("LIBPFM_ENCODE_INACTIVE");
+
 		setenv("LIBPFM_ENCODE_INACTIVE", "1", 0);
 		state = pfm_initialize() == PFM_SUCCESS ? 1 : -1;
+		/* it is read once; programs that are started need not see it */
+		if (!was_set)
+			unsetenv("LIBPFM_ENCODE_INACTIVE");
 	}
 	return state > 0;
 }

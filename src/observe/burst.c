@@ -41,7 +41,7 @@ static int probe(const struct fm_observation *wanted, struct fm_recording *recor
 		return fm_error_set(why, ENOTSUP, "only a program that is started here can be sampled");
 	r = fm_program_resolve(wanted->program[0], program, sizeof(program), why);
 	if (!r)
-		r = fm_preloadable_check(program, "--sampler exact", why);
+		r = fm_preloadable_check_deep(program, "--sampler exact", why);
 	if (!r && fm_preloadable_filters(program))
 		r = fm_error_set(
 		    why, ENOTSUP,

@@ -132,7 +132,9 @@ int fm_profile_ensure(const struct fm_observation *wanted, struct fm_error *erro
 		return 0;
 	}
 	fm_observe_remark(wanted, "%s; measuring a quick one: 10 seconds", why);
-	r = fm_machine_characterise(&wishes, &made, error);
+	r = fm_cpu_list_allowed(&wishes.cpus, error);
+	if (!r)
+		r = fm_machine_characterise(&wishes, &made, error);
 	if (r) {
 		free(path);
 		return r == -EINTR ? fm_error_set(error, ECANCELED, "interrupted before the program was started")

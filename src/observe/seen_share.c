@@ -107,8 +107,10 @@ static double not_sampled(const struct fm_recording *recording)
 {
 	double seconds = 0;
 
+	/* where the fuel was used up there were no references to sample */
 	for (size_t i = 0; i < recording->missed_count; i++)
-		seconds += recording->missed[i].seconds;
+		if (!strstr(recording->missed[i].reason, "fuel"))
+			seconds += recording->missed[i].seconds;
 	return fmin(seconds, recording->sampling.threads_seconds);
 }
 

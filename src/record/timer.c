@@ -22,7 +22,7 @@ struct trap_information {
 #define OUR_DATA 0x4661746d54726170u
 
 /* The period of an event that goes on by itself is changed only now and then: that costs a system call. */
-enum { DRAW_EVERY = 16 };
+enum { DRAW_EVERY = 16, FEW_FILES = 256 };
 
 static __thread struct {
 	int kind;
@@ -162,12 +162,20 @@ static int start_posix(void)
 enum fm_stream_sampler fm_timer_probe(int *ret_error)
 {
 	struct timespec coarse = {0};
+	struct rlimit limit = {.rlim_cur = FEW_FILES};
 	long file = open_event(false);
 
 	if (!fm_system_call(SYS_clock_getres, CLOCK_MONOTONIC_COARSE, (long)&coarse, 0, 0, 0, 0) && coarse.tv_nsec > 0)
 		tick = (uint64_t)coarse.tv_nsec;
 	*ret_error = file < 0 ? (int)-file : 0;
 	possible = FM_SAMPLER_PERF;
+	/* a program that may have few files may need each of them */
+	fm_system_call(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, (long)&limit, 0, 0);
+	if (file >= 0 && limit.rlim_cur < FEW_FILES) {
+		fm_system_call(SYS_close, file, 0, 0, 0, 0, 0);
+		file = -EMFILE;
+		*ret_error = EMFILE;
+	}
 	if (file >= 0) {
 		fm_system_call(SYS_close, file, 0, 0, 0, 0, 0);
 		return possible;
