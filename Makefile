@@ -11,7 +11,7 @@ PREFIX ?= /usr/local
 BUILD ?= build
 JOBS ?= $(shell nproc)
 
-.PHONY: all run test fuzz soak bench install format lint clean setup-build setup-test setup-bench configure
+.PHONY: all run test fuzz soak bench install format lint clean setup-build setup-test setup-bench setup-soak configure
 all: configure
 	@cmake --build $(BUILD) -j$(JOBS)
 
@@ -23,6 +23,8 @@ setup-build:
 	@scripts/setup build page
 setup-test:
 	@scripts/setup build page test
+setup-soak:
+	@scripts/setup build page test soak
 setup-bench:
 	@scripts/setup build page bench
 
@@ -39,7 +41,7 @@ test: setup-test
 fuzz: setup-test
 	@scripts/fuzz $(BUILD)
 
-soak: setup-test
+soak: setup-soak
 	@$(MAKE) --no-print-directory all
 	@scripts/soak $(BUILD)
 
