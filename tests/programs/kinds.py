@@ -49,7 +49,8 @@ PROGRAMS = {
     'haskell': 'ghc -v0 -O -threaded -o {out} {src}/compute.hs', 'erlang': 'mkdir -p {out} && erlc -o {out} {src}/compute.erl',
     'mono': 'mcs -out:{out} {src}/compute.cs', 'ada': 'gnatmake -q -O2 {src}/compute.adb -o {out}',
     'pascal': 'fpc -v0 -O2 -o{out} {src}/compute.pas', 'd': 'gdc -O2 -o {out} {src}/compute.d', 'mpi': 'mpicc -O2 -o {out} {src}/ranks.c',
-    'memcached': copy_of('memcached'), 'postgres': "sh -c 'ln -s $(ls /usr/lib/postgresql/*/bin/postgres | tail -1) {out}'",
+    'memcached': copy_of('memcached'), 'git': copy_of('git'),
+    'postgres': "sh -c 'ln -s $(ls /usr/lib/postgresql/*/bin/postgres | tail -1) {out}'",
     'database': "setpriv --reuid=65534 --regid=65534 --clear-groups sh -c "
                 "'$(ls /usr/lib/postgresql/*/bin/initdb | tail -1) -N -A trust -U nobody -D {out} >{out}.log'",
 }
@@ -191,7 +192,8 @@ short('timeout', 'timeout 60 {compute} {n}', 'timeout PROGRAM', n=(60, 300))
 kind('nice', 'nice -n 1 {compute} 100', 'nice PROGRAM')
 kind('setsid', 'setsid -w {compute} 100', 'setsid PROGRAM', needs='setsid')
 kind('nohup', 'nohup {compute} 100', 'nohup PROGRAM')
-kind('xargs', 'xargs -a {src}/words.txt -n 1 -P 2 {compute}', 'xargs -P 2 PROGRAM')
+kind('xargs', 'xargs -a {src}/words.txt -n 1 -P 2 {compute}', 'xargs -P 2 PROGRAM',
+     normalise=lambda text: b''.join(sorted(text.splitlines(True))))
 kind('no-randomisation', 'setarch -R {compute} 100', 'setarch -R PROGRAM', needs='setarch')
 kind('su', "su nobody -s /bin/sh -c '{compute} 100'", 'su nobody -c PROGRAM', root=True, needs='su')
 kind('setpriv', 'setpriv --reuid=65534 --clear-groups {compute} 100', 'setpriv PROGRAM', root=True, needs='setpriv')
@@ -353,8 +355,11 @@ kind('openssl', 'openssl dgst -sha512 {numbers}', 'OpenSSL', counts='opens:{numb
 kind('gcc', 'gcc -O2 -S -o gcc.s {src}/compute.c', 'the C compiler', counts='opens:{src}/compute.c', needs='gcc')
 kind('clang', 'clang -O2 -S -o clang.s {src}/compute.c', 'clang', counts='opens:{src}/compute.c', needs='clang')
 kind('tar', 'tar -cz --owner=0 --group=0 --mtime=@0 --sort=name -f sources.tar.gz -C {src} .', 'tar with gzip', counts='opens:{src}/compute.c', needs='tar')
-kind('git', 'git hash-object {input} {numbers}', 'git', counts='opens:{input}', needs='git')
-kind('ffmpeg', 'ffmpeg -v error -nostdin -f s16le -ar 8000 -ac 1 -i {numbers} -f md5 -threads 2 -', 'ffmpeg', counts='opens:{numbers}', needs='ffmpeg')
+kind('git', '{git} hash-object {input} {numbers}', 'git', counts='executions:{git}', needs='git')
+kind('ffmpeg', 'ffmpeg -v error -nostdin -f u8 -ar 8000 -ac 1 -i {numbers} -f md5 -threads 2 -', 'ffmpeg', counts='opens:{numbers}', needs='ffmpeg')
+
+kind('chromium', 'chromium --headless --no-sandbox --disable-gpu --user-data-dir={keep}/chromium --dump-dom file://{src}/page.html', 'Chromium, a page',
+     counts='opens:{src}/page.html', needs='chromium', normalise=lambda text: re.sub(rb'(?m)^\[.*\n', b'', text))
 
 # --- servers: they listen on the loopback interface, get a bounded number of requests, and are ended by a signal
 
@@ -401,7 +406,7 @@ def nginx_configuration(run):
     paths = ''.join(f'{name}_temp_path {folder}/nginx-{name};\n' for name in ('client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'))
     with open(os.path.join(folder, 'nginx.conf'), 'w', encoding='ascii') as file:
         file.write(f'daemon off;\nworker_processes 2;\npid {folder}/nginx.pid;\nerror_log stderr crit;\nevents {{ }}\nhttp {{\naccess_log off;\n{paths}'
-                   f'gzip on;\ngzip_min_length 1;\ngzip_types text/plain text/html;\nserver {{ listen 127.0.0.1:{run.port}; root {folder}; }}\n}}\n')
+                   f'gzip on;\ngzip_min_length 1;\ngzip_types text/plain;\nserver {{ listen 127.0.0.1:{run.port}; root {folder}; }}\n}}\n')
 
 
 def nginx_load(run):

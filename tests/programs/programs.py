@@ -276,7 +276,7 @@ class Context(string.Formatter):
             words = self.words(line)
             if not shutil.which(words[0]):
                 return path, f'{words[0]} is not installed'
-            environment = dict(os.environ, HOME=self.keep, GOCACHE=self.keep + '/go', GO111MODULE='off', TMPDIR=self.keep)
+            environment = dict(os.environ, GOCACHE=self.keep + '/go', GO111MODULE='off', TMPDIR=self.keep)
             done = subprocess.run(words, cwd=self.src, capture_output=True, text=True, errors='replace', check=False, env=environment,
                                   stdin=subprocess.DEVNULL)
             if done.returncode:
@@ -368,13 +368,18 @@ class Run:
                 closed, output = os.pipe()
                 os.close(closed)
             start = time.monotonic()
-            self.process = subprocess.Popen(command, cwd=context.run_folder, env=self.environment(), stdout=output, stderr=err,
-                                            stdin=subprocess.PIPE if kind.piped_input else subprocess.DEVNULL, start_new_session=True,
-                                            preexec_fn=self.prepare_child)
+            try:
+                self.process = subprocess.Popen(command, cwd=context.run_folder, env=self.environment(), stdout=output, stderr=err,
+                                                stdin=subprocess.PIPE if kind.piped_input else subprocess.DEVNULL, start_new_session=True,
+                                                preexec_fn=self.prepare_child)
+            except FileNotFoundError:
+                self.status = 127
+            except PermissionError:
+                self.status = 126
             if kind.closed_output:
                 os.close(output)
             feeder = None
-            if kind.piped_input:
+            if kind.piped_input and self.process:
                 feeder = threading.Thread(target=self.feed, args=(self.process.stdin,))
                 feeder.start()
             self.deadline = start + limit
@@ -383,7 +388,8 @@ class Run:
                     kind.drive(self)
                 except (OSError, TimeoutError, RuntimeError) as trouble:
                     self.notes.append(f'{trouble}')
-            self.wait(start)
+            if self.process:
+                self.wait(start)
             if feeder:
                 feeder.join()
                 try:
@@ -558,6 +564,7 @@ def judge(native, run):
             if path not in run.files:
                 faults.append(f'file {path} is missing')
         run.left += [path for path in sorted(run.files) if path not in native.files]
+    run.left = [name for name in run.left if name not in native.left]
     faults += run.notes
     if run.left:
         faults.append('left behind: ' + ', '.join(run.left[:4]))
@@ -620,7 +627,7 @@ def try_kind(context, kind, verbs):
             'output': 'changed' if (first.out, first.err) != (last.out, last.err) and not last.refused else 'same',
             'status': last.status, 'native_status': first.status,
             'executions': last.times if not last.refused else 0,
-            'native_seconds': native_seconds, 'seconds': seconds, 'ratio': None if last.refused else seconds / native_seconds,
+            'native_seconds': native_seconds, 'seconds': seconds, 'ratio': None if last.refused or not native_seconds else seconds / native_seconds,
             'seen_share': last.seen, 'left': last.left, 'said': last.said, 'runs': len(runs[verb]),
         }
     return results
