@@ -98,7 +98,7 @@ def short(name, command, what, **options):
 short('compute', '{compute} {n}', 'C: arithmetic', n=(60, 300))
 short('stream', '{stream} 64 {n}', 'C: memory larger than the caches', n=(3, 12))
 short('pthreads', '{pthreads} 4 {n}', 'C: threads, mutex, condition, barrier', n=(20, 80))
-short('openmp', '{openmp} {n}', 'C: OpenMP', n=(10, 100))
+short('openmp', '{openmp} {n}', 'C: OpenMP', n=(40, 400))
 short('exceptions', '{exceptions} {n}', 'C++: exceptions in four threads', n=(8000, 30000))
 short('threads', '{threads} {n}', 'C++: threads, futures', n=(50000, 1000000))
 kind('fortran', '{fortran}', 'Fortran: arrays')
@@ -118,7 +118,7 @@ kind('avx512', '{avx512}', 'C: AVX-512', check=lambda context: None if ' avx512f
 short('shell', 'sh {src}/job.sh {n}', 'a shell script', n=(20000, 200000))
 short('jobs', 'sh {src}/short.sh {n}', 'many short processes', n=(40, 500))
 kind('make', 'make -s -j2 -f {src}/Makefile', 'make with gcc', needs='make gcc')
-short('forks', '{forks} 4 {n}', 'fork in four threads', n=(10, 50))
+short('forks', '{forks} 4 {n}', 'fork in four threads', n=(20, 150))
 short('spawns', '{spawns} {n}', 'vfork, posix_spawn, popen, system', n=(5, 30))
 short('daemon', '{daemon}', 'forks twice and detaches')
 kind('again', '{again}', 'executes itself, once from a thread')
@@ -163,7 +163,7 @@ kind('queued-signals', '{own_signals} queue', 'sigqueue 1000 times')
 
 # --- control flow and code
 
-short('jumps', '{jumps} {n}', 'setjmp, longjmp, siglongjmp', n=(50000, 2000000))
+short('jumps', '{jumps} {n}', 'setjmp, longjmp, siglongjmp', n=(500000, 3000000))
 short('coroutines', '{coroutines} {n}', 'ucontext coroutines, between threads', n=(10000, 60000))
 short('jit', '{jit} {n}', 'makes code in pages that are written or executed', n=(1000, 20000))
 short('dlopen', '{dlopen} {plugin} {n}', 'dlopen and dlclose', n=(100, 1000))
@@ -212,7 +212,7 @@ kind('gdb', 'gdb -nx -q -batch -ex run -ex bt --args {debugged} segv', 'gdb PROG
      normalise=lambda text: re.sub(rb'0x[0-9a-f]+|(process|LWP) \d+', b'X', text))
 kind('strace', 'strace -o /dev/null {compute} 100', 'strace PROGRAM', needs='strace', refused=BOTH)
 kind('strace-f', 'strace -f -o /dev/null {pthreads} 4 40', 'strace -f PROGRAM', needs='strace', refused=BOTH)
-kind('qemu', 'qemu-x86_64 {compute} 3', 'an emulator', needs='qemu-x86_64', refused=BOTH)
+kind('qemu', 'qemu-x86_64 {compute} 10', 'an emulator', needs='qemu-x86_64', refused=BOTH)
 
 # --- programs that cannot be preloaded, or not easily
 
@@ -322,15 +322,15 @@ kind('python-numpy', '{python} {src}/matrices.py', 'Python with NumPy', environm
      check=lambda context: None if subprocess.run([context.python, '-c', 'import numpy'], capture_output=True, check=False).returncode == 0
      else 'NumPy is not installed')
 kind('python-processes', '{python} {src}/processes.py', 'Python with a pool of processes')
-short('perl', 'perl {src}/compute.pl {n}', 'Perl', n=(100000, 1000000), needs='perl')
+short('perl', 'perl {src}/compute.pl {n}', 'Perl', n=(500000, 2000000), needs='perl')
 kind('java', 'java -cp {java} Compute', 'Java', needs='java javac')
 kind('java-interpreted', 'java -Xint -Xmx128m -cp {java} Compute', 'Java without its compiler', needs='java javac')
 kind('node', 'node {src}/compute.js', 'Node.js', needs='node')
 kind('pypy', 'pypy3 {src}/compute.py 40000', 'PyPy', needs='pypy3')
 kind('ruby', 'ruby {src}/compute.rb', 'Ruby', needs='ruby')
 kind('php', 'php {src}/compute.php', 'PHP', needs='php')
-kind('lua', 'lua5.4 {src}/compute.lua', 'Lua', needs='lua5.4')
-kind('luajit', 'luajit {src}/compute.lua', 'LuaJIT', needs='luajit')
+kind('lua', 'lua5.4 {src}/compute.lua 2000000', 'Lua', needs='lua5.4')
+kind('luajit', 'luajit {src}/compute.lua 60000000', 'LuaJIT', needs='luajit')
 kind('erlang', 'erl -noshell -pa {erlang} -s compute main', 'Erlang', needs='erl erlc')
 kind('sbcl', 'sbcl --script {src}/compute.lisp', 'Lisp (SBCL)', needs='sbcl')
 kind('mono', 'mono {mono}', 'C# (Mono)', needs='mono mcs')
@@ -351,11 +351,11 @@ kind('zstd', 'zstd -q -c -15 -T2 {input}', 'zstd, two threads', counts='opens:{i
 kind('sort', 'sort --parallel=2 -S 4M -n {input}', 'sort, two threads, with files', counts='opens:{input}')
 kind('sqlite3', "sqlite3 :memory: '.read {src}/table.sql'", 'SQLite', counts='opens:{src}/table.sql', needs='sqlite3')
 kind('jq', 'jq -c "group_by(.key) | map([.[0].key, length]) | .[0:50]" {numbers}', 'jq', counts='opens:{numbers}', needs='jq')
-kind('openssl', 'openssl dgst -sha512 {numbers}', 'OpenSSL', counts='opens:{numbers}', needs='openssl')
+kind('openssl', 'openssl enc -aes-256-cbc -pbkdf2 -iter 300000 -S 0011223344556677 -k word -in {numbers}', 'OpenSSL', counts='opens:{numbers}', needs='openssl')
 kind('gcc', 'gcc -O2 -S -o gcc.s {src}/compute.c', 'the C compiler', counts='opens:{src}/compute.c', needs='gcc')
 kind('clang', 'clang -O2 -S -o clang.s {src}/compute.c', 'clang', counts='opens:{src}/compute.c', needs='clang')
-kind('tar', 'tar -cz --owner=0 --group=0 --mtime=@0 --sort=name -f sources.tar.gz -C {src} .', 'tar with gzip', counts='opens:{src}/compute.c', needs='tar')
-kind('git', '{git} hash-object {input} {numbers}', 'git', counts='executions:{git}', needs='git')
+kind('tar', 'tar -czP --owner=0 --group=0 --mtime=@0 -f all.tar.gz {numbers} {input}', 'tar with gzip', counts='opens:{numbers}', needs='tar')
+kind('git', '{git} diff --no-index --stat {input} {numbers}', 'git', counts='executions:{git}', needs='git')
 kind('ffmpeg', 'ffmpeg -v error -nostdin -f u8 -ar 8000 -ac 1 -i {numbers} -f md5 -threads 2 -', 'ffmpeg', counts='opens:{numbers}', needs='ffmpeg')
 
 kind('chromium', 'chromium --headless --no-sandbox --disable-gpu --user-data-dir={keep}/chromium --dump-dom file://{src}/page.html', 'Chromium, a page',
@@ -414,7 +414,7 @@ def nginx_load(run):
     good = []
 
     def requests(compressed):
-        for _ in range(150):
+        for _ in range(400):
             with socket.create_connection(('127.0.0.1', run.port), 30) as connection:
                 extra = 'Accept-Encoding: gzip\r\n' if compressed else ''
                 connection.sendall(f'GET /page.html HTTP/1.1\r\nHost: localhost\r\n{extra}Connection: close\r\n\r\n'.encode())

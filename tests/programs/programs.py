@@ -13,6 +13,7 @@ import os
 import pwd
 import re
 import resource
+import select
 import shlex
 import shutil
 import signal
@@ -414,12 +415,14 @@ class Run:
         return self
 
     def wait(self, start):
-        try:
-            code = self.process.wait(max(0.1, self.deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
+        # Popen.wait with a limit sleeps between looks
+        ended = os.pidfd_open(self.process.pid)
+        in_time, _, _ = select.select([ended], [], [], max(0.1, self.deadline - time.monotonic()))
+        os.close(ended)
+        if not in_time:
             self.hung = [f'{pid} {name_of(pid)}' for pid in descendants()]
             self.end_all()
-            code = self.process.wait()
+        code = self.process.wait()
         self.seconds = time.monotonic() - start
         self.status = code if code >= 0 else 128 - code
 
@@ -716,6 +719,8 @@ def main():
     LIBC.prctl(36, 1, 0, 0, 0)  # PR_SET_CHILD_SUBREAPER: orphans come here
     context = Context(options)
     passed, failed, skipped, results, failures = 0, 0, [], {}, []
+    # opened before /tmp is another
+    figures = open(options.json or os.path.join(options.build, 'programs.json'), 'w', encoding='utf-8')
     begin = time.monotonic()
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
@@ -754,10 +759,9 @@ def main():
         for pid in descendants():
             os.kill(pid, signal.SIGKILL)
         shutil.rmtree(context.scratch, ignore_errors=True)
-    path = options.json or os.path.join(options.build, 'programs.json')
-    with open(path, 'w', encoding='utf-8') as file:
-        json.dump({'results': results, 'failures': failures, 'skipped': dict(skipped)}, file, indent=1, ensure_ascii=False)
-        file.write('\n')
+    with figures:
+        json.dump({'results': results, 'failures': failures, 'skipped': dict(skipped)}, figures, indent=1, ensure_ascii=False)
+        figures.write('\n')
     for name, reason in skipped:
         print(f'not run: {name}: {reason}')
     for line in failures:

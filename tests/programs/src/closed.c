@@ -7,7 +7,7 @@ int main(int count, char **arguments)
 {
 	(void)arguments;
 	counted();
-	fprintf(stderr, "%lu\n", work(50000000));
+	fprintf(stderr, "%lu\n", work(100000000));
 	if (count > 1)
 		signal(SIGPIPE, SIG_IGN);
 	for (int i = 0; i < 100000; i++)

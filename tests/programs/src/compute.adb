@@ -24,7 +24,7 @@ begin
       task type Worker (I : Integer);
       task body Worker is
       begin
-         for K in 1 .. 20_000_000 loop
+         for K in 1 .. 50_000_000 loop
             Sums (I) := Sums (I) * 31 + Number (K);
          end loop;
       end Worker;

@@ -14,9 +14,9 @@ void main()
 	foreach (i; 0 .. 300_000)
 		table["key" ~ cast(char)('a' + i % 26)] += i;
 	ulong[2] values;
-	auto thread = new Thread({ foreach (i; 0 .. 20_000_000) values[1] = values[1] * 31 + i; });
+	auto thread = new Thread({ foreach (i; 0 .. 60_000_000) values[1] = values[1] * 31 + i; });
 	thread.start();
-	foreach (i; 0 .. 20_000_000)
+	foreach (i; 0 .. 60_000_000)
 		values[0] = values[0] * 31 + i;
 	thread.join();
 	writeln(table["keyh"], " ", values);

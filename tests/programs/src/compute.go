@@ -22,7 +22,7 @@ func main() {
 			defer group.Done()
 			value := number
 			table := map[string]uint64{}
-			for k := uint64(0); k < 100000; k++ {
+			for k := uint64(0); k < 500000; k++ {
 				value = value*31 + k
 				table[fmt.Sprint(k%500)] += value
 			}

@@ -15,5 +15,5 @@ main = do
   done <- newEmptyMVar
   _ <- forkIO (putMVar done $! sum [1 .. 2000000 :: Int])
   total <- takeMVar done
-  putStrLn (show (Map.lookup 77 table) ++ " " ++ show (primes !! 700 :: Int) ++ " " ++ show total)
+  putStrLn (show (Map.lookup 77 table) ++ " " ++ show (primes !! 1600 :: Int) ++ " " ++ show total)
   exitWith (ExitFailure 14)

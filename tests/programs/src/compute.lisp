@@ -9,5 +9,5 @@
       (when (zerop (mod i 100))
         (handler-case (error "thrown") (error () (incf caught)))))
     (list (gethash 77 table) caught)))
-(format t "~a ~a~%" (mix 1000000) (mod (expt 7 5000) 1000003))
+(format t "~a ~a~%" (mix 4000000) (mod (expt 7 5000) 1000003))
 (sb-ext:exit :code 16 :abort nil)

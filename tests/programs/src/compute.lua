@@ -2,7 +2,8 @@
 local counted = os.getenv('COUNTED')
 if counted then local mark = io.open(counted, 'a') mark:write('once\n') mark:close() end
 local table_of, sum = {}, 0
-for i = 1, 1000000 do local key = i % 3000 table_of[key] = (table_of[key] or 0) + i end
+local size = tonumber(arg[1] or 1000000)
+for i = 1, size do local key = i % 3000 table_of[key] = (table_of[key] or 0) + i end
 local routine = coroutine.wrap(function() for i = 1, 200000 do coroutine.yield(i) end end)
 for _ = 1, 200000 do sum = (sum * 31 + routine()) % 1000003 end
 local text = {}

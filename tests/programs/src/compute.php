@@ -2,7 +2,7 @@
 // PHP: arrays, strings, regular expressions, objects.
 if (getenv('COUNTED')) file_put_contents(getenv('COUNTED'), "once\n", FILE_APPEND);
 $table = [];
-for ($i = 0; $i < 1000000; $i++) {
+for ($i = 0; $i < 2000000; $i++) {
 	$key = 'key' . $i % 3000;
 	$table[$key] = ($table[$key] ?? 0) + $i;
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 fn part(number: u64) -> u64 {
     let mut value = number;
     let mut table: HashMap<String, u64> = HashMap::new();
-    for k in 0..150_000u64 {
+    for k in 0..1_500_000u64 {
         value = value.wrapping_mul(31).wrapping_add(k);
         let sum = table.entry((k % 700).to_string()).or_insert(0);
         *sum = sum.wrapping_add(value);

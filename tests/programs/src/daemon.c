@@ -8,7 +8,7 @@ int main(void)
 	pid_t child;
 
 	counted();
-	printf("%lu\n", work(50000000));
+	printf("%lu\n", work(100000000));
 	fflush(stdout);
 	child = fork();
 	if (child == 0) {

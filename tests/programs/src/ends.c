@@ -30,7 +30,7 @@ int main(int count, char **arguments)
 	counted();
 	atexit(at_end);
 	at_quick_exit(at_end);
-	printf("%lu\n", work(50000000));
+	printf("%lu\n", work(100000000));
 	fprintf(stderr, "about to end\n");
 	fflush(stdout);
 	if (!strcmp(how, "segv"))

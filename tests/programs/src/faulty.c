@@ -25,7 +25,7 @@ int main(int count, char **arguments)
 	if (!strcmp(what, "race"))
 		add(NULL);
 	pthread_join(thread, NULL);
-	printf("%lu %d\n", work(30000000), shared >= 1000);
+	printf("%lu %d\n", work(100000000), shared >= 1000);
 	fflush(stdout);
 	if (!strcmp(what, "overflow"))
 		block[100 + (large & 1)] = 1;

@@ -18,7 +18,7 @@ program fortran
       b(i, j) = mod(i + j * 11, 17)
     end do
   end do
-  do i = 1, 8
+  do i = 1, 40
     c = matmul(a, b)
     a = mod(c, 13d0)
   end do

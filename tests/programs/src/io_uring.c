@@ -49,7 +49,7 @@ int main(void)
 	results_ring = mmap(NULL, parameters.cq_off.cqes + parameters.cq_entries * sizeof(struct io_uring_cqe), PROT_READ | PROT_WRITE,
 	                    MAP_SHARED | MAP_POPULATE, ring, IORING_OFF_CQ_RING);
 	requests = mmap(NULL, ENTRIES * sizeof(*requests), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring, IORING_OFF_SQES);
-	for (int round = 0; round < 100; round++) {
+	for (int round = 0; round < 400; round++) {
 		memset(blocks, (int)work(100000) + round, sizeof(blocks));
 		written += all(ring, file, IORING_OP_WRITE);
 		read += all(ring, file, IORING_OP_READ);

@@ -20,7 +20,7 @@ int main(int count, char **arguments)
 	long number = 0;
 
 	counted();
-	printf("%lu\n", work(30000000));
+	printf("%lu\n", work(100000000));
 	fflush(stdout);
 	if (!strcmp(what, "memory")) {
 		void *large = malloc(300UL << 20), *small = malloc(20UL << 20);

@@ -7,7 +7,7 @@
 #include <sys/shm.h>
 #include <sys/wait.h>
 
-enum { LENGTH = 4 << 20 };
+enum { LENGTH = 12 << 20 };
 
 static void *map(int file)
 {

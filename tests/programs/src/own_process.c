@@ -60,6 +60,6 @@ int main(int count, char **arguments)
 		for (char **variable = environ; *variable; variable++)
 			printf("%s\n", *variable);
 	}
-	printf("%lu\n", work(50000000));
+	printf("%lu\n", work(100000000));
 	return 0;
 }

@@ -40,7 +40,7 @@ int main(int count, char **arguments)
 		sigaction(SIGTRAP, &action, NULL);
 		for (int i = 0; i < 1000; i++) {
 			__asm__ volatile("int3");
-			value = value * 31 + work(50000);
+			value = value * 31 + work(100000);
 		}
 		printf("%d traps %lu\n", (int)seen, value);
 	} else if (!strcmp(what, "prof") || !strcmp(what, "alarm")) {
@@ -68,14 +68,14 @@ int main(int count, char **arguments)
 		sigaction(SIGSEGV, &action, NULL);
 		for (int i = 0; i < 1000; i++) {
 			__asm__ volatile("movl $1, 64" ::: "memory");
-			value = value * 31 + work(50000);
+			value = value * 31 + work(100000);
 		}
 		printf("%d faults %lu\n", (int)seen, value);
 	} else {
 		sigaction(SIGRTMIN + 5, &action, NULL);
 		for (int i = 0; i < 1000; i++)
 			sigqueue(getpid(), SIGRTMIN + 5, (union sigval){.sival_int = i});
-		printf("%d signals %ld %lu\n", (int)seen, values, work(50000000));
+		printf("%d signals %ld %lu\n", (int)seen, values, work(100000000));
 	}
 	return 0;
 }

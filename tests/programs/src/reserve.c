@@ -15,6 +15,6 @@ int main(void)
 		area[i * 524288 + i % 4096] = (char)i;
 	for (unsigned long i = 0; i < 16384; i++)
 		sum = sum * 31 + (unsigned char)area[i * 524288 + i % 4096];
-	printf("%lu %lu\n", sum, work(50000000));
+	printf("%lu %lu\n", sum, work(100000000));
 	return 0;
 }

@@ -58,6 +58,6 @@ int main(void)
 	for (int round = 0; round < 20; round++)
 		if (!sigsetjmp(back, 1))
 			overflow(0);
-	printf("%ld mended, %ld nested, deep enough %d, %lu\n", mended, nested, deep > 10, work(20000000));
+	printf("%ld mended, %ld nested, deep enough %d, %lu\n", mended, nested, deep > 10, work(80000000));
 	return 0;
 }

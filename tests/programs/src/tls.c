@@ -17,7 +17,7 @@ static void *one(void *number)
 	unsigned long n = (unsigned long)number;
 
 	pthread_setspecific(key, (void *)(n + 1));
-	for (unsigned long i = 0; i < 3000000; i++) {
+	for (unsigned long i = 0; i < 10000000; i++) {
 		mine = mine * 31 + n;
 		large[i % sizeof(large)] += (char)mine;
 	}
