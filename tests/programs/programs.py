@@ -112,15 +112,34 @@ def make_private(paths):
 
 
 def in_use(path):
-    """Whether a process has this file open: then it belongs to somebody else's run."""
-    for name in os.listdir('/proc'):
-        if name.isdigit():
-            try:
-                if any(os.readlink(f'/proc/{name}/fd/{file}') == path for file in os.listdir(f'/proc/{name}/fd')):
-                    return True
-            except OSError:
-                continue
+    """Whether a process knows this file: then it belongs to a run of somebody else, who uses the same folder."""
+    for pid in os.listdir('/proc'):
+        if not pid.isdigit():
+            continue
+        try:
+            if any(os.readlink(f'/proc/{pid}/fd/{file}').startswith(path) for file in os.listdir(f'/proc/{pid}/fd')):
+                return True
+            for name in ('maps', 'cmdline', 'environ'):
+                with open(f'/proc/{pid}/{name}', 'rb') as file:
+                    if path.encode() in file.read():
+                        return True
+        except OSError:
+            continue
     return False
+
+
+def left_in_shared(path):
+    """Whether a file in a folder that others use was left behind by our run, as far as that can be said."""
+    until = time.monotonic() + 3
+    while True:
+        try:
+            if 'fathom' not in path or os.lstat(path).st_uid != os.geteuid() or in_use(path):
+                return False
+        except OSError:
+            return False
+        if time.monotonic() > until:
+            return True
+        time.sleep(0.2)
 
 
 class Marks:
@@ -467,7 +486,7 @@ class Run:
                         contents = file.read()
                 self.files[os.path.relpath(path, self.context.run_folder)] = contents
         for path in sorted(self.folders() - before):
-            if self.context.private or ('fathom' in path and not in_use(path)):
+            if self.context.private or left_in_shared(path):
                 self.left.append(path)
                 if self.context.private:
                     shutil.rmtree(path, ignore_errors=True) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
@@ -536,7 +555,7 @@ def difference(name, native, run):
     for number in range(max(len(a), len(b))):
         one, other = (lines[number] if number < len(lines) else None for lines in (a, b))
         if one != other:
-            show = ['nothing' if line is None else repr(line[:100].decode(errors='replace')) for line in (one, other)]
+            show = ['nothing' if line is None else repr(line[:100].decode('utf-8', 'backslashreplace')) for line in (one, other)]
             return f'{name} line {number + 1}: {show[1]} instead of {show[0]}'
     return f'{name}: ends of lines'
 
@@ -553,6 +572,8 @@ def judge(native, run):
     if run.refused and run.verb in kind.refused.split():
         if not run.said:
             faults.append('refused without a reason')
+    elif run.refused:
+        faults.append('refused' + ''.join(f", '{line}'" for line in run.said[:1]))
     else:
         if run.status != native.status:
             faults.append(f'exit status {run.status} instead of {native.status}')
@@ -694,9 +715,9 @@ def make_profile(context):
         shutil.copytree(own, os.path.join(context.data, 'fathom'))
     environment = dict(os.environ, XDG_DATA_HOME=context.data)
     if not os.path.isdir(os.path.join(context.data, 'fathom', 'machines')):
-        subprocess.run([context.tool, 'machine', '--quick'], env=environment, capture_output=True, check=False)
+        subprocess.run([context.tool, 'machine', '--quick'], env=environment, capture_output=True, check=False, timeout=180)
     recording = os.path.join(context.reports, 'first.fathom')
-    first = subprocess.run([context.tool, 'record', '-o', recording, '--', 'true'], env=environment, capture_output=True, text=True, check=False)
+    first = subprocess.run([context.tool, 'record', '-o', recording, '--', 'true'], env=environment, capture_output=True, text=True, check=False, timeout=180)
     if os.geteuid() == 0:
         subprocess.run(['chmod', '-R', 'a+rwX', context.data], check=False)
     return None if first.returncode == 0 else first.stderr.strip()
