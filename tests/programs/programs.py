@@ -104,15 +104,21 @@ def make_private(paths):
         return False
     for folder in ('/tmp', '/dev/shm'):
         os.chmod(folder, 0o1777)
-    for name, descriptor in kept.items():
-        os.mkdir('/tmp/' + name)
-        mount(f'/proc/self/fd/{descriptor}', '/tmp/' + name, None, bind | recursive)
-        os.close(descriptor)
+    try:
+        for name, descriptor in kept.items():
+            os.mkdir('/tmp/' + name)
+            mount(f'/proc/self/fd/{descriptor}', '/tmp/' + name, None, bind | recursive)
+    except OSError:
+        LIBC.umount2(b'/tmp', 2)
+        return False
+    finally:
+        for descriptor in kept.values():
+            os.close(descriptor)
     return True
 
 
 def in_use(path):
-    """Whether a process knows this file: then it belongs to a run of somebody else, who uses the same folder."""
+    """Whether a process has this path: then the file belongs to another run, which uses the same folder."""
     for pid in os.listdir('/proc'):
         if not pid.isdigit():
             continue
@@ -186,7 +192,7 @@ class Opens:
 
 
 class Executions:
-    """Executions of a file by the kernel: fanotify, which needs root. The file is a copy that nobody else runs."""
+    """Executions of a file by the kernel: fanotify, which needs root. The file is a copy for this script alone."""
 
     def __init__(self, context, path):
         self.path = context.fill(path)
@@ -745,7 +751,7 @@ def main():
     begin = time.monotonic()
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
     try:
-        # nobody's way to the tool, before /tmp is another
+        # whether the unprivileged user reaches the tool; asked before /tmp is another
         context.open_to_nobody = os.geteuid() == 0 and subprocess.run(
             ['setpriv', f'--reuid={NOBODY}', '--clear-groups', 'test', '-x', context.tool, '-a', '-w', context.keep], check=False).returncode == 0
         context.private = os.geteuid() == 0 and make_private(

@@ -5,7 +5,8 @@
 int main(void)
 {
 	static int table[65536];
-	__m512i sum = _mm512_setzero_si512(), index = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+	__m512i sum = _mm512_setzero_si512(),
+	        index = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
 	int lanes[16];
 	unsigned long total = 0;
 

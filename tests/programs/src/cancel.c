@@ -64,6 +64,7 @@ int main(void)
 	pthread_create(&other, NULL, dies_locked, NULL);
 	pthread_join(other, NULL);
 	status = pthread_mutex_lock(&robust);
-	printf("%d cancelled, %d cleaned, %d woken, %d %lu\n", ended, cleaned, woken, status == EOWNERDEAD, work(100000000));
+	printf("%d cancelled, %d cleaned, %d woken, %d %lu\n", ended, cleaned, woken, status == EOWNERDEAD,
+	       work(100000000));
 	return 0;
 }

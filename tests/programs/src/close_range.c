@@ -11,7 +11,10 @@ int main(void)
 
 	counted();
 	printf("%lu\n", work(30000000));
-	__asm__ volatile("syscall" : "=a"(result) : "a"(436), "D"(3L), "S"(~0UL >> 32), "d"(0L) : "rcx", "r11", "memory");
+	__asm__ volatile("syscall"
+	                 : "=a"(result)
+	                 : "a"(436), "D"(3L), "S"(~0UL >> 32), "d"(0L)
+	                 : "rcx", "r11", "memory");
 	file = open("/dev/null", O_RDONLY);
 	printf("%ld %d\n", result, file);
 	printf("%lu\n", work(50000000));

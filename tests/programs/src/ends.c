@@ -1,4 +1,5 @@
-/* Ends in many ways after some work: ends segv|abort|term|status|quick|kill|fpe|ill|bus|unhandled-thread|main-thread-first */
+/* Ends in many ways after some work: ends
+ * segv|abort|term|status|quick|kill|fpe|ill|bus|unhandled-thread|main-thread-first */
 #define _GNU_SOURCE
 #include "counted.h"
 #include <pthread.h>

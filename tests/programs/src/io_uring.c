@@ -14,7 +14,8 @@ static char blocks[ENTRIES][BLOCK];
 
 static long all(int ring, int file, int operation)
 {
-	unsigned *tail = (unsigned *)(requests_ring + parameters.sq_off.tail), *index = (unsigned *)(requests_ring + parameters.sq_off.array);
+	unsigned *tail = (unsigned *)(requests_ring + parameters.sq_off.tail),
+	         *index = (unsigned *)(requests_ring + parameters.sq_off.array);
 	unsigned *head = (unsigned *)(results_ring + parameters.cq_off.head);
 	struct io_uring_cqe *results = (struct io_uring_cqe *)(results_ring + parameters.cq_off.cqes);
 	long sum = 0;
@@ -39,16 +40,19 @@ static long all(int ring, int file, int operation)
 
 int main(void)
 {
-	int ring = (int)syscall(SYS_io_uring_setup, ENTRIES, &parameters), file = open("uring.data", O_RDWR | O_CREAT | O_TRUNC, 0644);
+	int ring = (int)syscall(SYS_io_uring_setup, ENTRIES, &parameters),
+	    file = open("uring.data", O_RDWR | O_CREAT | O_TRUNC, 0644);
 	long written = 0, read = 0;
 
 	counted();
 	if (ring < 0)
 		return 77;
-	requests_ring = mmap(NULL, parameters.sq_off.array + ENTRIES * 4, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring, IORING_OFF_SQ_RING);
-	results_ring = mmap(NULL, parameters.cq_off.cqes + parameters.cq_entries * sizeof(struct io_uring_cqe), PROT_READ | PROT_WRITE,
-	                    MAP_SHARED | MAP_POPULATE, ring, IORING_OFF_CQ_RING);
-	requests = mmap(NULL, ENTRIES * sizeof(*requests), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring, IORING_OFF_SQES);
+	requests_ring = mmap(NULL, parameters.sq_off.array + ENTRIES * 4, PROT_READ | PROT_WRITE,
+	                     MAP_SHARED | MAP_POPULATE, ring, IORING_OFF_SQ_RING);
+	results_ring = mmap(NULL, parameters.cq_off.cqes + parameters.cq_entries * sizeof(struct io_uring_cqe),
+	                    PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring, IORING_OFF_CQ_RING);
+	requests = mmap(NULL, ENTRIES * sizeof(*requests), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, ring,
+	                IORING_OFF_SQES);
 	for (int round = 0; round < 400; round++) {
 		memset(blocks, (int)work(100000) + round, sizeof(blocks));
 		written += all(ring, file, IORING_OP_WRITE);

@@ -1,4 +1,5 @@
-/* Shared memory of every kind between processes: POSIX, System V, memfd, a file; mremap, madvise, a fork that writes. */
+/* Shared memory of every kind between processes: POSIX, System V, memfd, a file; mremap, madvise, a fork that writes.
+ */
 #define _GNU_SOURCE
 #include "counted.h"
 #include <string.h>
@@ -11,7 +12,8 @@ enum { LENGTH = 12 << 20 };
 
 static void *map(int file)
 {
-	void *area = ftruncate(file, LENGTH) ? MAP_FAILED : mmap(NULL, LENGTH, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+	void *area =
+	    ftruncate(file, LENGTH) ? MAP_FAILED : mmap(NULL, LENGTH, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 
 	close(file);
 	return area;

@@ -1,4 +1,5 @@
-/* Looks at its own process, as programs do that check their surroundings: own_process path|code|frames|descriptors|threads|handlers|environment */
+/* Looks at its own process, as programs do that check their surroundings: own_process
+ * path|code|frames|descriptors|threads|handlers|environment */
 #define _GNU_SOURCE
 #include "counted.h"
 #include <dirent.h>

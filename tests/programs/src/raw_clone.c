@@ -1,4 +1,5 @@
-/* Threads made by the clone system call itself, without libc: they share memory, work, and wake the first thread by futex. */
+/* Threads made by the clone system call itself, without libc: they share memory, work, and wake the first thread by
+ * futex. */
 #define _GNU_SOURCE
 #include "counted.h"
 #include <linux/futex.h>
@@ -6,7 +7,10 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-enum { THREADS = 4, FLAGS = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_CHILD_CLEARTID };
+enum {
+	THREADS = 4,
+	FLAGS = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_CHILD_CLEARTID
+};
 static unsigned long results[THREADS];
 static int alive[THREADS];
 

@@ -1,5 +1,6 @@
-/* A filter of system calls: seccomp prctl|raw|strict. prctl: through libc. raw: filter by system call instructions of its own.
-   strict: only read, write and exit remain. The filter forbids what the program does not use, and ends it (SIGSYS) for what it never calls. */
+/* A filter of system calls: seccomp prctl|raw|strict. prctl: through libc. raw: filter by system call instructions of
+   its own. strict: only read, write and exit remain. The filter forbids what the program does not use, and ends it
+   (SIGSYS) for what it never calls. */
 #define _GNU_SOURCE
 #include "counted.h"
 #include <linux/audit.h>
@@ -15,7 +16,10 @@ static long call(long number, long a, long b, long c)
 	long result;
 	register long d __asm__("r10") = 0, e __asm__("r8") = 0;
 
-	__asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c), "r"(d), "r"(e) : "rcx", "r11", "memory");
+	__asm__ volatile("syscall"
+	                 : "=a"(result)
+	                 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(d), "r"(e)
+	                 : "rcx", "r11", "memory");
 	return result;
 }
 
@@ -24,10 +28,21 @@ static long call(long number, long a, long b, long c)
 int main(int count, char **arguments)
 {
 	struct sock_filter lines[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		ALLOW(read), ALLOW(write), ALLOW(exit), ALLOW(exit_group), ALLOW(fstat), ALLOW(newfstatat), ALLOW(brk),
-		ALLOW(mmap), ALLOW(munmap), ALLOW(rt_sigreturn), ALLOW(getpid), ALLOW(lseek), ALLOW(futex),
-		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	    ALLOW(read),
+	    ALLOW(write),
+	    ALLOW(exit),
+	    ALLOW(exit_group),
+	    ALLOW(fstat),
+	    ALLOW(newfstatat),
+	    ALLOW(brk),
+	    ALLOW(mmap),
+	    ALLOW(munmap),
+	    ALLOW(rt_sigreturn),
+	    ALLOW(getpid),
+	    ALLOW(lseek),
+	    ALLOW(futex),
+	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 	};
 	struct sock_fprog filter = {sizeof(lines) / sizeof(lines[0]), lines};
 	const char *how = count > 1 ? arguments[1] : "prctl";

@@ -33,7 +33,8 @@ int main(void)
 {
 	struct uffdio_api api = {.api = UFFD_API};
 	char *area = mmap(NULL, PAGES * 4096L, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	struct uffdio_register range = {.range = {(unsigned long)area, PAGES * 4096L}, .mode = UFFDIO_REGISTER_MODE_MISSING};
+	struct uffdio_register range = {.range = {(unsigned long)area, PAGES * 4096L},
+	                                .mode = UFFDIO_REGISTER_MODE_MISSING};
 	pthread_t thread;
 	unsigned long sum = 0;
 
