@@ -115,8 +115,11 @@ static bool is_usable(const char *path, char *why, size_t size)
 
 int fm_profile_ensure(const struct fm_observation *wanted, struct fm_error *error)
 {
-	const struct fm_characterise_options wishes = {
-	    .effort = FM_EFFORT_QUICK, .seed = 1, .tolerate = 1, .watcher = {.interrupted = wanted->interrupted}};
+	struct fm_characterise_options wishes = {.effort = FM_EFFORT_QUICK,
+	                                         .seed = 1,
+	                                         .tolerate = 1,
+	                                         .choose_first = true,
+	                                         .watcher = {.interrupted = wanted->interrupted}};
 	struct fm_machine *made;
 	char why[400], *path;
 	struct fm_error ignored;

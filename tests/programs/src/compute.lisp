@@ -1,0 +1,13 @@
+;;; Lisp, compiled when loaded: hash tables, big numbers, conditions.
+(when (sb-ext:posix-getenv "COUNTED")
+  (with-open-file (mark (sb-ext:posix-getenv "COUNTED") :direction :output :if-exists :append)
+    (write-line "once" mark)))
+(defun mix (count)
+  (let ((table (make-hash-table)) (caught 0))
+    (dotimes (i count)
+      (incf (gethash (mod i 3000) table 0) i)
+      (when (zerop (mod i 100))
+        (handler-case (error "thrown") (error () (incf caught)))))
+    (list (gethash 77 table) caught)))
+(format t "~a ~a~%" (mix 4000000) (mod (expt 7 5000) 1000003))
+(sb-ext:exit :code 16 :abort nil)
