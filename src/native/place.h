@@ -83,6 +83,9 @@ struct fm_place {
 	volatile unsigned stepped_out; /* code of this library, for which the thread is outside */
 	unsigned depth;
 	struct fm_frame frames[FM_MOST_FRAMES];
+	volatile bool tick_blocked; /* the program has blocked the signal of our ticks, as it thinks … */
+	volatile bool tick_held;    /* … and was sent it since */
+	siginfo_t held;
 	unsigned deferred_count;
 	struct fm_deferred deferred[FM_MOST_DEFERRED];
 };

@@ -267,6 +267,13 @@ static void on_signal(int number, siginfo_t *information, void *memory)
 		errno = error;
 		return;
 	}
+	/* natively it would be pending, or wait for whoever reads it from a file (signalfd) */
+	if (number == FM_TICK && place && place->tick_blocked) {
+		place->held = *information;
+		place->tick_held = true;
+		errno = error;
+		return;
+	}
 	if (number == FM_TICK &&
 	    (actions[number].handler == (void *)SIG_DFL || actions[number].handler == (void *)SIG_IGN))
 		return;
@@ -429,14 +436,34 @@ EXPORTED sighandler_t sysv_signal(int number, sighandler_t handler)
    for them otherwise. */
 static int change_mask(fm_mask_function *next, int how, const sigset_t *set, sigset_t *before)
 {
-	sigset_t without;
+	struct fm_place *place = is_open ? fm_place_own() : NULL;
+	sigset_t wished;
+	bool was_blocked, is_blocked;
+	int result;
 
-	if (!is_open || !set || how == SIG_UNBLOCK || !sigismember(set, SIGUSR1) || !sigismember(set, SIGUSR2) ||
-	    !sigismember(set, SIGALRM) || !fm_place_own())
+	if (!place)
 		return next(how, set, before);
-	without = *set;
-	sigdelset(&without, FM_TICK);
-	return next(how, &without, before);
+	was_blocked = is_blocked = place->tick_blocked;
+	if (set) {
+		wished = *set;
+		if (how != SIG_UNBLOCK && sigismember(set, SIGUSR1) && sigismember(set, SIGUSR2) &&
+		    sigismember(set, SIGALRM) && sigismember(set, FM_TICK)) {
+			sigdelset(&wished, FM_TICK);
+			place->tick_blocked = is_blocked = true;
+		} else if (how == SIG_SETMASK || sigismember(set, FM_TICK)) {
+			/* from here on the kernel knows what the program wishes */
+			is_blocked = false;
+		}
+	}
+	result = next(how, set ? &wished : NULL, before);
+	place->tick_blocked = is_blocked;
+	if (before && was_blocked)
+		sigaddset(before, FM_TICK);
+	if (place->tick_held && !is_blocked) {
+		place->tick_held = false;
+		send_to(fm_thread_id(), &place->held);
+	}
+	return result;
 }
 
 EXPORTED int sigprocmask(int how, const sigset_t *restrict set, sigset_t *restrict before)
