@@ -6,7 +6,7 @@
 /* Where they may be, besides TMPDIR: memory rather than a disk that would have to write all of it. */
 #define FM_LEFTOVERS_FOLDERS "/dev/shm", "/tmp", "/var/tmp"
 
-#define FM_RUN_NAME "fathom-run-"       /* results, and …-native, the folder of the native engine */
+#define FM_RUN_NAME "fathom-run-"         /* results, and …-native, the folder of the native engine */
 #define FM_MARKERS_NAME "fathom-regions-" /* regions */
 
 /* Makes such a file, with that lock. Returns its descriptor, or a negative errno. `path` ends in XXXXXX, as

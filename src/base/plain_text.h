@@ -1,5 +1,5 @@
-/* Text for locales without UTF-8 (LC_ALL=C, serial consoles, old log viewers): characters that tables, plots and sentences
-   use become ASCII. */
+/* Text for locales without UTF-8 (LC_ALL=C, serial consoles, old log viewers): characters that tables, plots and
+   sentences use become ASCII. */
 #ifndef FATHOM_BASE_PLAIN_TEXT_H
 #define FATHOM_BASE_PLAIN_TEXT_H
 

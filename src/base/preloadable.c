@@ -138,8 +138,9 @@ static const char *sanitizer_of(int file, const Elf64_Ehdr *head, const Elf64_Ph
 /* "; OPTION runs it in the emulator", in words. */
 static const char *remedy(const char *emulated, char *text, size_t size)
 {
-	snprintf(text, size, emulated ? "; %s runs it in an emulator (needs QEMU, 30 to 100 times slower)" : "",
-	         emulated);
+	text[0] = 0;
+	if (emulated)
+		snprintf(text, size, "; %s runs it in an emulator (needs QEMU, 30 to 100 times slower)", emulated);
 	return text;
 }
 

@@ -50,8 +50,7 @@ static const struct argp_option options[] = {
     {"counters", KEY_COUNTERS, "NAME", 0,
      "Source of the counts: perf (this machine's counters), windows (the program runs natively, once, and is looked at "
      "now and then), exact (the engine, every load and store), or with --machine simulated (what that machine's "
-     "counters would say); default: perf where its counters can tell, else windows, and exact for what is too short "
-     "for them or cannot be preloaded; with --machine exact",
+     "counters would say); default: perf where its counters can tell, else windows; with --machine exact",
      0},
     {"engine", KEY_ENGINE, "NAME", 0,
      "What runs the program for exact counts: native (its own code in a code cache; threads in parallel) or qemu "
@@ -75,7 +74,10 @@ static const struct argp_option options[] = {
     {"per-thread", KEY_PER_THREAD, NULL, 0, "With -p: each thread by itself", 0},
     {"interval", 'I', "MS", 0,
      "Also every MS milliseconds: wall-clock time with counters, simulated time with the engine", 0},
-    {"repeat", 'r', "N", 0, "Run PROGRAM N times by itself: medians with their intervals; not allowed with --machine",
+    {"repeat", 'r', "N", 0,
+     "Run PROGRAM N times in all, instead of once; its output appears once. The further runs measure its native time, "
+     "and "
+     "with N of 3 and more one of them sees every access if the program is too short for windows. Not with --machine",
      0},
     {"record", KEY_RECORD, "FILE", 0,
      "Also keep what was observed as a recording, NAME.fathom; 'fathom report FILE' prints it again, on any machine",
@@ -556,13 +558,18 @@ const struct fm_command fm_verb_stat = {
         "patterns of trouble, each present, absent or inconclusive, with evidence, place and what to try. "
         "For the program, its "
         "threads, and its regions (fathom.h).\n\n"
+        "The program is executed once, whatever its length, unless -r asks for more. Its output, its exit status and "
+        "the "
+        "signals that it gets are its own; if this tool is killed, the program goes on.\n\n"
         "Where hardware counters can tell, they are used, with formulas that 'fathom validate' confirmed or "
         "the vendor's, and "
-        "the report says which. Elsewhere the program runs once, natively, in two to three times its own time; "
-        "it is looked at through windows, on a simulated machine made from the profile ('fathom machine'), "
-        "and what they say of the whole run has 95 % intervals. Its own time is that of the run less what "
-        "counting cost, which is measured. --counters exact sees every load and store, and runs the program "
-        "several times.\n\n"
+        "the report says which. Elsewhere the program runs natively from a code cache, in two to three times its own "
+        "time; windows of it are simulated on a machine made from the profile ('fathom machine'), and estimates for "
+        "the "
+        "whole run have 95 % intervals. Its native time is that of the run less the cost of counting, which is "
+        "measured. "
+        "A short run has wide intervals: -r 5 narrows them. --counters exact sees every load and store; --engine qemu "
+        "emulates programs that cannot be preloaded, such as static ones.\n\n"
         "With --machine everything is simulated: exact counts of that machine, per thread, region, "
         "function, source line and "
         "variable. Threads run one at a time in the order of simulated time, so that the same program gives "
@@ -573,6 +580,7 @@ const struct fm_command fm_verb_stat = {
         "of the simulated one would say.",
     .examples = "Examples:\n"
                 "  fathom stat -- ./program                                    levels, cycles, patterns\n"
+                "  fathom stat -r 5 -- ./program                               five runs: narrower intervals\n"
                 "  fathom stat -I 10 -- ./program                              and how they change over time\n"
                 "  fathom stat --region sweep --instances 3-5 -- ./program     a part of it\n"
                 "  fathom stat -p 4711 -I 1000                                 a running process; needs counters\n"

@@ -51,9 +51,9 @@ struct fm_engine_options {
 	/* The program's output goes nowhere: asked to end, the program and all that it started are killed a second
 	   later, and when the tool dies. Otherwise the program takes its time, and outlives the tool. */
 	bool silent;
-	/* Native only: called once if what is left to do after the end of the program takes longer than some seconds. It
-	   gets 10 s and as long as the program took; then the results are of what was read until then. NULL: nobody wants
-	   to know. */
+	/* Native only: called once if what is left to do after the end of the program takes longer than some seconds.
+	   It gets 10 s and as long as the program took; then the results are of what was read until then. NULL: nobody
+	   wants to know. */
 	void (*waiting)(void *context);
 	void *waiting_context;
 	/* Native only: count everything that is executed, and simulate in windows. `references` of each thread, of
@@ -78,10 +78,10 @@ struct fm_engine_run {
 	bool unseen; /* it ran, and ended as said below, but there are no results */
 	bool killed; /* it, or what it forked, did not end when asked to */
 	double seconds;
-	struct rusage used;             /* by it and what it waited for; native only */
+	struct rusage used;                 /* by it and what it waited for; native only */
 	uint32_t foreign[FM_FOREIGN_KINDS]; /* processes that were left alone, by reason; native only */
-	struct fm_scheduled *scheduled; /* threads of all processes as the scheduler saw them; native only. What has
-	                                   executed another program comes before it */
+	struct fm_scheduled *scheduled;     /* threads of all processes as the scheduler saw them; native only. What has
+	                                       executed another program comes before it */
 	unsigned scheduled_count;
 	struct fm_engine_neighbour beside[FM_ENGINE_BESIDE_MAX]; /* as many as were wished for */
 	void *mapping;

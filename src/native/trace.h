@@ -20,9 +20,9 @@
 enum {
 	FM_TRACE_VERSION = 8,
 	FM_TRACE_UNKNOWN = INT32_MAX, /* in the place of a process's number */
-	FM_TRACE_THREADS = 64,    /* live ones that are traced at a time; others run natively and are counted */
-	FM_TRACE_RING = 1 << 15,  /* entries of a thread's ring */
-	FM_TRACE_LARGE = 1 << 20, /* … and of a large one, which holds a window, so that nobody waits in it */
+	FM_TRACE_THREADS = 64,        /* live ones that are traced at a time; others run natively and are counted */
+	FM_TRACE_RING = 1 << 15,      /* entries of a thread's ring */
+	FM_TRACE_LARGE = 1 << 20,     /* … and of a large one, which holds a window, so that nobody waits in it */
 	FM_TRACE_LARGE_RINGS = 4,
 	FM_TRACE_SITES = 1 << 20,
 	FM_TRACE_PIECES = 1 << 18,
@@ -155,7 +155,7 @@ struct fm_trace_head {
 	} not_logged[FM_TRACE_STRING_KINDS];
 	uint64_t left[FM_TRACE_REASONS]; /* times the cache was left, by enum fm_translate_reason */
 	uint64_t window_ticks, waited_ticks, translator_ticks, cpu_ns; /* what tracing cost, and all of it */
-	uint64_t threads_ns; /* of this, by threads that were traced */
+	uint64_t threads_ns;                                           /* of this, by threads that were traced */
 	uint64_t windows;
 	/* the consumer's */
 	uint32_t enough;                /* 1: all figures are precise: windows become rare */

@@ -13,8 +13,8 @@
 /* Which program it is, where and when. */
 void fm_observe_note_run(const struct fm_observation *wanted, struct fm_recording *recording);
 
-/* The program ran and ended, but what it did was not seen, for the reason in `error`, to which its end is added. Returns
-   -ECANCELED, or the error, where it is a failure of ours. */
+/* The program ran and ended, but what it did was not seen, for the reason in `error`, to which its end is added.
+   Returns -ECANCELED, or the error, where it is a failure of ours. */
 int fm_observe_note_unseen(struct fm_recording *recording, int exit_status, int signal, struct fm_error *error);
 
 /* The program by itself. */

@@ -51,12 +51,12 @@ struct fm_session {
 	uint32_t unused[3];
 	/* shared */
 	uint32_t foreign[FM_FOREIGN_KINDS]; /* processes that were left alone, by reason */
-	uint32_t stop;           /* 1: stop sampling; entries end */
-	uint32_t processes;      /* that have a file */
-	uint64_t used_bytes;     /* of all files */
-	uint64_t full;           /* ticks when max_bytes was reached, or the disk was full; 0: not */
-	int32_t full_error;      /* errno then; 0: max_bytes */
-	uint32_t lost_processes; /* that could not make a file */
+	uint32_t stop;                      /* 1: stop sampling; entries end */
+	uint32_t processes;                 /* that have a file */
+	uint64_t used_bytes;                /* of all files */
+	uint64_t full;                      /* ticks when max_bytes was reached, or the disk was full; 0: not */
+	int32_t full_error;                 /* errno then; 0: max_bytes */
+	uint32_t lost_processes;            /* that could not make a file */
 };
 
 /* The first page of a process's file. */

@@ -42,7 +42,8 @@ static void note_living(uint32_t thread, uint32_t instead)
 		uint32_t expected = instead;
 
 		if (__atomic_load_n(&living[i], __ATOMIC_RELAXED) == instead &&
-		    __atomic_compare_exchange_n(&living[i], &expected, thread, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		    __atomic_compare_exchange_n(&living[i], &expected, thread, false, __ATOMIC_RELAXED,
+		                                __ATOMIC_RELAXED))
 			return;
 	}
 	too_many = 1;

@@ -29,8 +29,8 @@ _Static_assert(sizeof(struct slots) <= SLOTS_SIZE, "the slots have a page");
 _Static_assert(FM_LEFT_REASONS < 255, "reasons are kept in a byte");
 
 /* System calls that the translator must see: those that make threads and those that change mappings. */
-static const uint16_t special_calls[] = {SYS_clone,    SYS_clone3, SYS_vfork, SYS_prctl, SYS_seccomp,         SYS_mmap, SYS_munmap,
-                                         SYS_mprotect, SYS_mremap, SYS_pkey_mprotect, SYS_shmat};
+static const uint16_t special_calls[] = {SYS_clone,  SYS_clone3,   SYS_vfork,  SYS_prctl,         SYS_seccomp, SYS_mmap,
+                                         SYS_munmap, SYS_mprotect, SYS_mremap, SYS_pkey_mprotect, SYS_shmat};
 
 static size_t whole_pages(size_t size)
 {

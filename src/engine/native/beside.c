@@ -343,7 +343,8 @@ static bool is_over(const struct source *source)
 {
 	if (has_unread(source))
 		return false;
-	return source->replaced || ((!source->live || source->ended) && !state_of(fm_trace_process(&source->trace->head), 0));
+	return source->replaced ||
+	       ((!source->live || source->ended) && !state_of(fm_trace_process(&source->trace->head), 0));
 }
 
 void fm_beside_look(struct fm_beside *beside)
@@ -622,9 +623,9 @@ static char state_of_program(const struct fm_beside *beside)
 	if (!consumer->live_count)
 		return state_of(fm_trace_process(&consumer->trace->head), 0);
 	for (unsigned i = 0; i < consumer->places; i++) {
-		char one = consumer->threads[i].live
-		               ? state_of(fm_trace_process(&consumer->trace->head), consumer->threads[i].record->host_thread)
-		               : 0;
+		char one = consumer->threads[i].live ? state_of(fm_trace_process(&consumer->trace->head),
+		                                                consumer->threads[i].record->host_thread)
+		                                     : 0;
 
 		if (one && state != 'R' && state != 'D')
 			state = one;
