@@ -85,6 +85,7 @@ struct fm_place {
 	struct fm_frame frames[FM_MOST_FRAMES];
 	volatile bool tick_blocked; /* the program has blocked the signal of our ticks, as it thinks … */
 	volatile bool tick_held;    /* … and was sent it since */
+	bool tick_borrowed;         /* the kernel lets it through for the sake of what is deferred */
 	siginfo_t held;
 	unsigned deferred_count;
 	struct fm_deferred deferred[FM_MOST_DEFERRED];

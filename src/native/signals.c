@@ -76,8 +76,17 @@ static void try_again(struct fm_place *place)
 
 /* Between two states there is no context to show. A signal of which there are too many is lost, as the kernel does with
    those that are pending already. */
-static void defer(struct fm_place *place, int number, const siginfo_t *information)
+static void defer(struct fm_place *place, int number, const siginfo_t *information, ucontext_t *context)
 {
+	uint64_t mask;
+
+	/* the program may have blocked the signal that is to bring it back */
+	memcpy(&mask, &context->uc_sigmask, sizeof(mask));
+	if (mask & FM_TICK_BIT) {
+		mask &= ~FM_TICK_BIT;
+		memcpy(&context->uc_sigmask, &mask, sizeof(mask));
+		place->tick_blocked = place->tick_borrowed = true;
+	}
 	if (place->deferred_count < FM_MOST_DEFERRED)
 		place->deferred[place->deferred_count++] = (struct fm_deferred){number, *information};
 	try_again(place);
@@ -223,6 +232,20 @@ static void do_aside(struct fm_place *place, ucontext_t *context, void (*work)(s
 	                   "xmm14", "xmm15");
 }
 
+/* Blocked again, as the program has it. */
+static void give_back(struct fm_place *place, ucontext_t *context)
+{
+	uint64_t mask;
+
+	memcpy(&mask, &context->uc_sigmask, sizeof(mask));
+	mask |= FM_TICK_BIT;
+	memcpy(&context->uc_sigmask, &mask, sizeof(mask));
+	place->tick_borrowed = place->tick_blocked = false;
+	if (place->tick_held)
+		send_to(place->thread, &place->held);
+	place->tick_held = false;
+}
+
 static void on_tick(struct fm_place *place, ucontext_t *context)
 {
 	if (fm_file_is_open() && place->begun)
@@ -231,6 +254,8 @@ static void on_tick(struct fm_place *place, ucontext_t *context)
 		try_again(place);
 	else if (place->deferred_count) /* tracing has ended meanwhile; what the program was sent has not */
 		send_deferred(place);
+	if (place->tick_borrowed && !place->deferred_count)
+		give_back(place, context);
 }
 
 /* The program's handler, with the mask that it expects. */
@@ -279,7 +304,7 @@ static void on_signal(int number, siginfo_t *information, void *memory)
 		return;
 	inside = place && fm_place_holds(place, (uint64_t)context->uc_mcontext.gregs[REG_RIP]);
 	if (place && fm_place_settle(place, context)) {
-		defer(place, number, information);
+		defer(place, number, information, context);
 		errno = error;
 		return;
 	}
@@ -452,7 +477,11 @@ static int change_mask(fm_mask_function *next, int how, const sigset_t *set, sig
 			place->tick_blocked = is_blocked = true;
 		} else if (how == SIG_SETMASK || sigismember(set, FM_TICK)) {
 			/* from here on the kernel knows what the program wishes */
-			is_blocked = false;
+			is_blocked = place->tick_borrowed = false;
+			if (place->deferred_count && how != SIG_UNBLOCK && sigismember(set, FM_TICK)) {
+				sigdelset(&wished, FM_TICK);
+				place->tick_blocked = is_blocked = place->tick_borrowed = true;
+			}
 		}
 	}
 	result = next(how, set ? &wished : NULL, before);
