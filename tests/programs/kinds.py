@@ -67,6 +67,7 @@ class Kind:
     counts: str = 'marks'
     needs: str = ''               # commands without which it is skipped
     refused: str = ''             # verbs that may refuse it with 124, if it was not executed
+    sees: str = ''                # verbs whose traces it looks for and prints: another output is right, and is shown
     around: str = ''              # what starts the tool, or the program natively
     as_nobody: bool = False       # the tool and the program run as an unprivileged user
     root: bool = False
@@ -177,7 +178,8 @@ kind('reserve', '{reserve}', '8 GiB reserved, 64 MiB touched')
 for what, text in (('path', 'reads its own path'), ('code', 'adds up its own code'), ('frames', 'counts its own frames'),
                    ('descriptors', 'counts its descriptors'), ('threads', 'counts its threads'), ('handlers', 'lists its signal handlers'),
                    ('environment', 'prints its environment')):
-    kind(f'own-{what}', '{own_process} ' + what, text)
+    # LD_PRELOAD and the session are variables; a perf event is a descriptor
+    kind(f'own-{what}', '{own_process} ' + what, text, sees={'environment': BOTH, 'descriptors': 'record'}.get(what, ''))
 
 # --- filters of system calls
 
@@ -359,7 +361,7 @@ kind('git', '{git} diff --no-index --stat {input} {numbers}', 'git', counts='exe
 kind('ffmpeg', 'ffmpeg -v error -nostdin -f u8 -ar 8000 -ac 1 -i {numbers} -f md5 -threads 2 -', 'ffmpeg', counts='opens:{numbers}', needs='ffmpeg')
 
 kind('chromium', 'chromium --headless --no-sandbox --disable-gpu --user-data-dir={keep}/chromium --dump-dom file://{src}/page.html', 'Chromium, a page',
-     counts='opens:{src}/page.html', needs='chromium', normalise=lambda text: re.sub(rb'(?m)^\[.*\n', b'', text))
+     counts='opens:{src}/page.html', needs='chromium', normalise=lambda text: re.sub(rb'[0-9]{6,}', b'N', re.sub(rb'(?m)^\[.*\n', b'', text)))
 
 # --- servers: they listen on the loopback interface, get a bounded number of requests, and are ended by a signal
 
