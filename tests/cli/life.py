@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""A program under Fathom lives as long as it would: life.py TOOL SOURCE BUILD. Signals reach it once and as they are, whoever they are sent to;
+"""A program under Fathom lives as long as it would: life.py TOOL SOURCE BUILD [KILLS]. Signals reach it once and as they are, whoever they are sent to;
 the terminal's Ctrl-C, Ctrl-Z and fg work; it goes on when the tool is killed, and the next verb removes what is left behind."""
 import os
 import pty
+import random
 import shutil
 import signal
 import socket
@@ -154,6 +155,26 @@ def killed(folder, verbs, temporary):
         check(left_behind(temporary) == [], words, "left behind in the end:", left_behind(temporary))
 
 
+def kills(folder, verbs, temporary, count):
+    """Many short runs, each of which loses its tool at a random moment: what is left is gone after the next verb."""
+    program = ["sh", "-c", "i=0; while [ $i -lt 3000 ]; do i=$((i + 1)); done; exit 7"]
+    killed_ones = 0
+    for number in range(count):
+        words = verbs[number % len(verbs)]
+        tool = subprocess.Popen([TOOL, *words, "--", *program], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            status = tool.wait(random.uniform(0, 0.2))
+            check(status == 7, words, "ended with", status)
+        except subprocess.TimeoutExpired:
+            tool.kill()
+            tool.wait()
+            killed_ones += 1
+    time.sleep(2)
+    subprocess.run([TOOL, "doctor"], stdout=subprocess.DEVNULL, check=True)
+    check(left_behind(temporary) == [], "left behind:", left_behind(temporary))
+    print(f"{count} runs, {killed_ones} of them killed")
+
+
 def terminal(folder, words):
     """A shell with job control on a terminal of its own: Ctrl-Z, fg, Ctrl-C."""
     shell, master = None, None
@@ -211,6 +232,8 @@ def main():
         verbs = [stat, record]
         if os.path.exists(f"{BUILD}/libfathom-exact.so"):
             verbs.append(stat + ["--engine", "qemu", "--no-timing"])
+        if len(sys.argv) > 4:
+            kills(folder, verbs, temporary, int(sys.argv[4]))
         signals(folder, verbs)
         killed(folder, verbs, temporary)
         terminal(folder, stat)

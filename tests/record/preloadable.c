@@ -68,7 +68,8 @@ static void programs(void **state)
 
 	(void)state;
 	check(0, "", write_file("good", &image, sizeof(image), 0755));
-	check(0, "", "/proc/self/exe");
+	check(0, "", "/bin/sh");
+	check(-ENOTSUP, "emulator of its own", write_file("valgrind", &image, sizeof(image), 0755));
 	image = image_of(NULL);
 	check(-ENOTSUP, "--sampler exact", write_file("static", &image, sizeof(image), 0755));
 	check(-ENOTSUP, "statically", write_file("static", &image, sizeof(image), 0755));
