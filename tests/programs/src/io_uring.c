@@ -16,7 +16,8 @@ static long all(int ring, int file, int operation)
 {
 	unsigned *tail = (unsigned *)(requests_ring + parameters.sq_off.tail),
 	         *index = (unsigned *)(requests_ring + parameters.sq_off.array);
-	unsigned *head = (unsigned *)(results_ring + parameters.cq_off.head);
+	unsigned *head = (unsigned *)(results_ring + parameters.cq_off.head),
+	         *ready = (unsigned *)(results_ring + parameters.cq_off.tail);
 	struct io_uring_cqe *results = (struct io_uring_cqe *)(results_ring + parameters.cq_off.cqes);
 	long sum = 0;
 
@@ -32,6 +33,9 @@ static long all(int ring, int file, int operation)
 	__atomic_store_n(tail, *tail + ENTRIES, __ATOMIC_RELEASE);
 	if (syscall(SYS_io_uring_enter, ring, ENTRIES, ENTRIES, IORING_ENTER_GETEVENTS, NULL, 0) != ENTRIES)
 		return -1;
+	/* a signal may end the wait before all are done, and the call does not say so */
+	while (__atomic_load_n(ready, __ATOMIC_ACQUIRE) - *head < ENTRIES)
+		syscall(SYS_io_uring_enter, ring, 0, 1, IORING_ENTER_GETEVENTS, NULL, 0);
 	for (unsigned i = 0; i < ENTRIES; i++)
 		sum += results[(*head + i) % parameters.cq_entries].res;
 	__atomic_store_n(head, *head + ENTRIES, __ATOMIC_RELEASE);
