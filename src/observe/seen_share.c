@@ -102,15 +102,15 @@ void fm_seen_share(const struct fm_engine_run *run, double hertz, struct fm_reco
 		recorded->seen_share = 1;
 }
 
-/* Time at which the sampler was in places where it takes no sample. */
-static double not_sampled(const struct fm_recording *recording)
+/* Time at which the sampler took no sample. Where the fuel was used up there was no reference to take, which is seen;
+   in the rest, whose time is returned, it could not. */
+static double not_sampled(const struct fm_recording *recording, double *ret_without_references)
 {
-	double seconds = 0;
+	double without = 0, seconds = 0;
 
-	/* where the fuel was used up there were no references to sample */
 	for (size_t i = 0; i < recording->missed_count; i++)
-		if (!strstr(recording->missed[i].reason, "fuel"))
-			seconds += recording->missed[i].seconds;
+		*(strstr(recording->missed[i].reason, "fuel") ? &without : &seconds) += recording->missed[i].seconds;
+	*ret_without_references = without;
 	return fmin(seconds, recording->sampling.threads_seconds);
 }
 
@@ -146,8 +146,9 @@ void fm_seen_share_sampled(double used, const struct fm_session *session, struct
 	struct fm_recorded_run *run = &recording->run;
 	double starting = STARTING * (double)(recording->sampled_processes_count + 1),
 	       threads = fmax(0, sampling->cpu_seconds - sampling->threads_seconds - starting),
-	       processes = fmax(0, used - sampling->cpu_seconds - starting), missed = not_sampled(recording),
-	       timers = without_timers(session, recording, missed), all = fmax(used, sampling->cpu_seconds);
+	       processes = fmax(0, used - sampling->cpu_seconds - starting), without,
+	       missed = not_sampled(recording, &without), timers = without_timers(session, recording, missed + without),
+	       all = fmax(used, sampling->cpu_seconds);
 	size_t length = 0;
 
 	if (!(all > 0))

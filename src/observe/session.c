@@ -136,7 +136,7 @@ static int open_folder(const char *path)
 static bool is_ours(int folder)
 {
 	DIR *list = fdopendir(dup(folder));
-	bool ours = list != NULL, session = false;
+	bool ours = list != NULL, session = false, empty = true;
 	struct dirent *each;
 	struct stat there;
 
@@ -146,11 +146,13 @@ static bool is_ours(int folder)
 		if (!strcmp(each->d_name, ".") || !strcmp(each->d_name, ".."))
 			continue;
 		ours = is_part_name(each->d_name);
+		empty = false;
 		session |= !strcmp(each->d_name, "session");
 	}
 	if (list)
 		closedir(list);
-	return ours && session;
+	/* a tool may have died right after it made the folder */
+	return ours && (session || empty);
 }
 
 void fm_session_remove(const char *path)

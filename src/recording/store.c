@@ -1,5 +1,6 @@
 #include "recording/store.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -7,11 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/version.h"
 #include "recording/schema.h"
+
+#define UNSAVED ".saving-" /* between the name of a recording and six random characters, until it is complete */
 
 enum { STATEMENT = 4096, ROWS_MAX = 1 << 24, DOCUMENT_MAX = 64 << 20 };
 
@@ -296,6 +300,35 @@ int fm_store_check(const char *path, struct fm_error *error)
 	return refuse(error, EEXIST, path, "it is there and no recording: choose another name, or remove it");
 }
 
+/* Files that tools left here which died while they saved: those that live hold a lock. */
+static void remove_unsaved(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t length = strlen(name);
+	char folder[PATH_MAX];
+	const struct dirent *entry;
+	DIR *list;
+
+	snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+	list = opendir(folder);
+	while (list && (entry = readdir(list))) {
+		struct stat there;
+		int file;
+
+		if (strncmp(entry->d_name, name, length) != 0 ||
+		    strncmp(entry->d_name + length, UNSAVED, strlen(UNSAVED)) != 0)
+			continue;
+		file = openat(dirfd(list), entry->d_name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+		if (file >= 0 && !fstat(file, &there) && S_ISREG(there.st_mode) && there.st_uid == geteuid() &&
+		    !flock(file, LOCK_EX | LOCK_NB))
+			unlinkat(dirfd(list), entry->d_name, 0);
+		if (file >= 0)
+			close(file);
+	}
+	if (list)
+		closedir(list);
+}
+
 int fm_store_save(const char *path, const struct fm_recording *recording, struct fm_error *error)
 {
 	char beside[PATH_MAX];
@@ -304,13 +337,14 @@ int fm_store_save(const char *path, const struct fm_recording *recording, struct
 
 	if (r)
 		return r;
-	if ((size_t)snprintf(beside, sizeof(beside), "%s.XXXXXX", path) >= sizeof(beside))
+	if ((size_t)snprintf(beside, sizeof(beside), "%s" UNSAVED "XXXXXX", path) >= sizeof(beside))
 		return refuse(error, ENAMETOOLONG, path, "the path is too long");
-	descriptor = mkstemp(beside);
+	remove_unsaved(path);
+	descriptor = mkostemp(beside, O_CLOEXEC);
 	if (descriptor < 0)
 		return fm_error_set(error, errno, "cannot write %s: %s", path, strerror(errno));
+	flock(descriptor, LOCK_EX | LOCK_NB);
 	fchmod(descriptor, 0644);
-	close(descriptor);
 	problem = sqlite3_open_v2(beside, &file, SQLITE_OPEN_READWRITE, NULL);
 	if (!problem)
 		problem = save_all(file, (struct fm_recording *)recording);
@@ -322,6 +356,7 @@ int fm_store_save(const char *path, const struct fm_recording *recording, struct
 		r = fm_error_set(error, errno, "cannot write %s: %s", path, strerror(errno));
 	if (r)
 		unlink(beside);
+	close(descriptor);
 	return r;
 }
 

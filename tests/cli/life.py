@@ -234,6 +234,8 @@ def main():
             verbs.append(stat + ["--engine", "qemu", "--no-timing"])
         if len(sys.argv) > 4:
             kills(folder, verbs, temporary, int(sys.argv[4]))
+            subprocess.run([TOOL, *record, "--", "true"], check=True, stderr=subprocess.DEVNULL)
+            check([name for name in os.listdir(folder) if name.startswith("recording")] == ["recording.fathom"], os.listdir(folder))
         signals(folder, verbs)
         killed(folder, verbs, temporary)
         terminal(folder, stat)
