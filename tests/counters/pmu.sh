@@ -7,7 +7,7 @@ command -v aarch64-linux-gnu-gcc >/dev/null || skip 'aarch64-linux-gnu-gcc is no
 # libpfm4 and the JSON library stay out, and with them groups and recipes: they would have to be built for arm64 too
 aarch64-linux-gnu-gcc -std=gnu11 -O2 -static -pthread -D_GNU_SOURCE -I"$source/src" "$source/tests/counters/pmu.c" \
 	$(ls "$source"/src/counters/*.c | grep -vE '/(group|recipe)\.c$') "$source"/src/base/sysfs.c "$source"/src/base/error.c "$source"/src/base/figure.c "$source"/src/base/text.c \
-	"$source"/src/base/suggest.c "$source"/src/base/host.c -lm -o "$scratch/init" || fail 'the counters do not compile for arm64'
+	"$source"/src/base/leftovers.c "$source"/src/base/plain_text.c "$source"/src/base/suggest.c "$source"/src/base/host.c -lm -o "$scratch/init" || fail 'the counters do not compile for arm64'
 "$source/tests/counters/initramfs" "$scratch/init" "$scratch/initramfs" || fail 'no initramfs'
 timeout 200 qemu-system-aarch64 -M virt -cpu cortex-a57 -m 512 -nographic -nic none -icount shift=0,sleep=off \
 	-kernel "$build/pmu/vmlinuz" -initrd "$scratch/initramfs" -append 'console=ttyAMA0 quiet panic=-1' -no-reboot \

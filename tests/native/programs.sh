@@ -94,10 +94,10 @@ for way in '' -p; do
 done
 
 # In windows every instruction is counted too; where a window begins or ends in the middle of a piece, that piece twice.
-traced -w 5000 1000 3 -- "$scratch/known" 4000000 >/dev/null
+traced -w 5000 1000 3 -- "$scratch/known" 20000000 >/dev/null
 holds [ "$(value windows_begun)" -gt 0 ]
-holds [ $(($(value instructions) - 5 * 5 * 4000000)) -le 30000 ]
-holds [ $(($(value instructions) - 5 * 5 * 4000000)) -ge 0 ]
+holds [ $(($(value instructions) - 5 * 5 * 20000000)) -le 30000 ]
+holds [ $(($(value instructions) - 5 * 5 * 20000000)) -ge 0 ]
 holds [ "$(value windows_begun)" = "$(value windows_ended)" ]
 # the program may end while the last one still warms up
 holds [ $(($(value windows_begun) - $(value windows_warm))) -ge 0 ]
@@ -136,7 +136,7 @@ holds [ "$(value regions)" = 1 ]
 holds [ "$(value references)" -ge 120000 ]
 holds [ "$(value references)" -le 120500 ]
 holds [ "$(value instructions)" -ge 500000 ]
-traced -r inside -w 5000 1000 3 -- "$scratch/known" 3000000 2 >/dev/null
+traced -r inside -w 5000 1000 3 -- "$scratch/known" 20000000 2 >/dev/null
 holds [ "$(value regions)" = 2 ]
 holds [ "$(value windows_begun)" -gt 0 ]
 traced -r outside -w 5000 1000 3 -- "$scratch/known" 300000 2 >/dev/null
