@@ -9,14 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/foreign_kind.h"
 #include "base/system_call.h"
-
-enum fm_foreign {
-	FM_FOREIGN_NONE,
-	FM_FOREIGN_TRACED,
-	FM_FOREIGN_EMULATED,
-	FM_FOREIGN_KINDS,
-};
 
 /* "TracerPid:	0" in /proc/self/status; without /proc nobody knows. */
 static inline int fm_is_traced(void)

@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 
 #include "base/error.h"
-#include "base/foreign.h"
+#include "base/foreign_kind.h"
 #include "base/schedule.h"
 #include "simulator/description.h"
 #include "engine/results.h"

@@ -13,6 +13,7 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
+#include "base/foreign.h"
 #include "base/put.h"
 
 enum { PATH_ROOM = 4096, IN_MEMORY = 0x01021994 /* TMPFS_MAGIC */ };
@@ -232,7 +233,7 @@ static int make_file(bool forked)
 	head->version = FM_TRACE_VERSION;
 	head->process = process;
 	head->parent = (uint32_t)fm_system_call(SYS_getppid, 0, 0, 0, 0, 0, 0);
-	head->namespace = fm_foreign_namespace();
+	head->process_space = fm_foreign_namespace();
 	head->forked = forked;
 	head->begun = ticks;
 	head->mappings = 1;

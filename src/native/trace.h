@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#include "base/foreign.h"
+#include "base/foreign_kind.h"
 
 #define FM_TRACE_VARIABLE "FATHOM_NATIVE" /* the folder, an absolute path */
 #define FM_TRACE_MAGIC 0x3165636172546d46ull
@@ -135,12 +135,12 @@ struct fm_trace_head {
 	uint64_t magic;
 	uint32_t version;
 	uint32_t process, parent;
-	uint32_t known_as;   /* the tool's: the number of the process in its own namespace; 0: the same */
-	uint64_t namespace;  /* of process numbers (base/foreign.h) */
-	uint32_t forked;     /* 1: from `parent`; 0: executed */
-	uint64_t begun;      /* ticks */
-	uint64_t ended;      /* ticks; 0: not, or not by itself */
-	uint32_t site_count; /* written and ready */
+	uint32_t known_as;      /* the tool's: the number of the process in its own namespace; 0: the same */
+	uint64_t process_space; /* of process numbers (base/foreign.h) */
+	uint32_t forked;        /* 1: from `parent`; 0: executed */
+	uint64_t begun;         /* ticks */
+	uint64_t ended;         /* ticks; 0: not, or not by itself */
+	uint32_t site_count;    /* written and ready */
 	uint32_t piece_count;
 	uint32_t name_count;
 	uint32_t mappings; /* counts up when code was mapped or unmapped: /proc/PID/maps is to be read again */

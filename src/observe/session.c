@@ -371,7 +371,7 @@ static bool has_mapped(uint32_t process, const char *part)
 static bool is_at_work(const struct fm_stream_process *head, const char *part)
 {
 	/* in another namespace its number is somebody else's here */
-	if (head->namespace && head->namespace != fm_namespace_of_processes())
+	if (head->process_space && head->process_space != fm_namespace_of_processes())
 		return fm_namespace_find(part) > 0;
 	return is_living(head->process) && has_mapped(head->process, part);
 }

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/foreign.h"
 #include "base/put.h"
 #include "record/log.h"
 #include "record/starts.h"
@@ -405,7 +406,7 @@ static int make_file(bool forked)
 	fm_process->process = process;
 	fm_process->parent = (uint32_t)fm_system_call(SYS_getppid, 0, 0, 0, 0, 0, 0);
 	fm_process->forked = forked;
-	fm_process->namespace = fm_foreign_namespace();
+	fm_process->process_space = fm_foreign_namespace();
 	fm_process->begun = ticks;
 	fm_process->began_ns = now_ns(CLOCK_REALTIME);
 	log_file.cpu_before = forked ? 0 : now_ns(CLOCK_PROCESS_CPUTIME_ID);

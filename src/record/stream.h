@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#include "base/foreign.h"
+#include "base/foreign_kind.h"
 
 enum {
 	FM_STREAM_VERSION = 1,
@@ -86,7 +86,7 @@ struct fm_stream_process {
 	char arguments[2048];          /* separated by 0, an empty one ends them; nothing if they are not kept */
 	/* ticks when the program limited its own system calls and recording stopped; 0: never */
 	uint64_t filtered;
-	uint64_t namespace;  /* of process numbers (base/foreign.h); 0: not known */
+	uint64_t process_space; /* of process numbers (base/foreign.h); 0: not known */
 	uint64_t threads_ns; /* of cpu_ns, by threads that could be sampled; known once `ended` is set, 0: it is not */
 };
 

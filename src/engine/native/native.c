@@ -296,7 +296,7 @@ static void find_process(const struct traced *traced)
 	struct fm_trace_head *head = &traced->trace->head;
 	pid_t process;
 
-	if (head->namespace == fm_namespace_of_processes())
+	if (head->process_space == fm_namespace_of_processes())
 		return;
 	process = fm_namespace_find(traced->name);
 	/* a number that no process has */

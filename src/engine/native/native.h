@@ -8,7 +8,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
-#include "base/foreign.h"
+#include "base/foreign_kind.h"
 #include "engine/engine.h"
 
 struct fm_native;
