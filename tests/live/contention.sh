@@ -9,15 +9,15 @@ mkdir -p "$XDG_DATA_HOME/fathom/machines"
 cp "$source/tests/cli/example-profile.json" "$XDG_DATA_HOME/fathom/machines/$(hostname).json"
 verdict() { jq -r --arg name "$1" '.patterns[] | select(.name == $name).verdict' "$scratch/stat.json"; }
 for kind in mutex rwlock atomic queue; do
-	expect 0 '' "$tool" stat --json -o "$scratch/stat.json" -- "$program" "$kind" 300000
+	expect 0 '' "$tool" stat -r 5 --json -o "$scratch/stat.json" -- "$program" "$kind" 300000
 	holds [ "$(verdict synchronisation)" != absent ]
 	holds [ "$(verdict imbalance)" != present ]
 done
-expect 0 '' "$tool" stat --json -o "$scratch/stat.json" -- "$program" alone 3000000
+expect 0 '' "$tool" stat -r 5 --json -o "$scratch/stat.json" -- "$program" alone 3000000
 holds [ "$(verdict synchronisation)" != present ]
 holds [ "$(verdict imbalance)" = absent ]
 # who spins with an atomic exchange does no work; in the engine's order of threads it may come when the other one is done
-expect 0 '' "$tool" stat --json -o "$scratch/stat.json" -- "$program" spin 300000
+expect 0 '' "$tool" stat -r 5 --json -o "$scratch/stat.json" -- "$program" spin 300000
 if [ "$(jq '[.threads[].counts.stores.value] | sort | .[-2] > 20000' "$scratch/stat.json")" = true ]; then
 	holds [ "$(verdict imbalance)" != absent ]
 else
@@ -26,8 +26,8 @@ fi
 # threads that share nothing: nothing is added to their own work; an atomic counter costs more than its additions. The parts add up.
 time_of() { jq -e ".native.threads_time | (.user.value - .work.value - .sharing.value - .spinning.value | fabs) < 0.01 * .user.value and ($1)" \
 	"$scratch/stat.json"; }
-expect 0 '' "$tool" stat --counters exact --engine qemu --json -o "$scratch/stat.json" -- "$program" alone 300000
+expect 0 '' "$tool" stat -r 4 --counters exact --engine qemu --json -o "$scratch/stat.json" -- "$program" alone 300000
 holds time_of '.sharing.high + .spinning.high < 0.02 * .user.value'
-expect 0 '' "$tool" stat --counters exact --engine qemu --json -o "$scratch/stat.json" -- "$program" atomic 300000
+expect 0 '' "$tool" stat -r 4 --counters exact --engine qemu --json -o "$scratch/stat.json" -- "$program" atomic 300000
 holds time_of '.sharing.high > .work.value and .spinning.value < 0.01 * .user.value and .sharing.origin == "combined"'
 finish
