@@ -35,7 +35,7 @@ static inline int fm_is_traced(void)
 /* The namespace of process numbers, in which the tool may not be (namespaces.h); 0: not known. */
 static inline uint64_t fm_foreign_namespace(void)
 {
-	struct stat there;
+	struct stat there = {0};
 
 	return fm_failed(fm_system_call(SYS_newfstatat, AT_FDCWD, (long)"/proc/self/ns/pid", (long)&there, 0, 0, 0))
 	           ? 0

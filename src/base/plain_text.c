@@ -95,8 +95,8 @@ size_t fm_plain_text(const char *text, size_t length, char *plain, size_t *ret_r
 			continue;
 		}
 		instead = substitute(character);
-		memcpy(plain + used, instead, strlen(instead));
-		used += strlen(instead);
+		while (*instead)
+			plain[used++] = *instead++;
 		at += bytes;
 	}
 	return used;

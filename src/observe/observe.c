@@ -61,12 +61,12 @@ static int choose_sampler(const struct fm_observation *wanted, struct fm_recordi
 {
 	const char *name = wanted->sampling->sampler;
 	bool free_choice = !name || !strcmp(name, "auto");
+	int least = free_choice ? 1 : 0; /* of priority 0: only when it is asked for */
 	bool tried = false;
 	int r = -ENOTSUP;
 
 	fm_error_set(error, ENOTSUP, "there is no sampler \"%s\" in this build", free_choice ? "" : name);
-	/* of priority 0: only when it is asked for */
-	for (int priority = 100; priority >= !!free_choice && r == -ENOTSUP; priority--)
+	for (int priority = 100; priority >= least && r == -ENOTSUP; priority--)
 		for (unsigned i = 0; fm_observers[i] && r == -ENOTSUP; i++) {
 			struct fm_error why;
 
