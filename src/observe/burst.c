@@ -1,6 +1,7 @@
 /* Samples of references by the runtime that is preloaded into the program (src/record): at native speed, without a PMU.
  */
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,9 +149,12 @@ static int run(const struct fm_observation *wanted, struct fm_recording *recordi
 	struct fm_session_folder folder = {.file = -1};
 	struct fm_calibration calibration = {.levels = 0};
 	struct fm_launch_end end = {.status = 0};
-	char library[4096];
+	char library[4096], left[PATH_MAX];
 	int r = 0;
 
+	/* of a tool that died while it calibrated */
+	if ((size_t)snprintf(left, sizeof(left), "%s.calibration", wishes.path) < sizeof(left))
+		fm_session_clear(left);
 	if (!fm_installed_find(FM_INSTALLED_library, library_name, library, sizeof(library)) &&
 	    fm_calibration_get(wanted, library, &calibration, error)) {
 		if (wanted->interrupted && *wanted->interrupted) {

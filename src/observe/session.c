@@ -206,6 +206,15 @@ static int clear_place(const char *path, struct fm_error *error)
 	return 0;
 }
 
+void fm_session_clear(const char *path)
+{
+	struct fm_error ignored;
+	char parts[PATH_MAX];
+
+	if ((size_t)snprintf(parts, sizeof(parts), "%s.parts", path) < sizeof(parts) && !access(parts, F_OK))
+		clear_place(parts, &ignored);
+}
+
 static bool count_node(const char *name, void *context)
 {
 	unsigned *count = context;

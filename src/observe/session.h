@@ -39,6 +39,9 @@ int fm_session_is_locked(const char *folder, bool *ret_locked);
    here. */
 uint64_t fm_session_skipped(const struct fm_session *session);
 
+/* Removes the folder PATH.parts if a tool has left it that died; nothing else. */
+void fm_session_clear(const char *path);
+
 unsigned fm_session_living(const char *folder);
 
 /* The environment for the program: runs with the library preloaded, and knows the folder. What was before is kept in
