@@ -44,11 +44,11 @@ static int probe(const struct fm_observation *wanted, struct fm_recording *recor
 	if (!r)
 		r = fm_preloadable_check_deep(program, "--sampler exact", why);
 	if (!r && fm_preloadable_filters(program))
-		r = fm_error_set(
-		    why, ENOTSUP,
-		    "%s limits its system calls by itself (seccomp), and the kernel would end it for one of "
-		    "the sampler's: 'fathom stat' can observe it",
-		    wanted->program[0]);
+		r = fm_error_set(why, ENOTSUP,
+		                 "%s installs a filter of system calls in its own code (seccomp), and the kernel would "
+		                 "end it for one of "
+		                 "the sampler's: 'fathom stat' can observe it",
+		                 wanted->program[0]);
 	if (r)
 		return r;
 	if (fm_installed_find(FM_INSTALLED_library, library_name, library, sizeof(library)))
