@@ -63,7 +63,7 @@ deb: setup-deb
 	@ls $(BUILD)/fathom_*.deb
 
 format:
-	clang-format -i $$(git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'bench/*.[ch]' 'include/*.h' | grep -v x86_64/)
+	clang-format -i $$(git ls-files 'src/*.[ch]' 'tests/*.[ch]' 'bench/*.[ch]' 'include/*.h' | grep -v kernels/x86_64/)
 
 lint: setup-test
 	@scripts/lint $(BUILD)

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "machine/machine.h"
+#include "profile/profile.h"
 #include "report/table.h"
 
 static struct fm_machine *run(const char *tool, const char *options, const char *profile)

@@ -10,8 +10,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "engine/account/account.h"
-#include "engine/native/consumer.h"
+#include "engine/trace/consumer.h"
 #include "engine/results.h"
 #include "translate/translate.h"
 
@@ -105,6 +104,7 @@ int main(int argc, char **argv)
 	                                .first = true,
 	                                .unknown_process = true};
 	uint64_t blocks = (argc > 3 ? strtoull(argv[3], NULL, 10) : 1000) * 1000 / BLOCK + 1, spent = 0;
+	const struct fm_core_counts *counts;
 	struct fm_consumer *consumer;
 	struct fm_error error;
 
@@ -142,13 +142,12 @@ int main(int argc, char **argv)
 		spent += fm_clock_now() - begin;
 	}
 	fm_consumer_finish(consumer);
+	counts = &fm_consumer_results(consumer)->cores[0].counts;
 	printf("%s %s: %llu references, %.2f ns each, first cache %.1f %%, TLB %.1f %% misses\n", description.name,
 	       argv[2], (unsigned long long)(blocks * BLOCK), (double)spent / (double)(blocks * BLOCK),
-	       100.0 *
-	           (double)(fm_account.results->cores[0].counts.caches[0].load_misses +
-	                    fm_account.results->cores[0].counts.caches[0].store_misses) /
+	       100.0 * (double)(counts->caches[0].load_misses + counts->caches[0].store_misses) /
 	           (double)(blocks * BLOCK),
-	       100.0 * (double)fm_account.results->cores[0].counts.tlb_misses[0] / (double)(blocks * BLOCK));
+	       100.0 * (double)counts->tlb_misses[0] / (double)(blocks * BLOCK));
 	unlink(path);
 	return 0;
 }

@@ -1,4 +1,4 @@
-/* The exact engine against cachegrind: the time to run a program under each, interleaved. Three levels and coherence on
+/* The emulator against cachegrind: the time to run a program under each, interleaved. Three levels and coherence on
    our side, prefetchers off as there. Usage: bench_exact TOOL FOLDER-OF-PROGRAMS [PAIRS] (5 by default). */
 #include <math.h>
 #include <stdio.h>

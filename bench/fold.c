@@ -57,7 +57,7 @@ static int measure(double samples, bool marked, struct cost *ret_cost)
 	if (fm_samples_analyse(recording, NULL, &tables, &error))
 		return 1;
 	told = now();
-	if (fm_fold_make(tables, &fold, &error) || fm_fold_tell_rates(fold, &error))
+	if (fm_fold_make(tables, &fold, &error) || fm_fold_add_rates(fold, &error))
 		return 1;
 	ret_cost->fold = now() - told;
 	ret_cost->tables = told - begun;

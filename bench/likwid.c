@@ -8,8 +8,8 @@
 #include "base/statistics.h"
 #include "base/text.h"
 #include "kernels/kernel.h"
-#include "machine/bandwidth.h"
-#include "machine/topology.h"
+#include "measure/bandwidth.h"
+#include "profile/topology.h"
 #include "report/table.h"
 
 struct peer {
@@ -74,7 +74,7 @@ static void compare(struct fm_table *table, const struct peer *peer, const char 
 		fm_sample_add(&own, ours);
 		fm_sample_add(&their, theirs);
 	}
-	fm_table_cell(table, "%s", fm_stream_kernels[peer->kernel].name);
+	fm_table_cell(table, "%s", fm_streams[peer->kernel].name);
 	fm_table_cell(table, "%s", peer->names[isa]);
 	fm_table_cell(table, "%s", level);
 	if (fm_statistics_median(ratios.values, ratios.count, &ratio)) {
@@ -89,7 +89,7 @@ static void compare(struct fm_table *table, const struct peer *peer, const char 
 		fm_table_cell(table, "[%.3f, %.3f]", ratio.low, ratio.high);
 		fm_table_cell(table, "%s", ratio.value >= 0.97 ? "" : "BELOW 0.97");
 	}
-	fprintf(stderr, "\r%s %s: %u pairs, ratio %.3f [%.3f, %.3f]\033[K", fm_stream_kernels[peer->kernel].name, level,
+	fprintf(stderr, "\r%s %s: %u pairs, ratio %.3f [%.3f, %.3f]\033[K", fm_streams[peer->kernel].name, level,
 	        ratios.count, ratio.value, ratio.low, ratio.high);
 	fm_sample_free(&ratios);
 	fm_sample_free(&own);
@@ -117,7 +117,7 @@ int main(int argc, char **argv)
 	for (unsigned i = 0; i < 8; i++)
 		fm_table_cell(table, "%s", heads[i]);
 	for (size_t i = 0; i < sizeof(peers) / sizeof(peers[0]); i++) {
-		if (argc > 3 && strcmp(argv[3], fm_stream_kernels[peers[i].kernel].name))
+		if (argc > 3 && strcmp(argv[3], fm_streams[peers[i].kernel].name))
 			continue;
 		compare(table, &peers[i], "L1", topology.caches[0].bytes / 2, pairs, seconds);
 		compare(table, &peers[i], "L2", topology.caches[1].bytes / 4, pairs, seconds);

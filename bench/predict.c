@@ -11,8 +11,9 @@
 #include "base/clock.h"
 #include "base/statistics.h"
 #include "engine/engine.h"
-#include "machine/simulated_host.h"
-#include "machine/machine.h"
+#include "kernels/kernel.h"
+#include "profile/simulated_host.h"
+#include "profile/profile.h"
 
 enum { TRIALS = 9, CASES_MAX = 64 };
 
@@ -125,7 +126,7 @@ int main(int argc, char **argv)
 	printf("%-14s %-8s %12s %12s  %8s\n", "kernel", "data in", "measured", "predicted", "error");
 	for (unsigned level = 0; level < 3; level++) {
 		for (unsigned kernel = 0; kernel < FM_STREAM_COUNT; kernel++) {
-			const char *name = fm_stream_kernels[kernel].name;
+			const char *name = fm_streams[kernel].name;
 
 			snprintf(size, sizeof(size), "%zu", sizes[level]);
 			snprintf(passes, sizeof(passes), "%zu", level < 2 ? (4u << 20) / sizes[level] : 1);

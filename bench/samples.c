@@ -1,4 +1,4 @@
-/* What samples cost in the exact engine: processor time with one of every N references against none, interleaved.
+/* What samples cost in the emulator: processor time with one of every N references against none, interleaved.
    Usage: bench_samples MACHINE N PAIRS PROGRAM [ARGUMENT …] */
 #include <math.h>
 #include <sched.h>

@@ -6,14 +6,14 @@
 
        fathom_object(grid, rows * columns * sizeof(*grid), "grid");
 
-   Header-only. A marked program builds and runs without Fathom, also when it is static or not position-independent:
-   where no tool listens a marker is one test of a variable. C++ has fathom::region, which ends with its scope; Fortran
-   calls the functions of include/fathom.f90 through a C file that defines FATHOM_FORTRAN before including this one.
+   Header-only. A marked program builds and runs without Fathom, also if static or not position-independent: without a
+   listening tool a marker is one test of a variable. C++ has fathom::region, which ends with its scope. Fortran calls
+   the functions of include/fathom.f90 through a C file that defines FATHOM_FORTRAN before it includes this one.
 
-   Whether a tool listens is asked when the program starts, before it may forbid itself system calls (seccomp); a
-   program with more rights than its user (AT_SECURE) has no listener. After that a marker makes no system call but
-   gettid, once in each thread, getpid in a forked process, and clock_gettime where the kernel has no faster way to tell
-   the time; where counters are asked for also prctl, tgkill and those of perf_event.
+   The program looks for a listening tool at its start, before it may forbid itself system calls (seccomp). A program
+   with more rights than its user (AT_SECURE) has no listener. Later system calls of markers: gettid once per thread,
+   getpid in a forked process, and clock_gettime where the kernel has no faster clock. With counters also prctl, tgkill
+   and those of perf_event.
  */
 #ifndef FATHOM_H
 #define FATHOM_H
@@ -38,19 +38,18 @@ extern "C" {
 extern long syscall(long number, ...);
 #endif
 
-/* No kernel knows this number. An engine that runs the program sees the call and its arguments. It is made only after
-   the engine has answered a question that is harmless elsewhere: a read from a file that cannot be, which every kernel
-   refuses without touching the buffer and which filters let through, if they let anything through. */
+/* No kernel has this system call: an engine that runs the program sees it and its arguments. It is made only after the
+   engine has answered a harmless question: a read from an impossible file. Every kernel refuses that without touching
+   the buffer, and filters that allow anything allow it. */
 #define FATHOM_MARKER_CALL 0x46617468L
 #define FATHOM_MARKER_BEGIN 1L
 #define FATHOM_MARKER_END 2L
 #define FATHOM_QUESTION_FILE (-0x46617468L)
 #define FATHOM_ANSWER 0x656e69676e456d46ULL
 
-/* Where the program runs by itself and Fathom waits for its end, markers note time, and counters where these are asked
-   for, in a file that both have mapped. All of it is the tool's to lay out and to read; a program only marks. Somebody
-   else may write into the file: what the program needs of it is copied and checked once, and nothing it works with
-   lives there. */
+/* In native runs observed by Fathom, markers note time, and counters if requested, in a file mapped by both. The tool
+   defines and reads its layout; a program only writes. Others may write into the file too: the program copies and
+   checks its input once, and keeps its own data elsewhere. */
 enum {
 	FATHOM_THREADS_MAX_ = 256,
 	FATHOM_SLOTS_MAX_ = 1024,
@@ -62,35 +61,35 @@ enum {
 
 struct fathom_reading_ {
 	uint64_t nanoseconds;
-	uint64_t read;                              /* a bit for each counter that could be read */
-	uint64_t counters[FATHOM_COUNTERS_MAX_][3]; /* value, and ns for which it was enabled and running */
+	uint64_t read;                              /* one bit per counter that could be read */
+	uint64_t counters[FATHOM_COUNTERS_MAX_][3]; /* value, and ns enabled and running */
 };
 
-/* One region as one thread ran it: sums over its instances. */
+/* One region in one thread: sums over its instances. */
 struct fathom_slot_ {
 	char name[FATHOM_NAME_MAX_];
-	uint32_t thread; /* number in the file, plus one; 0 while the slot is not there yet */
-	uint32_t unread; /* a bit for each counter that could not be read in some instance */
+	uint32_t thread; /* number in the file + 1; 0 until the slot is complete */
+	uint32_t unread; /* one bit per counter that could not be read in some instance */
 	uint64_t instances;
 	struct fathom_reading_ spent;
 };
 
-/* What the tool wants. */
+/* The requests of the tool. */
 struct fathom_wishes_ {
 	uint32_t counter_count;
-	uint32_t files_max; /* of counters, open at the same time; a program needs its own */
-	uint32_t filtered;  /* the tool itself may not make every system call, but could open the counters */
-	/* of this region only the instances from first to last are summed up, counted from one in each thread */
+	uint32_t files_max; /* most open files of counters; a program needs its own */
+	uint32_t filtered;  /* system calls of the tool are filtered, but it could open the counters */
+	/* only instances `first` to `last` of this region are summed, counted from one in each thread */
 	char chosen[FATHOM_NAME_MAX_];
 	uint64_t first, last;
-	uint64_t counters[FATHOM_COUNTERS_MAX_][17]; /* struct perf_event_attr, of its size at most */
+	uint64_t counters[FATHOM_COUNTERS_MAX_][17]; /* struct perf_event_attr, at most of this size */
 };
 
 struct fathom_markers_ {
 	uint64_t magic;
 	struct fathom_wishes_ wishes;
-	uint32_t slot_count, thread_count; /* may be larger than there is room: the rest was lost */
-	uint32_t lost;                     /* begins for which there was no room */
+	uint32_t slot_count, thread_count; /* may exceed the room: the rest was lost */
+	uint32_t lost;                     /* begins without room */
 	struct {
 		uint32_t process, thread;
 	} threads[FATHOM_THREADS_MAX_];
@@ -102,23 +101,23 @@ struct fathom_markers_ {
 struct fathom_thread_ {
 	uint32_t index; /* in the file */
 	uint32_t open_count;
-	uint32_t too_deep;                     /* begins beyond the room, whose ends are still to come */
+	uint32_t too_deep;                     /* begins beyond the room, not yet ended */
 	int32_t files[FATHOM_COUNTERS_MAX_];   /* of its counters, plus one */
-	uint32_t member[FATHOM_COUNTERS_MAX_]; /* of its group; 0 leads it and is read for all */
+	uint32_t member[FATHOM_COUNTERS_MAX_]; /* position in its group; 0 is the leader, read for the group */
 	uint64_t ids[FATHOM_COUNTERS_MAX_];
 	uint32_t slots[FATHOM_OPEN_MAX_];
-	struct fathom_reading_ open[FATHOM_OPEN_MAX_]; /* when they began */
+	struct fathom_reading_ open[FATHOM_OPEN_MAX_]; /* readings at their start */
 };
 
-/* This process's alone: the kernel makes it zero in a forked one. */
+/* Private to this process: the kernel clears it in a forked one. */
 struct fathom_own_ {
 	volatile int process;
-	uint32_t files;                        /* of counters, open */
+	uint32_t files;                        /* open files of counters */
 	uint32_t numbers[FATHOM_THREADS_MAX_]; /* of threads; 0 for those of other processes */
 	struct fathom_thread_ threads[FATHOM_THREADS_MAX_];
 };
 
-/* 0: not asked yet, 1: nobody listens, 2: an engine does, 3: a file does, 5: only `fathom record` does. */
+/* Listeners. 0: not determined yet, 1: none, 2: an engine, 3: a file, 5: only `fathom record`. */
 #define FATHOM_ASKING_ 4
 extern int fathom_listening_;
 __attribute__((weak)) int fathom_listening_;
@@ -129,9 +128,8 @@ __attribute__((weak)) struct fathom_wishes_ fathom_wishes_;
 extern struct fathom_own_ *fathom_own_;
 __attribute__((weak)) struct fathom_own_ *fathom_own_;
 
-/* The function of the library that `fathom record` or the native engine has loaded, which may listen beside the others.
-   It is looked up by name, since a program that is linked for a fixed address has no place where a library could put
-   it. */
+/* The function of the library loaded by `fathom record` or the native engine, which may listen in addition. It is
+   looked up by name: a program linked for a fixed address has no slot for a library to fill. */
 typedef void fathom_record_type_(int what, const char *name, const void *address, unsigned long size,
                                  const char *group);
 extern fathom_record_type_ *fathom_record_;
@@ -140,7 +138,7 @@ __attribute__((weak)) fathom_record_type_ *fathom_record_;
 #define FATHOM_MARKER_OBJECT_END 4
 extern void *fathom_look_up_(void *where, const char *name) __asm__("dlsym") __attribute__((weak));
 
-/* The file that the environment names, if it is what it should be. */
+/* Maps the file named in the environment, if valid. NULL: none. */
 struct fathom_markers_ *fathom_map_(const char *path);
 __attribute__((weak, noinline, cold)) struct fathom_markers_ *fathom_map_(const char *path)
 {
@@ -166,7 +164,7 @@ __attribute__((weak, noinline, cold)) struct fathom_markers_ *fathom_map_(const 
 	close(file);
 	if (!markers)
 		return NULL;
-	/* anonymous and private, which POSIX had no name for: */
+	/* anonymous and private: constants without a POSIX name */
 	page = mmap(NULL, sizeof(struct fathom_own_), PROT_READ | PROT_WRITE, 0x22, -1, 0);
 	if (page == MAP_FAILED || markers->magic != FATHOM_MARKERS_MAGIC_ ||
 	    syscall(SYS_madvise, page, (long)sizeof(struct fathom_own_), 18L /* MADV_WIPEONFORK */)) {
@@ -184,7 +182,7 @@ __attribute__((weak, noinline, cold)) struct fathom_markers_ *fathom_map_(const 
 	return markers;
 }
 
-/* Does an engine run this program? The environment may say so to one that it does not run. */
+/* Does an engine run this program? The environment alone is no proof. */
 static inline int fathom_engine_answers_(void)
 {
 	volatile uint64_t answer = 0;
@@ -193,8 +191,8 @@ static inline int fathom_engine_answers_(void)
 	return answer == FATHOM_ANSWER;
 }
 
-/* One thread asks, the others wait for its answer, two seconds at most: it might be the one a signal handler
- * interrupted. */
+/* Determines the listener. One thread does so, the others wait, two seconds at most: a signal handler may have
+   interrupted that very thread. */
 int fathom_ask_(void);
 __attribute__((weak, noinline, cold)) int fathom_ask_(void)
 {
@@ -211,7 +209,7 @@ __attribute__((weak, noinline, cold)) int fathom_ask_(void)
 		}
 		return expected == FATHOM_ASKING_ ? 1 : expected;
 	}
-	/* whoever starts a program with more rights than their own must not tell it where to write */
+	/* with AT_SECURE, the user's environment must not select a file to write to */
 	engine = getauxval(AT_SECURE) ? NULL : getenv("FATHOM_ENGINE");
 	path = getauxval(AT_SECURE) ? NULL : getenv("FATHOM_MARKERS");
 	if (engine && *engine && fathom_engine_answers_()) {
@@ -223,7 +221,7 @@ __attribute__((weak, noinline, cold)) int fathom_ask_(void)
 	if (!getauxval(AT_SECURE) && (getenv("FATHOM_RECORD") || getenv("FATHOM_NATIVE")) && fathom_look_up_) {
 		void *found = fathom_look_up_(NULL, "fathom_record_call_");
 
-		memcpy(&fathom_record_, &found, sizeof(found)); /* ISO C has no cast from one to the other */
+		memcpy(&fathom_record_, &found, sizeof(found)); /* ISO C has no cast from object to function pointers */
 		if (fathom_record_ && answer == 1)
 			answer = 5;
 	}
@@ -231,7 +229,7 @@ __attribute__((weak, noinline, cold)) int fathom_ask_(void)
 	return answer;
 }
 
-/* Before the program may have forbidden itself what asking needs. */
+/* Runs before the program can forbid the system calls for it. */
 static void fathom_start_(void) __attribute__((constructor));
 static void fathom_start_(void)
 {
@@ -242,7 +240,7 @@ static void fathom_start_(void)
 	errno = problem;
 }
 
-/* A program may close every file it does not know, and open its own under the same number: that must not be read. */
+/* Is the file still this counter? A program may close unknown files and reuse their numbers for its own. */
 static inline int fathom_is_ours_(const struct fathom_thread_ *self, uint32_t counter)
 {
 	uint64_t id = 0;
@@ -270,7 +268,7 @@ __attribute__((weak, noinline)) void fathom_read_(const struct fathom_thread_ *s
 #endif
 	reading->read = 0;
 	for (i = 0; i < fathom_wishes_.counter_count; i++) {
-		/* how many, ns enabled and running, then a value of each */
+		/* number of counters, ns enabled and running, then one value per counter */
 		if (self->files[i] > 0 && !self->member[i]) {
 			memset(group, 0, sizeof(group));
 			there = fathom_is_ours_(self, i) && read(self->files[i] - 1, group, sizeof(group)) > 0;
@@ -284,7 +282,7 @@ __attribute__((weak, noinline)) void fathom_read_(const struct fathom_thread_ *s
 	}
 }
 
-/* Counters of this process's threads that have ended are nobody's any more. */
+/* Closes counters of ended threads of this process. */
 void fathom_close_ended_(void);
 __attribute__((weak, noinline, cold)) void fathom_close_ended_(void)
 {
@@ -300,7 +298,7 @@ __attribute__((weak, noinline, cold)) void fathom_close_ended_(void)
 		for (k = 0; k < FATHOM_COUNTERS_MAX_; k++) {
 			int32_t file = __atomic_load_n(&ended->files[k], __ATOMIC_RELAXED);
 
-			/* by one of us only, and only if it is still what it was */
+			/* closed by one thread only, and only if still the same file */
 			if (file <= 0 || !fathom_is_ours_(ended, k) ||
 			    !__atomic_compare_exchange_n(&ended->files[k], &file, 0, 0, __ATOMIC_ACQ_REL,
 			                                 __ATOMIC_RELAXED))
@@ -311,14 +309,14 @@ __attribute__((weak, noinline, cold)) void fathom_close_ended_(void)
 	}
 }
 
-/* Counters of this thread: as many in one group as the kernel takes. */
+/* Opens the counters of this thread: groups as large as the kernel allows. */
 void fathom_open_counters_(struct fathom_thread_ *self);
 __attribute__((weak, noinline, cold)) void fathom_open_counters_(struct fathom_thread_ *self)
 {
 	uint32_t members = 0, i;
 	long leader = -1, file;
 
-	/* A filter that the program has installed since it started may kill it for trying. */
+	/* A filter installed since the program's start may kill it for the attempt. */
 	if (!fathom_wishes_.filtered && syscall(SYS_prctl, 21L /* PR_GET_SECCOMP */, 0L, 0L, 0L, 0L))
 		return;
 	fathom_close_ended_();
@@ -332,7 +330,7 @@ __attribute__((weak, noinline, cold)) void fathom_open_counters_(struct fathom_t
 		memcpy(event, fathom_wishes_.counters[i], sizeof(event));
 		file = leader < 0 ? -1 : syscall(SYS_perf_event_open, event, 0L, -1L, leader, 8L);
 		if (file < 0) {
-			event[5] |= 1; /* disabled: one that joins a group that runs already may not run with it */
+			event[5] |= 1; /* disabled: a later member of a running group may not run with it */
 			file = syscall(SYS_perf_event_open, event, 0L, -1L, -1L, 8L);
 			if (file < 0) {
 				__atomic_fetch_sub(&fathom_own_->files, 1, __ATOMIC_RELAXED);
@@ -350,7 +348,7 @@ __attribute__((weak, noinline, cold)) void fathom_open_counters_(struct fathom_t
 			(void)syscall(SYS_ioctl, (long)self->files[i] - 1, 0x2400L /* PERF_EVENT_IOC_ENABLE */, 1L);
 }
 
-/* A place for this thread, with its counters running. */
+/* A place for this thread, with its counters running. NULL: no room. */
 struct fathom_thread_ *fathom_enter_(void);
 __attribute__((weak, noinline, cold)) struct fathom_thread_ *fathom_enter_(void)
 {
@@ -360,7 +358,7 @@ __attribute__((weak, noinline, cold)) struct fathom_thread_ *fathom_enter_(void)
 	if (index < FATHOM_THREADS_MAX_)
 		index = __atomic_fetch_add(&fathom_markers_->thread_count, 1, __ATOMIC_RELAXED);
 	number = (uint32_t)syscall(SYS_gettid);
-	/* whoever writes into the file could give one place away twice */
+	/* a corrupted file could assign one place twice */
 	if (index >= FATHOM_THREADS_MAX_ || !__atomic_compare_exchange_n(&fathom_own_->numbers[index], &nobody, number,
 	                                                                 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return NULL;
@@ -373,7 +371,7 @@ __attribute__((weak, noinline, cold)) struct fathom_thread_ *fathom_enter_(void)
 	return self;
 }
 
-/* The slot of a region of this thread, made when it is the first time. */
+/* The slot of a region of this thread, made at its first use. NULL: no room. */
 struct fathom_slot_ *fathom_slot_of_(uint32_t thread, const char *name);
 __attribute__((weak, noinline)) struct fathom_slot_ *fathom_slot_of_(uint32_t thread, const char *name)
 {
@@ -400,7 +398,7 @@ void fathom_note_(long what, const char *name);
 __attribute__((weak, noinline)) void fathom_note_(long what, const char *name)
 {
 	static __thread struct fathom_thread_ *self;
-	static __thread int process; /* whose it is, and whether there was room */
+	static __thread int process; /* process of `self`, also if there was no room */
 	struct fathom_reading_ now, begun;
 	struct fathom_slot_ *slot;
 	uint64_t instance;
@@ -439,11 +437,11 @@ __attribute__((weak, noinline)) void fathom_note_(long what, const char *name)
 		if (strncmp(slot->name, name, FATHOM_NAME_MAX_ - 1))
 			continue;
 		instance = ++slot->instances;
-		/* a region inside itself is in it already: the outermost counts */
+		/* a region inside itself: only the outermost counts */
 		for (i = 0; i + 1 < at && self->slots[i] != self->slots[at - 1]; i++)
 			;
 		inside = i + 1 < at;
-		begun = self->open[at - 1]; /* before a signal handler's region may take its place */
+		begun = self->open[at - 1]; /* before a signal handler's region reuses the entry */
 		self->open_count = at - 1;
 		if (inside)
 			return;
@@ -459,7 +457,7 @@ __attribute__((weak, noinline)) void fathom_note_(long what, const char *name)
 	}
 }
 
-/* The call that an engine sees. Without the C library: the fewer loads and stores of its own, the better. */
+/* The call that an engine sees. Avoids the C library, to add few loads and stores. */
 static inline void fathom_call_(long what, const char *name, long length)
 {
 #if defined(__x86_64__)
@@ -502,7 +500,7 @@ static inline void fathom_mark_(long what, const char *name)
 		fathom_note_and_keep_(what, name);
 }
 
-/* Regions nest. Names are compared by their text; begin and end of one instance are called by one thread. */
+/* Start and end of a region. Regions nest. Names are compared by their text; one thread begins and ends an instance. */
 static inline void fathom_region_begin(const char *name)
 {
 	fathom_mark_(FATHOM_MARKER_BEGIN, name);
@@ -513,9 +511,9 @@ static inline void fathom_region_end(const char *name)
 	fathom_mark_(FATHOM_MARKER_END, name);
 }
 
-/* Memory by a name of its own, from now on: `fathom record` reports it as an object. Parts of larger allocations may be
-   named, and memory that is named again has the new name. Objects of a group are reported together as well. The name is
-   the memory's until fathom_object_end(), whatever is allocated there. */
+/* Names a memory range: `fathom record` reports it as an object. Parts of larger allocations may be named; a new name
+   replaces the old one. Objects of a group are also reported together. The name stays until fathom_object_end(),
+   whatever is allocated there. */
 static inline void fathom_object_in(const char *group, const void *address, unsigned long size, const char *name)
 {
 	if (__builtin_expect(__atomic_load_n(&fathom_listening_, __ATOMIC_ACQUIRE) == 1, 1) || !name || !address)

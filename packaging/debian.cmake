@@ -18,7 +18,7 @@ set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
 bandwidth, capacity or sharing limits it, in which source lines, and the
 changes to try. It needs no hardware counters and uses them where they exist.
 .
-Simulated machines (--machine) and the exact engine run programs in the
+Simulated machines (--machine) and the emulator run programs in the
 recommended package qemu-user. Everything else works without it.")
 # libraries: read from the programs by dpkg-shlibdeps
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS TRUE)

@@ -1,6 +1,6 @@
 #include "observed.h"
 
-#include "unit/check.h"
+#include "check.h"
 
 #include <stdio.h>
 

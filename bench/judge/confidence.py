@@ -89,7 +89,7 @@ def collect_one(arguments, seed):
     marked = [] if arguments.way == "windows" else ["-DWITH_REGION", "-I", INCLUDE]
     subprocess.run([arguments.compiler, "-O2", "-pthread", *marked, path + ".c", "-o", path, "-lm"], check=True, capture_output=True)
     root = run_stat(arguments, path)
-    # what is too short for windows is seen by the exact engine
+    # what is too short for windows is seen by the emulator
     if arguments.way == "windows" and not (root.get("coverage") or {}).get("windows"):
         raise RuntimeError("no windows")
     return {"seed": seed, "way": arguments.way, "threads": arguments.threads, "truth": json.load(open(path + ".json")),

@@ -8,20 +8,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/tuning.h"
 
-enum {
-	HEARTBEAT_ADDITIONS = 16384,
-	/* A trial may wait this long before it counts as disturbed: a timer interrupt is no disturbance. */
-	TOLERATED_WAIT_NS = 20000,
-	/* Steal time advances in ticks of 10 ms, and reading it costs milliseconds where there are hundreds of CPUs. */
-	STEAL_INTERVAL_NS = 2000000,
-	/* So many trials, for so long, at another clock: that is no accident. */
-	STEADY_TRIALS = 100,
-	STEADY_NS = 1000000000,
-};
-
-/* Clock changes of a few per cent belong to the machine; a core at 87 % of its best is not the core we profile. */
-static const double heartbeat_limit = 1.15, interrupted = 2;
+enum { HEARTBEAT_ADDITIONS = 16384, FIRST_BEATS = 20 };
 
 double fm_heartbeat(void)
 {
@@ -92,7 +81,7 @@ void fm_disturbance_open(struct fm_disturbance_watch *watch)
 	memset(watch, 0, sizeof(*watch));
 	watch->schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
 	watch->stat = open("/proc/stat", O_RDONLY | O_CLOEXEC);
-	for (int i = 0; i < 20; i++) {
+	for (int i = 0; i < FIRST_BEATS; i++) {
 		double beat = fm_heartbeat();
 
 		if (!i || beat < watch->total.heartbeat_best)
@@ -122,7 +111,7 @@ void fm_disturbance_begin(struct fm_disturbance_watch *watch)
 
 static bool is_same(double beat, double other)
 {
-	return fabs(beat / other - 1) < 0.03;
+	return fabs(beat / other - 1) < CLOCK_SAME;
 }
 
 /* Slower than before, by the same factor in many trials for a second: the machine has this clock, too. */
@@ -166,7 +155,7 @@ bool fm_disturbance_end(struct fm_disturbance_watch *watch, bool may_wait, doubl
 	}
 	/* Both heartbeats slow: one alone may have met an interrupt that the trial itself did not. */
 	cause[FM_DISTURBANCE_HEARTBEAT] =
-	    beat > heartbeat_limit * total->heartbeat_best && !(watch->other > 0 && is_same(beat, watch->other));
+	    beat > CLOCK_SLOW * total->heartbeat_best && !(watch->other > 0 && is_same(beat, watch->other));
 	if (cause[FM_DISTURBANCE_HEARTBEAT])
 		follow_clock(watch, beat, now);
 	for (int i = 0; i < FM_DISTURBANCE_CAUSES; i++) {
@@ -188,12 +177,11 @@ bool fm_disturbance_end(struct fm_disturbance_watch *watch, bool may_wait, doubl
 struct fm_figure fm_disturbance_clock(const struct fm_disturbance_watch *watch)
 {
 	struct fm_sample beats = {0};
-	struct fm_figure clock = fm_figure_unavailable("the clock was not seen");
+	struct fm_figure clock = fm_figure_unavailable("the core clock was not measured");
 	double sum = 0;
 
-	/* what takes longer than that was interrupted: no core that runs is at half of its clock for long */
 	for (unsigned i = 0; i < watch->beats.count; i++)
-		if (watch->beats.values[i] < interrupted * watch->total.heartbeat_best &&
+		if (watch->beats.values[i] < BEAT_INTERRUPTED * watch->total.heartbeat_best &&
 		    !fm_sample_add(&beats, watch->beats.values[i]))
 			sum += watch->beats.values[i];
 	if (beats.count) {

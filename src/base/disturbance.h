@@ -1,9 +1,7 @@
-/* How much the machine interferes with a measurement.
-
-   Around every trial the watch notes the time this thread had to wait for its CPU, its involuntary context switches,
-   the time the hypervisor stole from the CPU, and a heartbeat: a fixed chain of additions whose duration in an
-   undisturbed moment is known, so that a changed clock or a stalled vCPU shows. A clock that changes and stays (other
-   cores have work, and there is less boost) is a disturbance for a second, and then one of two that the machine has. */
+/* Disturbance of a measurement.
+   Around each trial the watch notes the time without a CPU, the steal time and a heartbeat: a chain of additions of
+   known duration, which shows a changed clock or a stalled vCPU. A persistent change of the clock (less boost, since
+   other cores work) counts as a disturbance for one second, then as a second regular clock. */
 #ifndef FATHOM_BASE_DISTURBANCE_H
 #define FATHOM_BASE_DISTURBANCE_H
 
@@ -15,12 +13,12 @@
 
 enum fm_disturbance_cause {
 	FM_DISTURBANCE_WAITED,    /* another task had the CPU */
-	FM_DISTURBANCE_STOLEN,    /* the hypervisor had it */
-	FM_DISTURBANCE_HEARTBEAT, /* the core ran slower than it can */
+	FM_DISTURBANCE_STOLEN,    /* the hypervisor had the CPU */
+	FM_DISTURBANCE_HEARTBEAT, /* the core was slower than its best */
 	FM_DISTURBANCE_CAUSES
 };
 
-/* What a whole measurement saw. Plain numbers, to be added up. */
+/* Sums over a measurement. */
 struct fm_disturbance {
 	uint64_t trials;
 	uint64_t disturbed;
@@ -42,33 +40,34 @@ struct fm_disturbance_watch {
 	int64_t steal_first;
 	uint64_t steal_read_ns;
 	double beat_before;
-	/* a heartbeat slower than the best that has stayed the same, and one that did so for long: another clock */
+	/* ns of a constant slow heartbeat, and of one accepted as a second clock */
 	double steady, other;
 	uint64_t steady_since;
 	unsigned steady_trials;
-	struct fm_sample beats; /* of trials in which this thread had its CPU, at whatever clock */
+	struct fm_sample beats; /* of trials with a CPU, at any clock */
 };
 
-/* ns per addition of a dependent chain on the current core, now: the reciprocal is the clock in GHz. About 10 µs. */
+/* ns per addition of a dependent chain on the current core: the reciprocal is the clock in GHz. Takes about 10 µs. */
 double fm_heartbeat(void);
 
-/* Watch the calling thread. Missing /proc files are not an error: their causes are then never seen. */
+/* Watches the calling thread. Without files in /proc, their causes are not detected. */
 void fm_disturbance_open(struct fm_disturbance_watch *watch);
 void fm_disturbance_close(struct fm_disturbance_watch *watch);
 
 void fm_disturbance_begin(struct fm_disturbance_watch *watch);
 
-/* True when the trial since begin was disturbed. may_wait: waiting of this thread does not matter. ret_beat, the faster
-   heartbeat around it in ns, may be NULL. */
+/* Ends a trial; true if it was disturbed. may_wait: waiting of this thread is no disturbance. ret_beat: the faster of
+   the two heartbeats around the trial in ns, or NULL. */
 bool fm_disturbance_end(struct fm_disturbance_watch *watch, bool may_wait, double *ret_beat);
 
-/* The clock in GHz over all trials so far: the mean, and what holds 95 % of them. Not available before the first. */
+/* The clock in GHz over all trials: the mean, and the interval that contains 95 % of them. Not available before the
+   first trial. */
 struct fm_figure fm_disturbance_clock(const struct fm_disturbance_watch *watch);
 
-/* Share of trials that were disturbed, 0 … 1. */
+/* Share of disturbed trials, 0 … 1. */
 double fm_disturbance_share(const struct fm_disturbance *disturbance);
 
-/* The steal time of the machine so far in ns, -1 when the kernel does not tell. */
+/* Steal time of the machine in ns; -1 if the kernel does not report it. */
 int64_t fm_disturbance_steal_now(void);
 
 #endif

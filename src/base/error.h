@@ -1,11 +1,11 @@
 /* Errors carry a message up to the command line; library code neither prints nor exits.
-
    Functions return 0 or a negative errno value and fill a struct fm_error that the caller provides (or NULL). The
-   message says what happened and what to do about it. */
+   message has the reason and the remedy. */
 #ifndef FATHOM_BASE_ERROR_H
 #define FATHOM_BASE_ERROR_H
 
-/* Two codes have a meaning of their own at the command line: EINVAL is wrong usage, ENOTSUP cannot be measured here. */
+/* Two codes have a meaning of their own at the command line: EINVAL is wrong usage, ENOTSUP: the measurement is
+   impossible on this machine. */
 struct fm_error {
 	int code;
 	char message[480];
@@ -15,7 +15,7 @@ struct fm_error {
 int fm_error_set(struct fm_error *error, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #if defined(__clang_analyzer__)
-/* clang-tidy looks into one file at a time and would take it that this may return 0. */
+/* clang-tidy checks single files and would assume that fm_error_set() may return 0. */
 #define fm_error_set(error, code, ...) (fm_error_set(error, code, __VA_ARGS__), -(code))
 #endif
 

@@ -1,5 +1,5 @@
-/* Processes in which a preloaded library had better do nothing: a debugger or tracer would see each of its signals, and
-   under Valgrind its code is emulated. For code that is loaded into other people's programs. */
+/* Processes in which a preloaded library stays inactive: a tracer would intercept each of its signals, and Valgrind
+   emulates its code. For preloaded libraries. */
 #ifndef FATHOM_BASE_FOREIGN_H
 #define FATHOM_BASE_FOREIGN_H
 
@@ -12,7 +12,7 @@
 #include "base/foreign_kind.h"
 #include "base/system_call.h"
 
-/* "TracerPid:	0" in /proc/self/status; without /proc nobody knows. */
+/* Reads "TracerPid:" in /proc/self/status; false without /proc. */
 static inline int fm_is_traced(void)
 {
 	static const char name[] = "\nTracerPid:\t";
@@ -32,7 +32,7 @@ static inline int fm_is_traced(void)
 	return found && found[sizeof(name) - 1] > '0' && found[sizeof(name) - 1] <= '9';
 }
 
-/* The namespace of process numbers, in which the tool may not be (namespaces.h); 0: not known. */
+/* The process namespace, which may differ from that of the tool (namespaces.h); 0 if unknown. */
 static inline uint64_t fm_foreign_namespace(void)
 {
 	struct stat there = {0};

@@ -163,7 +163,7 @@ int fm_formula_parse(const char *text, const struct fm_formula_names *names, str
 	return 0;
 }
 
-/* What is not available makes everything it is part of not available: fmin and fmax would hide it. */
+/* An unavailable operand makes the result unavailable; fmin and fmax would hide it. */
 static double apply(const struct fm_formula_step *step, void *context, double left, double right)
 {
 	if (isnan(left) || isnan(right))

@@ -1,6 +1,6 @@
-/* Arithmetic over named values, as files have it (performance groups, events of simulated machines): + - * /,
-   parentheses, unary minus, numbers such as 1.0E-06, min(a, b), max(a, b). A text is parsed once into steps and
-   evaluated as often as wanted. What divides by nothing has no value: neither 0 nor infinite. */
+/* Arithmetic over named values in files (performance groups, events of simulated machines): + - * /, parentheses, unary
+   minus, numbers such as 1.0E-06, min(a, b), max(a, b). A text is parsed once and evaluated any number of times. A
+   division by 0 has no value. */
 #ifndef FATHOM_BASE_FORMULA_H
 #define FATHOM_BASE_FORMULA_H
 
@@ -11,7 +11,7 @@
 /* Formulas come from files: longer or deeper ones are refused. */
 enum { FM_FORMULA_STEPS_MAX = 256, FM_FORMULA_DEPTH_MAX = 64, FM_FORMULA_NAME_MAX = 128 };
 
-/* The reason to show when fm_formula_run() says -EDOM. */
+/* The reason for -EDOM from fm_formula_run(). */
 #define FM_FORMULA_DIVIDES "its formula divides by nothing"
 
 /* A function of two values beside min and max. */
@@ -20,12 +20,12 @@ struct fm_formula_function {
 	double (*evaluate)(void *context, double left, double right);
 };
 
-/* What a formula may name. Names are made of letters, digits and _ : . and do not begin with a digit or a dot. */
+/* Names in a formula consist of letters, digits and _ : . and do not begin with a digit or a dot. */
 struct fm_formula_names {
-	/* where the value of a name will stand; negative when there is none */
+	/* index of a name's value; negative if unknown */
 	int (*index)(void *context, const char *name);
 	void *context;
-	const char *unknown; /* said before the name that is not known */
+	const char *unknown; /* printed before an unknown name */
 	const struct fm_formula_function *functions;
 	unsigned function_count;
 };
@@ -42,19 +42,19 @@ struct fm_formula {
 	unsigned step_count;
 };
 
-/* -EINVAL with the place of a mistake, -ENOENT with the name that is not known. */
+/* -EINVAL with the position of a syntax error, -ENOENT with an unknown name. */
 int fm_formula_parse(const char *text, const struct fm_formula_names *names, struct fm_formula *ret_formula,
                      struct fm_error *error);
 
-/* Values by their index; NaN stands for what is not available. `context` is for the functions. -EDOM when the formula
-   divides by nothing, -ENODATA when a value it needs is not available, -ERANGE when the result is too large. */
+/* Evaluates a formula with values by index; NaN: not available. `context` is passed to the functions. -EDOM on a
+   division by 0, -ENODATA if a value is not available, -ERANGE if the result is too large. */
 int fm_formula_run(const struct fm_formula *formula, const double *values, void *context, double *ret_value);
 
-/* Does it call this function? */
+/* True if the formula calls this function. */
 bool fm_formula_calls(const struct fm_formula *formula, const struct fm_formula_function *function);
 
-/* Parsed and evaluated at once: the value of each name as it is met; false when it has none (-ENOENT). A formula
-   without a value, because it divides by nothing or needs what is NaN, is 0 with NaN. */
+/* Parses and evaluates in one call. `lookup` returns false for an unknown name (-ENOENT). After a division by 0 or with
+   a NaN, returns 0 and the value NaN. */
 typedef bool (*fm_formula_lookup)(void *context, const char *name, double *ret_value);
 int fm_formula_evaluate(const char *text, fm_formula_lookup lookup, void *context, double *ret_value,
                         struct fm_error *error);

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-static const double another_pace = 2; /* less may be chance: a processor that others used as well */
+#include "base/tuning.h"
 
 double fm_gap_pace(const struct fm_gap *gap)
 {
@@ -12,16 +12,16 @@ double fm_gap_pace(const struct fm_gap *gap)
 bool fm_gap_changes(const struct fm_gap *gap)
 {
 	return fm_gap_pace(gap) > 0 && gap->before > 0 && gap->after > 0 &&
-	       fmax(gap->before, gap->after) > another_pace * fmin(gap->before, gap->after);
+	       fmax(gap->before, gap->after) > ANOTHER_PACE * fmin(gap->before, gap->after);
 }
 
 /* Slower or faster than both paces it is not made of the two: another phase lies in it. */
 static bool is_between(const struct fm_gap *gap)
 {
-	const double about = 1.25;
 	double pace = fm_gap_pace(gap);
 
-	return pace * about > fmin(gap->before, gap->after) && pace < about * fmax(gap->before, gap->after);
+	return pace * PACE_BETWEEN > fmin(gap->before, gap->after) &&
+	       pace < PACE_BETWEEN * fmax(gap->before, gap->after);
 }
 
 double fm_gap_share(const struct fm_gap *gap)

@@ -1,5 +1,4 @@
-/* Two windows of a program and the gap between them: how much of what was executed there was like the first window, how
-   much like the second. */
+/* The gap between two windows of a program, divided into the parts that resemble the first and the second window. */
 #ifndef FATHOM_BASE_GAP_H
 #define FATHOM_BASE_GAP_H
 
@@ -7,17 +6,17 @@
 
 struct fm_gap {
 	double instructions, seconds;
-	/* instructions for each second on the far sides of the two windows; 0: not known */
+	/* instructions per second before the first and after the second window; 0: unknown */
 	double before, after;
 };
 
 double fm_gap_pace(const struct fm_gap *gap);
 
-/* Do the two windows belong to phases of different pace? */
+/* True if the two windows belong to phases of different pace. */
 bool fm_gap_changes(const struct fm_gap *gap);
 
-/* The part of the instructions that was like the first window: half. But where a slow phase meets a fast one, the gap's
-   own pace tells when the change came, and the slow one has executed little of it. */
+/* The part of the gap's instructions that resembles the first window, usually half. Between a slow and a fast phase,
+   the pace of the gap gives the time of the change; the slow phase then has few of the instructions. */
 double fm_gap_share(const struct fm_gap *gap);
 
 #endif

@@ -1,10 +1,10 @@
-/* What kind of machine this is. */
+/* The kind of machine. */
 #ifndef FATHOM_BASE_HOST_H
 #define FATHOM_BASE_HOST_H
 
 #include <stdbool.h>
 
-/* Does a hypervisor run it? Then what is missing must be asked of its owner. */
+/* True under a hypervisor. Only the owner of the host can then enable missing capabilities. */
 bool fm_host_is_virtual(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* Files that come with Fathom: where they are when it is installed, and in a build tree. Nothing is ever found in the
-   current folder: a path that somebody typed, which has a slash, is theirs and not looked up here. */
+/* Files of Fathom, in an installation or a build tree. The current folder is never searched. Names with a slash are
+   paths of the user and not looked up here. */
 #ifndef FATHOM_BASE_INSTALLED_H
 #define FATHOM_BASE_INSTALLED_H
 
@@ -12,15 +12,15 @@ enum fm_installed_kind {
 	FM_INSTALLED_COUNT
 };
 
-/* The file of that name, with its suffix, which can be read, or executed if it is a program. Looked for in the folder
-   that the kind's variable of the environment names, if it is set, and nowhere else then; otherwise in the folders of
-   installed.def. -ENOENT, or -EINVAL for a name that leads out of the folder. */
+/* Finds a file by name and suffix that is readable, or executable if it is a program. If the environment variable of
+   the kind is set, only its folder is searched, otherwise the folders of installed.def. -ENOENT, or -EINVAL for a name
+   that leaves the folder. */
 int fm_installed_find(enum fm_installed_kind kind, const char *name, char *ret_path, size_t size);
 
-/* The first of these folders that is there, for those who list what it holds. -ENOENT. */
+/* The first existing folder of the kind, for lists of its files. 0 or -ENOENT. */
 int fm_installed_folder(enum fm_installed_kind kind, char *ret_path, size_t size);
 
-/* What people set to say where the kind is; NULL when there is no such variable. */
+/* The environment variable of the kind; NULL if it has none. */
 const char *fm_installed_variable(enum fm_installed_kind kind);
 
 #endif

@@ -28,7 +28,7 @@ void fm_launch_remember_signals(void)
 			inherited[i] = (struct sigaction){.sa_handler = SIG_DFL};
 }
 
-/* Like execvp, but what is no program is not given to a shell. Returns the error. */
+/* Like execvp, but without a shell for files that are no programs. Returns the error. */
 static int execute(char *const *program)
 {
 	const char *path = getenv("PATH");

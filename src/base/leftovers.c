@@ -9,9 +9,11 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { RANDOM = 6, ATTEMPTS = 16, FOLDERS = 4, RUNS = 256, NAME = 32, KINDS = 2 };
+enum { RANDOM = 6, ATTEMPTS = 16, FOLDERS = 4, RUNS = 256, NAME = 32, KINDS = 2, ABANDONED = 7 * 86400 /* s */ };
+enum pass { LOOK, REMOVE_PARTS, REMOVE_LOCKS };
 static const char *const kinds[KINDS] = {FM_RUN_NAME, FM_MARKERS_NAME};
 
 int fm_leftovers_create(char *path)
@@ -37,7 +39,8 @@ int fm_leftovers_create(char *path)
 /* Runs in one folder, by the beginning of their names. */
 struct found {
 	char names[RUNS][NAME];
-	bool alive[RUNS];
+	bool alive[RUNS], dead[RUNS]; /* both false: its lock was not found */
+	int locks[RUNS][2]; /* held until all is removed: an interrupted removal is repeated by the next tool */
 	unsigned count;
 };
 
@@ -65,29 +68,30 @@ static bool is_own(int file, bool folder)
 	       (folder ? S_ISDIR(there.st_mode) : S_ISREG(there.st_mode));
 }
 
-/* Whether its tool lives, as far as this folder tells: the lock is on the results, and on the session of the native
-   engine. */
-static bool is_alive(int folder, const char *run)
+/* Looks for the lock of a run in this folder: on the results, and on the session of the native engine. */
+static void look(int folder, struct found *found, unsigned run)
 {
 	const char *const locked[] = {"", "-native/session"};
-	bool alive = false;
 
-	for (unsigned i = 0; i < 2 && !alive; i++) {
+	for (unsigned i = 0; i < 2 && !found->alive[run]; i++) {
 		char name[NAME + 32];
 		int file;
 
-		snprintf(name, sizeof(name), "%s%s", run, locked[i]);
+		if (found->locks[run][i] >= 0) /* TMPDIR is one of the other folders */
+			continue;
+		snprintf(name, sizeof(name), "%s%s", found->names[run], locked[i]);
 		file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 		if (file < 0)
 			continue;
 		/* what belongs to others is theirs to remove */
-		alive = !is_own(file, false) || flock(file, LOCK_EX | LOCK_NB);
-		/* nobody may begin to use it: the file is removed before the lock is given back */
-		if (!alive)
-			unlinkat(folder, name, 0);
-		close(file);
+		if (!is_own(file, false) || flock(file, LOCK_EX | LOCK_NB)) {
+			found->alive[run] = true;
+			close(file);
+			continue;
+		}
+		found->dead[run] = true;
+		found->locks[run][i] = file;
 	}
-	return alive;
 }
 
 static void remove_folder(int parent, const char *name)
@@ -102,21 +106,26 @@ static void remove_folder(int parent, const char *name)
 		return;
 	}
 	while ((entry = readdir(folder)))
-		unlinkat(dirfd(folder), entry->d_name, 0);
+		if (strcmp(entry->d_name, "session") != 0)
+			unlinkat(dirfd(folder), entry->d_name, 0);
+	unlinkat(dirfd(folder), "session", 0); /* it has the lock: last */
 	closedir(folder);
 	unlinkat(parent, name, AT_REMOVEDIR);
 }
 
-static void remove_run(DIR *folder, const char *run)
+/* All files but the one with the lock. `older`: only those that were not changed for this time, s. */
+static void remove_run(DIR *folder, const char *run, time_t older)
 {
+	time_t before = time(NULL) - older;
 	const struct dirent *entry;
 
 	rewinddir(folder);
 	while ((entry = readdir(folder))) {
 		struct stat there;
 
-		if (strncmp(entry->d_name, run, strlen(run)) != 0 ||
-		    fstatat(dirfd(folder), entry->d_name, &there, AT_SYMLINK_NOFOLLOW) || there.st_uid != geteuid())
+		if (strncmp(entry->d_name, run, strlen(run)) != 0 || !strcmp(entry->d_name, run) ||
+		    fstatat(dirfd(folder), entry->d_name, &there, AT_SYMLINK_NOFOLLOW) || there.st_uid != geteuid() ||
+		    (older && there.st_mtime > before))
 			continue;
 		if (S_ISDIR(there.st_mode))
 			remove_folder(dirfd(folder), entry->d_name);
@@ -125,27 +134,38 @@ static void remove_run(DIR *folder, const char *run)
 	}
 }
 
+static void pass(const char *path, struct found *found, enum pass pass)
+{
+	DIR *folder = path && *path ? opendir(path) : NULL;
+	const struct dirent *entry;
+
+	if (!folder)
+		return;
+	while (pass == LOOK && (entry = readdir(folder)))
+		note(found, entry->d_name);
+	for (unsigned k = 0; k < found->count; k++)
+		if (pass == LOOK)
+			look(dirfd(folder), found, k);
+		else if (pass == REMOVE_PARTS && !found->alive[k])
+			remove_run(folder, found->names[k], found->dead[k] ? 0 : ABANDONED);
+		else if (pass == REMOVE_LOCKS && !found->alive[k] && found->dead[k])
+			unlinkat(dirfd(folder), found->names[k], 0);
+	closedir(folder);
+}
+
 void fm_leftovers_remove(void)
 {
 	const char *const folders[FOLDERS] = {getenv("TMPDIR"), FM_LEFTOVERS_FOLDERS};
 	struct found found = {.count = 0};
 
-	/* the parts of one run may lie in several folders: it is dead where no lock says otherwise */
-	for (unsigned pass = 0; pass < 2; pass++)
-		for (unsigned i = 0; i < FOLDERS; i++) {
-			DIR *folder = folders[i] && *folders[i] ? opendir(folders[i]) : NULL;
-			const struct dirent *entry;
-
-			if (!folder)
-				continue;
-			while (!pass && (entry = readdir(folder)))
-				note(&found, entry->d_name);
-			for (unsigned k = 0; k < found.count; k++) {
-				if (!pass)
-					found.alive[k] |= is_alive(dirfd(folder), found.names[k]);
-				else if (!found.alive[k])
-					remove_run(folder, found.names[k]);
-			}
-			closedir(folder);
-		}
+	memset(found.locks, -1, sizeof(found.locks));
+	/* The parts of one run may lie in several folders. One whose lock is in none of them may belong to a tool that
+	   has another /dev/shm, as in a container. */
+	for (enum pass each = LOOK; each <= REMOVE_LOCKS; each++)
+		for (unsigned i = 0; i < FOLDERS; i++)
+			pass(folders[i], &found, each);
+	for (unsigned k = 0; k < found.count; k++)
+		for (unsigned i = 0; i < 2; i++)
+			if (found.locks[k][i] >= 0)
+				close(found.locks[k][i]);
 }

@@ -1,20 +1,19 @@
-/* Files of runs in shared memory or temporary folders. One file, such as fathom-run-XXXXXX with the results, has a
-   lock that the tool holds for as long as it lives; the names of others begin with that name. */
+/* Files of runs in shared memory or temporary folders. One file of a run, such as fathom-run-XXXXXX with the results,
+   is locked while the tool lives. The names of the other files begin with its name. */
 #ifndef FATHOM_BASE_LEFTOVERS_H
 #define FATHOM_BASE_LEFTOVERS_H
 
-/* Where they may be, besides TMPDIR: memory rather than a disk that would have to write all of it. */
+/* Folders in addition to TMPDIR: memory rather than a disk. */
 #define FM_LEFTOVERS_FOLDERS "/dev/shm", "/tmp", "/var/tmp"
 
 #define FM_RUN_NAME "fathom-run-"         /* results, and …-native, the folder of the native engine */
 #define FM_MARKERS_NAME "fathom-regions-" /* regions */
 
-/* Makes such a file, with that lock. Returns its descriptor, or a negative errno. `path` ends in XXXXXX, as
-   mkstemp() wants it. */
+/* Creates a locked file. Returns its descriptor or a negative errno. `path` ends in XXXXXX, as for mkstemp(). */
 int fm_leftovers_create(char *path);
 
-/* Removes what runs of this user have left whose tool has died. A program of such a run may still live: it keeps what
-   it has mapped, and goes on natively. */
+/* Removes files of this user's runs if their tool has died, and unlocked files older than a week. A program of such a
+   run keeps its mappings and continues natively. */
 void fm_leftovers_remove(void);
 
 #endif

@@ -103,7 +103,7 @@ static void look_at_memory(const char *tree, const char *group, void *context)
 		if (fm_sysfs_read_number(&limit, "%s/%s", folder, files[i].limit) ||
 		    fm_sysfs_read_number(&used, "%s/%s", folder, files[i].used))
 			continue;
-		/* what was read from files and not used again is given up before anything else */
+		/* unused pages of the page cache are reclaimed first */
 		left = limit - used + account_of(folder, files[i].cached);
 		left = left < 0 ? 0 : left > limit ? limit : left;
 		if ((uint64_t)left < *least)

@@ -1,27 +1,27 @@
-/* What is left for this process. */
+/* Resources available to this process. */
 #ifndef FATHOM_BASE_LIMITS_H
 #define FATHOM_BASE_LIMITS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A line of /proc/meminfo ("MemTotal: %llu") in bytes, 0 when it is not there. */
+/* The value of a line of /proc/meminfo ("MemTotal: %llu") in bytes; 0 if it is missing. */
 uint64_t fm_memory_information(const char *format);
 
-/* Bytes we may still allocate: what the system says is available and what the control groups leave. */
+/* Available memory in bytes, within the limits of control groups. */
 uint64_t fm_memory_available(void);
 
-/* What limits of control groups leave, of either version and of the groups around: the least; UINT64_MAX: none has a
-   limit. The list is a file as /proc/self/cgroup. */
+/* The smallest remainder of the memory limits of a control group and its parents, of either version; UINT64_MAX without
+   a limit. `list` is a file like /proc/self/cgroup. */
 uint64_t fm_memory_left_by_groups(const char *list);
 
-/* Page faults so far that made a huge page, of all processes; 0 when the kernel does not say. */
+/* Page faults of all processes that made a huge page; 0 if the kernel does not count them. */
 uint64_t fm_memory_huge_faults(void);
 
-/* Does the kernel give huge pages to those who do not ask for them? */
+/* True if the kernel uses huge pages without a request. */
 bool fm_memory_huge_always(void);
 
-/* Processors we may use at a time, at least 1: by our mask, and by the control group's quota. */
+/* Processors available at a time, at least 1: the smaller of the affinity mask and the quota of the control group. */
 unsigned fm_processors_available(void);
 
 #endif

@@ -98,8 +98,8 @@ out:
 	return status;
 }
 
-/* Costs at the usual clock. A clock that goes up and down within seconds, as it does where neighbours come and go,
-   makes modes of what is one cost in cycles; which of them is the lowest that was met is then chance. */
+/* Costs at the usual clock. If the clock varies within seconds, one cost in cycles forms several modes, and each figure
+   would pick a different one. */
 static struct fm_sample at_usual_clock(const struct fm_measurement *measurement)
 {
 	struct fm_sample sample = {0};

@@ -1,9 +1,8 @@
-/* Interleaved trials: the way everything live is measured.
-
-   A measurement is a function that performs one trial and returns its cost (lower is faster). Many measurements are
-   run round by round in random order, so that a slow phase of the machine hits all of them alike. Disturbed trials are
-   set aside and counted. A measurement is finished when its interval is narrow enough; the run ends when all are, when
-   the budget is spent, or when it is interrupted. */
+/* Interleaved trials, the method of all live measurements.
+   A measurement is a function that performs one trial and returns its cost (lower is faster). Measurements run round by
+   round in random order, so that a slow phase of the machine affects all of them alike. Disturbed trials are excluded
+   and counted. A measurement ends when its interval is narrow enough; the run ends when all measurements have ended, at
+   the end of the budget, or on an interruption. */
 #ifndef FATHOM_BASE_MEASURE_H
 #define FATHOM_BASE_MEASURE_H
 
@@ -17,22 +16,22 @@
 #include "base/random.h"
 #include "base/statistics.h"
 
-/* One trial: the cost, such as ns per step. Returns 0, FM_TRIAL_DISTURBED when the trial itself saw a disturbance that
-   the watch of the calling thread cannot see, or -errno. */
+/* One trial: the cost, such as ns per step. Returns 0, -errno, or FM_TRIAL_DISTURBED for a disturbance that the watch
+   of the calling thread cannot see. */
 enum { FM_TRIAL_DISTURBED = 1 };
 typedef int (*fm_trial_function)(void *context, double *ret_cost, struct fm_error *error);
 
 struct fm_measurement {
 	fm_trial_function trial;
 	void *context;
-	unsigned weight;        /* trials per round; 0 counts as 1 */
-	bool elsewhere;         /* the work is done by other threads: waiting of the calling one is no disturbance */
-	double wanted_width;    /* finished when the relative half-width is below; 0: takes all rounds */
-	bool core_clock;        /* takes cycles of the core, however long these are: told for the clock of the plan */
-	double usual_beat;      /* of the plan */
-	struct fm_sample costs; /* undisturbed trials */
-	struct fm_sample beats; /* the heartbeat beside each of them */
-	struct fm_sample doubtful; /* costs of the disturbed ones */
+	unsigned weight;           /* trials per round; 0 counts as 1 */
+	bool elsewhere;            /* other threads do the work: waiting of the calling thread is no disturbance */
+	double wanted_width;       /* relative half-width at which it ends; 0: after all rounds */
+	bool core_clock;           /* the cost is in core cycles: rescaled to the clock of the plan */
+	double usual_beat;         /* usual_beat of the plan */
+	struct fm_sample costs;    /* undisturbed trials */
+	struct fm_sample beats;    /* heartbeat of each undisturbed trial */
+	struct fm_sample doubtful; /* costs of disturbed trials */
 	bool finished;
 };
 
@@ -40,18 +39,18 @@ struct fm_measure_plan {
 	unsigned least_rounds;
 	unsigned most_rounds;
 	double budget_seconds;
-	double usual_beat; /* ns a cycle that costs in cycles of the core are told for; 0: as they were */
+	double usual_beat; /* ns per cycle for rescaling of core_clock costs; 0: none */
 	struct fm_random *random;
 	struct fm_disturbance_watch *watch;
-	struct fm_watcher watcher; /* told shares of this plan; what and time left are not known here */
+	struct fm_watcher watcher; /* receives shares of this plan, without phase and remaining time */
 };
 
-/* 0; -EINTR when interrupted; otherwise what a trial returned. */
+/* Runs the measurements. 0, -EINTR if interrupted, or the error of a trial. */
 int fm_measure(struct fm_measurement *measurements, unsigned count, const struct fm_measure_plan *plan,
                struct fm_error *error);
 
-/* The location of the undisturbed costs: of those that go by the core's clock, as they would be at the usual one. When
-   disturbed trials are all there is, they are used and the figure says so by having no undisturbed trials. */
+/* The location of the undisturbed costs, rescaled to the usual clock if they are cycles of the core. Without
+   undisturbed trials the disturbed ones are used; the figure then has 0 trials. */
 struct fm_figure fm_measurement_figure(const struct fm_measurement *measurement, const char *unit);
 
 void fm_measurement_free(struct fm_measurement *measurement);

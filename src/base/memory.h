@@ -1,15 +1,15 @@
-/* Memory of one's own down to the cache line. */
+/* Allocations without false sharing. */
 #ifndef FATHOM_BASE_MEMORY_H
 #define FATHOM_BASE_MEMORY_H
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Processors fetch lines in pairs: so far apart must be what two of them write. */
+/* Distance between data of two processors without false sharing: processors fetch lines in pairs. */
 enum { FM_APART = 128 };
 
-/* Zeroed, to be given to free(), and nothing else shares its lines: for what is used on one processor while others
-   write to their neighbours on the heap. NULL when there is none left, or the size overflows. */
+/* Allocates zeroed memory in separate cache lines, without false sharing with other heap data. Release with free().
+   NULL without memory or if the size overflows. */
 static inline void *fm_memory_apart(size_t count, size_t size)
 {
 	size_t bytes;

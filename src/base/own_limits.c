@@ -64,8 +64,8 @@ int fm_own_limits_check(const struct fm_own_needs *needs, struct fm_error *error
 			continue;
 		return fm_error_set(
 		    error, ENOTSUP,
-		    "the limit of %s (ulimit -%c %llu) is the tool's, too, and cannot be raised: it needs "
-		    "%llu. 'ulimit -S -%c' sets a limit for the program alone",
+		    "the limit of %s (ulimit -%c %llu) also applies to fathom, which needs %llu. 'ulimit -S -%c' sets "
+		    "a limit for the program alone",
 		    kinds[i].words, kinds[i].option, (unsigned long long)(own.rlim_cur / kinds[i].unit),
 		    (unsigned long long)(kinds[i].need / kinds[i].unit), kinds[i].option);
 	}

@@ -1,5 +1,5 @@
-/* Limits that were set for the program (ulimit) are not meant for the tool: it raises its own as far as it may, and
-   each program that it starts gets them back as they were. */
+/* Resource limits (ulimit) are meant for the program. The tool raises its own limits as far as allowed, and its
+   programs get the original ones. */
 #ifndef FATHOM_BASE_OWN_LIMITS_H
 #define FATHOM_BASE_OWN_LIMITS_H
 
@@ -7,21 +7,22 @@
 
 #include "base/error.h"
 
-/* Before anything else in main(). */
+/* Call first in main(). */
 void fm_own_limits_raise(void);
 
-/* In a new process, before the program begins; only what is safe after fork. */
+/* Restores the limits in a new process before the program starts; async-signal-safe. */
 void fm_own_limits_give_back(void);
 
-/* What the tool cannot do with less, in bytes and seconds. */
+/* Minimum limits of the tool, in bytes and seconds. */
 struct fm_own_needs {
 	rlim_t memory, file, cpu;
 };
 
-/* 0, or -ENOTSUP where a limit that cannot be raised leaves less than that, with what to do. */
+/* 0, or -ENOTSUP with a remedy if a hard limit is below the minimum. */
 int fm_own_limits_check(const struct fm_own_needs *needs, struct fm_error *error);
 
-/* Calls it on a stack of its own, since that of the process may be small (ulimit -s). Returns its result. */
+/* Calls the function on a separate stack, since the stack of the process may be small (ulimit -s). Returns its
+   result. */
 int fm_own_limits_on_stack(int (*function)(int, char **), int argc, char **argv);
 
 #endif

@@ -16,8 +16,8 @@ static struct sigaction own[PASSED];
 static volatile pid_t receiver;
 static volatile sig_atomic_t asked;
 
-/* A process of ours in the same process group, which does nothing but count signals: what reaches it too was sent to
-   the group. The counts are in memory that both share. */
+/* A process in the same process group that only counts signals: those that it receives, too, were sent to the group.
+   The counts are in shared memory. */
 static struct {
 	pid_t process;
 	volatile uint32_t *seen; /* by signal */
@@ -97,7 +97,7 @@ static void pass_on(int number, siginfo_t *information, void *context)
 	pid_t process = receiver;
 
 	asked = number;
-	/* whoever repeats the program wants to know, too */
+	/* for callers that repeat the program */
 	for (unsigned i = 0; i < PASSED; i++)
 		if (passed[i] == number && own[i].sa_flags & SA_SIGINFO)
 			own[i].sa_sigaction(number, information, context);

@@ -15,7 +15,7 @@ static const struct {
     {0x2264, "<="}, {0x2265, ">="}, {0x2248, "~"},  {0x00b2, "2"},  {0x00b7, "."},   {0x221a, "sqrt"},
 };
 
-/* Lines and blocks of plots: the mark that takes as little room and says as much. */
+/* Lines and blocks of plots: an ASCII character of the same width and meaning. */
 static const char *mark(uint32_t character)
 {
 	static const char steps[] = ".:+#";
@@ -90,7 +90,7 @@ size_t fm_plain_text(const char *text, size_t length, char *plain, size_t *ret_r
 			*ret_rest = (size_t)(end - at);
 			break;
 		}
-		if (bytes == 1 || !decode(at, bytes, &character)) { /* in another encoding: it is not ours to change */
+		if (bytes == 1 || !decode(at, bytes, &character)) { /* another encoding stays unchanged */
 			plain[used++] = (char)*at++;
 			continue;
 		}

@@ -6,11 +6,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The text in ASCII, into `plain`, which has room for 4 times its length. Returns the length; what is left of a
-   character whose end is missing is in *ret_rest. */
+/* Converts a text to ASCII; `plain` has room for 4 times its length. Returns the length; *ret_rest is the number of
+   bytes of an incomplete last character. */
 size_t fm_plain_text(const char *text, size_t length, char *plain, size_t *ret_rest);
 
-/* From now on texts are as wide as they are in ASCII: whoever prints them writes them so. */
+/* From this call on, fm_text_width() returns widths in ASCII, and output is converted by its writer. */
 void fm_plain_want(void);
 bool fm_plain_is_wanted(void);
 size_t fm_plain_width(const char *text);

@@ -59,20 +59,20 @@ static int check_rights(const char *path, int file, struct fm_error *error)
 	if ((there.st_mode & S_ISUID) && there.st_uid != geteuid())
 		return fm_error_set(
 		    error, ENOTSUP,
-		    "%s runs as another user (setuid), and nothing can be preloaded into such programs: run it "
-		    "as that user, or record a copy without that bit",
+		    "%s runs as another user (setuid), so nothing can be preloaded: run it as that user, or record a "
+		    "copy without that bit",
 		    path);
 	if ((there.st_mode & S_ISGID) && (there.st_mode & S_IXGRP) && there.st_gid != getegid())
 		return fm_error_set(
 		    error, ENOTSUP,
-		    "%s runs as another group (setgid), and nothing can be preloaded into such programs: run "
-		    "it in that group, or record a copy without that bit",
+		    "%s runs as another group (setgid), so nothing can be preloaded: run it in that group, or record a "
+		    "copy without that bit",
 		    path);
 	if (geteuid() && fgetxattr(file, "security.capability", NULL, 0) > 0)
 		return fm_error_set(
 		    error, ENOTSUP,
-		    "%s has capabilities of its own, and nothing can be preloaded into such programs: record "
-		    "a copy without them (cp loses them), or run as root",
+		    "%s has file capabilities, so nothing can be preloaded: record a copy without capabilities (cp "
+		    "removes them), or run as root",
 		    path);
 	return 0;
 }
@@ -174,16 +174,15 @@ static int check_elf(const char *path, int file, const Elf64_Ehdr *head, const c
 	}
 	/* the dynamic linker itself, with a program as its argument, preloads too */
 	if (!*interpreter && strncmp(name, "ld-linux", 8) != 0)
-		return fm_error_set(
-		    error, ENOTSUP,
-		    "%s is linked statically, and nothing can be preloaded into it: link it dynamically%s", path,
-		    instead);
+		return fm_error_set(error, ENOTSUP,
+		                    "%s is linked statically, so nothing can be preloaded: link it dynamically%s", path,
+		                    instead);
 	sanitizer = dynamic.p_filesz ? sanitizer_of(file, head, &dynamic) : NULL;
 	if (sanitizer)
-		return fm_error_set(
-		    error, ENOTSUP,
-		    "%s is built with the %s sanitizer, whose library wants to be the first: build it without", path,
-		    sanitizer);
+		return fm_error_set(error, ENOTSUP,
+		                    "%s is built with the %s sanitizer, whose library must be loaded first: build "
+		                    "without the sanitizer",
+		                    path, sanitizer);
 	if (strstr(interpreter, "ld-musl"))
 		return fm_error_set(
 		    error, ENOTSUP,
@@ -245,14 +244,13 @@ int fm_preloadable_check_deep(const char *path, const char *emulated, struct fm_
 	int r = fm_preloadable_check(path, emulated, error);
 
 	if (!r && !strncmp(name, "qemu-", 5))
-		return fm_error_set(
-		    error, ENOTSUP,
-		    "%s emulates programs, and makes use of faults for that: 'fathom stat' can observe it", name);
+		return fm_error_set(error, ENOTSUP, "%s emulates programs and depends on faults: use 'fathom stat'",
+		                    name);
 	if (!r && has_leak_sanitizer(path))
 		return fm_error_set(
 		    error, ENOTSUP,
-		    "%s is built with the leak sanitizer, which would take the library for the cause: build it "
-		    "without, or 'fathom stat' can observe it",
+		    "%s is built with the leak sanitizer, which conflicts with Fathom's library: build without the "
+		    "sanitizer, or use 'fathom stat'",
 		    path);
 	return r;
 }
@@ -264,8 +262,14 @@ int fm_preloadable_check(const char *path, const char *emulated, struct fm_error
 
 	if (!strcmp(name, "valgrind"))
 		return fm_error_set(error, ENOTSUP,
-		                    "valgrind runs programs in an emulator of its own, where nothing can be seen: give "
-		                    "the program itself");
+		                    "valgrind runs programs in an emulator, which Fathom cannot observe: give the "
+		                    "program without valgrind");
+#if !defined(__x86_64__)
+	remedy(emulated, interpreter, sizeof(interpreter));
+	return fm_error_set(error, ENOTSUP,
+	                    "%s cannot be observed natively: the libraries for that exist for x86-64 only%s", path,
+	                    interpreter);
+#endif
 	for (int depth = 0; depth <= INTERPRETERS_MAX; depth++) {
 		char head[256] = "", *line = head + 2;
 		int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), r;
@@ -289,7 +293,8 @@ int fm_preloadable_check(const char *path, const char *emulated, struct fm_error
 		if (length < 3 || head[0] != '#' || head[1] != '!')
 			return fm_error_set(
 			    error, EACCES,
-			    "%s cannot be run: it is neither an ELF program nor a script that says what runs it", path);
+			    "%s cannot be run: it is neither an ELF program nor a script with an interpreter line",
+			    path);
 		line[strcspn(line, "\n")] = '\0';
 		line += strspn(line, " \t");
 		line[strcspn(line, " \t")] = '\0';

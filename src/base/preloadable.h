@@ -1,4 +1,4 @@
-/* Can a library be preloaded into a program? Not into static ones, those that get other rights, those of another C
+/* Checks if a library can be preloaded into a program: impossible for static programs, other privileges, another C
    library or another processor. */
 #ifndef FATHOM_BASE_PRELOADABLE_H
 #define FATHOM_BASE_PRELOADABLE_H
@@ -8,18 +8,18 @@
 
 #include "base/error.h"
 
-/* The file of a program as the shell would find it. -ENOENT, -EACCES with words. */
+/* Finds the file of a program like a shell. -ENOENT or -EACCES with a message. */
 int fm_program_resolve(const char *name, char *ret_path, size_t size, struct fm_error *error);
 
-/* Looks at the file, or at the interpreter of a script. -ENOTSUP with the reason and what does work; -EACCES for what
-   is no program. `emulated`: the option that runs it in the emulator instead, for the message; NULL: there is none. */
+/* Checks the file, or the interpreter of a script. -ENOTSUP with the reason and a remedy; -EACCES if it is no program.
+   `emulated`: the option for the emulator, for the message; NULL without one. */
 int fm_preloadable_check(const char *path, const char *emulated, struct fm_error *error);
 
-/* The same for a library that also stands before functions that allocate memory and before handlers of faults. */
+/* fm_preloadable_check() for a library that also interposes allocation and fault handlers. */
 int fm_preloadable_check_deep(const char *path, const char *emulated, struct fm_error *error);
 
-/* Does the program itself, in its own code, ask for a filter of system calls (seccomp), which may end it for a call of
-   ours? A library that is preloaded sees only those that go through the C library. */
+/* True if the program's own code installs a filter of system calls (seccomp), which may end it for a call of the
+   library. Calls through the C library are not considered: the preloaded library intercepts them. */
 bool fm_preloadable_filters(const char *path);
 
 #endif

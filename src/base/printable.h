@@ -1,11 +1,11 @@
-/* Names that come from other people's programs, made fit for tables, terminals and JSON: control characters and what is
-   no UTF-8 become question marks, and nothing is cut in the middle of a character. */
+/* Names from foreign programs, for tables, terminals and JSON. Control characters and invalid UTF-8 become question
+   marks, and characters are never cut. */
 #ifndef FATHOM_BASE_PRINTABLE_H
 #define FATHOM_BASE_PRINTABLE_H
 
 #include <stddef.h>
 
-/* How many bytes the character at `text` has; 0 when it is none. */
+/* Bytes of the character at `text`; 0 if it is invalid. */
 static inline size_t fm_printable_length(const unsigned char *text)
 {
 	size_t length = *text < 0x80                    ? 1
@@ -17,7 +17,7 @@ static inline size_t fm_printable_length(const unsigned char *text)
 	for (size_t i = 1; i < length; i++)
 		if ((text[i] & 0xc0) != 0x80)
 			return 0;
-	/* overlong ones, halves of pairs, beyond the last */
+	/* overlong encodings, surrogates, above U+10FFFF */
 	if ((*text == 0xe0 && text[1] < 0xa0) || (*text == 0xed && text[1] > 0x9f) ||
 	    (*text == 0xf0 && text[1] < 0x90) || (*text == 0xf4 && text[1] > 0x8f))
 		return 0;

@@ -1,5 +1,5 @@
-/* Texts put together where the C library must not be called. What is there must have room for them; each returns where
-   the next goes, and the text so far is ended. */
+/* Concatenation of texts without the C library. The buffer must have room. Each function terminates the text and
+   returns its end. */
 #ifndef FATHOM_BASE_PUT_H
 #define FATHOM_BASE_PUT_H
 

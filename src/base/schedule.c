@@ -14,12 +14,16 @@
 /* A look costs some ten microseconds for each thread: often at first, for short programs, then less. */
 static const long first_pause_ns = 1000000, longest_pause_ns = 10000000;
 
+/* The kernel accounts running threads at ticks of 1 to 10 ms. A thread that runs has run for this share of the time
+   between two looks that are some ticks apart. */
+static const double between_looks = 0.015, running_share = 0.1;
+
 enum { PROCESSES_MAX = 64 };
 
 struct fm_schedule {
 	pid_t processes[PROCESSES_MAX]; /* those that were made are added as they are found */
 	unsigned process_count;
-	bool follows;        /* what it makes */
+	bool follows;        /* its children */
 	double ran, delayed; /* of the first thread, before */
 	bool in_thread;
 	atomic_bool ended;
@@ -30,6 +34,8 @@ struct fm_schedule {
 	struct fm_scheduled before[FM_SCHEDULED_MAX]; /* at the last look */
 	unsigned before_count;
 	double held_up;
+	double ran_before[FM_SCHEDULED_MAX]; /* of each thread, when it was last decided who ran */
+	double decided;
 };
 
 static double now(void)
@@ -84,7 +90,7 @@ static bool read_line(pid_t process, const char *thread, const char *name, char 
 	return true;
 }
 
-/* Is it ready, and has no processor? What it waits for that is only counted once it has got one. */
+/* True if the thread is ready without a processor. The wait is only accounted when it gets one. */
 static bool is_ready(pid_t process, const char *name)
 {
 	char line[256];
@@ -159,7 +165,7 @@ static void look_at_process(struct fm_schedule *schedule, pid_t process)
 		closedir(folder);
 }
 
-/* What happened since the last look, if nobody was held up for more than a tenth of what was run. */
+/* Accounts for the interval since the last reading, if waits took less than a tenth of it. */
 static void note_quiet(struct fm_schedule *schedule, double held_up)
 {
 	double ran = 0, delayed = held_up - schedule->held_up;
@@ -182,11 +188,32 @@ static void note_quiet(struct fm_schedule *schedule, double held_up)
 	schedule->before_count = schedule->count;
 }
 
+/* Whether only one thread ran since this was last decided. */
+static void note_alone(struct fm_schedule *schedule)
+{
+	double passed = now() - schedule->began - schedule->decided;
+	unsigned running = 0, last = 0;
+
+	if (passed < between_looks)
+		return;
+	for (unsigned i = 0; i < schedule->count; i++) {
+		if (schedule->threads[i].ran - schedule->ran_before[i] > running_share * passed) {
+			running++;
+			last = i;
+		}
+		schedule->ran_before[i] = schedule->threads[i].ran;
+	}
+	if (running == 1)
+		schedule->threads[last].alone += passed;
+	schedule->decided += passed;
+}
+
 void fm_schedule_look(struct fm_schedule *schedule, double held_up)
 {
 	for (unsigned i = 0; i < schedule->process_count; i++)
 		look_at_process(schedule, schedule->processes[i]);
 	note_quiet(schedule, held_up);
+	note_alone(schedule);
 }
 
 static void *look(void *context)
@@ -230,7 +257,7 @@ struct fm_schedule *fm_schedule_begin(pid_t process)
 		return NULL;
 	schedule->follows = true;
 	schedule->in_thread = true;
-	/* signals are for whoever waits for the program */
+	/* signals belong to the thread that waits for the program */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	failed = pthread_create(&schedule->looker, NULL, look, schedule);

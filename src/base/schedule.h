@@ -1,6 +1,5 @@
-/* What the scheduler says of the threads of a running program: how long each ran, waited for a processor, and was
-   there. It is looked up while the program runs (/proc/PID/task/TID/schedstat), since nothing is left of a thread that
-   has ended. */
+/* The scheduler's account of the threads of a running program: time on a processor, time ready without one, and
+   lifetime. It is read while the program runs (/proc/PID/task/TID/schedstat), since ended threads leave no account. */
 #ifndef FATHOM_BASE_SCHEDULE_H
 #define FATHOM_BASE_SCHEDULE_H
 
@@ -9,36 +8,34 @@
 
 enum { FM_SCHEDULED_MAX = 256 };
 
-/* Seconds, up to the last look. What is missing is sleeping: blocked in the kernel for something. */
+/* Seconds up to the last reading. The rest of the lifetime is sleeping in the kernel. */
 struct fm_scheduled {
 	pid_t process, thread;
-	double ran, delayed; /* on a processor; ready, and waiting for one */
-	double began, lived; /* when it was first seen, and for how long */
-	/* from one look to the next where hardly any thread of the process waited for a processor, and nothing else
-	   was known to hold them up: on a processor, and blocked */
+	double ran, delayed; /* on a processor; ready without one */
+	double began, lived; /* time of the first reading; lifetime */
+	/* time on a processor and time blocked, in intervals between readings with hardly any delay of any thread */
 	double quiet_ran, quiet_blocked;
+	double alone; /* time in which no other watched thread ran; error of some milliseconds per interval */
 };
 
 struct fm_schedule;
 
-/* Looks at one process when it is told to: fm_schedule_look(). Its first thread may have executed another program
-   before: what it did until now is not counted. NULL: there is no memory. */
+/* Watches one process, read at each fm_schedule_look(). Times before this call, perhaps of another program, are
+   subtracted. NULL without memory. */
 struct fm_schedule *fm_schedule_create(pid_t process);
-/* `held_up`: seconds for which its threads were held up by something else, since it began. */
+/* Reads the accounts. `held_up`: seconds since the start with other delays of the threads. */
 void fm_schedule_look(struct fm_schedule *schedule, double held_up);
 
-/* Looks at a process and what it makes, in a thread of its own. NULL: there is no memory, or no thread. */
+/* Watches a process and its children from a separate thread. NULL without memory or thread. */
 struct fm_schedule *fm_schedule_begin(pid_t process);
 
-/* Process by process as they came, threads in the order in which they were made. Returns how many there are; the
-   schedule is gone. */
+/* Processes in order of appearance, threads in order of creation. Returns their number and frees the schedule. */
 unsigned fm_schedule_end(struct fm_schedule *schedule, struct fm_scheduled ret_threads[FM_SCHEDULED_MAX]);
 
-/* Of several processes, leaves the threads of the one that ran longest: shells and the like only start it. Returns how
-   many are left. */
+/* Keeps only the threads of the process with the most processor time, which drops shells. Returns their number. */
 unsigned fm_schedule_busiest(struct fm_scheduled *threads, unsigned count);
 
-/* The numbers of a line of schedstat: nanoseconds on a processor and waiting for one. False: it is none. */
+/* Parses a line of schedstat: time on a processor and time ready without one, in seconds. False if it is malformed. */
 bool fm_schedule_parse(const char *line, double *ret_ran, double *ret_delayed);
 
 #endif

@@ -5,17 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/tuning.h"
+
 int fm_sample_add(struct fm_sample *sample, double value)
 {
-	if (sample->count == sample->capacity) {
-		unsigned capacity = sample->capacity ? 2 * sample->capacity : 16;
-		double *values = realloc(sample->values, capacity * sizeof(*values));
-
-		if (!values)
-			return -ENOMEM;
-		sample->values = values;
-		sample->capacity = capacity;
-	}
+	if (!fm_array_grow(sample->values, sample->count, sample->capacity))
+		return -ENOMEM;
 	sample->values[sample->count++] = value;
 	return 0;
 }
@@ -88,7 +84,7 @@ static unsigned cut_at_gaps(const double *sorted, unsigned count, unsigned least
 			return count;
 		spread = (sorted[widest - 1] - sorted[0]) / normal_range(widest);
 		/* few values underestimate their spread: ask for a wider gap */
-		limit = widest <= 3 ? 9 : widest <= 12 ? 7.5 : widest <= 25 ? 6 : 5;
+		limit = widest <= 3 ? GAP_OF_3 : widest <= 12 ? GAP_OF_12 : widest <= 25 ? GAP_OF_25 : GAP_OF_MORE;
 		if (gap <= limit * spread)
 			return count;
 		count = widest;
@@ -98,8 +94,6 @@ static unsigned cut_at_gaps(const double *sorted, unsigned count, unsigned least
 /* Drop values far above the centre, as measured by the spread of the lower half, which disturbance does not widen. */
 static unsigned cut_outliers(const double *sorted, unsigned count, unsigned least)
 {
-	const double limit = 4.5;
-
 	for (int round = 0; round < 20; round++) {
 		double centre = fm_statistics_quantile_sorted(sorted, count, 0.5);
 		unsigned half = count / 2;
@@ -109,13 +103,25 @@ static unsigned cut_outliers(const double *sorted, unsigned count, unsigned leas
 		for (unsigned i = 0; i < half; i++)
 			spread += (centre - sorted[i]) * (centre - sorted[i]);
 		spread = sqrt(spread / (half > 1 ? half - 0.5 : 1));
-		while (kept > least && sorted[kept - 1] > centre + limit * (1 + 2.0 / count) * spread)
+		while (kept > least && sorted[kept - 1] > centre + OUTLIER * (1 + 2.0 / count) * spread)
 			kept--;
 		if (kept == count)
 			break;
 		count = kept;
 	}
 	return count;
+}
+
+/* NULL without memory. */
+static double *sorted_copy(const double *values, unsigned count)
+{
+	double *sorted = malloc(count * sizeof(*sorted));
+
+	if (sorted) {
+		memcpy(sorted, values, count * sizeof(*sorted));
+		fm_statistics_sort(sorted, count);
+	}
+	return sorted;
 }
 
 static double clamp_unit(double value)
@@ -125,12 +131,6 @@ static double clamp_unit(double value)
 
 int fm_statistics_location(const double *values, unsigned count, struct fm_location *ret_location)
 {
-	/* Widths in units of the t-interval, and where skewness begins to count: tuned together for coverage, see the
-	   decision record. */
-	const double lower_width = 1.11, upper_width = 0.99, upper_width_small = 2.0;
-	const double skew_begin = 1.0, skew_begin_small = -3.4, skew_range = 0.4;
-	const double steep_begin = 0.9, steep_range = 0.13;
-	const double reach_below_minimum = 6.85;
 	double *sorted;
 	unsigned least = count / 5 > 3 ? count / 5 : 3;
 	unsigned kept;
@@ -141,16 +141,15 @@ int fm_statistics_location(const double *values, unsigned count, struct fm_locat
 	for (unsigned i = 0; i < count; i++)
 		if (!isfinite(values[i]))
 			return -ENODATA;
-	sorted = malloc(count * sizeof(*sorted));
+	sorted = sorted_copy(values, count);
 	if (!sorted)
 		return -ENOMEM;
-	memcpy(sorted, values, count * sizeof(*sorted));
-	fm_statistics_sort(sorted, count);
 	kept = cut_at_gaps(sorted, count, least);
-	/* A clean distribution thins out below as it does above. When the lowest values sit close together the sample
-	   is the beginning of a tail: what was undisturbed may lie at its very edge. */
-	middle = fm_statistics_quantile_sorted(sorted, kept, 0.7) - fm_statistics_quantile_sorted(sorted, kept, 0.3);
-	steepness = middle > 0 ? (fm_statistics_quantile_sorted(sorted, kept, 0.3) - sorted[0]) / middle : 1;
+	/* A clean distribution thins out below as it does above. Close lowest values are the beginning of a tail, and
+	   the undisturbed value may lie at its edge. */
+	middle = fm_statistics_quantile_sorted(sorted, kept, 1 - STEEP_QUANTILE) -
+	         fm_statistics_quantile_sorted(sorted, kept, STEEP_QUANTILE);
+	steepness = middle > 0 ? (fm_statistics_quantile_sorted(sorted, kept, STEEP_QUANTILE) - sorted[0]) / middle : 1;
 	kept = cut_outliers(sorted, kept, least);
 
 	for (unsigned i = 0; i < kept; i++)
@@ -172,11 +171,11 @@ int fm_statistics_location(const double *values, unsigned count, struct fm_locat
 	}
 	t = fm_statistics_student(kept - 1);
 	centre = (mean + fm_statistics_quantile_sorted(sorted, kept, 0.5)) / 2;
-	high = centre + (upper_width + upper_width_small / kept) * t * error;
-	low = centre - lower_width * t * error;
-	floor_ = sorted[0] - reach_below_minimum / kept * (mean - sorted[0]) * kept / (kept - 1);
-	doubt = clamp_unit((skew - (skew_begin + skew_begin_small / kept)) / skew_range);
-	doubt = fmax(doubt, clamp_unit((steep_begin - steepness) / steep_range));
+	high = centre + (UPPER_WIDTH + UPPER_WIDTH_SMALL / kept) * t * error;
+	low = centre - LOWER_WIDTH * t * error;
+	floor_ = sorted[0] - REACH_BELOW_MINIMUM / kept * (mean - sorted[0]) * kept / (kept - 1);
+	doubt = clamp_unit((skew - (SKEW_BEGIN + SKEW_BEGIN_SMALL / kept)) / SKEW_RANGE);
+	doubt = fmax(doubt, clamp_unit((STEEP_BEGIN - steepness) / STEEP_RANGE));
 	if (floor_ < low)
 		low += (floor_ - low) * doubt;
 	free(sorted);
@@ -194,11 +193,9 @@ int fm_statistics_median(const double *values, unsigned count, struct fm_locatio
 
 	if (!count)
 		return -ENODATA;
-	sorted = malloc(count * sizeof(*sorted));
+	sorted = sorted_copy(values, count);
 	if (!sorted)
 		return -ENOMEM;
-	memcpy(sorted, values, count * sizeof(*sorted));
-	fm_statistics_sort(sorted, count);
 	/* the largest number of values that may be left out on each side with a binomial tail below 2.5 % */
 	term = pow(0.5, count);
 	for (unsigned i = 0; i < count / 2; i++) {

@@ -1,8 +1,6 @@
-/* Robust statistics for costs (times) on machines that are never quite undisturbed.
-
-   Disturbance only ever adds time. What is estimated is therefore not the mean of what was seen but the location of
-   the undisturbed distribution underneath: the centre of its lowest mode, with an interval that holds it in 95 % of
-   cases. docs/decisions/location.md says how the constants were found and where the coverage ends. */
+/* Robust statistics for costs (times) on machines with disturbance.
+   Disturbance only adds time. The estimate is therefore the location of the undisturbed distribution, not the mean: the
+   centre of the lowest mode, with a 95 % interval (docs/decisions/location.md). */
 #ifndef FATHOM_BASE_STATISTICS_H
 #define FATHOM_BASE_STATISTICS_H
 
@@ -23,14 +21,14 @@ struct fm_location {
 	double value;
 	double low;
 	double high;
-	unsigned kept; /* trials in the lowest mode, which the estimate rests on */
+	unsigned kept; /* trials in the lowest mode, the base of the estimate */
 };
 
-/* The location of undisturbed costs. -ENODATA below three values or when one is not finite. */
+/* The location of undisturbed costs. -ENODATA below three values or with a non-finite value. */
 int fm_statistics_location(const double *values, unsigned count, struct fm_location *ret_location);
 
-/* Median with its order-statistic interval: at least 95 % for any distribution from six values on; below, the interval
-   is the whole range and covers less. For paired ratios, whose disturbance is not one-sided. */
+/* Median with its order-statistic interval: at least 95 % for any distribution from six values on; below six, the whole
+   range, which covers less. For paired ratios, which have disturbances on both sides. */
 int fm_statistics_median(const double *values, unsigned count, struct fm_location *ret_location);
 
 /* Quantile 0 … 1 of ascending values, interpolated. */

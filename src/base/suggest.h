@@ -2,7 +2,7 @@
 #ifndef FATHOM_BASE_SUGGEST_H
 #define FATHOM_BASE_SUGGEST_H
 
-/* NULL when none is near: at most a third of the letters may be wrong. */
+/* NULL if more than a third of the letters differ. */
 const char *fm_suggest(const char *word, const char *const *candidates, unsigned count);
 
 #endif

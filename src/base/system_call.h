@@ -1,5 +1,4 @@
-/* System calls for libraries that are loaded into other people's programs: they keep errno, take no lock, and no
-   library stands before them. */
+/* System calls for preloaded libraries: errno stays unchanged, no locks are taken, no interposition. */
 #ifndef FATHOM_BASE_SYSTEM_CALL_H
 #define FATHOM_BASE_SYSTEM_CALL_H
 
@@ -9,6 +8,7 @@
 /* The result, or a negative errno. */
 static inline long fm_system_call(long number, long a, long b, long c, long d, long e, long f)
 {
+#if defined(__x86_64__)
 	register long r10 __asm__("r10") = d;
 	register long r8 __asm__("r8") = e;
 	register long r9 __asm__("r9") = f;
@@ -19,6 +19,18 @@ static inline long fm_system_call(long number, long a, long b, long c, long d, l
 	                 : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
 	                 : "rcx", "r11", "memory");
 	return result;
+#elif defined(__aarch64__)
+	register long x8 __asm__("x8") = number;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+	register long x3 __asm__("x3") = d;
+	register long x4 __asm__("x4") = e;
+	register long x5 __asm__("x5") = f;
+
+	__asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5) : "memory");
+	return x0;
+#endif
 }
 
 static inline bool fm_failed(long result)

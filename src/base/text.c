@@ -120,7 +120,7 @@ int fm_text_read_number(const char *path, long long *ret_value)
 /* How many bytes the character of UTF-8 takes that begins here; 0 when none does. */
 static unsigned character_length(const unsigned char *text)
 {
-	/* by the first byte: how many follow, and the least character that needs so many */
+	/* by the first byte: the number of following bytes, and the least character of that length */
 	unsigned follow = *text < 0x80 ? 0 : *text >= 0xf0 ? 3 : *text >= 0xe0 ? 2 : 1;
 	static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
 	uint32_t character = follow ? *text & (0x3fu >> follow) : *text;
@@ -220,7 +220,7 @@ const char *fm_text_elide(char *buffer, size_t size, const char *text, size_t co
 		tail = tail_bytes(text, length, kept / 2);
 		if (head + tail + sizeof(mark) <= size && head + tail < length)
 			break;
-		/* what is no UTF-8 has columns without end */
+		/* invalid UTF-8 has no width */
 		if (!kept)
 			return buffer;
 	}

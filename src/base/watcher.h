@@ -1,10 +1,10 @@
-/* Whoever waits for long work: it may interrupt it, and wants to know how far it is. */
+/* The caller of long work: it may interrupt the work and receives its progress. */
 #ifndef FATHOM_BASE_WATCHER_H
 #define FATHOM_BASE_WATCHER_H
 
 #include <stdbool.h>
 
-/* All of it may be NULL: nobody watches. */
+/* All members may be NULL. */
 struct fm_watcher {
 	const volatile bool *interrupted;
 	void (*progress)(void *context, const char *what, double share, double seconds_left);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/suggest.h"
+#include "base/text.h"
 
 volatile bool fm_interrupted;
 
@@ -28,7 +29,7 @@ void fm_interrupt_install(void)
 	sigaction(SIGTERM, &action, NULL);
 }
 
-error_t fm_common_parse(int key, char *argument, struct fm_common *common)
+static int parse_common(struct fm_common *common, int key, char *argument)
 {
 	switch (key) {
 	case 'o':
@@ -51,36 +52,71 @@ error_t fm_common_parse(int key, char *argument, struct fm_common *common)
 	}
 }
 
-/* argp hands one pointer to the parser; ours is wrapped so that help and bad arguments can be told apart. */
 struct parse_state {
 	const struct fm_command *command;
-	void *input;
+	char *input;
 	bool help;
+	struct fm_error error;
 };
 
-static struct fm_error bad_argument;
-
-error_t fm_usage_error(const struct fm_error *error)
+static int apply(const struct fm_setting *setting, const struct fm_command *command, char *input, char *argument,
+                 struct fm_error *error)
 {
-	bad_argument = *error;
-	return EINVAL;
+	const struct argp_option *option = command->options;
+	void *place = input + setting->offset;
+	char name[40];
+
+	switch (setting->kind) {
+	case FM_SETTING_TEXT:
+		*(const char **)place = argument;
+		return 0;
+	case FM_SETTING_FLAG:
+		*(bool *)place = true;
+		return 0;
+	case FM_SETTING_DURATION:
+		return fm_text_parse_duration(argument, place, error);
+	default:
+		while (option->key != setting->key)
+			option++;
+		if (option->key < FM_KEY_JSON)
+			snprintf(name, sizeof(name), "-%c", option->key);
+		else
+			snprintf(name, sizeof(name), "--%s", option->name);
+		return fm_text_parse_unsigned(argument, name, setting->least, setting->most, place, error);
+	}
 }
 
-static error_t parse_wrapped(int key, char *argument, struct argp_state *state)
+static error_t parse(int key, char *argument, struct argp_state *state)
 {
-	struct parse_state *wrapped = state->input;
-	error_t status;
+	struct parse_state *parsing = state->input;
+	const struct fm_command *command = parsing->command;
+	const struct fm_setting *setting = command->settings;
+	int r = ARGP_ERR_UNKNOWN;
 
 	if (key == 'h') {
-		wrapped->help = true;
-		/* stop here: what follows may be wrong, the reader wants help */
+		parsing->help = true;
+		/* stop here: the rest may be wrong, the reader wants help */
 		state->next = state->argc;
 		return 0;
 	}
-	state->input = wrapped->input;
-	status = wrapped->command->parser(key, argument, state);
-	state->input = wrapped;
-	return status;
+	if (key == ARGP_KEY_ARG && command->program) {
+		*(char *const **)(parsing->input + command->program) = state->argv + state->next - 1;
+		state->next = state->argc;
+		return 0;
+	}
+	while (setting && setting->key && setting->key != key)
+		setting++;
+	if (key == ARGP_KEY_END)
+		r = command->check ? command->check(parsing->input, &parsing->error) : 0;
+	else if (key > ARGP_KEY_END)
+		return ARGP_ERR_UNKNOWN;
+	else if (setting && setting->key)
+		r = apply(setting, command, parsing->input, argument, &parsing->error);
+	else if (command->parse)
+		r = command->parse(parsing->input, key, argument, &parsing->error);
+	if (r == ARGP_ERR_UNKNOWN)
+		r = parse_common((struct fm_common *)parsing->input, key, argument);
+	return r < 0 ? EINVAL : r;
 }
 
 enum { OPTIONS_MAX = 64 };
@@ -130,7 +166,7 @@ static const struct argp_option *find_option(const struct argp_option *options, 
 	return NULL;
 }
 
-/* argp knows that something was wrong but not what: look again. */
+/* argp reports that an argument is wrong, but not which one: search for it. */
 static void explain_bad_word(const struct fm_command *command, const struct argp_option *options, int argc, char **argv)
 {
 	const char *names[OPTIONS_MAX];
@@ -156,7 +192,7 @@ static void explain_bad_word(const struct fm_command *command, const struct argp
 			i += option->arg && !value_inside;
 			continue;
 		}
-		if (command->runs_program && argv[i][0] != '-')
+		if (command->program && argv[i][0] != '-')
 			break;
 		near = strncmp(argv[i], "--", 2) ? NULL : fm_suggest(argv[i] + 2, names, count);
 		fprintf(stderr, "fathom: %s: unknown option or argument \"%s\"%s%s%s: see 'fathom %s --help'\n",
@@ -170,24 +206,23 @@ static void explain_bad_word(const struct fm_command *command, const struct argp
 int fm_command_parse(const struct fm_command *command, int argc, char **argv, void *input)
 {
 	struct argp_option options[OPTIONS_MAX];
-	struct argp argp = {.options = options, .parser = parse_wrapped};
+	struct argp argp = {.options = options, .parser = parse};
 	struct parse_state state = {.command = command, .input = input};
 	int index = 0;
 	error_t status;
 
-	bad_argument.code = 0;
 	collect_options(command, options);
 	status = argp_parse(&argp, argc, argv,
-	                    ARGP_NO_ERRS | ARGP_NO_HELP | ARGP_NO_EXIT | (command->runs_program ? ARGP_IN_ORDER : 0),
-	                    &index, &state);
+	                    ARGP_NO_ERRS | ARGP_NO_HELP | ARGP_NO_EXIT | (command->program ? ARGP_IN_ORDER : 0), &index,
+	                    &state);
 	if (state.help) {
 		fm_command_help(command, stdout);
 		return FM_EXIT_DONE;
 	}
 	if (!status && index >= argc)
 		return -1;
-	if (bad_argument.code)
-		fprintf(stderr, "fathom: %s: %s\n", command->name, bad_argument.message);
+	if (state.error.code)
+		fprintf(stderr, "fathom: %s: %s\n", command->name, state.error.message);
 	else if (status == ENOMEM)
 		fprintf(stderr, "fathom: out of memory\n");
 	else
@@ -214,7 +249,7 @@ int fm_report_error_of_run(const struct fm_error *error)
 	case ENOENT:
 		return 127;
 	default:
-		return 125;
+		return FM_EXIT_RUN_FAILED;
 	}
 }
 
@@ -240,6 +275,13 @@ FILE *fm_common_open(const struct fm_common *common)
 	return common->json ? output : fm_plain_output(output);
 }
 
+unsigned fm_common_width(FILE *output)
+{
+	unsigned width = fm_text_columns(output == stdout ? STDOUT_FILENO : -1);
+
+	return width < 100 ? width : 100;
+}
+
 int fm_common_close(const struct fm_common *common, FILE *output)
 {
 	bool bad = fflush(output) || ferror(output);
@@ -251,7 +293,7 @@ int fm_common_close(const struct fm_common *common, FILE *output)
 	}
 	if (!bad)
 		return FM_EXIT_DONE;
-	/* a reader that went away (head, less) is no failure of ours to report */
+	/* a reader that ended early (head, less) is no failure to report */
 	if (code != EPIPE)
 		fprintf(stderr, "fathom: cannot write %s: %s\n", common->output ? common->output : "standard output",
 		        strerror(code));

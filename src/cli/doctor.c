@@ -1,22 +1,15 @@
 #include <jansson.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/text.h"
 #include "cli/command.h"
 #include "doctor/doctor.h"
 #include "json/figure.h"
-#include "machine/topology.h"
+#include "profile/topology.h"
 #include "report/table.h"
 
 static const struct argp_option options[] = {
     FM_OPTION_OUTPUT, FM_OPTION_JSON, FM_OPTION_SEPARATOR, FM_OPTION_QUIET, {0},
 };
-
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-	return fm_common_parse(key, argument, state->input);
-}
 
 enum { CAPABILITIES_MAX = 64 };
 
@@ -30,18 +23,15 @@ static void print_text(const struct fm_capability *list, unsigned count, FILE *o
 		fm_table_cell(table, "%s", list[i].name);
 		fm_table_cell(table, "%s", list[i].available ? "yes" : "NO");
 		fm_table_cell(table, "%s", list[i].available ? list[i].found : list[i].why);
-		fm_table_cell(table, "%s", "");
-		fm_table_cell(table, "%s", "");
+		fm_table_cells(table, "", "");
 		fm_table_cell(table, "enables: %s", list[i].enables);
 		if (list[i].available)
 			continue;
-		fm_table_cell(table, "%s", "");
-		fm_table_cell(table, "%s", "");
+		fm_table_cells(table, "", "");
 		fm_table_cell(table, "remedy:  %s", list[i].remedy);
 	}
-	fm_table_print(table, output, 0, width);
-	fm_table_free(table);
-	fprintf(output, "\n%u of %u available. Each one was tried.\n", available, count);
+	fm_table_end(table, output, 0, width);
+	fprintf(output, "\n%u of %u capabilities available; each row is the result of a trial.\n", available, count);
 }
 
 static json_t *to_json(const struct fm_capability *list, unsigned count)
@@ -55,10 +45,8 @@ static json_t *to_json(const struct fm_capability *list, unsigned count)
 		                    json_pack("{s:s, s:s, s:s, s:i}", "host", topology.host, "processor",
 		                              topology.processor, "hypervisor", topology.hypervisor, "cpus",
 		                              (int)topology.cpus));
-	/* the row "quiet" says it; no trials are run here */
-	json_object_set_new(root, "disturbance", json_null());
-	json_object_set_new(root, "disturbance_why",
-	                    json_string("doctor runs no trials; see the capability \"quiet\""));
+	/* no trials are run here; the row "quiet" shows disturbance */
+	fm_json_set_null(root, "disturbance", "doctor runs no trials; see the capability \"quiet\"");
 	for (unsigned i = 0; i < count; i++) {
 		json_t *entry = json_pack("{s:s, s:b, s:s}", "name", list[i].name, "available", (int)list[i].available,
 		                          "enables", list[i].enables);
@@ -88,11 +76,7 @@ static int run(const struct fm_command *command, int argc, char **argv)
 	if (!output)
 		return FM_EXIT_FAILED;
 	if (common.json) {
-		json_t *root = to_json(list, count);
-
-		if (root && !json_dumpf(root, output, JSON_INDENT(1)))
-			fputc('\n', output);
-		json_decref(root);
+		fm_json_print(to_json(list, count), output);
 	} else if (common.separator) {
 		fprintf(output, "name%savailable%sdetail%sremedy\n", common.separator, common.separator,
 		        common.separator);
@@ -101,24 +85,20 @@ static int run(const struct fm_command *command, int argc, char **argv)
 			        list[i].available ? "yes" : "no", common.separator,
 			        list[i].available ? list[i].found : list[i].why, common.separator, list[i].remedy);
 	} else {
-		print_text(list, count, output,
-		           fm_text_columns(output == stdout ? STDOUT_FILENO : -1) < 100
-		               ? fm_text_columns(output == stdout ? STDOUT_FILENO : -1)
-		               : 100);
+		print_text(list, count, output, fm_common_width(output));
 	}
 	return fm_common_close(&common, output);
 }
 
 const struct fm_command fm_verb_doctor = {
     .name = "doctor",
-    .summary = "show what can be measured here, and how to enable the rest",
-    .description = "Try everything that Fathom can use on a machine and report what works. A row says \"yes\" only "
-                   "if the thing was tried and gave a result: for a PMU, an event was opened and counted. Otherwise "
-                   "the row says why it does not work and which command or setting would enable it.",
+    .summary = "show the measurements that work here, and how to enable the rest",
+    .description = "Test every facility that Fathom can use on a machine. A row says \"yes\" only after a successful "
+                   "test; for a PMU, an event was opened and counted. Otherwise the row gives the reason and the "
+                   "command or setting that would enable it.",
     .examples = "Examples:\n"
                 "  fathom doctor\n"
                 "  fathom doctor --json | jq '.capabilities[] | select(.available == false)'",
     .options = options,
-    .parser = parse,
     .run = run,
 };

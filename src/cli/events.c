@@ -1,9 +1,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/text.h"
 #include "cli/command.h"
 #include "counters/listing.h"
 #include "simulator/description.h"
@@ -30,33 +28,23 @@ struct input {
 	char pattern[512];
 };
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static const struct fm_setting settings[] = {
+    FM_TEXT(KEY_MACHINE, machine),
+    FM_FLAG(KEY_NO_TRY, no_try),
+    {0},
+};
+
+/* All words of the pattern in one text. */
+static int parse(void *target, int key, char *argument, struct fm_error *error)
 {
-	struct input *input = state->input;
-	size_t used;
+	struct input *input = target;
+	size_t used = strlen(input->pattern);
 
-	switch (key) {
-	case KEY_MACHINE:
-		input->machine = argument;
-		return 0;
-	case KEY_NO_TRY:
-		input->no_try = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		used = strlen(input->pattern);
-		snprintf(input->pattern + used, sizeof(input->pattern) - used, "%s%s", used ? " " : "", argument);
-		return 0;
-	default:
-		return fm_common_parse(key, argument, &input->common);
-	}
-}
-
-/* Columns of the output, at most 100. */
-static unsigned columns(FILE *output)
-{
-	unsigned width = fm_text_columns(output == stdout ? STDOUT_FILENO : -1);
-
-	return width < 100 ? width : 100;
+	(void)error;
+	if (key != ARGP_KEY_ARG)
+		return ARGP_ERR_UNKNOWN;
+	snprintf(input->pattern + used, sizeof(input->pattern) - used, "%s%s", used ? " " : "", argument);
+	return 0;
 }
 
 static const char *answer(const struct fm_listed *event)
@@ -89,18 +77,14 @@ static void print_json(const struct fm_listing *listing, FILE *output)
 			                    json_string(event->why));
 		json_array_append_new(array, entry);
 	}
-	json_object_set_new(root, "machine", json_null());
-	json_object_set_new(root, "machine_why", json_string("the machine that Fathom runs on"));
-	json_object_set_new(root, "disturbance", json_null());
-	json_object_set_new(root, "disturbance_why", json_string("a list of names is not affected by disturbance"));
+	fm_json_set_null(root, "machine", "the machine that Fathom runs on");
+	fm_json_set_null(root, "disturbance", "not applicable: a list of events contains no measurement");
 	json_object_set_new(root, "events", array);
-	json_dumpf(root, output, JSON_INDENT(1));
-	fputc('\n', output);
-	json_decref(root);
+	fm_json_print(root, output);
 }
 
-/* Two lines per event, since names of events take up to 80 columns. The name of a PMU is left out where the name of the
-   event begins with it. */
+/* Two lines per event, because names of events have up to 80 columns. The PMU is omitted if the name of the event
+ * begins with its name. */
 static void print_event(const struct fm_listed *event, FILE *output, unsigned width)
 {
 	bool named = !strncmp(event->name, event->pmu, strlen(event->pmu));
@@ -112,8 +96,7 @@ static void print_event(const struct fm_listed *event, FILE *output, unsigned wi
 		return;
 	table = fm_table_create("w");
 	fm_table_cell(table, "%s", event->description);
-	fm_table_print(table, output, 16, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 16, width);
 }
 
 static void print_text(const struct fm_listing *listing, FILE *output, unsigned width)
@@ -138,8 +121,7 @@ static void print_text(const struct fm_listing *listing, FILE *output, unsigned 
 	table = fm_table_create("lw");
 	fm_table_cell(table, "First refusal:");
 	fm_table_cell(table, "%s", why);
-	fm_table_print(table, output, 0, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 0, width);
 }
 
 /* A formula or a description, indented and wrapped. */
@@ -150,13 +132,12 @@ static void print_indented(const char *mark, const char *text, FILE *output, uns
 	if (*mark)
 		fm_table_cell(table, "%s", mark);
 	fm_table_cell(table, "%s", text);
-	fm_table_print(table, output, 4, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 4, width);
 }
 
 static void print_simulated(const struct fm_simulated_events *events, unsigned index, FILE *output)
 {
-	unsigned width = columns(output);
+	unsigned width = fm_common_width(output);
 
 	fprintf(output, "%s\n", fm_simulated_name(events, index));
 	print_indented("=", fm_simulated_formula(events, index), output, width);
@@ -187,12 +168,9 @@ static int run_simulated(const struct input *input)
 					                                       fm_simulated_formula(events, i)));
 			json_object_set_new(root, "machine",
 			                    json_pack("{s:s, s:b}", "name", machine.name, "simulated", 1));
-			json_object_set_new(root, "disturbance", json_null());
-			json_object_set_new(root, "disturbance_why", json_string("simulated"));
+			fm_json_set_null(root, "disturbance", "simulated");
 			json_object_set_new(root, "events", array);
-			json_dumpf(root, output, JSON_INDENT(1));
-			fputc('\n', output);
-			json_decref(root);
+			fm_json_print(root, output);
 		} else {
 			const char *separator = input->common.separator;
 
@@ -230,7 +208,7 @@ static int run(const struct fm_command *command, int argc, char **argv)
 	}
 	if (!listing.count && !input.common.json) {
 		fm_listing_free(&listing);
-		fm_error_set(&error, ENOENT, "no event matches \"%s\": try fewer words", input.pattern);
+		fm_error_set(&error, ENOENT, "no event matches \"%s\": use fewer words", input.pattern);
 		return fm_report_error(&error);
 	}
 	output = fm_common_open(&input.common);
@@ -243,7 +221,7 @@ static int run(const struct fm_command *command, int argc, char **argv)
 				        listing.events[i].pmu, input.common.separator, answer(&listing.events[i]),
 				        input.common.separator, listing.events[i].description);
 		else
-			print_text(&listing, output, columns(output));
+			print_text(&listing, output, fm_common_width(output));
 		code = fm_common_close(&input.common, output);
 	} else {
 		code = FM_EXIT_FAILED;
@@ -256,16 +234,22 @@ const struct fm_command fm_verb_events = {
     .name = "events",
     .summary = "list and search events, and test whether they count here",
     .arguments = "[PATTERN...]",
-    .description = "List the events that can be named on this machine: the kernel's generic events, the events of "
-                   "its PMUs in sysfs, and the vendor's events (libpfm4). Each event is opened and given some work. "
-                   "The result is \"counts\", \"opens\" (it stayed at zero, perhaps because nothing happened), "
-                   "\"opens only\" (it stayed at zero although something happened: do not use it), or \"no\" with "
-                   "the reason. PATTERN is one or more words; all of them must occur in the name or the description.",
+    .description = "List the events of this machine: the kernel's generic events, the events of its PMUs in sysfs, "
+                   "and the vendor's events (libpfm4). Each event is opened while a test load runs. The result is one "
+                   "of four:\n\n"
+                   "  counts      the event counted\n"
+                   "  opens       the count stayed at zero; perhaps the load does not cause\n"
+                   "              this event\n"
+                   "  opens only  the count stayed at zero although the load causes this\n"
+                   "              event: do not use it\n"
+                   "  no          the event cannot be opened, with the reason\n\n"
+                   "PATTERN is one or more words; all of them must occur in the name or the description.",
     .examples = "Examples:\n"
                 "  fathom events cache misses\n"
                 "  fathom events --machine haswell-ep L2     of a simulated machine\n"
                 "  fathom events --json | jq -r '.events[] | select(.counts).name'",
     .options = options,
-    .parser = parse,
+    .settings = settings,
+    .parse = parse,
     .run = run,
 };

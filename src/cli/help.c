@@ -5,13 +5,15 @@
 static const struct argp_option options[] = {{0}};
 
 struct input {
+	struct fm_common common;
 	const char *verb;
 };
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static int parse(void *target, int key, char *argument, struct fm_error *error)
 {
-	struct input *input = state->input;
+	struct input *input = target;
 
+	(void)error;
 	if (key != ARGP_KEY_ARG || input->verb)
 		return ARGP_ERR_UNKNOWN;
 	input->verb = argument;
@@ -29,7 +31,8 @@ static int run(const struct fm_command *command, int argc, char **argv)
 	if (input.verb) {
 		about = fm_command_find(input.verb);
 		if (!about) {
-			fprintf(stderr, "fathom: there is no verb \"%s\": 'fathom --help' lists them\n", input.verb);
+			fprintf(stderr, "fathom: there is no verb \"%s\": 'fathom --help' lists the verbs\n",
+			        input.verb);
 			return FM_EXIT_USAGE;
 		}
 	}
@@ -43,6 +46,6 @@ const struct fm_command fm_verb_help = {
     .arguments = "[VERB]",
     .description = "Explain a verb, as 'fathom VERB --help' does.",
     .options = options,
-    .parser = parse,
+    .parse = parse,
     .run = run,
 };

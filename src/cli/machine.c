@@ -7,7 +7,9 @@
 #include "base/text.h"
 #include "trust/combination.h"
 #include "cli/command.h"
-#include "machine/machine.h"
+#include "measure/characterise.h"
+#include "profile/profile.h"
+#include "json/figure.h"
 #include "report/machine_text.h"
 #include "report/simulated_core.h"
 #include "report/progress.h"
@@ -31,13 +33,15 @@ static const struct argp_option options[] = {
     {"full", KEY_FULL, NULL, 0, "Measure every kernel, vector width and thread count, without a time limit", 0},
     {"budget", KEY_BUDGET, "TIME", 0, "Stop measuring after TIME (30s, 5min) and keep the results so far", 0},
     {"core", KEY_CORE, NULL, 0,
-     "Print what the core can do: width, ports, latencies, what it keeps in flight; with --show: of the saved profile",
+     "Print the core's parameters: width, ports, latencies, reorder buffer, load and store queue, fill buffers; with "
+     "--show: from the saved profile",
      0},
     {"machine", KEY_MACHINE, "NAME", 0,
-     "Measure the core of a simulated machine instead, with the same kernels, and compare with what its file says", 0},
+     "Measure the core of a simulated machine instead, with the same kernels, and compare with its description file",
+     0},
     {"cpus", 'C', "LIST", 0, "Measure on these CPUs (0-3,8); single-core figures come from the first one", 0},
     {"check", KEY_CHECK, NULL, 0,
-     "Also check the exact engine: run test kernels natively and in the engine and compare, about 10 seconds. This is "
+     "Also check the emulator: run test kernels natively and in the engine and compare, about 10 seconds. This is "
      "the default without --quick and --budget",
      0},
     {"show", KEY_SHOW, NULL, 0, "Print the saved profile instead of measuring", 0},
@@ -45,11 +49,7 @@ static const struct argp_option options[] = {
      0},
     {"tolerate", KEY_TOLERATE, "PCT", 0, "Accept a profile with up to PCT % disturbed trials (default 50)", 0},
     {"seed", KEY_SEED, "N", 0, "Seed for the random orders (default 1)", 0},
-    FM_OPTION_OUTPUT,
-    FM_OPTION_JSON,
-    FM_OPTION_SEPARATOR,
-    FM_OPTION_QUIET,
-    FM_OPTION_VERBOSE,
+    FM_OPTIONS_PRINTING,
     {0},
 };
 
@@ -60,72 +60,51 @@ struct input {
 	const char *profile, *machine;
 };
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static const struct fm_setting settings[] = {
+    FM_FLAG(KEY_QUICK, quick),
+    FM_FLAG(KEY_CHECK, check),
+    FM_FLAG(KEY_CORE, core),
+    FM_TEXT(KEY_MACHINE, machine),
+    FM_FLAG(KEY_FULL, full),
+    FM_FLAG(KEY_SHOW, show),
+    FM_TEXT(KEY_PROFILE, profile),
+    FM_DURATION(KEY_BUDGET, characterise.budget_seconds),
+    FM_NUMBER(KEY_SEED, characterise.seed, 0, INT64_MAX),
+    {0},
+};
+
+static int parse(void *target, int key, char *argument, struct fm_error *error)
 {
-	struct input *input = state->input;
-	struct fm_error error;
+	struct input *input = target;
 	uint64_t number;
+	int r;
 
 	switch (key) {
-	case KEY_QUICK:
-		input->quick = true;
-		return 0;
-	case KEY_CHECK:
-		input->check = true;
-		return 0;
-	case KEY_CORE:
-		input->core = true;
-		return 0;
-	case KEY_MACHINE:
-		input->machine = argument;
-		return 0;
-	case KEY_FULL:
-		input->full = true;
-		return 0;
-	case KEY_SHOW:
-		input->show = true;
-		return 0;
-	case KEY_PROFILE:
-		input->profile = argument;
-		return 0;
-	case KEY_BUDGET:
-		return fm_text_parse_duration(argument, &input->characterise.budget_seconds, &error)
-		           ? fm_usage_error(&error)
-		           : 0;
 	case 'C':
 		input->cpus = true;
-		return fm_cpu_list_parse(argument, &input->characterise.cpus, &error) ? fm_usage_error(&error) : 0;
-	case KEY_SEED:
-		return fm_text_parse_unsigned(argument, "--seed", 0, INT64_MAX, &input->characterise.seed, &error)
-		           ? fm_usage_error(&error)
-		           : 0;
+		return fm_cpu_list_parse(argument, &input->characterise.cpus, error);
 	case KEY_TOLERATE:
-		if (fm_text_parse_unsigned(argument, "--tolerate", 0, 100, &number, &error))
-			return fm_usage_error(&error);
-		input->characterise.tolerate = (double)number / 100;
-		return 0;
-	case ARGP_KEY_END:
-		if (input->quick && input->full) {
-			fm_error_set(&error, EINVAL, "--quick and --full exclude each other");
-			return fm_usage_error(&error);
-		}
-		if (input->machine && (input->show || input->quick || input->full || input->cpus || input->check ||
-		                       input->characterise.budget_seconds > 0 || input->profile)) {
-			fm_error_set(&error, EINVAL,
-			             "--machine takes a simulated machine as it is: leave the other "
-			             "options out");
-			return fm_usage_error(&error);
-		}
-		if (input->show &&
-		    (input->quick || input->full || input->cpus || input->characterise.budget_seconds > 0)) {
-			fm_error_set(&error, EINVAL,
-			             "--show only prints the saved profile: leave the other options out");
-			return fm_usage_error(&error);
-		}
-		return 0;
+		r = fm_text_parse_unsigned(argument, "--tolerate", 0, 100, &number, error);
+		if (!r)
+			input->characterise.tolerate = (double)number / 100;
+		return r;
 	default:
-		return fm_common_parse(key, argument, &input->common);
+		return ARGP_ERR_UNKNOWN;
 	}
+}
+
+static int check_options(void *target, struct fm_error *error)
+{
+	const struct input *input = target;
+	bool limited = input->quick || input->full || input->cpus || input->characterise.budget_seconds > 0;
+
+	if (input->quick && input->full)
+		return fm_error_set(error, EINVAL, "--quick and --full exclude each other");
+	if (input->machine && (input->show || limited || input->check || input->profile))
+		return fm_error_set(error, EINVAL, "--machine allows no other options: the simulated machine is fixed");
+	if (input->show && limited)
+		return fm_error_set(error, EINVAL, "--show only prints the saved profile: omit the other options");
+	return 0;
 }
 
 static int print(const struct input *input, const struct fm_machine *machine)
@@ -135,17 +114,11 @@ static int print(const struct input *input, const struct fm_machine *machine)
 	if (!output)
 		return FM_EXIT_FAILED;
 	if (input->common.json) {
-		json_t *root = fm_machine_to_json(machine);
-
-		if (root && !json_dumpf(root, output, JSON_INDENT(1)))
-			fputc('\n', output);
-		json_decref(root);
+		fm_json_print(fm_machine_to_json(machine), output);
 	} else if (input->common.separator) {
 		fm_machine_print_separated(machine, output, input->common.separator);
 	} else {
-		unsigned width = fm_text_columns(output == stdout ? STDOUT_FILENO : -1) < 100
-		                     ? fm_text_columns(output == stdout ? STDOUT_FILENO : -1)
-		                     : 100;
+		unsigned width = fm_common_width(output);
 
 		if (input->core)
 			fm_machine_print_core(machine, output, width);
@@ -155,14 +128,15 @@ static int print(const struct input *input, const struct fm_machine *machine)
 	return fm_common_close(&input->common, output);
 }
 
-/* A profile of another machine is worth a warning: home directories and images get copied. */
+/* Home directories and images get copied, and with them the profile of another machine. */
 static void warn_if_foreign(const struct fm_machine *machine, const char *path)
 {
 	struct fm_topology here;
 
 	if (!fm_topology_read(&here, NULL) && strcmp(here.processor, machine->topology.processor))
 		fprintf(stderr,
-		        "fathom: %s was measured on another processor (%s, here %s): run 'fathom machine' again\n",
+		        "fathom: %s was measured on another processor (%s; this one is %s): run 'fathom machine' "
+		        "again\n",
 		        path, machine->topology.processor, here.processor);
 }
 
@@ -173,7 +147,9 @@ static int show(const struct input *input, const char *path)
 	int code;
 
 	if (access(path, F_OK)) {
-		fprintf(stderr, "fathom: no machine profile at %s: 'fathom machine --quick' makes one in 10 seconds\n",
+		fprintf(stderr,
+		        "fathom: no machine profile at %s: 'fathom machine --quick' measures one in 10 "
+		        "seconds\n",
 		        path);
 		return FM_EXIT_FAILED;
 	}
@@ -186,7 +162,7 @@ static int show(const struct input *input, const char *path)
 	return code;
 }
 
-/* The engine against the machine; a profile without that is one all the same. */
+/* Compares the engine with the machine. A profile without this check is complete. */
 static void tell_case(void *context, const struct fm_checked_case *checked)
 {
 	(void)context;
@@ -205,13 +181,13 @@ static void check(const struct input *input, struct fm_machine *machine)
 		return;
 	fm_progress_begin(&progress, input->common.verbosity < 0);
 	wishes.watcher = (struct fm_watcher){&fm_interrupted, fm_progress_update, &progress};
-	wishes.tell = input->common.verbosity > 0 ? tell_case : NULL;
+	wishes.each = input->common.verbosity > 0 ? tell_case : NULL;
 	if (fm_check_combination(machine, &wishes, &error) && (input->check || input->common.verbosity > 0))
-		fprintf(stderr, "fathom: the exact engine was not checked: %s\n", error.message);
+		fprintf(stderr, "fathom: the emulator was not checked: %s\n", error.message);
 	fm_progress_end(&progress);
 }
 
-/* The profile at `path`, if it is one of this machine. */
+/* The profile at `path`, if it belongs to this machine. */
 static struct fm_machine *earlier_profile(const char *path)
 {
 	struct fm_machine *machine = NULL;
@@ -245,13 +221,13 @@ static int measure(struct input *input, const char *path)
 	fm_machine_free(earlier);
 	fm_progress_end(&progress);
 	if (status == -EINTR) {
-		fprintf(stderr, "fathom: interrupted, nothing was saved\n");
+		fprintf(stderr, "fathom: interrupted; nothing was saved\n");
 		return FM_EXIT_FAILED;
 	}
 	if (status) {
 		code = fm_report_error(&error);
 		if (status == -EBUSY && !access(path, F_OK))
-			fprintf(stderr, "fathom: the previous profile, %s, is kept\n", path);
+			fprintf(stderr, "fathom: the previous profile %s is kept\n", path);
 		return code;
 	}
 	check(input, machine);
@@ -279,11 +255,7 @@ static int simulate(const struct input *input)
 	if (!output)
 		return FM_EXIT_FAILED;
 	if (input->common.json) {
-		json_t *root = fm_simulated_core_to_json(&description, &found);
-
-		if (root && !json_dumpf(root, output, JSON_INDENT(1)))
-			fputc('\n', output);
-		json_decref(root);
+		fm_json_print(fm_simulated_core_to_json(&description, &found), output);
 	} else {
 		fm_simulated_core_print(&description, &found, output);
 	}
@@ -318,21 +290,23 @@ static int run(const struct fm_command *command, int argc, char **argv)
 const struct fm_command fm_verb_machine = {
     .name = "machine",
     .summary = "measure latency, bandwidth and effective cache sizes; save the machine profile",
-    .description = "Measure the memory hierarchy: latency and effective capacity of every level, bandwidth per "
-                   "kernel and instruction set, outstanding misses, latency under load, core-to-core latency. The "
-                   "result is saved as the machine profile; other verbs compare programs with it.\n\n"
-                   "Every figure has a 95 % interval. \"Effective\" is the capacity that a program can really use. "
-                   "In a virtual machine or with a shared cache it is often much smaller than the advertised one. "
-                   "Trials that were disturbed by another task or by the hypervisor are discarded, and their number "
-                   "is shown.",
+    .description = "Measure the memory hierarchy: latency and effective capacity of every level, bandwidth per kernel "
+                   "and instruction set, outstanding misses, latency under load, core-to-core latency. The result is "
+                   "saved as the machine profile; other verbs compare programs with it.\n\n"
+                   "Every figure has a 95 % interval. \"Effective\" is the capacity available to a program. In a "
+                   "virtual machine or with a shared cache, the effective capacity is often much smaller than the "
+                   "advertised one. Trials disturbed by another task or by the hypervisor are discarded; the report "
+                   "shows their number.",
     .examples = "Examples:\n"
                 "  fathom machine --quick            a first look, 10 seconds\n"
                 "  fathom machine -C 0-7             one socket of several\n"
                 "  fathom machine --show             print the saved profile\n"
-                "  fathom machine --machine zen3     what the kernels find of a simulated core\n"
+                "  fathom machine --machine zen3     the same kernels on a simulated core\n"
                 "  fathom machine --json | jq '.levels[] | {name, latency_ns}'\n\n"
                 "Exit status: 0 done, 1 failed or too many disturbed trials, 2 wrong usage.",
     .options = options,
-    .parser = parse,
+    .settings = settings,
+    .parse = parse,
+    .check = check_options,
     .run = run,
 };

@@ -34,7 +34,7 @@ const struct fm_command *fm_command_find(const char *name)
 
 static void print_overview(FILE *output)
 {
-	fputs("Fathom shows how a program uses the memory hierarchy and what to improve.\n"
+	fputs("Fathom shows how a program uses the memory hierarchy and suggests improvements.\n"
 	      "It works with and without hardware counters.\n\n"
 	      "Usage: fathom VERB [OPTION...]\n\n",
 	      output);
@@ -93,7 +93,7 @@ static int run(int argc, char **argv)
 		for (unsigned i = 0; i < COUNT; i++)
 			names[i] = fm_commands[i]->name;
 		near = fm_suggest(argv[1], names, COUNT);
-		fprintf(stderr, "fathom: there is no verb \"%s\"%s%s%s: 'fathom --help' lists them\n", argv[1],
+		fprintf(stderr, "fathom: there is no verb \"%s\"%s%s%s: 'fathom --help' lists the verbs\n", argv[1],
 		        near ? ", did you mean \"" : "", near ? near : "", near ? "\"?" : "");
 		return FM_EXIT_USAGE;
 	}
@@ -106,7 +106,7 @@ static int run(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	fm_launch_remember_signals();
-	/* writing into a closed pipe, or beyond a limit, is an error to see, not a reason to die */
+	/* writing into a closed pipe or beyond a limit is reported as an error, not by a signal */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	fm_own_limits_raise();

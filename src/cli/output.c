@@ -2,6 +2,9 @@
 
 #include <errno.h>
 
+#include "observe/sampled.h"
+#include "recording/store.h"
+
 enum { WIDTH = 100 };
 
 void fm_output_choose(struct fm_output *output, const struct fm_common *common, unsigned top)
@@ -45,7 +48,7 @@ int fm_output_squeeze(struct fm_output *output, const struct fm_recording *recor
 	struct fm_error error;
 
 	if (!output->writer->squeeze) {
-		fm_error_set(&error, EINVAL, "what was squeezed is printed as text or with --json: no -x");
+		fm_error_set(&error, EINVAL, "squeeze prints text or --json: omit -x");
 		return fm_report_error(&error);
 	}
 	if (fm_squeeze_analyse(recording, &squeeze, &error))
@@ -59,6 +62,26 @@ int fm_output_squeeze(struct fm_output *output, const struct fm_recording *recor
 	return fm_common_close(output->common, output->file);
 }
 
+int fm_output_scale(struct fm_output *output, const struct fm_recording *recording)
+{
+	struct fm_scale *scale;
+	struct fm_error error;
+
+	if (!output->writer->scale) {
+		fm_error_set(&error, EINVAL, "scale prints text or --json: omit -x");
+		return fm_report_error(&error);
+	}
+	if (fm_scale_analyse(recording, &scale, &error))
+		return fm_report_error(&error);
+	if (!fm_output_open(output)) {
+		fm_scale_free(scale);
+		return FM_EXIT_FAILED;
+	}
+	output->writer->scale(scale, &output->options, output->file);
+	fm_scale_free(scale);
+	return fm_common_close(output->common, output->file);
+}
+
 int fm_output_samples(struct fm_output *output, const struct fm_recording *recording,
                       const struct fm_samples_filter *filter)
 {
@@ -66,10 +89,10 @@ int fm_output_samples(struct fm_output *output, const struct fm_recording *recor
 	struct fm_fold *fold = NULL;
 	struct fm_error error;
 
-	/* before the file is opened: what matches nothing replaces nothing */
+	/* before the file is opened, so that a filter without matches replaces no file */
 	if (fm_samples_analyse(recording, filter, &samples, &error))
 		return fm_report_error(&error);
-	if (fm_fold_make(samples, &fold, &error) || (output->writer->rates && fm_fold_tell_rates(fold, &error))) {
+	if (fm_fold_make(samples, &fold, &error) || (output->writer->rates && fm_fold_add_rates(fold, &error))) {
 		fm_fold_free(fold);
 		fm_samples_free(samples);
 		return fm_report_error(&error);
@@ -116,4 +139,57 @@ int fm_output_comparison(struct fm_output *output, const struct fm_recording *fi
 		fm_samples_free(samples[i]);
 	}
 	return code;
+}
+
+int fm_output_load(const char *path, const struct fm_common *common, struct fm_recording **ret_recording)
+{
+	struct fm_recording *recording;
+	struct fm_error error;
+	char remark[4400];
+
+	if (fm_store_load(path, &recording, &error))
+		return fm_report_error(&error);
+	if (fm_sampled_recover(path, recording, remark, sizeof(remark), &error)) {
+		fm_recording_free(recording);
+		fm_report_error(&error);
+		return FM_EXIT_FAILED;
+	}
+	if (*remark)
+		fm_common_remark((struct fm_common *)common, remark);
+	*ret_recording = recording;
+	return FM_EXIT_DONE;
+}
+
+int fm_run_check(const char *path, struct fm_error *error)
+{
+	int r;
+
+	fflush(NULL);
+	fm_interrupt_install();
+	r = path ? fm_store_check(path, error) : 0;
+	/* 125, not wrong usage */
+	if (r && error->code != EEXIST)
+		error->code = EIO;
+	return r;
+}
+
+int fm_run_failed(const struct fm_common *common, const struct fm_recording *recording, const struct fm_error *error)
+{
+	if (!recording || error->code != ECANCELED)
+		return fm_report_error_of_run(error);
+	fm_common_remark((struct fm_common *)common, error->message);
+	return (int)recording->run.exit_status;
+}
+
+int fm_run_print(struct fm_output *output, const struct fm_recording *recording,
+                 int (*print)(struct fm_output *output, const struct fm_recording *recording), const char *path)
+{
+	struct fm_error error;
+
+	if (print(output, recording))
+		return FM_EXIT_RUN_FAILED;
+	if (!path || !fm_store_save(path, recording, &error))
+		return (int)recording->run.exit_status;
+	error.code = EIO;
+	return fm_report_error_of_run(&error);
 }

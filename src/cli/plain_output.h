@@ -4,7 +4,8 @@
 
 #include <stdio.h>
 
-/* A stream that writes to `output`, in ASCII where that is wanted; else `output`. Closing it closes both. */
+/* A stream that writes ASCII to `output` if the locale needs ASCII, otherwise `output`. Closing the stream closes both.
+ */
 FILE *fm_plain_output(FILE *output);
 
 /* Standard output and error of the process, once, after setlocale(). */

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/output.h"
 #include "observe/observe.h"
 #include "observe/sampled.h"
 #include "recording/store.h"
@@ -26,29 +27,35 @@ enum {
 };
 
 static const struct argp_option options[] = {
-    {"output", 'o', "FILE", 0, "The recording; default fathom.fathom", 0},
+    {"output", 'o', "FILE", 0, "Name of the recording; default fathom.fathom", 0},
     {"overhead", KEY_OVERHEAD, "SHARE", 0,
-     "How much of the processor time recording may take, 0.1% to 50%; the number of samples follows; default 3%", 0},
-    {"rate", KEY_RATE, "N", 0, "Samples per second of processor time, whatever they cost; instead of --overhead", 0},
+     "Share of processor time that recording may take, 0.1% to 50%; determines the number of samples; default 3%", 0},
+    {"rate", KEY_RATE, "N", 0,
+     "Fixed number of samples per second of processor time, without a limit on overhead; "
+     "instead of --overhead",
+     0},
     {"sampler", KEY_SAMPLER, "NAME", 0,
-     "Who takes the samples: burst (in the program, at native speed), exact (the engine, about 100 times slower), "
-     "auto; "
-     "default auto",
+     "Sampling method: "
+#define OBSERVER(identifier)
+#define SAMPLER(identifier, words) words ", "
+#include "observe/observers.def"
+#undef OBSERVER
+     "auto; default auto",
      0},
-    {"every", KEY_EVERY, "N", 0, "With --sampler exact: one in N references, chosen at random; default 1000; 1: each",
+    {"every", KEY_EVERY, "N", 0,
+     "With --sampler exact: sampling period of N references, randomised; default 1000; 1 "
+     "takes each reference",
      0},
-    {"machine", KEY_MACHINE, "NAME", 0, "With --sampler exact: the simulated machine; default this one", 0},
-    {"delay", KEY_DELAY, "TIME", 0, "Begin to sample after this time: 500ms, 10s, 2min", 0},
-    {"duration", KEY_DURATION, "TIME", 0, "Sample for this time; the program goes on", 0},
-    {"max-size", KEY_MAX_SIZE, "BYTES", 0, "Stop sampling when the files are as large as this: 500M, 2G; default 1G",
-     0},
-    {"no-children", KEY_NO_CHILDREN, NULL, 0, "Only the program itself, not the processes it starts", 0},
+    {"machine", KEY_MACHINE, "NAME", 0, "With --sampler exact: the simulated machine; default this machine", 0},
+    {"delay", KEY_DELAY, "TIME", 0, "Start sampling after this time: 500ms, 10s, 2min", 0},
+    {"duration", KEY_DURATION, "TIME", 0, "Sample for this time; the program continues afterwards", 0},
+    {"max-size", KEY_MAX_SIZE, "BYTES", 0, "Stop sampling when the files reach this size: 500M, 2G; default 1G", 0},
+    {"no-children", KEY_NO_CHILDREN, NULL, 0, "Record only the program, not its child processes", 0},
     {"no-arguments", KEY_NO_ARGUMENTS, NULL, 0, "Do not keep command lines in the recording", 0},
     {"no-allocations", KEY_NO_ALLOCATIONS, NULL, 0, "Do not track allocations: the heap is one object", 0},
-    {"no-curve", KEY_NO_CURVE, NULL, 0,
-     "Do not log windows of references, which report --curve draws misses of caches of any size from", 0},
+    {"no-curve", KEY_NO_CURVE, NULL, 0, "Do not log windows of references; 'report --curve' needs these windows", 0},
     {"calibrate", KEY_CALIBRATE, NULL, 0,
-     "Measure anew what each level costs when sampled (4 seconds); otherwise once an hour", 0},
+     "Measure the cost of each level again now (4 seconds); otherwise once an hour", 0},
     FM_OPTION_QUIET,
     FM_OPTION_VERBOSE,
     {0},
@@ -104,22 +111,27 @@ static int parse_size(const char *text, uint64_t *ret_bytes, struct fm_error *er
 
 static int parse_sampler(const char *text, const char **ret_name, struct fm_error *error)
 {
-	if (strcmp(text, "auto") != 0 && strcmp(text, "burst") != 0 && strcmp(text, "exact") != 0)
-		return fm_error_set(error, EINVAL, "--sampler is auto, burst or exact, not \"%s\"", text);
+	char names[128];
+
+	if (strcmp(text, "auto") != 0 && !fm_sampler_find(text))
+		return fm_error_set(error, EINVAL, "--sampler is one of %s, not \"%s\"",
+		                    fm_sampler_names(names, sizeof(names)), text);
 	*ret_name = text;
 	return 0;
 }
 
-static int check(struct input *input, struct fm_error *error)
+static int check(void *target, struct fm_error *error)
 {
+	struct input *input = target;
+	const struct fm_observer *sampler = input->wishes.sampler ? fm_sampler_find(input->wishes.sampler) : NULL;
+
 	if (!input->wanted.program)
-		return fm_error_set(error, EINVAL, "there is no program to run: fathom record -- ./program");
+		return fm_error_set(error, EINVAL, "no program given: fathom record -- ./program");
 	if (input->has_overhead && input->wishes.rate > 0)
 		return fm_error_set(error, EINVAL,
 		                    "--rate fixes the number of samples, --overhead their cost: choose one");
-	if ((input->wishes.every || input->wanted.machine) &&
-	    (!input->wishes.sampler || strcmp(input->wishes.sampler, "exact") != 0))
-		return fm_error_set(error, EINVAL, "--every and --machine are for --sampler exact");
+	if ((input->wishes.every || input->wanted.machine) && !(sampler && sampler->simulates))
+		return fm_error_set(error, EINVAL, "--every and --machine need --sampler exact");
 	if (!input->wishes.every)
 		input->wishes.every = 1000;
 	if (input->wishes.rate > 0)
@@ -127,73 +139,46 @@ static int check(struct input *input, struct fm_error *error)
 	return 0;
 }
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static const struct fm_setting settings[] = {
+    FM_TEXT('o', wishes.path),
+    FM_NUMBER(KEY_EVERY, wishes.every, 1, 1000000000),
+    FM_TEXT(KEY_MACHINE, wanted.machine),
+    FM_FLAG(KEY_NO_CHILDREN, wishes.no_children),
+    FM_DURATION(KEY_DELAY, wishes.delay),
+    FM_DURATION(KEY_DURATION, wishes.duration),
+    FM_FLAG(KEY_NO_ARGUMENTS, wishes.no_arguments),
+    FM_FLAG(KEY_NO_ALLOCATIONS, wishes.no_allocations),
+    FM_FLAG(KEY_CALIBRATE, wishes.calibrate),
+    {0},
+};
+
+static int parse(void *target, int key, char *argument, struct fm_error *error)
 {
-	struct input *input = state->input;
-	struct fm_sampling_wishes *wishes = &input->wishes;
-	struct fm_error error;
+	struct input *input = target;
 	uint64_t number = 0;
-	int r = 0;
+	int r;
 
 	switch (key) {
-	case 'o':
-		wishes->path = argument;
-		break;
 	case KEY_OVERHEAD:
 		input->has_overhead = true;
-		r = parse_overhead(argument, &wishes->overhead, &error);
-		break;
+		return parse_overhead(argument, &input->wishes.overhead, error);
 	case KEY_RATE:
-		r = fm_text_parse_unsigned(argument, "--rate", 1, 100000, &number, &error);
-		wishes->rate = (double)number;
-		break;
+		r = fm_text_parse_unsigned(argument, "--rate", 1, 100000, &number, error);
+		input->wishes.rate = (double)number;
+		return r;
 	case KEY_SAMPLER:
-		r = parse_sampler(argument, &wishes->sampler, &error);
-		break;
-	case KEY_EVERY:
-		r = fm_text_parse_unsigned(argument, "--every", 1, 1000000000, &wishes->every, &error);
-		break;
-	case KEY_MACHINE:
-		input->wanted.machine = argument;
-		break;
-	case KEY_NO_CHILDREN:
-		wishes->no_children = true;
-		break;
-	case KEY_DELAY:
-		r = fm_text_parse_duration(argument, &wishes->delay, &error);
-		break;
-	case KEY_DURATION:
-		r = fm_text_parse_duration(argument, &wishes->duration, &error);
-		break;
+		return parse_sampler(argument, &input->wishes.sampler, error);
 	case KEY_MAX_SIZE:
-		r = parse_size(argument, &wishes->max_bytes, &error);
-		break;
-	case KEY_NO_ARGUMENTS:
-		wishes->no_arguments = true;
-		break;
-	case KEY_NO_ALLOCATIONS:
-		wishes->no_allocations = true;
-		break;
+		return parse_size(argument, &input->wishes.max_bytes, error);
 	case KEY_NO_CURVE:
-		wishes->windows = false;
-		break;
-	case KEY_CALIBRATE:
-		wishes->calibrate = true;
-		break;
-	case ARGP_KEY_ARG:
-		input->wanted.program = state->argv + state->next - 1;
-		state->next = state->argc;
-		break;
-	case ARGP_KEY_END:
-		r = check(input, &error);
-		break;
+		input->wishes.windows = false;
+		return 0;
 	default:
-		return fm_common_parse(key, argument, &input->common);
+		return ARGP_ERR_UNKNOWN;
 	}
-	return r ? fm_usage_error(&error) : 0;
 }
 
-/* One or two lines: how much, how dear, what was lost, where it is. */
+/* One or two lines: number of samples, overhead, losses, file. */
 static void print_end(const struct input *input, const struct fm_recording *recording)
 {
 	const struct fm_recorded_sampling *sampling = &recording->sampling;
@@ -206,7 +191,7 @@ static void print_end(const struct input *input, const struct fm_recording *reco
 		snprintf(what, sizeof(what), ", %s per second of processor time, overhead %.1f %%",
 		         fm_text_number(rate, sizeof(rate), sampling->rate.value), sampling->overhead.value * 100);
 	if (fm_coverage_is_partial(recording))
-		fprintf(stderr, "fathom: only %.0f %% of the processor time was seen. Not seen: %s\n",
+		fprintf(stderr, "fathom: coverage: %.0f %% of the processor time. Not recorded: %s\n",
 		        100 * recording->run.seen_share, recording->run.unseen_why);
 	fprintf(stderr, "fathom: %s samples%s; 'fathom report %s' shows them\n", samples, what, input->wishes.path);
 	if (*sampling->loss)
@@ -218,8 +203,8 @@ static void print_end(const struct input *input, const struct fm_recording *reco
 		        (unsigned long)sampling->allocations, (unsigned long)sampling->tracked);
 }
 
-/* The parts are removed only when the recording is safe. Until then there is an unfinished one, which can be opened:
-   that there is no room for the rest is no reason to change the program's exit status. */
+/* The parts are removed after the recording is saved. Until then the unfinished recording can be opened. A full disk
+ * therefore does not change the program's exit status. */
 static bool keep(const struct input *input, const struct fm_recording *recording)
 {
 	struct fm_error error;
@@ -228,7 +213,7 @@ static bool keep(const struct input *input, const struct fm_recording *recording
 		fm_sampled_discard_parts(input->wishes.path);
 		return true;
 	}
-	fprintf(stderr, "fathom: %s; what was sampled is in %s.parts: make room, then 'fathom report %s'\n",
+	fprintf(stderr, "fathom: %s; the samples are in %s.parts: free disk space, then run 'fathom report %s'\n",
 	        error.message, input->wishes.path, input->wishes.path);
 	return false;
 }
@@ -248,18 +233,11 @@ static int run(const struct fm_command *command, int argc, char **argv)
 	input.wanted.interrupted = &fm_interrupted;
 	input.wanted.remark = fm_common_remark;
 	input.wanted.context = &input.common;
-	fflush(NULL);
-	fm_interrupt_install();
-	r = fm_store_check(input.wishes.path, &error);
-	if (r && error.code != EEXIST)
-		error.code = EIO;
+	r = fm_run_check(input.wishes.path, &error);
 	if (!r)
 		r = fm_observe(&input.wanted, &recording, &error);
-	if (r && recording) { /* cancelled before it began */
-		fm_common_remark(&input.common, error.message);
-		code = (int)recording->run.exit_status;
-	} else if (r) {
-		code = fm_report_error_of_run(&error);
+	if (r) {
+		code = fm_run_failed(&input.common, recording, &error);
 	} else {
 		code = (int)recording->run.exit_status;
 		if (keep(&input, recording))
@@ -274,24 +252,26 @@ const struct fm_command fm_verb_record = {
     .summary = "sample memory references of a program at native speed: object, line, level, cost",
     .arguments = "[--] PROGRAM [ARGUMENT...]",
     .description =
-        "Runs the program at native speed and samples its loads and stores: which instruction and call stack, which "
-        "object, how large, which level it came from and what it cost. Threads, forked and executed processes are "
-        "followed. No hardware counters are needed.\n\n"
-        "The recording is one file, which 'fathom report' shows. What was sampled is safe at any moment: when the "
-        "program or fathom itself is killed, 'fathom report' opens what there is.\n\n"
-        "Programs must be dynamically linked with glibc, and may not be setuid. Output and exit status of the program "
-        "are its own.",
+        "Runs the program at native speed and samples its loads and stores. Each sample has its instruction, call "
+        "stack, object, size, level and cost. Threads, forked and executed processes are followed. No hardware "
+        "counters are needed.\n\n"
+        "The recording is one file; 'fathom report' shows it. Samples are never lost: if the program or fathom is "
+        "killed, 'fathom report' opens the samples so far.\n\n"
+        "Programs must be dynamically linked with glibc, and must not be setuid. Fathom does not change the program's "
+        "output and exit status.",
     .examples = "Examples:\n"
                 "  fathom record -- ./program                  into fathom.fathom\n"
-                "  fathom report fathom.fathom                 what it tells\n"
+                "  fathom report fathom.fathom                 the results\n"
                 "  fathom record --overhead 10% -- ./program   more samples\n"
                 "  fathom record --rate 1000 -- ./program      a fixed rate\n"
                 "  fathom record -o a.fathom -- make test      all processes of a job\n"
                 "  fathom record --delay 5s --duration 10s -- ./server\n\n"
                 "Exit status: that of the program (128+n for a signal); 124 cannot be recorded here, 125 failed, 126 "
                 "and 127 the program cannot be run or is not there, 2 wrong usage.",
-    .runs_program = true,
     .options = options,
-    .parser = parse,
+    .settings = settings,
+    .parse = parse,
+    .check = check,
+    .program = offsetof(struct input, wanted.program),
     .run = run,
 };

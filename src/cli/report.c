@@ -6,8 +6,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/output.h"
-#include "observe/sampled.h"
-#include "recording/store.h"
+#include "windows/estimate.h"
 
 enum {
 	KEY_TOP = FM_KEY_OWN,
@@ -24,22 +23,18 @@ enum {
 static const struct argp_option options[] = {
     {"top", KEY_TOP, "N", 0, "List the N heaviest functions, lines and shared lines; default 10", 0},
     {"object", KEY_OBJECT, "NAME", 0,
-     "Of sampled references: only to objects with NAME in their name, or a pattern with *", 0},
+     "Of sampled references: only references to objects whose name contains NAME or matches a pattern with *", 0},
     {"thread", KEY_THREAD, "THREAD", 0, "… only of the thread with this number or name", 0},
     {"region", KEY_REGION, "NAME", 0,
-     "… only in the marked region NAME; if there is none, in the function NAME and what it calls", 0},
-    {"time", KEY_TIME, "A-B", 0, "… only from A to B seconds after the beginning; either may be left out", 0},
-    {"curve", KEY_CURVE, NULL, 0,
-     "Of sampled references: draw the share that misses a cache of any size, instead of the tables", 0},
+     "… only in the marked region NAME; without such a region, in the function NAME and its callees", 0},
+    {"time", KEY_TIME, "A-B", 0, "… only from A to B seconds after the beginning; A or B may be omitted", 0},
+    {"curve", KEY_CURVE, NULL, 0, "Of sampled references: draw the miss ratio over cache size, instead of the tables",
+     0},
     {"bandwidth-curve", KEY_BANDWIDTH_CURVE, NULL, 0,
-     "Of 'fathom stat': also draw the latency of memory against its traffic, and the program's place there", 0},
-    {"html", KEY_HTML, "FILE", 0, "Write the report as one HTML page with everything inside", 0},
-    {"no-source", KEY_NO_SOURCE, NULL, 0, "Of --html: without pieces of source files", 0},
-    FM_OPTION_OUTPUT,
-    FM_OPTION_JSON,
-    FM_OPTION_SEPARATOR,
-    FM_OPTION_QUIET,
-    FM_OPTION_VERBOSE,
+     "Of 'fathom stat': also draw memory latency over memory traffic, with the program's position", 0},
+    {"html", KEY_HTML, "FILE", 0, "Write the report as one self-contained HTML page", 0},
+    {"no-source", KEY_NO_SOURCE, NULL, 0, "With --html: without excerpts of source files", 0},
+    FM_OPTIONS_PRINTING,
     {0},
 };
 
@@ -80,66 +75,49 @@ static bool has_filter(const struct fm_samples_filter *filter)
 	return filter->object || filter->thread || filter->region || filter->timed;
 }
 
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-	struct input *input = state->input;
-	struct fm_error error;
+static const struct fm_setting settings[] = {
+    FM_NUMBER(KEY_TOP, top, 1, 100000),
+    FM_TEXT(KEY_OBJECT, filter.object),
+    FM_TEXT(KEY_THREAD, filter.thread),
+    FM_TEXT(KEY_REGION, filter.region),
+    FM_FLAG(KEY_CURVE, curve),
+    FM_FLAG(KEY_BANDWIDTH_CURVE, bandwidth_curve),
+    FM_TEXT(KEY_HTML, html),
+    FM_FLAG(KEY_NO_SOURCE, no_source),
+    {0},
+};
 
-	switch (key) {
-	case KEY_TOP:
-		return fm_text_parse_unsigned(argument, "--top", 1, 100000, &input->top, &error)
-		           ? fm_usage_error(&error)
-		           : 0;
-	case KEY_OBJECT:
-		input->filter.object = argument;
-		return 0;
-	case KEY_THREAD:
-		input->filter.thread = argument;
-		return 0;
-	case KEY_REGION:
-		input->filter.region = argument;
-		return 0;
-	case KEY_TIME:
-		return parse_time(argument, &input->filter, &error) ? fm_usage_error(&error) : 0;
-	case KEY_CURVE:
-		input->curve = true;
-		return 0;
-	case KEY_BANDWIDTH_CURVE:
-		input->bandwidth_curve = true;
-		return 0;
-	case KEY_HTML:
-		input->html = argument;
-		return 0;
-	case KEY_NO_SOURCE:
-		input->no_source = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		if (input->files[1]) {
-			fm_error_set(&error, EINVAL, "two recordings can be compared, not three: %s, %s, %s",
-			             input->files[0], input->files[1], argument);
-			return fm_usage_error(&error);
-		}
-		input->files[input->files[0] != NULL] = argument;
-		return 0;
-	case ARGP_KEY_END:
-		if (!input->files[0])
-			fm_error_set(&error, EINVAL, "there is no recording to report: fathom report run.fathom");
-		else if (input->html && (input->common.json || input->common.separator || input->common.output ||
-		                         input->curve || input->bandwidth_curve))
-			fm_error_set(&error, EINVAL,
-			             "--html writes a page with everything in it: no --json, -x, -o, --curve or "
-			             "--bandwidth-curve beside it");
-		else if (input->no_source && !input->html)
-			fm_error_set(&error, EINVAL, "--no-source is for --html");
-		else
-			return 0;
-		return fm_usage_error(&error);
-	default:
-		return fm_common_parse(key, argument, &input->common);
-	}
+static int parse(void *target, int key, char *argument, struct fm_error *error)
+{
+	struct input *input = target;
+
+	if (key == KEY_TIME)
+		return parse_time(argument, &input->filter, error);
+	if (key != ARGP_KEY_ARG)
+		return ARGP_ERR_UNKNOWN;
+	if (input->files[1])
+		return fm_error_set(error, EINVAL, "at most two recordings can be compared, not three: %s, %s, %s",
+		                    input->files[0], input->files[1], argument);
+	input->files[input->files[0] != NULL] = argument;
+	return 0;
 }
 
-/* By what was recorded. */
+static int check(void *target, struct fm_error *error)
+{
+	const struct input *input = target;
+
+	if (!input->files[0])
+		return fm_error_set(error, EINVAL, "no recording given: fathom report run.fathom");
+	if (input->html && (input->common.json || input->common.separator || input->common.output || input->curve ||
+	                    input->bandwidth_curve))
+		return fm_error_set(
+		    error, EINVAL, "--html writes a complete page: omit --json, -x, -o, --curve and --bandwidth-curve");
+	if (input->no_source && !input->html)
+		return fm_error_set(error, EINVAL, "--no-source needs --html");
+	return 0;
+}
+
+/* The printer depends on the kind of recording. */
 static int print(struct fm_output *output, const struct fm_recording *recording, const struct fm_samples_filter *filter)
 {
 	struct fm_error error;
@@ -147,15 +125,14 @@ static int print(struct fm_output *output, const struct fm_recording *recording,
 	if (output->options.curve && !recording->curves_count) {
 		fm_error_set(&error, EINVAL,
 		             *recording->sampling.sampler
-		                 ? "--curve needs some windows of references, and this recording has too few: it "
-		                   "is too short (a second or more of processor time is needed), or was made with "
-		                   "--no-curve or --sampler exact"
-		                 : "--curve draws sampled references: this recording has none");
+		                 ? "--curve: this recording has too few windows of references: record at least one "
+		                   "second of processor time, without --no-curve and --sampler exact"
+		                 : "--curve needs sampled references: this recording has none; use 'fathom record'");
 		return fm_report_error(&error);
 	}
 	if (output->options.curve && has_filter(filter)) {
 		fm_error_set(&error, EINVAL,
-		             "--curve is of the whole program: no --object, --thread, --region, --time");
+		             "--curve covers the whole program: omit --object, --thread, --region and --time");
 		return fm_report_error(&error);
 	}
 	if (output->options.bandwidth_curve && (*recording->sampling.sampler || !recording->profile)) {
@@ -169,31 +146,13 @@ static int print(struct fm_output *output, const struct fm_recording *recording,
 		return fm_output_samples(output, recording, filter);
 	if (!has_filter(filter) && recording->squeezes_count)
 		return fm_output_squeeze(output, recording);
+	if (!has_filter(filter) && recording->scales_count)
+		return fm_output_scale(output, recording);
 	if (!has_filter(filter))
 		return fm_output_stat(output, recording);
 	fm_error_set(&error, EINVAL,
-	             "--object, --thread, --region and --time choose sampled references: this recording has none");
+	             "--object, --thread, --region and --time select sampled references: this recording has none");
 	return fm_report_error(&error);
-}
-
-static int load(const char *path, const struct fm_common *common, struct fm_recording **ret_recording)
-{
-	struct fm_recording *recording;
-	struct fm_error error;
-	char remark[4400];
-
-	if (fm_store_load(path, &recording, &error))
-		return fm_report_error(&error);
-	/* one whose tool was killed, or is at work */
-	if (fm_sampled_recover(path, recording, remark, sizeof(remark), &error)) {
-		fm_recording_free(recording);
-		fm_report_error(&error);
-		return FM_EXIT_FAILED;
-	}
-	if (*remark && common->verbosity >= 0)
-		fprintf(stderr, "fathom: %s\n", remark);
-	*ret_recording = recording;
-	return 0;
 }
 
 static int compare(struct fm_output *output, const struct input *input, const struct fm_recording *first,
@@ -226,9 +185,13 @@ static int run(const struct fm_command *command, int argc, char **argv)
 		fm_error_set(&error, ENOTSUP, "--html is not in this build: %s", fm_writer_find("html")->lacks());
 		return fm_report_error(&error);
 	}
-	code = load(input.files[0], &input.common, &recordings[0]);
-	if (!code && input.files[1])
-		code = load(input.files[1], &input.common, &recordings[1]);
+	code = FM_EXIT_DONE;
+	for (unsigned i = 0; !code && i < 2 && input.files[i]; i++) {
+		code = fm_output_load(input.files[i], &input.common, &recordings[i]);
+		/* a recording of an earlier version has none */
+		if (!code)
+			fm_estimates_keep(recordings[i]);
+	}
 	if (!code && recordings[0]) {
 		fm_output_choose(&output, &input.common, (unsigned)input.top);
 		if (input.html) {
@@ -248,16 +211,15 @@ static int run(const struct fm_command *command, int argc, char **argv)
 
 const struct fm_command fm_verb_report = {
     .name = "report",
-    .summary = "print a recording again: text, a page, JSON or separated values, on any machine",
+    .summary = "print a recording: text, a page, JSON or separated values, on any machine",
     .arguments = "FILE [FILE2]",
     .description =
-        "Prints what was recorded, as the verb that recorded it did. A recording has everything inside: the machine "
-        "profile, "
-        "the names of functions, lines and variables. It can be opened on another machine, without the program.\n\n"
-        "Of sampled references (fathom record) it tells objects, routines, lines and threads, each with its share, the "
-        "levels that served it and its mean cost. Instances of marked regions are folded into one: phases, streams, "
-        "working sets and what could be changed. With two recordings it tells what got faster, which object, which "
-        "level.\n\n"
+        "Prints a recording as the recording verb did. A recording is self-contained: it includes the machine profile "
+        "and the names of functions, lines and variables. It can be opened on another machine, without the program.\n\n"
+        "For sampled references (fathom record), the report lists objects, routines, lines and threads. Each has its "
+        "share, the levels that served it and its mean cost. Instances of marked regions are folded into one, which "
+        "shows phases, streams, working sets and possible improvements. With two recordings, the report shows the "
+        "differences in time by object and level.\n\n"
         "The file is an SQLite database with documented tables (docs/recording.md): any SQL tool can read it.",
     .examples = "Examples:\n"
                 "  fathom stat --record run.fathom -- ./program    observe and keep\n"
@@ -265,10 +227,12 @@ const struct fm_command fm_verb_report = {
                 "  fathom report --json run.fathom                 for scripts\n"
                 "  fathom report --object grid run.fathom          sampled references to one object\n"
                 "  fathom report --curve run.fathom                misses of caches of any size\n"
-                "  fathom report before.fathom after.fathom        what got faster\n"
-                "  fathom report run.fathom --html run.html        one page to look at in a browser\n"
+                "  fathom report before.fathom after.fathom        compare two recordings\n"
+                "  fathom report run.fathom --html run.html        one page for a browser\n"
                 "  sqlite3 run.fathom 'SELECT * FROM functions ORDER BY misses_3 DESC LIMIT 5'",
     .options = options,
-    .parser = parse,
+    .settings = settings,
+    .parse = parse,
+    .check = check,
     .run = run,
 };

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "json/figure.h"
 #include "recording/store.h"
 #include "report/progress.h"
 #include "report/squeeze.h"
@@ -27,39 +28,37 @@ enum {
 
 static const struct argp_option options[] = {
     {"machine", KEY_MACHINE, "NAME", 0,
-     "Squeeze it on this simulated machine instead: haswell-ep, xeon-e5-2670, icelake-sp, zen3, host (from the machine "
-     "profile), or a file",
+     "Squeeze the program on this simulated machine instead: haswell-ep, xeon-e5-2670, icelake-sp, zen3, host (from "
+     "the machine profile), or a file",
      0},
     {"backend", KEY_BACKEND, "NAME", 0,
-     "How it is taken away: resctrl (by the processor), colours (memory of some page colours), threads (by threads on "
-     "other CPUs), all on this machine, exact (the simulated machine has "
-     "less); default: the most precise that works here",
+     "Method of limiting: resctrl (by the processor), colours (memory of some page colours), threads (load from "
+     "threads on other CPUs), all on this machine, exact (a smaller simulated machine); default: the most precise "
+     "method that works here",
      0},
-    {"level", KEY_LEVEL, "NAME", 0, "The cache that is made smaller, L2 or L3; default: the last one", 0},
-    {"only", KEY_ONLY, "AXIS", 0, "Take only capacity, or only bandwidth", 0},
+    {"level", KEY_LEVEL, "NAME", 0, "The cache to limit, L2 or L3; default: the last-level cache", 0},
+    {"only", KEY_ONLY, "AXIS", 0, "Limit only capacity, or only bandwidth", 0},
     {"map", KEY_MAP, NULL, 0,
-     "Also take both at once, for up to four amounts of each around the knees: a map of capacity and bandwidth; not "
+     "Also limit both at once, for up to four amounts of each around the knees: a map of capacity and bandwidth; not "
      "with colours and threads",
      0},
     {"ranks", KEY_RANKS, "N", 0,
-     "With --machine: N copies of the program, told apart by FATHOM_RANK in their environment, of which some share "
-     "each "
-     "last cache; tells what each of them uses",
+     "With --machine: run N copies of the program, distinguished by FATHOM_RANK in their environment; groups of copies "
+     "share each last-level cache; the report shows the use of each copy",
      0},
     {"mapping", KEY_MAPPING, "LIST", 0,
-     "With --ranks: how many share a last cache, as spread (one), packed (as many as there are cores), or numbers such "
-     "as "
+     "With --ranks: number of copies per last-level cache: spread (one), packed (one per core), or numbers such as "
      "1,2,4; default spread,packed",
      0},
     {"predict", KEY_PREDICT, "WHAT", 0,
-     "Foretell the time with less: l3=8M, l3=25%, bw=50% (of memory), bw=8 (GB/s), or l3=8M,bw=50%; may be given 8 "
+     "Predict the run time with less: l3=8M, l3=25%, bw=50% (of memory), bw=8 (GB/s), or l3=8M,bw=50%; may be given 8 "
      "times",
      0},
-    {"budget", KEY_BUDGET, "TIME", 0, "Begin no run that would end later; default 60s", 0},
+    {"budget", KEY_BUDGET, "TIME", 0, "Time limit; no new run starts that would exceed it; default 60s", 0},
     {"record", KEY_RECORD, "FILE", 0,
      "Also keep everything as a recording, NAME.fathom; 'fathom report FILE' prints it again, --pair compares two", 0},
     {"pair", KEY_PAIR, NULL, 0,
-     "Instead of a program, two recordings: how much slower each gets when both share the cache", 0},
+     "Instead of a program, two recordings: predict the slowdown of each when both share the cache", 0},
     FM_OPTION_OUTPUT,
     FM_OPTION_JSON,
     FM_OPTION_QUIET,
@@ -98,8 +97,9 @@ static int parse_ranks(const char *text, unsigned *ret_ranks, struct fm_error *e
 	return 0;
 }
 
-static int check(const struct input *input, struct fm_error *error)
+static int check(void *target, struct fm_error *error)
 {
+	const struct input *input = target;
 	char *const *words = input->wishes.observation.program;
 
 	if (input->pair) {
@@ -109,74 +109,50 @@ static int check(const struct input *input, struct fm_error *error)
 		if (input->wishes.observation.machine || input->wishes.level || input->record ||
 		    input->wishes.predict || input->wishes.backend || input->wishes.map || input->wishes.ranks ||
 		    input->wishes.no_capacity || input->wishes.no_bandwidth)
-			return fm_error_set(
-			    error, EINVAL, "--pair reads two recordings and runs nothing: leave the other options out");
+			return fm_error_set(error, EINVAL,
+			                    "--pair reads two recordings and runs nothing: omit the other options");
 		return 0;
 	}
 	if (input->wishes.map && (input->wishes.no_capacity || input->wishes.no_bandwidth))
-		return fm_error_set(error, EINVAL, "--map takes capacity and bandwidth at once: leave --only out");
+		return fm_error_set(error, EINVAL, "--map limits capacity and bandwidth at once: omit --only");
 	if (input->wishes.mapping && !input->wishes.ranks)
-		return fm_error_set(error, EINVAL, "--mapping goes with --ranks");
+		return fm_error_set(error, EINVAL, "--mapping needs --ranks");
 	if (!words)
-		return fm_error_set(error, EINVAL, "there is no program to run: fathom squeeze -- ./program");
+		return fm_error_set(error, EINVAL, "no program given: fathom squeeze -- ./program");
 	return 0;
 }
 
-static error_t parse(int key, char *argument, struct argp_state *state)
+static const struct fm_setting settings[] = {
+    FM_TEXT(KEY_MACHINE, wishes.observation.machine),
+    FM_TEXT(KEY_BACKEND, wishes.backend),
+    FM_TEXT(KEY_LEVEL, wishes.level),
+    FM_FLAG(KEY_MAP, wishes.map),
+    FM_TEXT(KEY_MAPPING, wishes.mapping),
+    FM_DURATION(KEY_BUDGET, wishes.budget),
+    FM_TEXT(KEY_RECORD, record),
+    FM_FLAG(KEY_PAIR, pair),
+    {0},
+};
+
+static int parse(void *target, int key, char *argument, struct fm_error *error)
 {
-	struct input *input = state->input;
+	struct input *input = target;
 	struct fm_squeeze_wishes *wishes = &input->wishes;
-	struct fm_error error;
-	int r = 0;
 
 	switch (key) {
-	case KEY_MACHINE:
-		wishes->observation.machine = argument;
-		break;
-	case KEY_BACKEND:
-		wishes->backend = argument;
-		break;
-	case KEY_LEVEL:
-		wishes->level = argument;
-		break;
-	case KEY_MAP:
-		wishes->map = true;
-		break;
 	case KEY_RANKS:
-		r = parse_ranks(argument, &wishes->ranks, &error);
-		break;
-	case KEY_MAPPING:
-		wishes->mapping = argument;
-		break;
+		return parse_ranks(argument, &wishes->ranks, error);
 	case KEY_PREDICT:
-		r = add_prediction(input, argument, &error);
-		break;
-	case KEY_BUDGET:
-		r = fm_text_parse_duration(argument, &wishes->budget, &error);
-		break;
+		return add_prediction(input, argument, error);
 	case KEY_ONLY:
 		wishes->no_capacity = !strcmp(argument, "bandwidth");
 		wishes->no_bandwidth = !strcmp(argument, "capacity");
-		if (!wishes->no_capacity && !wishes->no_bandwidth)
-			r = fm_error_set(&error, EINVAL, "--only is capacity or bandwidth, not \"%s\"", argument);
-		break;
-	case KEY_RECORD:
-		input->record = argument;
-		break;
-	case KEY_PAIR:
-		input->pair = true;
-		break;
-	case ARGP_KEY_ARG:
-		wishes->observation.program = state->argv + state->next - 1;
-		state->next = state->argc;
-		break;
-	case ARGP_KEY_END:
-		r = check(input, &error);
-		break;
+		return wishes->no_capacity || wishes->no_bandwidth
+		           ? 0
+		           : fm_error_set(error, EINVAL, "--only is capacity or bandwidth, not \"%s\"", argument);
 	default:
-		return fm_common_parse(key, argument, &input->common);
+		return ARGP_ERR_UNKNOWN;
 	}
-	return r ? fm_usage_error(&error) : 0;
 }
 
 static int print_pair(const struct input *input)
@@ -204,11 +180,7 @@ static int print_pair(const struct input *input)
 		const struct fm_squeeze *const both[] = {squeezes[0], squeezes[1]};
 
 		if (input->common.json) {
-			json_t *root = fm_squeeze_pair_json(both, &pair);
-
-			json_dumpf(root, output, JSON_INDENT(1));
-			fputc('\n', output);
-			json_decref(root);
+			fm_json_print(fm_squeeze_pair_json(both, &pair), output);
 		} else {
 			fm_squeeze_pair_print(both, &pair, output);
 		}
@@ -236,7 +208,7 @@ static int run(const struct fm_command *command, int argc, char **argv)
 		return print_pair(&input);
 	fm_output_choose(&output, &input.common, 0);
 	if (input.wishes.ranks) {
-		/* the program is the first; the others are told in their own processes */
+		/* the program is rank 0; other ranks are set in their processes */
 		fm_rank_set(0, input.wishes.ranks);
 		if (!input.wishes.mapping)
 			input.wishes.mapping = "spread,packed";
@@ -244,71 +216,56 @@ static int run(const struct fm_command *command, int argc, char **argv)
 	input.wishes.observation.interrupted = &fm_interrupted;
 	input.wishes.observation.remark = fm_common_remark;
 	input.wishes.observation.context = &input.common;
-	fflush(NULL);
-	fm_interrupt_install();
 	fm_progress_begin(&progress, input.common.verbosity < 0);
 	input.wishes.progress = fm_progress_update;
 	input.wishes.progress_context = &progress;
-	r = input.record ? fm_store_check(input.record, &error) : 0;
-	if (r && error.code != EEXIST)
-		error.code = EIO;
+	r = fm_run_check(input.record, &error);
 	if (!r)
 		r = fm_squeeze_run(&input.wishes, &recording, &error);
 	fm_progress_end(&progress);
-	if (r && recording && error.code == ECANCELED) {
-		fm_common_remark(&input.common, error.message);
-		code = (int)recording->run.exit_status;
-	} else if (r) {
-		code = fm_report_error_of_run(&error);
-	} else {
-		code = (int)recording->run.exit_status;
-		r = fm_output_squeeze(&output, recording);
-		if (!r && input.record && fm_store_save(input.record, recording, &error)) {
-			error.code = EIO;
-			r = fm_report_error_of_run(&error);
-		}
-		code = r ? 125 : code;
-	}
+	code = r ? fm_run_failed(&input.common, recording, &error)
+	         : fm_run_print(&output, recording, fm_output_squeeze, input.record);
 	fm_recording_free(recording);
 	return code;
 }
 
 const struct fm_command fm_verb_squeeze = {
     .name = "squeeze",
-    .summary = "take cache and bandwidth away from a program, and see how much of each it uses",
+    .summary = "limit cache and bandwidth of a program, and see how much of each it uses",
     .arguments = "[--] PROGRAM [ARGUMENT...]",
     .description =
-        "Runs a program again and again with less of a cache, and with less of the memory's bandwidth. What it can do "
-        "without, it does not use: the answer is an interval, from the largest amount with which it was slower to the "
-        "smallest with which it was not. Runs go where the answer is uncertain, until the knee is located or the "
-        "budget "
-        "is spent; the report says which.\n\n"
-        "A program that is not slower with little cache either needs little, or streams through more than any cache "
-        "holds: the report tells which. The miss-ratio curve, an independent method, is shown beside it; where the two "
-        "disagree it says so.\n\n"
-        "From the runs follows what the program would take with other amounts (--predict), and, from two recordings, "
-        "how two programs fare that share the cache (--pair).\n\n"
-        "Without --machine this machine itself is used: the program gets memory of some page colours only, and with it "
-        "a "
-        "part of each core's L2 (colours). No rights, no PMU and nothing that runs beside it are needed. Runs come in "
-        "pairs, one with everything and one with less, until intervals tell them apart; a control in which nothing is "
-        "taken must not be slower. With --machine a simulated machine has less, exactly, and times are simulated.\n\n"
-        "The program must do the same every time; its output is that of the first run.",
+        "Runs a program repeatedly with less capacity of a cache, and with less memory bandwidth. A resource whose "
+        "removal causes no slowdown is not in use. The answer is an interval: from the largest amount that slowed the "
+        "program down to the smallest amount that did not. Runs are placed where the answer is uncertain, until the "
+        "knee is located or the budget is spent. The report states which of the two ended the search.\n\n"
+        "A program that is not slower with little cache has a small working set, or streams through more data than any "
+        "cache holds. The report distinguishes the two. The miss-ratio curve is an independent estimate; the report "
+        "says if the two methods disagree.\n\n"
+        "The runs also give predictions: the run time with other amounts (--predict), and, from two recordings, the "
+        "slowdown of two programs that share a cache (--pair).\n\n"
+        "Without --machine, the program runs on this machine. It gets memory of some page colours only, and so a part "
+        "of each core's L2 (colours). No privileges, no PMU and no other load are needed. Runs come in pairs, one with "
+        "full and one with limited capacity, until their confidence intervals separate. A control run without a limit "
+        "must not be slower. With --machine, the simulated machine has less of the resource, and times are "
+        "simulated.\n\n"
+        "The program must do the same work in every run. Its output is shown for the first run only.",
     .examples = "Examples:\n"
-                "  fathom squeeze -- ./program                                   how much of this machine's L2?\n"
+                "  fathom squeeze -- ./program                           use of this machine's L2\n"
                 "  fathom squeeze --predict l2=50% --budget 2min -- ./program\n"
-                "  fathom squeeze --machine xeon-e5-2670 -- ./program            how much of 20 MiB, of 38 GB/s?\n"
-                "  fathom squeeze --machine xeon-e5-2670 --map -- ./program      and with less of both?\n"
-                "  fathom squeeze --machine xeon-e5-2670 --ranks 8 --mapping 1,2,4 -- ./program   of each process\n"
+                "  fathom squeeze --machine xeon-e5-2670 -- ./program            use of 20 MiB and of 38 GB/s\n"
+                "  fathom squeeze --machine xeon-e5-2670 --map -- ./program   less of both at once\n"
+                "  fathom squeeze --machine xeon-e5-2670 --ranks 8 --mapping 1,2,4 -- ./program   per process\n"
                 "  fathom squeeze --machine zen3 --level L2 --only capacity -- ./program\n"
-                "  fathom squeeze --machine host --predict l3=8M,bw=50% -- ./program   on a lesser machine\n"
-                "  fathom squeeze --machine zen3 --record a.fathom -- ./a        keep it; the same for ./b, then\n"
-                "  fathom squeeze --pair a.fathom b.fathom                       both in one cache\n\n"
+                "  fathom squeeze --machine host --predict l3=8M,bw=50% -- ./program   on a smaller machine\n"
+                "  fathom squeeze --machine zen3 --record a.fathom -- ./a   save it; the same for ./b, then\n"
+                "  fathom squeeze --pair a.fathom b.fathom               both in one cache\n\n"
                 "Exit status: that of the program's first run (128+n for a signal); 124 cannot be measured here, 125 "
                 "failed, 126 and 127 the program cannot be run or is not there, 2 wrong usage. With --pair: 0 done, 1 "
                 "failed, 2 wrong usage.",
-    .runs_program = true,
     .options = options,
-    .parser = parse,
+    .settings = settings,
+    .parse = parse,
+    .check = check,
+    .program = offsetof(struct input, wishes.observation.program),
     .run = run,
 };

@@ -2,15 +2,13 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/text.h"
 #include "observe/machines.h"
 #include "cli/command.h"
 #include "counters/counting.h"
 #include "counters/listing.h"
 #include "doctor/doctor.h"
-#include "machine/simulated_host.h"
+#include "profile/simulated_host.h"
 #include "json/figure.h"
 #include "report/progress.h"
 #include "report/validate_text.h"
@@ -44,17 +42,13 @@ static const struct argp_option options[] = {
     {"seed", KEY_SEED, "N", 0, "Seed for the order of runs and for simulated noise (default 1)", 0},
     {"from", KEY_FROM, "FILE", 0, "Validate counts from FILE instead of measuring (CSV, see docs/validate.md)", 2},
     {"missing-zero", KEY_MISSING_ZERO, NULL, 0,
-     "With --from: what the file has no true. or socket. column of did not happen in any run", 2},
+     "With --from: a quantity without a true. or socket. column in the file is zero in every run", 2},
     {"dump", KEY_DUMP, "FILE", 0, "Write all counts to FILE, for --from", 2},
     {"explain", KEY_EXPLAIN, "EVENT", 0, "Show all details of one event, with a plot", 2},
     {"html", KEY_HTML, "FILE", 0, "Write the report as an HTML page", 2},
     {"profile", KEY_PROFILE, "FILE", 0, "Use FILE as machine profile, and save the metrics in it", 2},
     {"no-save", KEY_NO_SAVE, NULL, 0, "Do not change the machine profile", 2},
-    FM_OPTION_OUTPUT,
-    FM_OPTION_JSON,
-    FM_OPTION_SEPARATOR,
-    FM_OPTION_QUIET,
-    FM_OPTION_VERBOSE,
+    FM_OPTIONS_PRINTING,
     {0},
 };
 
@@ -65,77 +59,39 @@ struct input {
 	bool quick, no_save, missing_zero;
 };
 
-static error_t parse(int key, char *argument, struct argp_state *state)
-{
-	struct input *input = state->input;
-	struct fm_error error;
+static const struct fm_setting settings[] = {
+    FM_TEXT(KEY_MACHINE, machine),
+    FM_TEXT('e', events),
+    FM_NUMBER('r', repeats, 1, 1000),
+    FM_TEXT('C', cpus),
+    FM_FLAG(KEY_QUICK, quick),
+    FM_NUMBER(KEY_SCALE, scale, 1, 1024),
+    FM_NUMBER(KEY_SEED, seed, 0, UINT64_MAX),
+    FM_TEXT(KEY_FROM, from),
+    FM_TEXT(KEY_DUMP, dump),
+    FM_TEXT(KEY_EXPLAIN, explain),
+    FM_TEXT(KEY_HTML, html),
+    FM_TEXT(KEY_PROFILE, profile),
+    FM_FLAG(KEY_NO_SAVE, no_save),
+    FM_FLAG(KEY_MISSING_ZERO, missing_zero),
+    {0},
+};
 
-	switch (key) {
-	case KEY_MACHINE:
-		input->machine = argument;
-		return 0;
-	case 'e':
-		input->events = argument;
-		return 0;
-	case 'r':
-		return fm_text_parse_unsigned(argument, "-r", 1, 1000, &input->repeats, &error) ? fm_usage_error(&error)
-		                                                                                : 0;
-	case 'C':
-		input->cpus = argument;
-		return 0;
-	case KEY_QUICK:
-		input->quick = true;
-		return 0;
-	case KEY_SCALE:
-		return fm_text_parse_unsigned(argument, "--scale", 1, 1024, &input->scale, &error)
-		           ? fm_usage_error(&error)
-		           : 0;
-	case KEY_SEED:
-		return fm_text_parse_unsigned(argument, "--seed", 0, UINT64_MAX, &input->seed, &error)
-		           ? fm_usage_error(&error)
-		           : 0;
-	case KEY_FROM:
-		input->from = argument;
-		return 0;
-	case KEY_DUMP:
-		input->dump = argument;
-		return 0;
-	case KEY_EXPLAIN:
-		input->explain = argument;
-		return 0;
-	case KEY_HTML:
-		input->html = argument;
-		return 0;
-	case KEY_PROFILE:
-		input->profile = argument;
-		return 0;
-	case KEY_NO_SAVE:
-		input->no_save = true;
-		return 0;
-	case KEY_MISSING_ZERO:
-		input->missing_zero = true;
-		return 0;
-	case ARGP_KEY_END:
-		if (input->missing_zero && !input->from) {
-			fm_error_set(&error, EINVAL, "--missing-zero is about columns of a file: name it with --from");
-			return fm_usage_error(&error);
-		}
-		if (input->from && (input->machine || input->events || input->cpus || input->quick)) {
-			fm_error_set(&error, EINVAL,
-			             "--from takes the counts from a file: leave the other options out");
-			return fm_usage_error(&error);
-		}
-		if (input->scale > 1 && !input->machine) {
-			fm_error_set(&error, EINVAL, "--scale needs a simulated machine: name one with --machine");
-			return fm_usage_error(&error);
-		}
-		return 0;
-	default:
-		return fm_common_parse(key, argument, &input->common);
-	}
+static int check(void *target, struct fm_error *error)
+{
+	const struct input *input = target;
+
+	if (input->missing_zero && !input->from)
+		return fm_error_set(error, EINVAL,
+		                    "--missing-zero concerns the columns of a file: name the file with --from");
+	if (input->from && (input->machine || input->events || input->cpus || input->quick))
+		return fm_error_set(error, EINVAL, "--from takes the counts from a file: omit the other options");
+	if (input->scale > 1 && !input->machine)
+		return fm_error_set(error, EINVAL, "--scale needs a simulated machine: name one with --machine");
+	return 0;
 }
 
-/* Leave only the columns that -e names; other names are refused. */
+/* Keeps only the columns that -e names. Unknown names are errors. */
 static int keep_named(struct fm_matrix *matrix, const char *list, struct fm_error *error)
 {
 	char *names = strdup(list), *save, *name;
@@ -149,7 +105,7 @@ static int keep_named(struct fm_matrix *matrix, const char *list, struct fm_erro
 
 		if (index < 0) {
 			fm_error_set(error, EINVAL,
-			             "there is no event \"%s\" here: 'fathom events --machine' lists them", name);
+			             "there is no event \"%s\" here: 'fathom events --machine' lists the events", name);
 			free(names);
 			return -EINVAL;
 		}
@@ -168,7 +124,7 @@ static int keep_named(struct fm_matrix *matrix, const char *list, struct fm_erro
 	return 0;
 }
 
-/* Are there such events? Better known before the simulation than after it. */
+/* Rejects unknown events before the simulation, which takes long. */
 static int check_named(const struct fm_simulated_events *events, const char *list, struct fm_error *error)
 {
 	char *names = strdup(list), *save, *name;
@@ -222,7 +178,7 @@ static int simulate(const struct input *input, struct fm_progress *progress, str
 	return r;
 }
 
-/* The row of doctor that says why there are no hardware events, and what would help. */
+/* The row of doctor with the reason for missing hardware events and the remedy. */
 static void quote_doctor(struct fm_error *error)
 {
 	for (unsigned i = 0; i < fm_probe_count; i++) {
@@ -237,7 +193,8 @@ static void quote_doctor(struct fm_error *error)
 	}
 }
 
-/* Every event that opens and counts; user mode only, since the kernel's part is not the kernels'. */
+/* Every event that opens and counts. User mode only: the operating system's events do not belong to the test kernels.
+ */
 static int find_events(const struct input *input, struct fm_event **ret_events, unsigned *ret_count,
                        struct fm_error *error)
 {
@@ -329,7 +286,7 @@ static int measure(const struct input *input, const char *profile_path, struct f
 	return r;
 }
 
-/* A file of the user's, never through a symbolic link. */
+/* Writes a file of the user; a symbolic link is not followed. */
 static int write_file(const char *path, const struct fm_matrix *matrix, const struct fm_validation *validation)
 {
 	const struct fm_common common = {.output = path};
@@ -347,36 +304,30 @@ static int write_file(const char *path, const struct fm_matrix *matrix, const st
 static int print(const struct input *input, const struct fm_validation *validation)
 {
 	FILE *output = fm_common_open(&input->common);
-	unsigned width;
 
 	if (!output)
 		return FM_EXIT_FAILED;
-	width = fm_text_columns(output == stdout ? STDOUT_FILENO : -1);
 	if (input->common.json) {
 		json_t *root = fm_json_document("validate");
 
 		json_object_set_new(root, "machine",
 		                    json_pack("{s:s, s:b}", "name", validation->matrix->machine, "simulated",
 		                              !strcmp(validation->matrix->origin, "simulated")));
-		json_object_set_new(root, "disturbance", json_null());
-		json_object_set_new(root, "disturbance_why",
-		                    json_string("disturbance changes times, not counts; see reproducibility"));
+		fm_json_set_null(root, "disturbance", "disturbance changes times, not counts; see reproducibility");
 		fm_validation_to_json(validation, root);
-		json_dumpf(root, output, JSON_INDENT(1));
-		fputc('\n', output);
-		json_decref(root);
+		fm_json_print(root, output);
 	} else if (input->common.separator) {
 		fm_validation_print_separated(validation, output, input->common.separator);
 	} else if (input->explain) {
 		fm_validation_explain(validation, (unsigned)fm_matrix_find_event(validation->matrix, input->explain),
-		                      output, width < 100 ? width : 100);
+		                      output, fm_common_width(output));
 	} else {
-		fm_validation_print(validation, output, width < 100 ? width : 100, input->common.verbosity);
+		fm_validation_print(validation, output, fm_common_width(output), input->common.verbosity);
 	}
 	return fm_common_close(&input->common, output);
 }
 
-/* Does what was found go into a profile? Not what was measured elsewhere, nor a machine made smaller. */
+/* Results of other machines and of scaled caches do not enter the profile. */
 static bool saves(const struct input *input)
 {
 	return !input->no_save && !input->from && input->scale <= 1 && !input->quick && !input->events;
@@ -390,7 +341,7 @@ static int judge(const struct input *input, struct fm_matrix *matrix, const char
 	int code;
 
 	if (input->explain && fm_matrix_find_event(matrix, input->explain) < 0) {
-		fm_error_set(&error, EINVAL, "there is no event \"%s\" among those judged", input->explain);
+		fm_error_set(&error, EINVAL, "the event \"%s\" was not among the tested events", input->explain);
 		return fm_report_error(&error);
 	}
 	if (input->dump && (code = write_file(input->dump, matrix, NULL)))
@@ -424,7 +375,7 @@ static int run(const struct fm_command *command, int argc, char **argv)
 		return code;
 	if (fm_isa_read_mask(&error))
 		return fm_report_error(&error);
-	/* without a home there is nothing to save in, which is no reason to judge nothing */
+	/* without a home directory events are judged, but nothing is saved */
 	if ((input.profile ? !(path = strdup(input.profile)) && fm_error_set(&error, ENOMEM, "out of memory")
 	                   : fm_profile_path(input.machine, &path, &error)) &&
 	    error.code == ENOMEM)
@@ -453,15 +404,16 @@ static int run(const struct fm_command *command, int argc, char **argv)
 
 const struct fm_command fm_verb_validate = {
     .name = "validate",
-    .summary = "test which events count correctly, and what they really count",
-    .description = "Run kernels whose loads, stores, cache lines and operations are known exactly, with their data "
-                   "in every level, on one core and on all cores, and compare these numbers with the count of every "
-                   "event. Each event gets a class (exact, proportional, sum, uneven, overlapping, blind, "
-                   "saturating, conditional, leaking, offset, indicator, stall, noisy, dead), the quantities that it "
-                   "counts, its error, and a formula if it can be corrected. From the trusted events come the best "
-                   "indicator of each resource with its rate at 100 % utilisation, and the decomposition of cycles. "
-                   "These metrics are saved in the machine profile.\n\n"
-                   "To continue an interrupted measurement, give the same command again.",
+    .summary = "test which events count correctly, and identify the quantity each event counts",
+    .description =
+        "Run kernels with exactly known numbers of loads, stores, cache lines and operations. Their data "
+        "are in every level, on one core and on all cores. The known numbers are compared with the count of "
+        "every event. Each event gets its counted quantities, its error, a correction formula if "
+        "there is one, and a class: exact, proportional, sum, uneven, overlapping, blind, saturating, "
+        "conditional, leaking, offset, indicator, stall, noisy, or dead. The trusted events give the best indicator of "
+        "each resource, with its rate at 100 % utilisation, and the decomposition of cycles. These metrics "
+        "are saved in the machine profile.\n\n"
+        "To continue an interrupted measurement, give the same command again.",
     .examples = "Examples:\n"
                 "  fathom validate                         every event of this machine\n"
                 "  fathom validate -e LLC-load-misses,cycles -r 100\n"
@@ -471,6 +423,7 @@ const struct fm_command fm_verb_validate = {
                 "  fathom validate --from counts.csv --html page.html\n\n"
                 "Exit status: 0 done, 1 failed, 2 wrong usage, 3 cannot be measured here.",
     .options = options,
-    .parser = parse,
+    .settings = settings,
+    .check = check,
     .run = run,
 };

@@ -1,16 +1,12 @@
-/* Functions that stand before the C library's: memory that is mapped, and stacks of threads, get pages as long as some
-   are left. And those by which a program forbids itself system calls, which would be ours as well. */
-#include <dlfcn.h>
+/* Interposed functions of the C library: mapped memory and stacks of threads get pages while some are left. Functions
+   that install filters of system calls stop the runtime, which makes such calls. */
 #include <errno.h>
 #include <pthread.h>
-#include <linux/seccomp.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 
 #include "coloured/self.h"
-
-#define EXPORTED __attribute__((visibility("default")))
+#include "preload/hooks.h"
 
 enum { THREAD_STACK_PAGES = 8 };
 
@@ -90,58 +86,23 @@ static void *start_thread(void *context)
 EXPORTED int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*function)(void *),
                             void *argument)
 {
-	static int (*next)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 	struct start *start;
 	int r;
 
-	if (!next)
-		next = (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))dlsym(RTLD_NEXT,
-		                                                                                      "pthread_create");
+	fm_next_find();
 	start = fm_coloured.process && fm_coloured.pages ? malloc(sizeof(*start)) : NULL;
 	if (!start)
-		return next(thread, attributes, function, argument);
+		return fm_next.pthread_create(thread, attributes, function, argument);
 	*start = (struct start){function, argument};
-	r = next(thread, attributes, start_thread, start);
+	r = fm_next.pthread_create(thread, attributes, start_thread, start);
 	if (r)
 		free(start);
 	return r;
 }
 
-/* Filters need either rights, or the promise not to gain any, which comes first. */
-static bool is_filter(long number, long first)
+/* The promise comes first, and a filter may follow at once. */
+void fm_hook_filter(bool promised)
 {
-	return number == SYS_seccomp ? first == SECCOMP_SET_MODE_STRICT || first == SECCOMP_SET_MODE_FILTER
-	                             : number == SYS_prctl && (first == PR_SET_SECCOMP || first == PR_SET_NO_NEW_PRIVS);
-}
-
-EXPORTED long syscall(long number, ...)
-{
-	long arguments[6], result;
-	__builtin_va_list list;
-
-	__builtin_va_start(list, number);
-	for (unsigned i = 0; i < 6; i++)
-		arguments[i] = __builtin_va_arg(list, long);
-	__builtin_va_end(list);
-	if (is_filter(number, arguments[0]))
-		fm_coloured_be_quiet();
-	result =
-	    fm_system_call(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
-	if (fm_failed(result)) {
-		errno = (int)-result;
-		return -1;
-	}
-	return result;
-}
-
-EXPORTED int prctl(int option, ...)
-{
-	long arguments[4];
-	__builtin_va_list list;
-
-	__builtin_va_start(list, option);
-	for (unsigned i = 0; i < 4; i++)
-		arguments[i] = __builtin_va_arg(list, long);
-	__builtin_va_end(list);
-	return (int)syscall(SYS_prctl, (long)option, arguments[0], arguments[1], arguments[2], arguments[3]);
+	(void)promised;
+	fm_coloured_be_quiet();
 }

@@ -2,6 +2,7 @@
 #include <sys/mman.h>
 #include <sys/sysinfo.h>
 
+#include "base/processor.h"
 #include "coloured/self.h"
 
 enum { CHUNK = 1024, MOST_CANDIDATES = 1 << 20 };
@@ -23,7 +24,7 @@ static void unmap(void *address, size_t bytes)
 		fm_system_call(SYS_munmap, (long)address, (long)bytes, 0, 0, 0, 0);
 }
 
-/* Memory that nobody else needs. */
+/* Free memory. */
 static bool is_free(uint64_t pages)
 {
 	struct sysinfo memory = {0};
@@ -142,7 +143,7 @@ static void release_rest(struct search *search, char **room)
 			fm_system_call(SYS_madvise, (long)search->candidates[i], FM_PAGE_BYTES, MADV_DONTNEED, 0, 0, 0);
 }
 
-/* Does a chase see as much cache as it should? */
+/* True if a chase sees the expected capacity. */
 static void verify(struct fm_colours *colours, unsigned keep, unsigned wanted, struct fm_colours_process *process)
 {
 	unsigned room = keep * colours->geometry.ways, fits = room * 3 / 4, exceeds = room * 3 / 2;
@@ -211,7 +212,7 @@ unsigned fm_coloured_take(unsigned wanted, unsigned *ret_first)
 	unsigned taken;
 
 	while (__atomic_exchange_n(&fm_coloured.lock, 1, __ATOMIC_ACQUIRE))
-		__builtin_ia32_pause();
+		fm_pause();
 	taken = fm_coloured.page_count - fm_coloured.next;
 	if (taken > wanted)
 		taken = wanted;

@@ -107,8 +107,7 @@ unsigned fm_coloured_fill(char *at, unsigned pages, enum fm_coloured_content con
 			}
 			if (content == FM_COLOURED_LOSE)
 				continue;
-			/* what was there must be there again, whatever its colour; and nobody may wait for the
-			   descriptor */
+			/* the content must return, in any colour; and no thread may wait for the descriptor */
 			if (file >= 0)
 				leave_range(file, at, bytes);
 			file = -1;
@@ -163,7 +162,7 @@ __attribute__((noinline)) unsigned fm_coloured_fill_stack(unsigned pages, const 
 		return 0;
 	/* the stack grows to here; what lies below is of frames that have ended */
 	*(volatile char *)begin = 0;
-	/* what is mapped anew cannot grow: the lowest page stays as it is */
+	/* a new mapping cannot grow: the lowest page stays */
 	*(volatile char *)(begin - FM_PAGE_BYTES) = 0;
 	return fm_coloured_fill(begin, pages, FM_COLOURED_LOSE);
 }

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/processor.h"
 #include "coloured/self.h"
 
 struct fm_coloured fm_coloured;
@@ -207,19 +208,26 @@ static const char *lowest_of_stack(void)
 	return (const char *)here - (1 << 19);
 }
 
-/* Memory that others may be using is not exchanged. */
-static bool is_alone(void)
+/* "" if the file cannot be read. */
+static const char *read_text(const char *path, char text[READ_ROOM])
 {
-	char text[READ_ROOM];
-	int file = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
-	ssize_t length = file >= 0 ? read(file, text, sizeof(text) - 1) : 0;
-	const char *at;
+	int file = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length = file >= 0 ? read(file, text, READ_ROOM - 1) : 0;
 
 	if (file >= 0)
 		close(file);
 	text[length > 0 ? length : 0] = 0;
+	return text;
+}
+
+/* Memory that others may be using is not exchanged. */
+static bool is_alone(void)
+{
+	char text[READ_ROOM];
+	const char *at;
+
 	/* behind the name, which may hold anything, the 18th is the number of threads */
-	at = __builtin_strrchr(text, ')');
+	at = __builtin_strrchr(read_text("/proc/self/stat", text), ')');
 	for (unsigned i = 0; at && i < 18; i++)
 		at = __builtin_strchr(at + 1, ' ');
 	return at && strtol(at, NULL, 10) == 1;
@@ -246,15 +254,15 @@ static const char *confine(const char *pool)
 	if (heap > shared->heap_pages)
 		heap = shared->heap_pages;
 	variables = pages_between(data.begin, data.end);
-	/* the rest was not used when somebody looked */
+	/* the rest was unused */
 	if (variables > shared->data_pages)
 		variables = shared->data_pages;
 	wanted = (uint64_t)heap + variables + shared->stack_pages + shared->other_pages;
-	/* enough to verify what they have */
+	/* enough pages for a verification */
 	if (wanted < (uint64_t)shared->keep * shared->geometry.ways * 3 / 2)
 		wanted = (uint64_t)shared->keep * shared->geometry.ways * 3 / 2;
 	why = wanted > shared->most_pages          ? "the program has more memory than can be confined"
-	      : !take_over(pool, &colours, others) ? "what the tool says of colours makes no sense"
+	      : !take_over(pool, &colours, others) ? "the colour settings from fathom are invalid"
 	                                           : fm_coloured_collect(&colours, (unsigned)wanted, process);
 	if (!why) {
 		process->data = variables ? fm_coloured_exchange(data.begin, variables) : 0;
@@ -296,9 +304,9 @@ __attribute__((constructor(101))) static void begin(void)
 	fm_coloured.process->begun_ns = started;
 	fm_coloured.process->state = FM_COLOURS_BEGUN;
 	if (!fm_coloured.shared->filtered && prctl(PR_GET_SECCOMP, 0, 0, 0, 0) > 0) {
-		why = "a filter of system calls is at work, which may end the program for one of ours";
+		why = "a filter of system calls is active and may end the program for a call by Fathom";
 	} else if (!is_alone()) {
-		why = "there are threads before the program begins";
+		why = "threads exist before the program begins";
 	} else if (fm_coloured.shared->survey) {
 		prepare_heap(0, NULL);
 	} else {
@@ -310,7 +318,7 @@ __attribute__((constructor(101))) static void begin(void)
 			CPU_SET(cpu, &one);
 			bound = !sched_setaffinity(0, sizeof(one), &one);
 		}
-		why = bound ? confine(pool) : "the process cannot be kept on one CPU while it looks for pages";
+		why = bound ? confine(pool) : "the process cannot be kept on one CPU during the search for pages";
 		if (bound)
 			sched_setaffinity(0, sizeof(cpus), &cpus);
 	}
@@ -356,18 +364,12 @@ static uint64_t used_bytes(char *begin, char *end)
 static uint64_t anonymous_bytes(void)
 {
 	char text[READ_ROOM];
-	int file = open("/proc/self/smaps_rollup", O_RDONLY | O_CLOEXEC);
-	ssize_t length = file >= 0 ? read(file, text, sizeof(text) - 1) : 0;
-	const char *found;
+	const char *found = __builtin_strstr(read_text("/proc/self/smaps_rollup", text), "Anonymous:");
 
-	if (file >= 0)
-		close(file);
-	text[length > 0 ? length : 0] = 0;
-	found = __builtin_strstr(text, "Anonymous:");
 	return found ? strtoull(found + sizeof("Anonymous:") - 1, NULL, 10) * 1024 : 0;
 }
 
-/* What the tool wants to know of its memory. */
+/* The report on memory for the tool. */
 static void survey(struct fm_colours_process *process, char *top)
 {
 	char *begin = top;
@@ -425,11 +427,11 @@ void fm_coloured_be_quiet(void)
 	if (!__atomic_compare_exchange_n(&fm_coloured.quiet, &none, 1, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
 		/* another thread's filter may be for this one, too: it is not made before that one's look is over */
 		while (__atomic_load_n(&fm_coloured.quiet, __ATOMIC_SEQ_CST) == 1)
-			__builtin_ia32_pause();
+			fm_pause();
 		return;
 	}
 	while (__atomic_load_n(&fm_coloured.busy, __ATOMIC_SEQ_CST))
-		__builtin_ia32_pause();
+		fm_pause();
 	process->filtered = 1;
 	fm_coloured.quiet_top = top_of_heap();
 	survey(process, fm_coloured.quiet_top);

@@ -6,6 +6,7 @@
 
 #include "colours/hash.h"
 #include "base/statistics.h"
+#include "colours/tuning.h"
 
 enum {
 	CALIBRATIONS = 8,
@@ -16,7 +17,6 @@ enum {
 	FAILURES = 400,
 	STUCK = 12
 };
-#define LEFT_OVER 0.02
 
 unsigned fm_colours_pages_wanted(const struct fm_colours_geometry *geometry)
 {
@@ -59,16 +59,16 @@ static int calibrate(struct fm_colours *colours, char **pages, unsigned count, s
 		for (unsigned i = 0; i < CALIBRATION_MISSES; i++)
 			misses[i] = colours->probe.reload(colours->probe.context, &colours->lines, pages[many - i],
 			                                  pages, many - CALIBRATION_MISSES, 1);
-		high = quantile(hits, CALIBRATION_HITS, 0.9);
-		low = quantile(misses, CALIBRATION_MISSES, 0.1);
+		high = quantile(hits, CALIBRATION_HITS, 1 - CALIBRATION_QUANTILE);
+		low = quantile(misses, CALIBRATION_MISSES, CALIBRATION_QUANTILE);
 		if (low > high && (!colours->threshold || (low + high) / 2 < colours->threshold))
 			colours->threshold = (uint32_t)((low + high) / 2);
 	}
 	if (!colours->threshold)
 		return fm_error_set(
 		    error, ENOTSUP,
-		    "loads from the L2 and from behind it take the same time here, or the machine is too busy "
-		    "to tell them apart");
+		    "loads from the L2 and from the next level have the same latency here, or the machine is too busy "
+		    "to distinguish them");
 	colours->others = pages;
 	colours->other_count = count;
 	return 0;
@@ -95,8 +95,8 @@ static bool evicts(struct fm_colours *colours, char *target, char *const *pages,
 	return large || out + fm_colours_score(colours, target, pages, count, passes, 12) >= 16;
 }
 
-/* Leaves out groups without which the rest still drives the target out, down to as many pages as there are ways. Where
-   a cache does not drive out what was used longest ago, it takes some more to be sure. */
+/* Removes groups without which the rest still evicts the target, down to the number of ways. Caches that are not LRU
+   need some more pages. */
 static unsigned reduce(struct fm_colours *colours, char *target, char **pages, unsigned count, char **room)
 {
 	unsigned ways = colours->geometry.ways, stuck = 0;
@@ -146,8 +146,7 @@ static bool make_mutual(struct fm_colours *colours, struct fm_colours_set *set, 
 	return left >= colours->geometry.ways;
 }
 
-/* So few passes that a set nearly always drives out what is of its colour: two where the cache drives out what was used
-   longest ago, more where it chooses in another way. */
+/* The least number of passes in which a set nearly always evicts pages of its colour: two for LRU, more otherwise. */
 static unsigned fewest_passes(struct fm_colours *colours, const struct fm_colours_set *set)
 {
 	enum { TRIALS = 4 };
@@ -284,15 +283,15 @@ int fm_colours_discover(struct fm_colours *colours, char **pages, unsigned count
 		fm_colours_shuffle(&colours->random, pages, count);
 		memcpy(rest.pages, pages, room * sizeof(*pages));
 		found.left = find_all(colours, &rest);
-		if (colours->count == geometry->colours && found.left <= LEFT_OVER * room)
+		if (colours->count == geometry->colours && found.left <= WITHOUT_COLOUR * room)
 			break;
 	}
 	free(rest.pages);
-	if (colours->count != geometry->colours || found.left > LEFT_OVER * room)
+	if (colours->count != geometry->colours || found.left > WITHOUT_COLOUR * room)
 		return fm_error_set(
 		    error, ENOTSUP,
-		    "the L2's page colours were not found: %u instead of %u, and %u of %u pages have none; "
-		    "the machine is too busy, or its L2 is not as it says",
+		    "the L2's page colours were not found: %u instead of %u, and %u of %u pages have none; the machine "
+		    "is too busy, or reports a wrong L2 geometry",
 		    colours->count, geometry->colours, found.left, room);
 	*ret_found = found;
 	return 0;

@@ -9,15 +9,14 @@
 int fm_colours_geometry_check(const struct fm_colours_geometry *geometry, struct fm_error *error)
 {
 	if (!geometry->first_ways || !geometry->ways || !geometry->sets)
-		return fm_error_set(error, ENOTSUP, "the kernel does not say how many ways and sets the L2 has");
+		return fm_error_set(error, ENOTSUP, "the kernel does not report the ways and sets of the L2");
 	if (geometry->ways > FM_COLOURS_WAYS_MOST || geometry->first_ways > FM_COLOURS_WAYS_MOST)
-		return fm_error_set(error, ENOTSUP, "the L2 has %u ways, more than the %d that can be told apart",
-		                    geometry->ways, FM_COLOURS_WAYS_MOST);
+		return fm_error_set(error, ENOTSUP, "the L2 has %u ways; only %d can be distinguished", geometry->ways,
+		                    FM_COLOURS_WAYS_MOST);
 	if (geometry->colours * FM_PAGE_LINES != geometry->sets || geometry->colours < FM_COLOURS_LEAST ||
 	    geometry->colours > FM_COLOURS_MOST || (geometry->colours & (geometry->colours - 1)))
 		return fm_error_set(error, ENOTSUP,
-		                    "an L2 of %u sets has no page colours that could be used: %d to %d, a power of "
-		                    "two, are needed",
+		                    "an L2 of %u sets has no usable page colours: %d to %d, a power of two, are needed",
 		                    geometry->sets, FM_COLOURS_LEAST, FM_COLOURS_MOST);
 	return 0;
 }

@@ -5,15 +5,14 @@
 #include <string.h>
 
 #include "base/statistics.h"
+#include "colours/tuning.h"
 
 /* Chases over one or two lines of many pages. A plain index puts lines at one offset into the colours' sets, so that
-   more of them than these hold conflict. An index that folds d bits of the offset in spreads them over 2^d times as
-   many sets: the first number of pages that conflicts tells d. Then for each v: lines at o and o ^ v of so many pages
-   that they conflict only where both are in the same sets. */
+   more lines than these hold conflict. An index that folds d bits of the offset spreads them over 2^d times as many
+   sets: the first conflicting number of pages gives d. Then for each v: lines at o and o ^ v of enough pages to
+   conflict only if both are in the same sets. */
 
 enum { ATTEMPTS = 20, CHECKS = 3, REPEATS = 5, MOST_BITS = 5, STEPS = 30000, OFFSETS = 16, MOST_PAGES = 5200 };
-#define CONFLICTS 0.4 /* of the difference between the cache and what is behind it */
-#define APART 0.15
 
 enum pattern { ONE_OFFSET, MANY_OFFSETS, TWO_OFFSETS };
 
@@ -99,12 +98,12 @@ static uint64_t find_space(struct work *work, unsigned bits, double difference)
 			}
 	for (unsigned i = 0; i + 1 < size; i++)
 		space |= 1ull << order[i];
-	if (!is_closed(space) || times[order[size - 2]] - times[order[size - 1]] < APART * difference)
+	if (!is_closed(space) || times[order[size - 2]] - times[order[size - 1]] < INDEX_APART * difference)
 		return 0;
 	return space;
 }
 
-/* How many bits of the offset are folded in; -1: it cannot be told. */
+/* Number of folded bits of the offset; -1: unknown. */
 static int find_bits(struct work *work, double *near_ns, double *beyond_ns)
 {
 	const struct fm_colours_geometry *geometry = &work->colours->geometry;
@@ -118,7 +117,7 @@ static int find_bits(struct work *work, double *near_ns, double *beyond_ns)
 		if (pages > work->count || pages > MOST_PAGES)
 			break;
 		if (chase(work, ONE_OFFSET, pages, 0) - chase(work, MANY_OFFSETS, pages, 0) >
-		    CONFLICTS * (*beyond_ns - *near_ns))
+		    INDEX_CONFLICTS * (*beyond_ns - *near_ns))
 			return bits;
 	}
 	return -1;
@@ -147,7 +146,7 @@ static bool fits_once(struct work *work, uint64_t hash)
 		other++;
 	apart = chase(work, TWO_OFFSETS, pages, other);
 	for (unsigned v = 1; v < FM_PAGE_LINES; v++)
-		if ((hash >> v & 1) && chase(work, TWO_OFFSETS, pages, v) - apart < APART * (beyond_ns - near_ns))
+		if ((hash >> v & 1) && chase(work, TWO_OFFSETS, pages, v) - apart < INDEX_APART * (beyond_ns - near_ns))
 			return false;
 	return true;
 }
@@ -173,7 +172,7 @@ int fm_colours_check_hash(struct fm_colours *colours, char **pages, unsigned cou
 	for (unsigned i = 0; i < CHECKS && !r && !fits; i++)
 		fits = fits_once(&work, colours->hash);
 	free(work.lines);
-	return r || fits ? r : fm_error_set(error, ENOTSUP, "the index of the L2 is not the one that was found before");
+	return r || fits ? r : fm_error_set(error, ENOTSUP, "the index of the L2 has changed since the last run");
 }
 
 int fm_colours_find_hash(struct fm_colours *colours, char **pages, unsigned count, double *ret_near_ns,
@@ -192,9 +191,8 @@ int fm_colours_find_hash(struct fm_colours *colours, char **pages, unsigned coun
 	if (!hash)
 		return fm_error_set(
 		    error, ENOTSUP,
-		    "lines at one place of their pages do not conflict as in an L2 of %u ways and %u sets: its index "
-		    "is of "
-		    "another kind, the machine is too busy, or the hypervisor says something else than there is",
+		    "set conflicts do not fit an L2 of %u ways and %u sets: it has another index function, the machine "
+		    "is too busy, or the hypervisor reports a wrong geometry",
 		    colours->geometry.ways, colours->geometry.sets);
 	colours->hash = hash;
 	*ret_near_ns = near_ns;

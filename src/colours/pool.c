@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "colours/tuning.h"
 
 enum { TESTED_AGAIN = 200, SCRUBBED = 16384 };
-#define DISAGREEMENT 0.02
 
 /* The calling thread stays where it is. */
 static bool bind(cpu_set_t *ret_old)
@@ -42,6 +42,10 @@ int fm_colours_pool_open(struct fm_colours_pool **ret_pool, struct fm_error *err
 	if (!pool)
 		return fm_error_set(error, ENOMEM, "out of memory");
 	pool->file = -1;
+	if (!fm_colours_probe_live.reload) {
+		r = fm_error_set(error, ENOTSUP, "page colours are found by timing on x86-64 only");
+		goto out;
+	}
 	r = fm_colours_geometry_read(cpu < 0 ? 0 : (unsigned)cpu, &pool->colours.geometry, error);
 	if (r)
 		goto out;
@@ -128,11 +132,11 @@ static int discover(struct fm_colours_pool *pool, uint64_t hash, struct fm_error
 		pool->near_ns = found.near_ns;
 		pool->beyond_ns = found.beyond_ns;
 	}
-	if (pool->disagreement > DISAGREEMENT)
+	if (pool->disagreement > POOL_DISAGREEMENT)
 		return fm_error_set(
 		    error, ENOTSUP,
-		    "page colours are not stable: %.0f of %d pages had another one when they were tested "
-		    "again; the machine is too busy",
+		    "page colours are not stable: %.0f of %d pages had another colour in a second test; the machine is "
+		    "too busy",
 		    pool->disagreement * TESTED_AGAIN, TESTED_AGAIN);
 	publish(pool);
 	return 0;

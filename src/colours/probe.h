@@ -1,5 +1,5 @@
-/* The two measurements that everything about colours rests on, behind an interface: this machine's caches, or simulated
-   ones in tests. Pages are addresses; only a probe looks at what is there. */
+/* The two measurements behind all colours, as an interface: the caches of this machine, or simulated ones in tests.
+   Pages are addresses, and only a probe accesses them. */
 #ifndef FATHOM_COLOURS_PROBE_H
 #define FATHOM_COLOURS_PROBE_H
 
@@ -7,8 +7,7 @@
 
 #include "colours/geometry.h"
 
-/* The lines of a page that are looked at, as offsets. A further one, `warm`, is loaded first so that the page's
-   translation is there. */
+/* Offsets of the accessed lines of a page. Line `warm` is loaded first, to fill the TLB. */
 struct fm_colours_lines {
 	uint32_t count;
 	uint32_t offsets[FM_PAGE_LINES];
@@ -17,16 +16,16 @@ struct fm_colours_lines {
 
 struct fm_colours_probe {
 	void *context;
-	/* ns for each of so many steps from line to line, round and round in the order given, after everything was
-	   loaded twice. Writes to the lines. */
+	/* ns per step of a cyclic chase over the lines in the given order, after two loads of each. Writes to the
+	   lines. */
 	double (*chase)(void *context, char *const *lines, unsigned count, unsigned steps);
-	/* Loads the lines of the target, then those of all pages so many times, and says how many cycles it takes to
-	   load those of the target again, one after the other. */
+	/* Loads the lines of the target, then the lines of all pages `passes` times. Returns the cycles of a serial
+	   reload of the target's lines. */
 	uint32_t (*reload)(void *context, const struct fm_colours_lines *lines, char *target, char *const *pages,
 	                   unsigned count, unsigned passes);
 };
 
-/* This machine's caches. The calling thread must stay on one CPU. */
+/* The caches of this machine. The calling thread must be pinned. */
 extern const struct fm_colours_probe fm_colours_probe_live;
 
 #endif

@@ -1,12 +1,9 @@
+#if defined(__x86_64__)
 #include <x86intrin.h>
+#endif
 
 #include "base/clock.h"
 #include "colours/probe.h"
-
-static inline void load(const char *address)
-{
-	(void)*(const volatile char *)address;
-}
 
 static double chase(void *context, char *const *lines, unsigned count, unsigned steps)
 {
@@ -25,7 +22,13 @@ static double chase(void *context, char *const *lines, unsigned count, unsigned 
 	return (double)(fm_clock_now() - begin) / steps;
 }
 
-/* Each address depends on what was loaded before, so that the latencies add up. */
+#if defined(__x86_64__)
+static inline void load(const char *address)
+{
+	(void)*(const volatile char *)address;
+}
+
+/* Each address depends on the value loaded before, so that latencies add up. */
 static inline uint32_t timed(const struct fm_colours_lines *lines, const char *page)
 {
 	uint64_t begin, end, value = 0;
@@ -69,3 +72,6 @@ static uint32_t reload(void *context, const struct fm_colours_lines *lines, char
 }
 
 const struct fm_colours_probe fm_colours_probe_live = {.chase = chase, .reload = reload};
+#else
+const struct fm_colours_probe fm_colours_probe_live = {.chase = chase};
+#endif

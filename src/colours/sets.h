@@ -1,6 +1,5 @@
-/* Sets of pages of one colour each, by which the colour of other pages is found: a page is of the colour whose set
-   drives it out of the cache. Nothing here allocates, prints or needs another library, so that it can run inside other
-   people's programs. */
+/* Sets of pages, one per colour: the set that evicts a page gives its colour. These functions run inside other
+   programs, so they do not allocate or print and need no other library. */
 #ifndef FATHOM_COLOURS_SETS_H
 #define FATHOM_COLOURS_SETS_H
 
@@ -20,42 +19,42 @@ struct fm_colours {
 	struct fm_colours_geometry geometry;
 	struct fm_colours_probe probe;
 	struct fm_random random;
-	/* Bit v: lines of a page whose numbers differ by XOR v can be in the same set, as the index of some caches
-	   folds such bits of the address in. A space under XOR; bit 0 alone: a plain index. */
+	/* Bit v: lines of a page whose numbers differ by XOR v may be in the same set, since some indexes fold such
+	   bits of the address. The set bits form a vector space under XOR; bit 0 alone: a plain index. */
 	uint64_t hash;
 	struct fm_colours_lines lines;
-	uint32_t threshold; /* more cycles: the lines were not in the cache */
-	uint32_t longest;   /* more cycles: something else happened */
-	uint32_t passes;    /* over a set, so that it drives out what is of its colour */
-	/* pages of any colour, for the control */
+	uint32_t threshold; /* in cycles; above, the lines were not in the cache */
+	uint32_t longest;   /* in cycles; above, the measurement was disturbed */
+	uint32_t passes;    /* passes over a set that evict a page of its colour */
+	/* pages of any colour, as a control */
 	char *const *others;
 	uint32_t other_count;
 	uint32_t count;
 	struct fm_colours_set sets[FM_COLOURS_MOST];
 };
 
-/* Choose the lines for a hash: whole orbits, at least eight lines, in an order in which no two strides in a row are
-   equal, since that would wake prefetchers. */
+/* Chooses the lines for a hash: whole orbits, at least eight lines, without two equal strides in a row, which would
+   start prefetchers. */
 void fm_colours_choose_lines(struct fm_colours *colours);
 
-/* In how many of so many trials the pages drove the target out. Batches in which pages that cannot drive it out seem to
-   do so are done again. */
+/* Number of trials in which the pages evicted the target. Repeats batches in which the control pages also evict the
+   target. */
 unsigned fm_colours_score(struct fm_colours *colours, char *target, char *const *pages, unsigned count, unsigned passes,
                           unsigned trials);
 
-/* Is the page of this colour? It may be one of the set. `sure`: with a second confirmation. */
+/* True if the page has this colour; it may be part of the set. `sure`: with a second confirmation. */
 bool fm_colours_is(struct fm_colours *colours, unsigned colour, char *page, bool sure);
 
-/* Its colour, looked for from `first` on among the first `among` colours; -1: none of these. */
+/* The colour of a page, searched from `first` on among the first `among` colours; -1: none of them. */
 int fm_colours_find(struct fm_colours *colours, char *page, unsigned first, unsigned among);
 
-/* The pages of the set but this one, which need not be in it. Returns how many. */
+/* Copies the pages of the set except `page`. Returns their number. */
 unsigned fm_colours_others(const struct fm_colours_set *set, const char *page, char **ret_pages);
 
-/* A random order. */
+/* Shuffles the pages. */
 void fm_colours_shuffle(struct fm_random *random, char **pages, unsigned count);
 
-/* ns of a step of a chase over all lines of these pages, in random order; the least of three. `lines` has room for all
+/* ns per step of a chase over all lines of these pages, in random order; the minimum of three. `lines` has room for all
    lines. */
 double fm_colours_chase(struct fm_colours *colours, char *const *pages, unsigned count, char **lines);
 

@@ -1,6 +1,6 @@
-/* What the tool and the runtime in the program share: one file in memory, whose first part is this, followed by the
-   pages of all sets. The runtime opens it through the path in the environment; when the tool is gone, so is the path,
-   and programs run as if there were none. Neither side trusts what the other writes. */
+/* Data shared by the tool and the runtime in the program: a file in memory with this struct, followed by the pages of
+   all sets. The runtime opens it through a path in the environment. Without the tool the path is invalid, and programs
+   run unchanged. Neither side trusts the data of the other. */
 #ifndef FATHOM_COLOURS_SHARED_H
 #define FATHOM_COLOURS_SHARED_H
 
@@ -14,52 +14,54 @@ enum { FM_COLOURS_PROCESSES = 16 };
 enum fm_colours_state {
 	FM_COLOURS_NONE,
 	FM_COLOURS_BEGUN,
-	FM_COLOURS_READY, /* its memory is as it should be */
-	FM_COLOURS_OFF,   /* it runs as if there were no runtime; `why` says the reason */
+	FM_COLOURS_READY, /* the program's memory has the wanted colours */
+	FM_COLOURS_OFF,   /* the program runs unchanged; `why` has the reason */
 };
 
-/* A program that found the runtime. */
+/* A program with the runtime. */
 struct fm_colours_process {
 	int32_t process;
 	uint32_t state;
 	char why[128];
-	uint64_t begun_ns, ready_ns;        /* CLOCK_MONOTONIC: the time between is the runtime's */
-	uint32_t candidates;                /* pages that were looked at */
-	uint32_t kept;                      /* of the colours wanted */
-	uint32_t heap, data, stack, others; /* pages that went there; others: mapped memory, stacks of threads */
-	uint32_t by_mapping;                /* moved one mapping each, as the kernel has no UFFDIO_MOVE */
-	/* a chase over three quarters of what should fit, and over one and a half times that; 0: not enough pages */
+	uint64_t begun_ns, ready_ns;        /* CLOCK_MONOTONIC: begin and end of the runtime's preparation */
+	uint32_t candidates;                /* tested pages */
+	uint32_t kept;                      /* pages of the wanted colours */
+	uint32_t heap, data, stack, others; /* pages by use; others: mapped memory, stacks of threads */
+	uint32_t by_mapping;                /* pages moved as separate mappings, without UFFDIO_MOVE in the kernel */
+	/* latency of a chase over three quarters of the capacity, and over one and a half times the capacity; 0: too
+	   few pages */
 	double near_ns, beyond_ns;
-	/* at its end */
+	/* at the program's end */
 	uint32_t ended;
 	uint32_t forks;
-	uint32_t filtered;        /* it made a filter of system calls, or may have: nothing was done in it after that */
-	uint64_t heap_bytes;      /* that were used */
-	uint64_t data_bytes;      /* of the program's variables, up to the last one used */
-	uint64_t anonymous_bytes; /* memory of its own in all */
-	uint64_t left_bytes;      /* … that has other colours */
+	uint32_t filtered;   /* the program may have installed a filter of system calls, after which the runtime was
+	                        inactive */
+	uint64_t heap_bytes; /* bytes in use */
+	uint64_t data_bytes; /* bytes of variables, up to the last used one */
+	uint64_t anonymous_bytes; /* anonymous memory in all */
+	uint64_t left_bytes;      /* … with other colours */
 };
 
 struct fm_colours_shared {
 	uint64_t magic;
-	uint32_t bytes; /* of this struct */
-	/* what is wanted */
-	uint32_t filtered; /* the tool itself has a filter of system calls, so that programs have it, too */
-	uint32_t survey;   /* only look how much memory the program uses */
-	uint32_t keep;     /* colours; the first ones */
-	uint32_t shuffled; /* pages of any colour instead, after the same work */
+	uint32_t bytes; /* size of this struct */
+	/* the request */
+	uint32_t filtered; /* the tool, and thus its programs, have a filter of system calls */
+	uint32_t survey;   /* only measure the memory in use */
+	uint32_t keep;     /* number of colours to keep, counted from the first */
+	uint32_t shuffled; /* control: same work, but pages of any colour */
 	uint32_t heap_pages, data_pages, other_pages, stack_pages, most_pages;
 	uint64_t seed;
-	uint64_t free_bytes; /* memory that may be taken, by the tool's control groups, too */
-	/* how colours are told */
+	uint64_t free_bytes; /* available memory, within the control groups of the tool */
+	/* the colours */
 	struct fm_colours_geometry geometry;
 	struct fm_colours_lines lines;
 	uint64_t hash;
 	uint32_t threshold, longest, passes;
-	uint32_t pool_at, pool_pages; /* where the pages begin in the file, in bytes; how many */
+	uint32_t pool_at, pool_pages; /* offset of the pages in the file in bytes; their number */
 	uint32_t set_counts[FM_COLOURS_MOST];
 	uint32_t set_pages[FM_COLOURS_MOST][FM_COLOURS_SET_PAGES]; /* numbers of pages */
-	/* what became of it */
+	/* the results */
 	uint32_t process_count;
 	struct fm_colours_process processes[FM_COLOURS_PROCESSES];
 };

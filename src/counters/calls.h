@@ -1,7 +1,6 @@
-/* The system calls under the counters, in one place, so that tests can make them fail.
-
-   FATHOM_FAULTS=CODE[@hardware] in the environment makes perf_event_open fail with that errno name, for all events or
-   for those that need a PMU; "never" lets it succeed and the event never run; "zero" lets it run and never count. */
+/* The system calls below the counters, in one place, so that tests can make them fail. FATHOM_FAULTS=CODE[@hardware] in
+   the environment makes perf_event_open fail with that errno name, for all events or for those that need a PMU.
+   "never": the event is never scheduled; "zero": its count stays 0. */
 #ifndef FATHOM_COUNTERS_CALLS_H
 #define FATHOM_COUNTERS_CALLS_H
 
@@ -9,7 +8,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What read() gives with PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING. */
+/* The result of read() with PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING. */
 struct fm_reading {
 	uint64_t value, enabled, running;
 };

@@ -10,6 +10,7 @@
 
 #include "base/host.h"
 #include "base/sysfs.h"
+#include "base/array.h"
 #include "counters/calls.h"
 #include "counters/refusal.h"
 
@@ -23,7 +24,7 @@ struct fm_counting {
 	struct fm_event *events;
 	unsigned count;
 	struct counter *counters;
-	unsigned counter_count;
+	unsigned counter_count, counter_room;
 	bool user_only[FM_EVENTS_MAX];
 };
 
@@ -77,7 +78,6 @@ static int open_all(struct fm_counting *counting, const struct fm_target *target
 
 	for (unsigned i = 0; i < counting->count; i++) {
 		const struct fm_event *event = &counting->events[i];
-		struct counter *larger;
 		int file, with;
 
 		/* uncore counters are neither per CPU nor per task: once is enough */
@@ -87,13 +87,11 @@ static int open_all(struct fm_counting *counting, const struct fm_target *target
 		file = open_one(event, target, cpu, with, &counting->user_only[i]);
 		if (file < 0)
 			return refuse(event, errno, error);
-		larger = realloc(counting->counters, (counting->counter_count + 1) * sizeof(*larger));
-		if (!larger) {
+		if (!fm_array_grow(counting->counters, counting->counter_count, counting->counter_room)) {
 			close(file);
 			return fm_error_set(error, ENOMEM, "out of memory");
 		}
-		counting->counters = larger;
-		larger[counting->counter_count++] = (struct counter){file, i, with < 0};
+		counting->counters[counting->counter_count++] = (struct counter){file, i, with < 0};
 		if (with < 0) {
 			leader = file;
 			group = event->group;
@@ -178,9 +176,9 @@ int fm_counting_stop(struct fm_counting *counting)
 	return control(counting, PERF_EVENT_IOC_DISABLE);
 }
 
-/* The kernel turns over events that share counters, some ms each: what was seen is a sample of time slices. How much
-   slices differ is not known; with a coefficient of variation of one, which steady programs are far below, the scaled
-   value has this relative standard error, and no slice at all says nothing. */
+/* The kernel multiplexes events that share counters: the count is a sample of time slices. The variation between slices
+   is unknown; with a coefficient of variation of one, far above steady programs, the scaled value has this relative
+   standard error. Without a slice it is unknown. */
 void fm_count_conclude(const struct fm_event *event, struct fm_count *count)
 {
 	double share = count->enabled ? (double)count->running / (double)count->enabled : 0;
@@ -188,7 +186,7 @@ void fm_count_conclude(const struct fm_event *event, struct fm_count *count)
 	double value, error;
 
 	if (!count->enabled) {
-		count->figure = fm_figure_unavailable("nothing it counts for ran in that time");
+		count->figure = fm_figure_unavailable("the counted task did not run in that time");
 		return;
 	}
 	if (!count->running) {
@@ -223,8 +221,7 @@ void fm_counting_read(struct fm_counting *counting, struct fm_count *ret_counts)
 	for (unsigned i = 0; i < counting->count; i++) {
 		ret_counts[i].user_only = counting->user_only[i];
 		if (failed[i])
-			ret_counts[i].figure =
-			    fm_figure_unavailable("its counter cannot be read: an error of the kernel");
+			ret_counts[i].figure = fm_figure_unavailable("its counter cannot be read: a kernel error");
 		else
 			fm_count_conclude(&counting->events[i], &ret_counts[i]);
 	}

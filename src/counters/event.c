@@ -30,7 +30,7 @@ static const struct generic generics[] = {
 
 enum { GENERICS = sizeof(generics) / sizeof(generics[0]) };
 
-/* Cache events are a cache, what is done, and how it ends. */
+/* Cache events: a cache, an operation and a result. */
 static const struct {
 	const char *name;
 	unsigned code;
@@ -74,7 +74,7 @@ const char *fm_generic_event(unsigned index, const char **ret_description)
 	return cache_event(index - GENERICS, &config);
 }
 
-/* What is counted: ":u", ":k", ":pp". Nothing given: everything the caller may see. */
+/* The counted modes: ":u", ":k", ":pp". By default all that the user may see. */
 static int set_modifiers(const char *text, struct perf_event_attr *attributes, const char *name, struct fm_error *error)
 {
 	bool user = false, kernel = false, hypervisor = false;
@@ -92,7 +92,7 @@ static int set_modifiers(const char *text, struct perf_event_attr *attributes, c
 			break;
 		case 'p':
 			if (attributes->precise_ip == 3)
-				return fm_error_set(error, EINVAL, "%s: there is no more precise than :ppp", name);
+				return fm_error_set(error, EINVAL, "%s: the most precise modifier is :ppp", name);
 			attributes->precise_ip++;
 			break;
 		case 'G':
@@ -357,9 +357,9 @@ static int unknown(const char *name, struct fm_error *error)
 		    error, EINVAL, "there is no event \"%s\"; did you mean \"%s\"? 'fathom events %.*s' searches", name,
 		    nearest, (int)(strcspn(name, ":.-") < 24 ? strcspn(name, ":.-") : 24), name);
 	else
-		status = fm_error_set(
-		    error, EINVAL, "there is no event \"%s\", nor one like it: 'fathom events' lists those there are",
-		    name);
+		status = fm_error_set(error, EINVAL,
+		                      "there is no event \"%s\", and no similar one: 'fathom events' lists the events",
+		                      name);
 	for (unsigned i = 0; list && i < list->owned; i++)
 		free(list->own[i]);
 	free(list);
@@ -397,7 +397,7 @@ int fm_event_resolve(const char *name, struct fm_event *ret_event, struct fm_err
 	};
 
 	if (!*name || strlen(name) >= FM_EVENT_NAME)
-		return fm_error_set(error, EINVAL, "\"%.40s\" is no name of an event", name);
+		return fm_error_set(error, EINVAL, "\"%.40s\" is not the name of an event", name);
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
 		int status;
 

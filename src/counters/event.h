@@ -1,9 +1,7 @@
-/* From the name of an event to what the kernel is asked for.
-
-   Understood, in this order: PMU terms as sysfs gives them (cpu/event=0x3c,umask=0/u), raw codes (r3c), breakpoints
-   (mem:0x601040/8:rw), the names every kernel has (generic.def, cache events such as L1-dcache-load-misses), names a
-   PMU gives in sysfs, tracepoints (sched:sched_switch), and everything libpfm4 knows
-   (hsw_ep::L2_RQSTS:DEMAND_DATA_RD_HIT). */
+/* Parses names of events into arguments for the kernel.
+   Names, in this order: PMU terms as in sysfs (cpu/event=0x3c,umask=0/u), raw codes (r3c), breakpoints
+   (mem:0x601040/8:rw), names of every kernel (generic.def, cache events such as L1-dcache-load-misses), names of a PMU
+   in sysfs, tracepoints (sched:sched_switch), and libpfm4 (hsw_ep::L2_RQSTS:DEMAND_DATA_RD_HIT). */
 #ifndef FATHOM_COUNTERS_EVENT_H
 #define FATHOM_COUNTERS_EVENT_H
 
@@ -16,32 +14,32 @@
 enum { FM_EVENT_NAME = 192, FM_EVENTS_MAX = 256 };
 
 struct fm_event {
-	char name[FM_EVENT_NAME]; /* as asked for */
+	char name[FM_EVENT_NAME]; /* as requested */
 	char pmu[64];             /* "cpu", "software", "uncore_imc_0", … */
 	struct perf_event_attr attributes;
-	int cpu;        /* counted on this CPU only (an uncore PMU), or -1 */
+	int cpu;        /* the CPU of an uncore PMU, or -1 */
 	double scale;   /* of one count, in `unit` */
 	char unit[12];  /* "" for plain counts */
-	double turn_ms; /* how often the kernel turns events over that share counters */
-	unsigned group; /* events of one group, from 1 on, are counted at the same time; 0: on its own */
+	double turn_ms; /* interval of multiplexing */
+	unsigned group; /* events of a group, from 1 on, are counted together; 0: none */
 };
 
-/* One event. Unknown names: -EINVAL with the nearest that are known; PMUs that are not here: -ENOTSUP. */
+/* Parses an event. Unknown names: -EINVAL with the nearest known ones; missing PMUs: -ENOTSUP. */
 int fm_event_resolve(const char *name, struct fm_event *ret_event, struct fm_error *error);
 
-/* What the kernel calls an event that vendors have another name for (aliases.def); NULL when there is none. */
+/* The kernel's name for a vendor name (aliases.def); NULL: none. */
 const char *fm_event_alias(const char *name);
 
-/* A list as -e takes it: "a,b,{c,d}", with groups in braces. Returns how many, or a negative error. */
+/* Parses a list for -e: "a,b,{c,d}", with groups in braces. Returns the number of events, or a negative error. */
 int fm_events_parse(const char *list, struct fm_event *ret_events, unsigned room, struct fm_error *error);
 
-/* Is it a hardware event, which needs a PMU? */
+/* True for a hardware event, which needs a PMU. */
 bool fm_event_needs_pmu(const struct fm_event *event);
 
-/* The events every kernel has, one after the other; NULL after the last. */
+/* The events of every kernel, by index; NULL after the last. */
 const char *fm_generic_event(unsigned index, const char **ret_description);
 
-/* All fields of what we would submit, in a fixed order, one line, for tests and -vv. */
+/* Writes all fields passed to the kernel, in a fixed order, on one line, for tests and -vv. */
 void fm_event_describe(const struct fm_event *event, char *text, size_t size);
 
 #endif

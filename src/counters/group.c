@@ -50,11 +50,11 @@ static int add_event(struct fm_group *group, char *line, const char *file, unsig
 	if (group->event_count == FM_GROUP_EVENTS_MAX)
 		return fm_error_set(error, EBADMSG, "%s:%u: more than %d events", file, number, FM_GROUP_EVENTS_MAX);
 	snprintf(event->counter, sizeof(event->counter), "%s", counter);
-	/* options of a counter, as in PMC0:EDGEDETECT, are not ours */
+	/* options of a counter, as in PMC0:EDGEDETECT, are ignored */
 	event->counter[strcspn(event->counter, ":")] = '\0';
 	for (unsigned i = 0; i < group->event_count; i++)
 		if (!strcmp(group->events[i].counter, event->counter))
-			return fm_error_set(error, EBADMSG, "%s:%u: the counter %s has an event already", file, number,
+			return fm_error_set(error, EBADMSG, "%s:%u: the counter %s already has an event", file, number,
 			                    event->counter);
 	snprintf(event->likwid, sizeof(event->likwid), "%s", name);
 	snprintf(event->name, sizeof(event->name), "%s", our_name(name));
@@ -97,7 +97,7 @@ int fm_group_parse(const char *text, const char *file, struct fm_group *ret_grou
 		if (!*line || *line == '#' || (section == SECTION_TEXT && !fm_text_is_clean(line)))
 			continue;
 		if (!fm_text_is_clean(line)) {
-			r = fm_error_set(error, EBADMSG, "%s:%u: this is no text in UTF-8", file, number);
+			r = fm_error_set(error, EBADMSG, "%s:%u: the file is not UTF-8 text", file, number);
 			break;
 		}
 		if (!strncmp(line, "SHORT", 5) && (line[5] == ' ' || line[5] == '\t'))
@@ -115,11 +115,11 @@ int fm_group_parse(const char *text, const char *file, struct fm_group *ret_grou
 		else if (section == SECTION_METRICS)
 			r = add_metric(ret_group, line, file, number, error);
 		else if (section == SECTION_NONE)
-			r = fm_error_set(error, EBADMSG, "%s:%u: this is no performance group: \"%.40s\"", file, number,
+			r = fm_error_set(error, EBADMSG, "%s:%u: not a performance group: \"%.40s\"", file, number,
 			                 line);
 	}
 	if (!r && !ret_group->event_count)
-		r = fm_error_set(error, EBADMSG, "%s: there is no event in it", file);
+		r = fm_error_set(error, EBADMSG, "%s: the group has no event", file);
 	free(copy);
 	return r;
 }
@@ -162,7 +162,7 @@ struct named {
 	const double *values;
 };
 
-/* What is not available is told by its name, so it is looked for here. */
+/* Missing counts are reported by name, and searched here. */
 static int index_of(void *context, const char *name)
 {
 	const struct named *named = context;

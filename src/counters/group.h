@@ -12,8 +12,8 @@ struct fm_group {
 	char title[120];
 	struct fm_group_event {
 		char counter[24]; /* PMC0 */
-		char likwid[96];  /* as the file has it */
-		char name[96];    /* as libpfm4 and our simulated machines call it */
+		char likwid[96];  /* name in the file */
+		char name[96];    /* name in libpfm4 and in simulated machines */
 	} events[FM_GROUP_EVENTS_MAX];
 	unsigned event_count;
 	struct fm_group_metric {
@@ -27,11 +27,11 @@ struct fm_group {
 int fm_group_read(const char *path, struct fm_group *ret_group, struct fm_error *error);
 int fm_group_parse(const char *text, const char *file, struct fm_group *ret_group, struct fm_error *error);
 
-/* The names as a list for -e. */
+/* Writes the names as a list for -e. */
 void fm_group_list(const struct fm_group *group, char *text, size_t size);
 
-/* A metric from the counts of the events, in their order; NaN counts are those that are not available. `seconds` and
-   `frequency` (Hz) may be NaN. -ENOENT with the name of what is missing, -EDOM when it divides by nothing. */
+/* A metric from the counts of the events, in their order; NaN: not available. `seconds` and `frequency` (Hz) may be
+   NaN. -ENOENT with a missing name, -EDOM on a division by 0. */
 int fm_group_metric(const struct fm_group *group, unsigned metric, const double *counts, double seconds,
                     double frequency, double *ret_value, struct fm_error *error);
 

@@ -1,4 +1,4 @@
-/* libpfm4: the vendors' names. Without it (FATHOM_HAS_LIBPFM not defined) it knows nothing. */
+/* libpfm4: the vendors' names. Without it (FATHOM_HAS_LIBPFM undefined) all names are unknown. */
 #ifndef FATHOM_COUNTERS_LIBRARY_H
 #define FATHOM_COUNTERS_LIBRARY_H
 
@@ -10,16 +10,16 @@ struct fm_library_event {
 	const char *name; /* with its PMU: "hsw_ep::L2_RQSTS:DEMAND_DATA_RD_HIT" */
 	const char *pmu;
 	const char *description;
-	bool present; /* the PMU is that of this machine */
+	bool present; /* the PMU exists on this machine */
 };
 
-/* -ENOENT when it does not know the name. */
+/* -ENOENT for an unknown name. */
 int fm_library_resolve(const char *name, struct fm_event *event, struct fm_error *error);
 
-/* Is that PMU the one of this machine? */
+/* True if the PMU exists on this machine. */
 bool fm_library_has_pmu(const char *pmu);
 
-/* Every event of the PMUs of this machine, or of the PMU given; a callback that returns false ends it. */
+/* Calls back for each event of this machine's PMUs, or of one PMU; false ends the loop. */
 void fm_library_each(const char *pmu, bool (*callback)(const struct fm_library_event *event, void *context),
                      void *context);
 

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/text.h"
 #include "counters/counting.h"
 #include "counters/library.h"
@@ -28,16 +29,9 @@ static bool add(struct maker *maker, const char *name, const char *pmu, const ch
 
 	if (!fm_text_has_words(maker->pattern, name, description))
 		return true;
-	if (listing->count == maker->room) {
-		size_t room = maker->room ? 2 * maker->room : 256;
-		struct fm_listed *larger = realloc(listing->events, room * sizeof(*larger));
-
-		if (!larger) {
-			maker->failed = true;
-			return false;
-		}
-		listing->events = larger;
-		maker->room = room;
+	if (!fm_array_grow(listing->events, listing->count, maker->room)) {
+		maker->failed = true;
+		return false;
 	}
 	event = &listing->events[listing->count];
 	memset(event, 0, sizeof(*event));
@@ -87,7 +81,7 @@ static void work(void)
 	usleep(1);
 }
 
-/* Events that a program of ours is sure to cause: if these stay at zero, they do not count. Others may. */
+/* Events that the test program certainly causes: at zero, they do not count. Others may. */
 static bool must_have_happened(const struct fm_event *event)
 {
 	static const char *const sure[] = {"cycles",          "cpu-cycles",       "instructions", "task-clock",
@@ -125,10 +119,10 @@ static void try_event(struct fm_listed *listed)
 	} else if (!count.figure.available) {
 		snprintf(listed->why, sizeof(listed->why), "it opens, but does not count: %s", count.figure.why);
 	} else if (must_have_happened(&event)) {
-		snprintf(listed->why, sizeof(listed->why), "it opens, but stays at zero while what it counts happens");
+		snprintf(listed->why, sizeof(listed->why), "it opens, but stays at zero although the event occurs");
 	} else {
 		listed->counts = FM_ANSWER_UNKNOWN;
-		snprintf(listed->why, sizeof(listed->why), "it stayed at zero; perhaps nothing of the kind happened");
+		snprintf(listed->why, sizeof(listed->why), "it stayed at zero; perhaps the event did not occur");
 	}
 }
 

@@ -1,4 +1,4 @@
-/* Every event there is a name for, and whether it opens and counts here. */
+/* All named events, with tests of opening and counting them here. */
 #ifndef FATHOM_COUNTERS_LISTING_H
 #define FATHOM_COUNTERS_LISTING_H
 
@@ -12,8 +12,8 @@ struct fm_listed {
 	char *pmu;
 	char *description;
 	enum fm_answer opens;
-	enum fm_answer counts; /* UNKNOWN: what it counts need not have happened while we looked */
-	char why[480];         /* not */
+	enum fm_answer counts; /* UNKNOWN: the event may not have occurred in the trial */
+	char why[480];         /* reason, if not */
 };
 
 struct fm_listing {
@@ -21,8 +21,8 @@ struct fm_listing {
 	size_t count;
 };
 
-/* Those whose name or description matches, regardless of case: all words of the pattern must occur. NULL: all. With
-   `try` each is opened, given some work, and read. */
+/* Lists events whose name or description contains all words of the pattern, regardless of case; NULL: all. With `try`,
+   each event is opened and read after some work. */
 int fm_listing_create(const char *pattern, bool try, struct fm_listing *ret_listing);
 void fm_listing_free(struct fm_listing *listing);
 

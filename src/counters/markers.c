@@ -20,7 +20,7 @@ struct fm_markers {
 	char path[4096];
 	int descriptor;
 	struct fathom_wishes_ wishes;
-	int status; /* of choosing: instances nobody asked for are not to be reported */
+	int status; /* of the chosen instances: others are not reported */
 	struct fm_error problem;
 	struct fm_event *events;
 	unsigned count;
@@ -31,7 +31,7 @@ struct fm_markers {
 _Static_assert(sizeof(struct perf_event_attr) <= sizeof(((struct fathom_wishes_ *)0)->counters[0]),
                "an event fits into the file");
 
-/* What the program's threads will ask the kernel for, as far as they will be allowed to. */
+/* Arguments for the kernel in the program's threads, as far as they are permitted. */
 static void add_counter(struct fm_markers *markers, unsigned event)
 {
 	struct fathom_wishes_ *wishes = &markers->wishes;
@@ -79,7 +79,7 @@ static int make_file(struct fm_markers *markers, const char *folder, struct fm_e
 	return 0;
 }
 
-/* The file is written and read, not mapped: whoever cuts it short must not be our end. */
+/* The file is written and read, not mapped: truncation by the program must not kill the tool. */
 static int write_at(const struct fm_markers *markers, size_t offset, const void *source, size_t size,
                     struct fm_error *error)
 {
@@ -111,7 +111,7 @@ static int create(const struct fm_event *events, unsigned count, const char *fol
 	markers->count = count;
 	for (unsigned i = 0; i < count; i++)
 		add_counter(markers, i);
-	/* a quarter of what the program may open is ours */
+	/* a quarter of the program's limit of open files */
 	markers->wishes.files_max =
 	    getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur / 4 > UINT32_MAX ? 64 : (uint32_t)(files.rlim_cur / 4);
 	markers->wishes.filtered = prctl(PR_GET_SECCOMP) != 0;
@@ -254,7 +254,7 @@ int fm_markers_read(const struct fm_markers *markers, struct fm_marked **ret_mar
 		return fm_error_set(error, -markers->status, "%s", markers->problem.message);
 	if (!file)
 		return fm_error_set(error, ENOMEM, "out of memory");
-	/* a copy: the program, or a process it left behind, may still write while what is in it is checked and used */
+	/* a copy, since the program or its children may still write while the content is checked and used */
 	if (pread(markers->descriptor, file, sizeof(*file), 0) != (ssize_t)sizeof(*file)) {
 		free(file);
 		return fm_error_set(error, EBADMSG, "the program has damaged the file of its regions, %s",

@@ -10,8 +10,9 @@
 
 enum { VENDOR, VALIDATED };
 
-/* Further off than this in some run, another event is preferred, though it counts other programs too. */
-#define RELIABLE 0.10
+/* Largest errors in validation: beyond the first, another event is preferred, even one that counts other programs too;
+   beyond the second, the formula is called wrong. */
+static const double reliable = 0.1, right = 0.25;
 
 static const struct {
 	const char *name;
@@ -22,7 +23,7 @@ static const struct {
 #undef RECIPE
 };
 
-/* "L2 read [bytes]" -> L2, read. false when it is none of ours. */
+/* "L2 read [bytes]" -> L2, read. False for other metrics. */
 static bool parse_name(const char *text, struct fm_recipe_item *item)
 {
 	size_t length = strcspn(text, "["), most = 0;
@@ -125,10 +126,10 @@ static int read_vendor(struct fm_recipe *recipe, const char *text, const char *p
 		item->error = NAN;
 		item->metric = i;
 		if (!parse_name(group->metrics[i].name, item))
-			return fm_error_set(error, EBADMSG, "%s: \"%s\" is no quantity that is known", path,
+			return fm_error_set(error, EBADMSG, "%s: \"%s\" is not a known quantity", path,
 			                    group->metrics[i].name);
 		if (!find_mentioned(group, i, &mentioned))
-			return fm_error_set(error, EBADMSG, "%s: \"%s\" is no formula", path,
+			return fm_error_set(error, EBADMSG, "%s: \"%s\" is not a formula", path,
 			                    group->metrics[i].formula);
 		find_limits(text, &group->metrics[i], item->limits, sizeof(item->limits));
 		for (unsigned k = 0; k < group->event_count; k++)
@@ -139,7 +140,7 @@ static int read_vendor(struct fm_recipe *recipe, const char *text, const char *p
 	return r;
 }
 
-/* What was validated: sums of events with factors, made into formulas. Nothing in the file is trusted. */
+/* Validated sums of events with factors, as formulas. The file is not trusted. */
 
 static int counter_for(struct fm_group *group, const char *event)
 {
@@ -219,11 +220,10 @@ static void read_validated(struct fm_recipe *recipe, const json_t *metrics, stru
 
 /* Choosing */
 
-/* What was validated is known to hold, then what was never far off, then what counts the program alone, then what is
-   nearest; of equals the first. */
+/* Order of preference: validated, never far off, counting the program alone, smallest error; the first of equals. */
 static bool is_better(const struct fm_recipe_item *a, const struct fm_recipe_item *b, bool whole_machine)
 {
-	bool a_far = a->error > RELIABLE, b_far = b->error > RELIABLE;
+	bool a_far = a->error > reliable, b_far = b->error > reliable;
 
 	if (a->validated != b->validated)
 		return a->validated;
@@ -285,8 +285,8 @@ int fm_recipe_create(const struct fm_recipe_wishes *wishes, struct fm_recipe **r
 	free(candidates);
 	if (!r && !recipe->item_count)
 		r = fm_error_set(error, ENOTSUP,
-		                 "no event that can be counted here is known to tell what levels do: 'fathom validate' "
-		                 "finds out which do");
+		                 "no known event here counts the traffic of levels: run 'fathom validate' to test the "
+		                 "events");
 	if (r) {
 		free(recipe);
 		return r;
@@ -355,7 +355,7 @@ struct fm_figure fm_recipe_value(const struct fm_recipe *recipe, const struct fm
 	if (!origin || evaluate(&evaluation, -1, false, &value, &error) || !isfinite(value))
 		return fm_figure_unavailable("its formula has no value");
 	if (value < 0)
-		return fm_figure_unavailable("its formula gives less than nothing");
+		return fm_figure_unavailable("its formula gives a negative value");
 	for (unsigned i = 0; i < group->event_count; i++)
 		for (int up = 0; up < 2 && mentioned.events[i]; up++) {
 			double moved;
@@ -379,9 +379,8 @@ const char *fm_recipe_describe(const struct fm_recipe *recipe, const struct fm_r
 {
 	const struct fm_group *group = &recipe->groups[item->validated];
 	const char *at = group->metrics[item->metric].formula;
-	/* a formula that was wrong by a quarter in a run is not one that was found right */
 	const char *words = !isfinite(item->error) ? "validated: "
-	                    : item->error <= 0.25  ? "validated within %.2g %%: "
+	                    : item->error <= right ? "validated within %.2g %%: "
 	                                           : "wrong by up to %.2g %% in validation: ";
 	size_t used = item->validated ? (size_t)snprintf(text, size, words, 100 * item->error)
 	                              : (size_t)snprintf(text, size, "the vendor's formula: ");

@@ -1,5 +1,5 @@
-/* Which events, put together how, tell what a program does: formulas that `fathom validate` found to hold on this
-   machine first, the vendor's (groups/FAMILY/UTILISATION.txt) where there is none. */
+/* Formulas over events for the behaviour of a program: confirmed by `fathom validate` on this machine, else the
+   vendor's (groups/FAMILY/UTILISATION.txt). */
 #ifndef FATHOM_COUNTERS_RECIPE_H
 #define FATHOM_COUNTERS_RECIPE_H
 
@@ -21,52 +21,50 @@ enum { FM_RECIPE_ITEMS_MAX = 96 };
 
 struct fm_recipe_item {
 	enum fm_recipe_quantity quantity;
-	char level[16]; /* "" when it has none */
-	bool socket;    /* counts what all cores of the socket do, whosoever's program that is */
+	char level[16]; /* "" without one */
+	bool socket;    /* counts all cores of the socket, including other programs */
 	bool validated;
-	double error;     /* of a validated one, in the run where it was worst among those with much of it; relative */
-	double peak_gbs;  /* at which it was seen to saturate; 0: not known */
-	unsigned metric;  /* of the group it came from */
-	char limits[160]; /* when it does not apply, "" when nothing is known */
+	double error;     /* largest relative error of a validated formula among runs with high counts */
+	double peak_gbs;  /* bandwidth of saturation; 0: unknown */
+	unsigned metric;  /* index in its group */
+	char limits[160]; /* conditions in which the formula fails; "": none known */
 };
 
 struct fm_recipe {
-	struct fm_group groups[2]; /* the vendor's, and what was validated */
+	struct fm_group groups[2]; /* the vendor's group and the validated one */
 	unsigned event_of[2][FM_GROUP_EVENTS_MAX];
 	struct fm_recipe_item items[FM_RECIPE_ITEMS_MAX];
 	unsigned item_count;
-	char events[FM_EVENTS_MAX][96]; /* what has to be counted */
+	char events[FM_EVENTS_MAX][96]; /* the events to count */
 	unsigned event_count;
 };
 
 struct fm_recipe_wishes {
-	const json_t *metrics;   /* of the profile; NULL: nothing was validated */
-	const char *vendor_text; /* the vendor's group; NULL: there is none for this family */
-	const char *vendor_name; /* its file, for messages */
-	bool whole_machine;      /* everything is counted, so what a socket counts is as good as what a core does */
-	/* Can it be counted here? NULL: everything can. */
+	const json_t *metrics;   /* validated metrics of the profile; NULL: none */
+	const char *vendor_text; /* the vendor's group; NULL: none for this family */
+	const char *vendor_name; /* file of the vendor's group, for messages */
+	bool whole_machine;      /* system-wide counting, so that counts of sockets are as good as those of cores */
+	/* true if an event can be counted here; NULL: all events */
 	bool (*exists)(void *context, const char *event);
 	void *context;
 };
 
-/* The vendor's group may say, after a line "Limits:" of its text, when a metric does not apply: "loads pending: counts
-   waiting for arithmetic as well"; "loads pending PMC7: …" when only the formula PMC7 does not.
-
-   -ENOTSUP when nothing can be told, with the reason. */
+/* Makes the recipe. After a line "Limits:" the vendor's group may have conditions in which a metric fails: "loads
+   pending: counts waiting for arithmetic as well"; "loads pending PMC7: …" for a single formula. -ENOTSUP with the
+   reason if no formula applies. */
 int fm_recipe_create(const struct fm_recipe_wishes *wishes, struct fm_recipe **ret_recipe, struct fm_error *error);
 void fm_recipe_free(struct fm_recipe *recipe);
 
-/* NULL when nothing tells it. */
+/* NULL without a formula. */
 const struct fm_recipe_item *fm_recipe_find(const struct fm_recipe *recipe, enum fm_recipe_quantity quantity,
                                             const char *level);
 
-/* From the counts of the events, in their order. The interval holds what the counts' intervals make of it, and how far
-   off a validated formula was at worst. `seconds` and `hertz` are for formulas that want them, NAN when they are not
-   known. */
+/* The value from the counts of the events, in their order. Its interval combines the counts' intervals with the error
+   of a validated formula. `seconds` and `hertz` are NAN if unknown. */
 struct fm_figure fm_recipe_value(const struct fm_recipe *recipe, const struct fm_recipe_item *item,
                                  const struct fm_figure *counts, double seconds, double hertz, const char *unit);
 
-/* "validated within 0.1 %: L1D:REPLACEMENT * 64", and when it does not apply. Returns text. */
+/* "validated within 0.1 %: L1D:REPLACEMENT * 64", and its conditions. Returns text. */
 const char *fm_recipe_describe(const struct fm_recipe *recipe, const struct fm_recipe_item *item, char *text,
                                size_t size);
 

@@ -36,7 +36,7 @@ void fm_refusal_explain(int code, const char *what, bool in_virtual_machine, str
 		if (in_virtual_machine) {
 			WHY("the hypervisor provides no %s", what);
 			REMEDY("start this virtual machine with a PMU (QEMU/KVM: -cpu host,pmu=on) or use bare metal; "
-			       "the exact engine needs no PMU");
+			       "exact counting needs no PMU");
 		} else {
 			WHY("the kernel supports no %s on this processor", what);
 			REMEDY("boot a kernel that supports this processor; see 'dmesg | grep -i pmu'");
@@ -58,7 +58,7 @@ void fm_refusal_explain(int code, const char *what, bool in_virtual_machine, str
 		break;
 	case EBUSY:
 		WHY("all counters are already in use");
-		REMEDY("find who uses them with 'lsof | grep perf_event'; turning off the NMI watchdog frees one: "
+		REMEDY("'lsof | grep perf_event' lists the users; to free one counter, turn off the NMI watchdog: "
 		       "sysctl kernel.nmi_watchdog=0");
 		break;
 	case EMFILE:
@@ -69,7 +69,7 @@ void fm_refusal_explain(int code, const char *what, bool in_virtual_machine, str
 		WHY("the kernel does not accept %s in this combination (too many events in one group, or "
 		    "an unknown field)",
 		    what);
-		REMEDY("count it alone, without braces and with fewer modifiers");
+		REMEDY("count this event alone, without braces and with fewer modifiers");
 		break;
 	default:
 		WHY("perf_event_open failed: %s", strerror(code));

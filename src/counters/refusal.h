@@ -1,4 +1,4 @@
-/* Why the kernel refuses an event, in words, and what would help. */
+/* The reason of a refused event, in words, with a remedy. */
 #ifndef FATHOM_COUNTERS_REFUSAL_H
 #define FATHOM_COUNTERS_REFUSAL_H
 
@@ -9,10 +9,10 @@ struct fm_refusal {
 	char remedy[280];
 };
 
-/* `what` is missing when it is ("core counters", an event's name); in_virtual_machine decides who can help. */
+/* `what`: the missing resource ("core counters", the name of an event). `in_virtual_machine` determines the remedy. */
 void fm_refusal_explain(int code, const char *what, bool in_virtual_machine, struct fm_refusal *ret_refusal);
 
-/* The kernel's perf_event_paranoid, or -99 when it has none. */
+/* The kernel's perf_event_paranoid; -99 without one. */
 long long fm_paranoid_level(void);
 
 #endif

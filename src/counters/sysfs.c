@@ -91,7 +91,7 @@ static int set_term(const char *pmu, const char *term, struct perf_event_attr *a
 		errno = 0;
 		value = strtoull(equal + 1, &end, 0);
 		if (end == equal + 1 || *end || errno)
-			return fm_error_set(error, EINVAL, "%s: \"%s\" is no number in %s", pmu, equal + 1, term);
+			return fm_error_set(error, EINVAL, "%s: \"%s\" is not a number in %s", pmu, equal + 1, term);
 	}
 	if (!strcmp(name, "config") || !strcmp(name, "config1") || !strcmp(name, "config2")) {
 		*(name[6] == '1'   ? &attributes->config1
@@ -125,7 +125,7 @@ static int set_terms(const char *pmu, const char *terms, struct perf_event_attr 
 		char term[TEXT], event[TEXT] = "";
 
 		snprintf(term, sizeof(term), "%.*s", (int)length, terms);
-		/* a name the PMU gives stands for terms, of which none is a name again */
+		/* a name of the PMU expands to terms, none of which is a name */
 		if (!depth && !strchr(term, '=') && !read_text(pmu, "events", term, event, sizeof(event)))
 			status = set_terms(pmu, event, attributes, 1, error);
 		else

@@ -8,14 +8,14 @@
 #include "doctor/capabilities.def"
 #undef CAPABILITY
 
-const struct fm_probe fm_probes[] = {
+const struct fm_capability_probe fm_probes[] = {
 #define CAPABILITY(function, name, enables) {name, enables, fm_probe_##function},
 #include "doctor/capabilities.def"
 #undef CAPABILITY
 };
 const unsigned fm_probe_count = sizeof(fm_probes) / sizeof(fm_probes[0]);
 
-void fm_probe_run(const struct fm_probe *probe, struct fm_capability *ret_capability)
+void fm_probe_run(const struct fm_capability_probe *probe, struct fm_capability *ret_capability)
 {
 	memset(ret_capability, 0, sizeof(*ret_capability));
 	ret_capability->name = probe->name;

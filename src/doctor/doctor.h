@@ -1,4 +1,4 @@
-/* What can be measured here, found out by trying. A capability is available only when it was used once and worked. */
+/* The capabilities of this machine, each found by one successful use. */
 #ifndef FATHOM_DOCTOR_DOCTOR_H
 #define FATHOM_DOCTOR_DOCTOR_H
 
@@ -8,26 +8,26 @@ struct fm_capability {
 	const char *name;
 	const char *enables;
 	bool available;
-	char found[200];  /* what was found when it is available */
-	char why[240];    /* why not */
-	char remedy[320]; /* the command or setting that would change it, or that nothing can */
+	char found[200];  /* the finding, if available */
+	char why[240];    /* the reason, if not */
+	char remedy[320]; /* a command or setting that enables it, or "none" */
 };
 
-/* Fill found when available, why and remedy when not. */
+/* Fills found if available, else why and remedy. */
 typedef void (*fm_probe_function)(struct fm_capability *capability);
 
-struct fm_probe {
+struct fm_capability_probe {
 	const char *name;
 	const char *enables;
 	fm_probe_function probe;
 };
 
-extern const struct fm_probe fm_probes[];
+extern const struct fm_capability_probe fm_probes[];
 extern const unsigned fm_probe_count;
 
-void fm_probe_run(const struct fm_probe *probe, struct fm_capability *ret_capability);
+void fm_probe_run(const struct fm_capability_probe *probe, struct fm_capability *ret_capability);
 
-/* For the probes. */
+/* For probes: set the result. */
 void fm_capability_yes(struct fm_capability *capability, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void fm_capability_no(struct fm_capability *capability, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void fm_capability_remedy(struct fm_capability *capability, const char *format, ...)

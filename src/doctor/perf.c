@@ -48,22 +48,31 @@ static void explain(struct fm_capability *capability, int code, const char *what
 	fm_capability_remedy(capability, "%s", refusal.remedy);
 }
 
-void fm_probe_core_counters(struct fm_capability *capability)
+/* True if the event opened; the capability says why it did not. */
+static bool count_work(struct fm_capability *capability, uint32_t type, uint64_t config, const char *what,
+                       unsigned long long *ret_count)
 {
-	struct perf_event_attr attributes = {
-	    .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_INSTRUCTIONS, .exclude_kernel = 1, .exclude_hv = 1};
+	struct perf_event_attr attributes = {.type = type, .config = config, .exclude_kernel = 1, .exclude_hv = 1};
 	int event = open_event(&attributes, 0, -1);
-	uint64_t count;
 
 	if (event < 0) {
-		explain(capability, errno, "core counters");
-		return;
+		explain(capability, errno, what);
+		return false;
 	}
 	work();
-	count = read_count(event);
+	*ret_count = read_count(event);
 	close(event);
+	return true;
+}
+
+void fm_probe_core_counters(struct fm_capability *capability)
+{
+	unsigned long long count;
+
+	if (!count_work(capability, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, "core counters", &count))
+		return;
 	if (count) {
-		fm_capability_yes(capability, "instructions opened and counted %llu", (unsigned long long)count);
+		fm_capability_yes(capability, "instructions opened and counted %llu", count);
 		return;
 	}
 	fm_capability_no(capability, "the instructions event opens but counts nothing");
@@ -132,7 +141,7 @@ void fm_probe_uncore_counters(struct fm_capability *capability)
 	else if (!uncore.found)
 		explain(capability, ENOENT, "uncore counters");
 	else if (uncore.result == 0) {
-		fm_capability_no(capability, "found %u uncore units, but none of them counted", uncore.found);
+		fm_capability_no(capability, "found %u uncore units, but none of them counts", uncore.found);
 		fm_capability_remedy(capability, "none known; 'perf list' shows the units");
 	} else {
 		explain(capability, (int)-uncore.result, "uncore counters");
@@ -224,20 +233,12 @@ void fm_probe_paranoid(struct fm_capability *capability)
 
 void fm_probe_software_events(struct fm_capability *capability)
 {
-	struct perf_event_attr attributes = {
-	    .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_TASK_CLOCK, .exclude_kernel = 1, .exclude_hv = 1};
-	int event = open_event(&attributes, 0, -1);
-	uint64_t count;
+	unsigned long long count;
 
-	if (event < 0) {
-		explain(capability, errno, "software events");
+	if (!count_work(capability, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, "software events", &count))
 		return;
-	}
-	work();
-	count = read_count(event);
-	close(event);
 	if (count) {
-		fm_capability_yes(capability, "task-clock opened and counted %llu ns", (unsigned long long)count);
+		fm_capability_yes(capability, "task-clock opened and counted %llu ns", count);
 		return;
 	}
 	fm_capability_no(capability, "task-clock opens but counts nothing");

@@ -1,4 +1,4 @@
-/* Every probe of capabilities.def, so that the files that define them agree with the table. */
+/* Declares all probes of capabilities.def for the files that define them. */
 #ifndef FATHOM_DOCTOR_SUBJECTS_H
 #define FATHOM_DOCTOR_SUBJECTS_H
 

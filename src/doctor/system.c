@@ -17,8 +17,8 @@
 #include "base/text.h"
 #include "doctor/subjects.h"
 #include "kernels/kernel.h"
-#include "machine/buffer.h"
-#include "machine/topology.h"
+#include "measure/buffer.h"
+#include "profile/topology.h"
 
 void fm_probe_processor(struct fm_capability *capability)
 {
@@ -38,6 +38,11 @@ void fm_probe_processor(struct fm_capability *capability)
 			snprintf(sets + used, sizeof(sets) - used, "%s%s", used ? ", " : "",
 			         fm_isa_name((enum fm_isa)isa));
 		}
+	if (fm_kernels_check(&error)) {
+		fm_capability_no(capability, "%s: %s", topology.processor, error.message);
+		fm_capability_remedy(capability, "name a simulated machine: --machine NAME");
+		return;
+	}
 	fm_capability_yes(capability, "%s, %u CPU%s; %s", topology.processor, topology.cpus,
 	                  topology.cpus == 1 ? "" : "s", sets);
 }
@@ -265,10 +270,12 @@ void fm_probe_timer_rate(struct fm_capability *capability)
 void fm_probe_quiet(struct fm_capability *capability)
 {
 	enum { WATCHED_NS = 200000000 };
+	const double most = 0.02; /* of the time */
 	struct fm_disturbance_watch watch;
 	uint64_t begin = fm_clock_now();
 	int64_t steal_before = fm_disturbance_steal_now(), steal_after;
 	double steal, waited, slowdown;
+	bool quiet;
 
 	fm_disturbance_open(&watch);
 	while (fm_clock_now() - begin < WATCHED_NS) {
@@ -280,19 +287,14 @@ void fm_probe_quiet(struct fm_capability *capability)
 	waited = (double)watch.total.waited_ns / WATCHED_NS;
 	slowdown = watch.total.heartbeat_worst / watch.total.heartbeat_best;
 	fm_disturbance_close(&watch);
-	if (steal < 0.02 && waited < 0.02)
-		fm_capability_yes(
-		    capability,
-		    "steal time %.1f %%, waiting for a CPU %.1f %%, a fixed loop up to %.1f times slower than its best",
-		    100 * steal, 100 * waited, slowdown);
-	else {
-		fm_capability_no(
-		    capability,
-		    "steal time %.1f %%, waiting for a CPU %.1f %%, a fixed loop up to %.1f times slower than its best",
-		    100 * steal, 100 * waited, slowdown);
+	quiet = steal < most && waited < most;
+	(quiet ? fm_capability_yes : fm_capability_no)(
+	    capability,
+	    "steal time %.1f %%, waiting for a CPU %.1f %%, a fixed loop up to %.1f times slower than its best",
+	    100 * steal, 100 * waited, slowdown);
+	if (!quiet)
 		fm_capability_remedy(capability,
-		                     steal >= 0.02
+		                     steal >= most
 		                         ? "the host is shared: use more repetitions (-r, --budget) or a dedicated host"
 		                         : "stop other programs, or choose idle CPUs with -C");
-	}
 }

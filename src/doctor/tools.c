@@ -9,7 +9,7 @@
 
 #include "doctor/subjects.h"
 
-/* Run a program found in PATH and collect the beginning of what it says; its exit status, or -1 when it cannot run. */
+/* Runs a program from PATH and collects the beginning of its output; its exit status, or -1 if it cannot run. */
 static int run_program(const char *const *arguments, char *ret_said, size_t size)
 {
 	posix_spawn_file_actions_t actions;
@@ -74,5 +74,5 @@ void fm_probe_qemu(struct fm_capability *capability)
 		                     "as root: apt-get install qemu-user (not qemu-user-static, which has no plugins)");
 		return;
 	}
-	fm_capability_yes(capability, "%sran a program and accepts plugins", first);
+	fm_capability_yes(capability, "%sruns programs and accepts plugins", first);
 }

@@ -19,19 +19,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/installed.h"
 #include "base/launch.h"
+#include "base/process_state.h"
 #include "base/leftovers.h"
 #include "base/pass_signals.h"
-#include "engine/native/native.h"
+#include "engine/trace/engine.h"
 #include "engine/program.h"
 #include "engine/threads.h"
+#include "engine/tuning.h"
 #include "record/stream.h"
 
 enum { PATH_LENGTH = FM_PROGRAM_PATH };
-#define MOST 0.5  /* of all instructions */
-#define WORTH 2e6 /* instructions: to begin and end takes a process some hundred thousand */
 
 /* Finding the program */
 
@@ -67,7 +68,7 @@ static int find_plugin(char *ret_path, struct fm_error *error)
 		return 0;
 	return fm_error_set(
 	    error, ENOTSUP,
-	    "the plugin libfathom-exact.so is missing: install Fathom as a whole, or build it with Zydis "
+	    "the plugin libfathom-exact.so is missing: reinstall Fathom completely, or build it with Zydis "
 	    "(libzydis-dev)");
 }
 
@@ -77,14 +78,13 @@ static int find_plugin(char *ret_path, struct fm_error *error)
    reserves the rest of it part by part. */
 static int reserve(int file, const char *folder)
 {
-	enum { USUAL = 1 << 20 };
 	struct statvfs room;
 	int status;
 
 	if (ftruncate(file, sizeof(struct fm_results)))
 		return errno;
 	status = posix_fallocate(file, 0, offsetof(struct fm_results, cores));
-	if (!status && (statvfs(folder, &room) || (uint64_t)room.f_bavail * room.f_frsize < USUAL))
+	if (!status && (statvfs(folder, &room) || (uint64_t)room.f_bavail * room.f_frsize < ROOM_TO_BEGIN))
 		status = ENOSPC;
 	return status;
 }
@@ -119,8 +119,8 @@ static int create_results(char *path, int *ret_file, struct fm_error *error)
 		code = status;
 	}
 	return fm_error_set(error, code,
-	                    "there is no room for counts in %s/dev/shm, /tmp or /var/tmp (%s%s%s): set TMPDIR to a "
-	                    "folder with at least 2 MiB",
+	                    "no space for counts in %s/dev/shm, /tmp or /var/tmp (%s%s%s): set TMPDIR to a folder with "
+	                    "at least 2 MiB",
 	                    folders[0] && *folders[0] ? "TMPDIR, " : "", refused ? refused : "", refused ? ": " : "",
 	                    strerror(code));
 }
@@ -190,38 +190,10 @@ static bool is_started_for(const char *process, const char *results)
 	return false;
 }
 
-static bool read_parent(const char *process, pid_t *ret_parent, char *ret_state)
-{
-	char path[64], text[512];
-	const char *end;
-	ssize_t length;
-	int file, parent;
-
-	snprintf(path, sizeof(path), "/proc/%.20s/stat", process);
-	file = open(path, O_RDONLY | O_CLOEXEC);
-	if (file < 0)
-		return false;
-	length = read(file, text, sizeof(text) - 1);
-	close(file);
-	text[length > 0 ? length : 0] = 0;
-	end = strrchr(text, ')');
-	if (!end || sscanf(end + 1, " %c %d", ret_state, &parent) != 2)
-		return false;
-	*ret_parent = parent;
-	return true;
-}
-
 static bool add_process(struct processes *processes, const struct process *process)
 {
-	if (processes->count == processes->room) {
-		size_t room = processes->room ? 2 * processes->room : 256;
-		struct process *larger = realloc(processes->processes, room * sizeof(*larger));
-
-		if (!larger)
-			return false;
-		processes->processes = larger;
-		processes->room = room;
-	}
+	if (!fm_array_grow(processes->processes, processes->count, processes->room))
+		return false;
 	processes->processes[processes->count++] = *process;
 	return true;
 }
@@ -235,11 +207,13 @@ static void list_processes(pid_t child, const char *results, struct processes *r
 
 	while (folder && (entry = readdir(folder))) {
 		struct process process = {.id = (pid_t)strtol(entry->d_name, NULL, 10)};
-		char state;
+		char path[64], state;
 
-		/* what is dead already needs nothing but somebody to collect it */
-		if (process.id <= 0 || process.id == getpid() || !read_parent(entry->d_name, &process.parent, &state) ||
-		    state == 'Z')
+		snprintf(path, sizeof(path), "/proc/%.20s/stat", entry->d_name);
+		if (process.id <= 0 || process.id == getpid())
+			continue;
+		state = fm_process_state(path, &process.parent);
+		if (!state || state == 'Z')
 			continue;
 		process.ours = process.id == child || is_started_for(entry->d_name, results);
 		if (!add_process(&found, &process))
@@ -274,7 +248,7 @@ static unsigned signal_all(pid_t child, const char *results, int number)
 	return count;
 }
 
-enum { GRACE_MS = 1000, POLL_MS = 100, SHORT_MS = 5, KILLS = 20 };
+enum { POLL_MS = 100, SHORT_MS = 5 };
 
 /* A little while, or until the program has ended. */
 static void wait_a_little(int process)
@@ -352,14 +326,14 @@ static void prepare(void *context)
 
 /* Run it and wait for its end. The native engine's, or, if that is NULL, in QEMU. */
 static int run_child(char *const *arguments, const char *results, const struct fm_engine_options *options,
-                     bool preloads, struct fm_native *native, struct fm_engine_run *run, struct fm_error *error)
+                     bool preloads, struct fm_tracing *native, struct fm_engine_run *run, struct fm_error *error)
 {
 	const struct fm_launch launch = {.program = arguments,
 	                                 .output = -1,
 	                                 .input = -1,
 	                                 .quiet = options->silent,
 	                                 .outlives = !options->silent,
-	                                 .prepare = native ? fm_native_prepare : prepare,
+	                                 .prepare = native ? fm_tracing_prepare : prepare,
 	                                 .context = native ? (void *)native : &preloads};
 	struct fm_launched launched;
 	uint64_t ended = 0;
@@ -367,22 +341,22 @@ static int run_child(char *const *arguments, const char *results, const struct f
 
 	if (r)
 		return r;
-	r = native ? fm_native_begin_beside(native, error) : 0;
+	r = native ? fm_tracing_begin_beside(native, error) : 0;
 	if (r) {
 		fm_launch_abandon(&launched);
 		return r;
 	}
 	r = fm_launch_release(&launched, arguments[0], error);
 	if (!r && native)
-		status = fm_native_wait(native, launched.process, &run->killed, &ended, &run->used);
+		status = fm_tracing_wait(native, launched.process, &run->killed, &ended, &run->used);
 	else if (!r)
 		status = wait_for_end(launched.process, results, options->silent, &run->killed);
 	fm_pass_signals_to(0);
 	if (r == -ENOENT && !native)
 		return fm_error_set(
 		    error, ENOTSUP,
-		    "%s is not installed, and the exact engine runs programs in it. As root: apt-get install "
-		    "qemu-user (not qemu-user-static, which has no plugins)",
+		    "the emulator needs %s, which is not installed. As root: apt-get install qemu-user (not "
+		    "qemu-user-static, which has no plugins)",
 		    arguments[0]);
 	if (r)
 		return r;
@@ -424,7 +398,7 @@ static bool copy_parts(int file, char *target, size_t size)
 
 			if (got <= 0)
 				return false;
-			/* what nobody wrote takes no memory here either */
+			/* pages that were never written take no memory here either */
 			if (!is_zero(part, (size_t)got))
 				memcpy(target + at, part, (size_t)got);
 			at += got;
@@ -433,7 +407,7 @@ static bool copy_parts(int file, char *target, size_t size)
 	return true;
 }
 
-/* What a plugin wrote; NULL when it is not ours or damaged. */
+/* The results of a plugin; NULL when the file is not ours or damaged. */
 static struct fm_results *load(const char *path)
 {
 	int file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
@@ -526,7 +500,7 @@ static void put_program_first(struct fm_engine_run *run, struct fm_results *firs
 			program = i;
 	}
 	if (program == run->forked_count ||
-	    (double)run->forked[program]->all_work.instructions < fmax(WORTH, MOST * all))
+	    (double)run->forked[program]->all_work.instructions < fmax(MAIN_PROGRAM_LEAST, MAIN_PROGRAM_SHARE * all))
 		return;
 	run->mapping = (void *)run->forked[program];
 	run->results = run->mapping;
@@ -541,40 +515,40 @@ static int execute_natively(const struct fm_engine_options *options, char *const
 {
 	struct fm_engine_run run = {.kind = FM_ENGINE_NATIVE};
 	char program[PATH_LENGTH], results[PATH_LENGTH];
-	struct fm_native *native = NULL;
+	struct fm_tracing *native = NULL;
 	struct fm_results *first = NULL;
 	int file = -1, status = find_program(argv[0], program, error);
 
 	if (!status)
-		status = fm_native_check(options, program, error);
+		status = fm_tracing_check(options, program, error);
 	for (unsigned i = 0; i < options->beside_count && !status; i++) {
 		status = find_program(options->beside[i][0], program, error);
 		if (!status)
-			status = fm_native_check(options, program, error);
+			status = fm_tracing_check(options, program, error);
 	}
 	if (!status)
 		status = create_results(results, &file, error);
 	if (status)
 		return status;
-	status = fm_native_begin(options, results, &native, error);
+	status = fm_tracing_begin(options, results, &native, error);
 	if (!status)
 		status = run_child(argv, results, options, false, native, &run, error);
 	if (!status) {
-		status = fm_native_status(native, error);
+		status = fm_tracing_status(native, error);
 		if (!status && !(run.results = run.mapping = first = load(results)))
-			status = fm_error_set(error, EIO, "there are no results of the program");
+			status = fm_error_set(error, EIO, "the program left no results");
 		run.unseen = status != 0;
 	}
 	if (native) {
 		collect_forked(results, &run, first ? &first->lost_processes : &(uint64_t){0});
 		if (first)
-			first->lost_processes += fm_native_lost_processes(native);
+			first->lost_processes += fm_tracing_lost_processes(native);
 		for (unsigned i = 0; first && i < run.forked_count; i++)
 			first->forks += !run.forked[i]->executed && run.forked[i]->parent == first->process;
-		run.scheduled_count = fm_native_scheduled(native, &run.scheduled);
-		fm_native_foreign(native, run.foreign);
-		fm_native_report_beside(native, run.beside);
-		fm_native_end(native);
+		run.scheduled_count = fm_tracing_scheduled(native, &run.scheduled);
+		fm_tracing_foreign(native, run.foreign);
+		fm_tracing_report_beside(native, run.beside);
+		fm_tracing_end(native);
 	}
 	unlink(results);
 	close(file);
@@ -650,8 +624,8 @@ static int execute_in_qemu(const struct fm_engine_options *options, char *const 
 		if (!first)
 			status =
 			    fm_error_set(error, ENOTSUP,
-			                 "QEMU did not run the program with our plugin: see the messages above, and "
-			                 "'fathom doctor'");
+			                 "QEMU did not run the program with Fathom's plugin: see the messages above, "
+			                 "and 'fathom doctor'");
 		unlink(machine);
 		collect_forked(results, &run, first ? &first->lost_processes : &(uint64_t){0});
 	}
@@ -667,12 +641,12 @@ out:
 	return status;
 }
 
-int fm_engine_check_native(const struct fm_engine_options *options, const char *name, struct fm_error *error)
+int fm_engine_check_tracing(const struct fm_engine_options *options, const char *name, struct fm_error *error)
 {
 	char program[PATH_LENGTH];
 	int status = find_program(name, program, error);
 
-	return status ? status : fm_native_check(options, program, error);
+	return status ? status : fm_tracing_check(options, program, error);
 }
 
 int fm_engine_execute(const struct fm_engine_options *options, char *const *argv, struct fm_engine_run *ret_run,
@@ -684,7 +658,7 @@ int fm_engine_execute(const struct fm_engine_options *options, char *const *argv
 	if (options->windows.on)
 		return fm_error_set(error, ENOTSUP, "only the native engine simulates in windows");
 	if (options->beside_count)
-		return fm_error_set(error, ENOTSUP, "only the native engine has programs side by side");
+		return fm_error_set(error, ENOTSUP, "only the native engine supports --beside");
 	return execute_in_qemu(options, argv, ret_run, error);
 }
 

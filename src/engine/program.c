@@ -40,7 +40,7 @@ static int inspect(const char *path, const char **ret_emulator, char *ret_interp
 	else if (elf.e_machine == EM_AARCH64)
 		*ret_emulator = "qemu-aarch64";
 	else
-		return fm_error_set(error, ENOTSUP, "%s: the exact engine runs x86-64 and aarch64 programs only", path);
+		return fm_error_set(error, ENOTSUP, "%s: the emulator runs x86-64 and aarch64 programs only", path);
 	return 0;
 }
 

@@ -1,11 +1,11 @@
-/* What threads did, as the plugin and the command both add it up. */
+/* Counts of threads, summed by the plugin and by the command. */
 #ifndef FATHOM_ENGINE_THREADS_H
 #define FATHOM_ENGINE_THREADS_H
 
 #include "engine/results.h"
 #include "simulator/numbers.h"
 
-/* Its core's counts from its begin to its end, or until now. */
+/* Counts of the thread: those of its core from the thread's begin to its end, or until now. */
 static inline void fm_result_sum(const struct fm_results *results, const struct fm_result_thread *thread,
                                  struct fm_core_counts *ret_counts, struct fm_timing_counts *ret_timing)
 {
@@ -22,7 +22,7 @@ static inline void fm_result_sum(const struct fm_results *results, const struct 
 	fm_numbers_subtract(ret_timing, &thread->timing_at_begin, sizeof(*ret_timing));
 }
 
-/* A thread without a record of its own joins the others. */
+/* Adds a thread without its own record to the sum of such threads. */
 static inline void fm_result_fold(struct fm_results *results, const struct fm_result_thread *thread)
 {
 	struct fm_result_others *others = &results->others;

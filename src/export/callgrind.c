@@ -1,6 +1,5 @@
-/* Callgrind's profile format, for KCachegrind and callgrind_annotate: costs by source line, and of samples calls with
-   inclusive costs. How often something was called is not known from samples: "calls" are samples that came through it.
- */
+/* Callgrind's profile format, for KCachegrind and callgrind_annotate: costs by source line; for samples also calls with
+ * inclusive costs. Samples do not show the number of calls: "calls" counts samples that came through the call. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +63,7 @@ static bool is_zero(const struct costs *costs)
 	return true;
 }
 
-/* What the costs are */
+/* Cost types */
 
 static void name_event(struct profile *profile, const char *name, const char *words)
 {
@@ -94,8 +93,8 @@ static void name_sampled(struct profile *profile)
 	bool references = profile->exported->references;
 
 	name_event(profile, references ? "References" : "Time_ns",
-	           references ? "References that the samples stand for"
-	                      : "Processor time that the samples stand for, ns");
+	           references ? "References represented by the samples"
+	                      : "Processor time represented by the samples, ns");
 	name_event(profile, "Samples", "Sampled references");
 	name_event(profile, "Loads", "Sampled loads");
 	name_event(profile, "Stores", "Sampled stores");
@@ -242,7 +241,7 @@ static int add_arc(struct profile *profile, struct arc arc, const struct costs *
 	return r;
 }
 
-/* Does the same call stand further out in the stack? Then it has these samples already. */
+/* A call that also occurs further out in the stack already has these samples. */
 static bool is_repeated(const struct profile *profile, const struct fm_recording *recording, size_t frame)
 {
 	int64_t caller = recording->frames[frame].caller;
@@ -262,7 +261,7 @@ static bool is_repeated(const struct profile *profile, const struct fm_recording
 	return false;
 }
 
-/* A caller stands before whom it called, so from the end on every frame is complete when its turn comes. */
+/* Callers precede callees. In backward order, every frame is therefore complete when it is visited. */
 static int add_calls(struct profile *profile, struct costs *inclusive)
 {
 	const struct fm_recording *recording = profile->exported->recording;
@@ -378,7 +377,7 @@ static int write_calls(struct profile *profile, uint32_t row, size_t *next)
 	return r;
 }
 
-/* Where the calls of each row begin. */
+/* Index of the first call of each row. */
 static int by_row(const void *first, const void *second, void *context)
 {
 	const struct profile *profile = context;
@@ -436,7 +435,7 @@ static int write_function(struct profile *profile, size_t owner, const size_t *b
 				r = write_name(profile, "fn", &profile->functions, example->function);
 			any = true;
 		}
-		/* what is inlined comes from another file */
+		/* inlined code comes from another file */
 		if (!r && strcmp(file, row->file) != 0) {
 			r = write_name(profile, "fi", &profile->files, row->file);
 			file = row->file;

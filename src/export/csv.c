@@ -28,7 +28,7 @@ static void number(struct fm_sink *sink, int64_t value)
 	fm_sink_signed(sink, value);
 }
 
-/* Nothing where it is not known. */
+/* Empty if unknown. */
 static void node(struct fm_sink *sink, int64_t value)
 {
 	fm_sink_byte(sink, ',');
@@ -49,7 +49,7 @@ static void write_object(const struct fm_exported *exported, const struct fm_rec
 		fm_sink_unsigned(sink, sample->address - memory->address);
 }
 
-/* Numbers of frames' lines would need a table beside: the stack is a text, innermost first. */
+/* The call stack is a text, innermost frame first; lines of frames would need another table. */
 static void write_stack(const struct fm_exported *exported, const struct fm_recorded_sample *sample, char *stack,
                         size_t size, struct fm_sink *sink)
 {
@@ -183,8 +183,7 @@ static int no_table(const char *name, struct fm_error *error)
 	for (unsigned i = 0; i < schema->table_count && used < sizeof(names); i++)
 		used +=
 		    (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i ? " " : "", schema->tables[i].name);
-	return fm_error_set(error, EINVAL, "--table %s: recordings have no such table. There are: %.400s …", name,
-	                    names);
+	return fm_error_set(error, EINVAL, "--table %s: recordings have no such table. Tables: %.400s …", name, names);
 }
 
 static int write(const struct fm_exported *exported, struct fm_sink *sink, struct fm_error *error)

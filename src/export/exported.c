@@ -80,7 +80,7 @@ static int sort_samples(struct fm_exported *exported)
 		          fm_exported_sample(exported, exported->count - 1)->at <= recording->samples[i].at;
 		exported->order[exported->count++] = (uint32_t)i;
 	}
-	/* a recording has them in this order, unless it comes from elsewhere */
+	/* recordings are sorted, except recordings from other sources */
 	if (!sorted)
 		qsort_r(exported->order, exported->count, sizeof(*exported->order), by_time, recording->samples);
 	return 0;

@@ -34,7 +34,7 @@ void fm_exporters_that_can(unsigned has, char *list, size_t size)
 			    (size_t)snprintf(list + used, size - used, "%s%s", used ? ", " : "", fm_exporters[i]->name);
 }
 
-/* Does the format suit what there is? */
+/* Checks that the format suits the contents of the recording. */
 static int suit(const struct fm_exporter *exporter, const struct fm_exported *exported, struct fm_error *error)
 {
 	const struct fm_recorded_sampling *sampling = &exported->recording->sampling;
@@ -46,26 +46,25 @@ static int suit(const struct fm_exporter *exporter, const struct fm_exported *ex
 	if (*sampling->sampler)
 		return fm_error_set(
 		    error, EINVAL,
-		    "the recording has no samples: the program was too short, or could not be sampled; "
-		    "record it longer or with a higher --overhead ('fathom report' says what was missed). "
-		    "What there is can be written as: %s",
+		    "the recording has no samples: the program was too short, or could not be sampled; record it "
+		    "longer or with a higher --overhead ('fathom report' shows the losses). It can be written as: %s",
 		    others);
 	if (exporter->can & FM_EXPORT_SERIES)
 		return fm_error_set(
 		    error, EINVAL,
-		    "%s needs things that happened at a time, and this recording of 'fathom stat' has only sums: "
-		    "'fathom record' samples references, 'fathom stat -I MS --record' counts in intervals. "
-		    "These sums can be written as: %s",
+		    "%s needs data over time, but this recording of 'fathom stat' has only totals: 'fathom record' "
+		    "samples references, 'fathom stat -I MS --record' counts in intervals. These sums can be written "
+		    "as: %s",
 		    exporter->name, others);
 	return fm_error_set(
 	    error, EINVAL,
-	    "%s needs %s, and this recording of 'fathom stat' has none: 'fathom record' samples "
-	    "references. What there is can be written as: %s",
+	    "%s needs %s, but this recording of 'fathom stat' has none: 'fathom record' samples references. This "
+	    "recording can be written as: %s",
 	    exporter->name,
 	    exporter->can & FM_EXPORT_LINES ? "sampled references or source lines" : "sampled references", others);
 }
 
-/* "run.fathom" in the folder of the recording's user becomes "run.prv" in this one. */
+/* "FOLDER/run.fathom" becomes "run.prv" in the working directory. */
 static void default_path(const struct fm_export *export, char *path, size_t size)
 {
 	const char *name = strrchr(export->source, '/');
@@ -119,9 +118,9 @@ int fm_export_run(const struct fm_export *export, const struct fm_recording *rec
 	int r;
 
 	if (export->options.folded && !exporter->folds)
-		return fm_error_set(error, EINVAL, "--folded is not for %s: it folds for paraver", exporter->name);
+		return fm_error_set(error, EINVAL, "--folded needs --format paraver, not %s", exporter->name);
 	if (export->options.table && !exporter->tables)
-		return fm_error_set(error, EINVAL, "--table is not for %s: csv writes one table", exporter->name);
+		return fm_error_set(error, EINVAL, "--table needs --format csv, not %s", exporter->name);
 	r = fm_exported_prepare(recording, &export->options, &exported, error);
 	if (r)
 		return r;

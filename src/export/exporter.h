@@ -1,5 +1,5 @@
-/* Formats of other tools. An exporter writes what has been prepared, record by record, and keeps nothing of it; a new
-   one is one file and one line in exporters.def. */
+/* Formats of other tools. An exporter writes the prepared data record by record. A new exporter is one file and one
+   line in exporters.def. */
 #ifndef FATHOM_EXPORT_EXPORTER_H
 #define FATHOM_EXPORT_EXPORTER_H
 
@@ -8,12 +8,12 @@
 
 struct fm_exporter {
 	const char *name;
-	const char *suffixes[FM_FILES_MAX + 1]; /* of its files, ended by NULL */
-	const char *opens;                      /* what to do with it: "wxparaver %s" */
-	const char *words;                      /* one line, for people who choose */
-	unsigned can;                           /* FM_EXPORT_…: one of these must be there; 0: anything does */
-	bool folds, tables;                     /* knows these options */
-	/* `sinks`: one for each suffix. What cannot be written is remembered there. */
+	const char *suffixes[FM_FILES_MAX + 1]; /* suffixes of the files, NULL-terminated */
+	const char *opens;                      /* command that opens it: "wxparaver %s" */
+	const char *words;                      /* one line, for the help text */
+	unsigned can;                           /* FM_EXPORT_…: required contents, at least one; 0: any recording */
+	bool folds, tables;                     /* supported options */
+	/* `sinks`: one for each suffix; they keep the first error. */
 	int (*write)(const struct fm_exported *exported, struct fm_sink *sinks, struct fm_error *error);
 };
 
@@ -24,18 +24,18 @@ const struct fm_exporter *fm_exporter_find(const char *name);
 struct fm_export {
 	const struct fm_exporter *exporter;
 	struct fm_export_options options;
-	const char *source; /* path of the recording: it is not replaced, and gives the default names */
+	const char *source; /* path of the recording, which is not replaced; also the source of default names */
 	const char *path;   /* NULL: named after the recording; "-": `standard` */
 	FILE *standard;
 	const volatile bool *stop; /* may be NULL */
 };
 
-/* `ret_path` is what was written, of several files the first; "" for `standard`. -EINVAL when the format does not suit
-   the recording, with those that do; -EEXIST when something is in the way. */
+/* `ret_path`: the written file, the first of several, or "" for `standard`. -EINVAL: the format does not suit the
+   recording; the message lists suitable formats. -EEXIST: a file is in the way. */
 int fm_export_run(const struct fm_export *export, const struct fm_recording *recording, char *ret_path, size_t size,
                   struct fm_error *error);
 
-/* The formats that suit what a recording has: "csv, json". */
+/* Formats that suit the contents of a recording: "csv, json". */
 void fm_exporters_that_can(unsigned has, char *list, size_t size);
 
 #endif

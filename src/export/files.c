@@ -14,7 +14,7 @@ static int refuse(struct fm_error *error, const char *path, const char *why)
 	return fm_error_set(error, EEXIST, "%s: %s", path, why);
 }
 
-/* *ret_direct: it is no file but a device or a pipe. */
+/* *ret_direct: a device or a pipe, not a file. */
 static int check(const char *path, bool alone, bool replace, const char *source, bool *ret_direct,
                  struct fm_error *error)
 {
@@ -30,13 +30,14 @@ static int check(const char *path, bool alone, bool replace, const char *source,
 		return refuse(error, path, "it is a folder: name a file in it with -o");
 	if (!S_ISREG(there.st_mode)) {
 		*ret_direct = alone;
-		return alone ? 0 : refuse(error, path, "it is no file, and this format has several");
+		return alone ? 0
+		             : refuse(error, path, "it is not a regular file, and this format writes several files");
 	}
 	if (source && !stat(source, &from) && from.st_dev == there.st_dev && from.st_ino == there.st_ino)
 		return refuse(error, path, "it is the recording itself: choose another name with -o");
 	if (!replace)
-		return fm_error_set(error, EEXIST, "%s: it is there already: -o %s replaces it, another name keeps it",
-		                    path, path);
+		return fm_error_set(error, EEXIST, "%s already exists: -o %s replaces it, another name keeps it", path,
+		                    path);
 	return 0;
 }
 
@@ -127,7 +128,7 @@ int fm_files_finish(struct fm_files *files, bool failed, struct fm_error *error)
 		bool ours = *files->beside[i];
 		int wrong = 0;
 
-		/* what somebody else opened is closed by them */
+		/* streams that a caller opened are closed by the caller */
 		if (sink->file && (ours || strcmp(files->paths[i], "standard output") != 0))
 			wrong = fclose(sink->file) ? errno : 0;
 		else if (sink->file)

@@ -38,7 +38,7 @@ static void write_cell(void *context, const struct fm_cell *cell)
 	}
 }
 
-/* Of samples also what the analysis has found. */
+/* For samples, also the likely level from the analysis. */
 static void write_found(const struct fm_exported *exported, size_t row, struct fm_sink *sink)
 {
 	fm_sink_byte(sink, ',');

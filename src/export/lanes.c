@@ -6,7 +6,7 @@
 enum { DEEPEST = 64 };
 
 struct lane {
-	double open[DEEPEST]; /* ends of the slices that are open, inner ones last */
+	double open[DEEPEST]; /* ends of the open slices, inner ones last */
 	unsigned depth;
 };
 

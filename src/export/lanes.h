@@ -1,4 +1,4 @@
-/* Slices on one track must lie within each other. Regions that overlap otherwise get a lane of their own. */
+/* Slices on one track must be nested. Other overlapping regions get separate lanes. */
 #ifndef FATHOM_EXPORT_LANES_H
 #define FATHOM_EXPORT_LANES_H
 
@@ -6,7 +6,7 @@
 
 enum { FM_LANES_MAX = 8 };
 
-/* The lane of each instance, from 0: [instances_count], to be freed. In the last lane they may overlap after all. */
+/* The lane of each instance, from 0: [instances_count], freed by the caller. The last lane may have overlaps. */
 int fm_lanes_make(const struct fm_recording *recording, uint8_t **ret_lanes);
 
 #endif

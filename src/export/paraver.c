@@ -93,7 +93,7 @@ void fm_paraver_header(struct fm_sink *sink, const struct fm_exported *exported,
 	fm_sink_text(sink, "):");
 }
 
-/* Those that views of others know have their numbers. */
+/* Types known to views of other tools have their numbers. */
 uint64_t fm_paraver_counter_type(const char *name, size_t index)
 {
 	static const struct {
@@ -156,7 +156,7 @@ static void label_nodes(struct fm_sink *sink, const struct fm_exported *exported
 	}
 }
 
-/* Several types with the same values stand in one block. */
+/* Types with the same values share a block. */
 static void label_stack(struct fm_sink *sink, uint64_t type, const char *label, const struct fm_names *names)
 {
 	char text[64];
@@ -275,7 +275,7 @@ static int number_threads(struct trace *trace)
 	for (size_t i = 0, sum = 0; i < processes; i++) {
 		begin[i] = sum;
 		sum += count[i];
-		/* a process of which no thread is known cannot be shown */
+		/* a process without a known thread cannot be shown */
 		if (!count[i])
 			continue;
 		trace->process_of[trace->tasks] = (uint32_t)i;
@@ -347,7 +347,7 @@ static void write_state(const struct trace *trace, const struct fm_moment *momen
 	fm_sink_byte(trace->sink, ':');
 	fm_sink_unsigned(trace->sink, moment->at);
 	fm_sink_byte(trace->sink, ':');
-	/* one whose end is not known ran to the end */
+	/* a region with an unknown end lasts to the end of the run */
 	fm_sink_unsigned(trace->sink, end > moment->at ? end : trace->exported->duration);
 	fm_sink_byte(trace->sink, ':');
 	fm_sink_unsigned(trace->sink, RUNNING);

@@ -1,6 +1,5 @@
-/* A folded trace: a region is a task, each of its modes (instances of about the same length) a thread that goes through
-   the region once. Samples stand at their place within it, addresses are relative to their objects, rates are counters.
- */
+/* A folded trace. A region is a task. Each of its modes (instances of about the same length) is a thread that passes
+ * the region once. Samples have their place in the region, addresses are relative to objects, rates are counters. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +8,7 @@
 #include "export/paraver.h"
 #include "fold/fold.h"
 
-/* Rates are whole numbers there. */
+/* Paraver's rates are whole numbers. */
 #define SHARE_UNIT 1e6
 
 struct thread {
@@ -33,7 +32,7 @@ struct folded {
 	const struct fm_fold *fold;
 	struct thread *threads;
 	size_t thread_count;
-	/* all but the samples, which are there already, by place: the next one of each thread waits in a heap */
+	/* records except samples, by place; samples are merged from a heap of the next one of each thread */
 	struct record *records;
 	size_t record_count;
 	struct record *heap;
@@ -48,7 +47,7 @@ static bool is_folded(const struct fm_fold_mode *mode)
 	return !*mode->why && mode->length.available && mode->length.value > 0 && mode->sample_count;
 }
 
-/* Of samples by the engine, whose time is not the program's, a reference is a nanosecond. */
+/* The engine has no time of the program: a reference counts as a nanosecond. */
 static uint64_t time_of(const struct fm_fold *fold, double at)
 {
 	return fm_exported_time(fold->clock == FM_FOLD_SECONDS ? at : at * 1e-9);
@@ -113,7 +112,7 @@ static int by_time(const void *first, const void *second)
 
 	if (a->at != b->at)
 		return a->at < b->at ? -1 : 1;
-	/* the region ends when everything in it has been */
+	/* the region ends after all records in it */
 	if ((a->kind == END) != (b->kind == END))
 		return a->kind == END ? 1 : -1;
 	if (a->kind != b->kind)
@@ -123,7 +122,7 @@ static int by_time(const void *first, const void *second)
 	return (a->index > b->index) - (a->index < b->index);
 }
 
-/* The first sample of a thread from `index` on that is a reference; false: there is none. */
+/* The first sample of a reference of a thread, from `index` on; false: none. */
 static bool find_sample(const struct folded *folded, size_t number, size_t index, struct record *ret_record)
 {
 	const struct thread *thread = &folded->threads[number];
@@ -141,7 +140,7 @@ static bool find_sample(const struct folded *folded, size_t number, size_t index
 	return false;
 }
 
-/* The heap's first one may be later than those below it. */
+/* Restores the order of the heap after a change of its first element. */
 static void sink_first(struct folded *folded)
 {
 	struct record *heap = folded->heap, moved;
@@ -159,7 +158,7 @@ static void sink_first(struct folded *folded)
 	}
 }
 
-/* The next record of all; false: there is none left. `from`: of those that are no samples. */
+/* The next record; false: the end. `from`: index in the records that are not samples. */
 static bool take_next(struct folded *folded, size_t *from, struct record *ret_record)
 {
 	struct record *first = folded->heap;
@@ -299,7 +298,7 @@ static int write_labels(const struct folded *folded, struct fm_sink *sink)
 		return -ENOMEM;
 	for (size_t i = 0; i < folded->rates.count; i++)
 		counters[i] = (struct fm_paraver_counter){FM_PARAVER_COUNTER + i, folded->rates.keys[i], ""};
-	/* regions that were found have names too */
+	/* detected regions have names, too */
 	exported.regions = folded->regions;
 	fm_paraver_labels(sink, &exported, counters, folded->rates.count);
 	free(counters);
@@ -317,7 +316,7 @@ int fm_paraver_write_folded(const struct fm_exported *exported, struct fm_sink *
 	if (r)
 		return r;
 	folded.fold = fold;
-	r = fm_fold_tell_rates(fold, error);
+	r = fm_fold_add_rates(fold, error);
 	if (r)
 		goto out;
 	r = find_threads(&folded);

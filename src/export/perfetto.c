@@ -1,5 +1,6 @@
 /* A Perfetto trace (https://ui.perfetto.dev): packets of Protocol Buffers with interned names. Threads are tracks,
-   marked regions slices, samples and allocations instants; counters tell which levels served the samples over time. */
+ * marked regions are slices, samples and allocations are instants. Counters show the levels of the samples over time.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -60,7 +61,7 @@ struct trace {
 	const struct fm_exported *exported;
 	struct fm_sink *sink;
 	uint8_t *lanes;
-	bool begun; /* the first packet says that names begin anew */
+	bool begun; /* the first packet resets the names */
 	/* names: functions, then regions, then these two; strings: objects, then levels */
 	uint64_t regions, calls, levels;
 	double (*bins)[FM_SERVED_LEVELS + 1]; /* weights by time and level */
@@ -82,7 +83,7 @@ static void put(struct trace *trace, struct fm_wire *packet)
 	fm_sink_bytes(trace->sink, packet->bytes, packet->used);
 }
 
-/* Text as Protocol Buffers want it: UTF-8. Recordings are settled, so names are. */
+/* Protocol Buffers need UTF-8. Names of settled recordings are UTF-8. */
 static void wire_text(struct fm_wire *wire, unsigned field, const char *text)
 {
 	fm_wire_bytes(wire, field, text, strlen(text));
@@ -396,7 +397,7 @@ static int fill_bins(struct trace *trace)
 	return 0;
 }
 
-/* Those that begin up to then. A stretch without samples has no shares: the value before stands. */
+/* Stretches that begin up to `at`. A stretch without samples keeps the previous value. */
 static void put_bins(struct trace *trace, uint64_t until)
 {
 	unsigned levels = fm_exported_levels(trace->exported);

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "simulator/counters.h"
+
 const struct fm_table_schema *fm_rows_table(const char *name)
 {
 	const struct fm_schema *schema = fm_schema();
@@ -133,7 +135,7 @@ void fm_rows_row(const struct fm_recording *recording, const struct fm_table_sch
 			for (unsigned k = 0; k < schema->number_count; k++) {
 				if (schema->numbers[k].kind != column->kind)
 					continue;
-				memcpy(&natural, place + schema->numbers[k].offset, sizeof(natural));
+				natural = fm_counter_get(place, schema->numbers[k].index);
 				give_natural(write, context, natural);
 			}
 		}

@@ -1,4 +1,4 @@
-/* The tables of a recording, cell by cell, with the columns that its file has: docs/recording.md. */
+/* The tables of a recording, cell by cell, with the columns of its file: docs/recording.md. */
 #ifndef FATHOM_EXPORT_ROWS_H
 #define FATHOM_EXPORT_ROWS_H
 
@@ -18,12 +18,12 @@ struct fm_cell {
 
 typedef void fm_cell_writer(void *context, const struct fm_cell *cell);
 
-/* NULL: there is none of that name. */
+/* The table of that name; NULL: unknown. */
 const struct fm_table_schema *fm_rows_table(const char *name);
 
-/* The names of the columns, `row` first. Numbers of the simulator are columns too. */
+/* Writes the names of the columns, `row` first, including counters of the simulator. */
 void fm_rows_columns(const struct fm_table_schema *table, fm_cell_writer *write, void *context);
-/* The cells of a row, as many. */
+/* Writes the cells of a row, one per column. */
 void fm_rows_row(const struct fm_recording *recording, const struct fm_table_schema *table, size_t row,
                  fm_cell_writer *write, void *context);
 

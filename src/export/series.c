@@ -8,6 +8,7 @@
 
 #include "export/exported.h"
 #include "recording/schema.h"
+#include "simulator/counters.h"
 
 static int by_time(const void *first, const void *second)
 {
@@ -53,7 +54,7 @@ static int take_intervals(const struct fm_recording *recording, struct fm_series
 	for (size_t i = 0; !r && i < recording->intervals_count; i++) {
 		const struct fm_recorded_interval *interval = &recording->intervals[i];
 
-		/* what could not be counted has no point: it is not 0 */
+		/* an unavailable count has no point: it is not 0 */
 		if (interval->figure.available && isfinite(interval->figure.value))
 			r = add_point(series, (struct fm_series_point){fm_exported_time(interval->at), interval->event,
 			                                               interval->part, interval->figure.value});
@@ -63,15 +64,11 @@ static int take_intervals(const struct fm_recording *recording, struct fm_series
 
 static uint64_t number_at(const struct fm_recorded_moment *moment, const struct fm_number *number)
 {
-	const char *base =
-	    number->kind == FM_COLUMN_COUNTS ? (const char *)&moment->counts : (const char *)&moment->timing;
-	uint64_t value;
-
-	memcpy(&value, base + number->offset, sizeof(value));
-	return value;
+	return fm_counter_get(number->kind == FM_COLUMN_COUNTS ? (const void *)&moment->counts : &moment->timing,
+	                      number->index);
 }
 
-/* The simulated cores' own time. What is zero from the beginning to the end is left out. */
+/* Counts over simulated time. Counters that are always zero are omitted. */
 static int take_moments(const struct fm_recording *recording, struct fm_series *series)
 {
 	const struct fm_schema *schema = fm_schema();

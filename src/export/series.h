@@ -1,4 +1,4 @@
-/* Counts over time, whoever counted them: intervals by counters, or moments of the simulated machine. */
+/* Counts over time: intervals by counters, or moments of the simulated machine. */
 #ifndef FATHOM_EXPORT_SERIES_H
 #define FATHOM_EXPORT_SERIES_H
 
@@ -10,9 +10,9 @@ struct fm_series_counter {
 };
 
 struct fm_series_point {
-	uint64_t at; /* ns since the beginning, when the interval ended */
+	uint64_t at; /* end of the interval in ns since the start */
 	uint32_t counter, part;
-	double value; /* counted since the point before */
+	double value; /* count since the previous point */
 };
 
 struct fm_series {
@@ -20,10 +20,10 @@ struct fm_series {
 	size_t counter_count;
 	struct fm_series_point *points; /* by time */
 	size_t point_count;
-	size_t parts; /* everything together, or threads: rows of `parts`; of moments one */
+	size_t parts; /* rows of `parts` (the whole program and threads); 1 for moments */
 };
 
-/* Nothing where the recording has no such counts. -ENOMEM. */
+/* Makes the series, empty if the recording has no such counts. 0 or -ENOMEM. */
 int fm_series_make(const struct fm_recording *recording, struct fm_series *ret_series);
 void fm_series_free(struct fm_series *series);
 

@@ -1,5 +1,5 @@
-/* speedscope (https://www.speedscope.app): one sampled profile per thread; a sample's weight is the processor time that
-   it stands for, or, of the engine, references. */
+/* speedscope (https://www.speedscope.app): one sampled profile per thread. The weight of a sample is its processor
+ * time, or with the engine its references. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -35,7 +35,7 @@ static void write_frames(const struct fm_exported *exported, struct fm_sink *sin
 {
 	const struct fm_recording *recording = exported->recording;
 
-	/* a frame for each code, and after these one for what is inlined there */
+	/* a frame for each code, followed by frames for inlined functions */
 	for (size_t i = 0; i < 2 * recording->codes_count; i++) {
 		bool inlined = i >= recording->codes_count;
 		size_t index = inlined ? i - recording->codes_count : i;

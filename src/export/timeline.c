@@ -67,7 +67,7 @@ int fm_timeline_begin(struct fm_timeline *timeline, const struct fm_exported *ex
 		if (fm_timeline_allocator(exported, memory) < 0)
 			continue;
 		add(timeline, memory->began, FM_MOMENT_ALLOCATED, i);
-		/* what lives until the end was not freed */
+		/* memory with a lifetime up to the end was not freed */
 		if (memory->ended > memory->began && fm_exported_time(memory->ended) < exported->duration)
 			add(timeline, memory->ended, FM_MOMENT_FREED, i);
 	}

@@ -1,15 +1,15 @@
-/* Everything that happened, in the order of time: samples, regions begun and ended, allocations, counts. */
+/* All records in the order of time: samples, beginnings and ends of regions, allocations, counts. */
 #ifndef FATHOM_EXPORT_TIMELINE_H
 #define FATHOM_EXPORT_TIMELINE_H
 
 #include "export/exported.h"
 
-/* In the order in which they stand at the same time: a region ends before the next one begins. */
+/* The order of simultaneous records: a region ends before the next begins. */
 enum fm_moment_kind {
-	FM_MOMENT_THREAD, /* index in sampled_threads: it begins */
+	FM_MOMENT_THREAD, /* begin of a thread: index in sampled_threads */
 	FM_MOMENT_REGION_END,
 	FM_MOMENT_REGION_BEGIN, /* index in instances */
-	FM_MOMENT_REGION_EMPTY, /* the end of one that ends when it begins */
+	FM_MOMENT_REGION_EMPTY, /* the end of a region without duration */
 	FM_MOMENT_ALLOCATED,    /* index in memories */
 	FM_MOMENT_FREED,
 	FM_MOMENT_SAMPLE, /* index in samples */
@@ -24,16 +24,16 @@ struct fm_moment {
 
 struct fm_timeline {
 	const struct fm_exported *exported;
-	struct fm_moment *others; /* all but samples and counts */
+	struct fm_moment *others; /* records other than samples and counts */
 	size_t other_count, next_other, next_sample, next_count;
 };
 
 int fm_timeline_begin(struct fm_timeline *timeline, const struct fm_exported *exported);
-/* False: there is no more. */
+/* The next record; false after the last. */
 bool fm_timeline_next(struct fm_timeline *timeline, struct fm_moment *ret_moment);
 void fm_timeline_end(struct fm_timeline *timeline);
 
-/* The thread that an allocation is shown in: its own, or the first of its process; -1: it is not shown. */
+/* The thread of an allocation, or the first thread of its process; -1: not exported. */
 int64_t fm_timeline_allocator(const struct fm_exported *exported, const struct fm_recorded_memory *memory);
 
 #endif

@@ -1,5 +1,5 @@
-/* Protocol Buffers on the wire, as far as a trace needs them: fields of variable-length numbers, of 64 bits, and of
-   bytes. A field that has no room is left out as a whole. */
+/* The wire format of Protocol Buffers for traces: fields of variable-length numbers, of 64 bits, and of bytes. A field
+ * that does not fit into the buffer is omitted. */
 #ifndef FATHOM_EXPORT_WIRE_H
 #define FATHOM_EXPORT_WIRE_H
 
@@ -36,7 +36,7 @@ static inline void fm_wire_double(struct fm_wire *wire, unsigned field, double v
 	if (wire->used > FM_WIRE_ROOM - 16)
 		return;
 	wire->used += fm_wire_varint(wire->bytes + wire->used, (uint64_t)field << 3 | 1);
-	memcpy(wire->bytes + wire->used, &value, sizeof(value)); /* little endian, as this machine is */
+	memcpy(wire->bytes + wire->used, &value, sizeof(value)); /* little endian, like this machine */
 	wire->used += sizeof(value);
 }
 

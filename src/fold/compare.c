@@ -50,9 +50,9 @@ static struct fm_compared compare(const struct fm_figure *first, const struct fm
 		compared.ratio = fm_figure_make(ratio, fmax(ratio * (1 - below), 0), ratio * (1 + above), "",
 		                                second->origin, second->backend, compared.difference.trials);
 	} else {
-		compared.ratio = fm_figure_unavailable("the first may be 0");
+		compared.ratio = fm_figure_unavailable("the first value may be 0");
 	}
-	/* what is simulated repeats to the last digit, up to rounding */
+	/* simulated figures repeat to the last digit, up to rounding */
 	if (fabs(difference) <= 1e-9 * fmax(fabs(first->value), fabs(second->value)))
 		compared.change = FM_CHANGE_NONE;
 	else
@@ -93,12 +93,12 @@ static void compare_served(const struct fm_comparison *comparison, const struct 
 		                         level_of(comparison->second, second, comparison->class_names[i]));
 }
 
-/* What only one of them has. */
+/* Entries of one recording only. */
 static void set_alone(const struct fm_comparison *comparison, const struct fm_fold *fold,
                       const struct fm_served *served, const struct fm_figure *time, struct fm_compared_row *row)
 {
 	bool first = fold == comparison->first;
-	struct fm_figure none = fm_figure_unavailable("the %s recording has no such thing", first ? "second" : "first");
+	struct fm_figure none = fm_figure_unavailable("absent from the %s recording", first ? "second" : "first");
 	struct fm_compared *compared[] = {&row->time, &row->share, &row->mean_cost};
 	const struct fm_figure *figures[] = {time, &served->share, &served->mean_cost_cycles};
 
@@ -239,9 +239,9 @@ static void compare_whole(struct fm_comparison *comparison)
 		times[i] = time_of(folds[i], &folds[i]->samples->whole);
 	comparison->whole.time = compare(&times[0], &times[1]);
 	if (!comparison->first->samples->model->simulated) {
-		/* how much another run of the same program would differ is not known */
+		/* the spread between runs of one program is unknown */
 		comparison->whole.time.change = FM_CHANGE_INCOMPARABLE;
-		comparison->whole.time.difference = fm_figure_unavailable("one run each has no interval");
+		comparison->whole.time.difference = fm_figure_unavailable("one run per recording has no interval");
 		comparison->whole.time.ratio = comparison->whole.time.difference;
 	}
 }
@@ -254,8 +254,8 @@ int fm_compare(const struct fm_fold *first, const struct fm_fold *second, struct
 	int r;
 
 	if (model->simulated != second->samples->model->simulated)
-		return fm_error_set(
-		    error, EINVAL, "one recording was simulated and the other was not: their costs cannot be compared");
+		return fm_error_set(error, EINVAL,
+		                    "costs cannot be compared: one recording is simulated, the other is not");
 	comparison = calloc(1, sizeof(*comparison));
 	if (!comparison)
 		return fm_error_set(error, ENOMEM, "out of memory");
@@ -270,7 +270,7 @@ int fm_compare(const struct fm_fold *first, const struct fm_fold *second, struct
 		snprintf(comparison->why, sizeof(comparison->why), "levels cannot be compared: %s",
 		         *model->why                    ? model->why
 		         : *second->samples->model->why ? second->samples->model->why
-		                                        : "they are told differently");
+		                                        : "the recordings distinguish different levels");
 	compare_whole(comparison);
 	r = compare_rows(comparison, view_region, first->region_count, second->region_count, &comparison->regions,
 	                 &comparison->region_count);

@@ -1,4 +1,4 @@
-/* Two recordings: what got faster, which object, which level. "No difference shown" is an answer. */
+/* Comparison of two recordings: times, objects and levels. "No difference shown" is a possible result. */
 #ifndef FATHOM_FOLD_COMPARE_H
 #define FATHOM_FOLD_COMPARE_H
 
@@ -8,12 +8,12 @@ enum fm_change {
 	FM_CHANGE_NONE, /* no difference shown */
 	FM_CHANGE_LESS,
 	FM_CHANGE_MORE,
-	FM_CHANGE_ONLY_FIRST, /* the other has no such thing */
+	FM_CHANGE_ONLY_FIRST, /* missing in the other recording */
 	FM_CHANGE_ONLY_SECOND,
-	FM_CHANGE_INCOMPARABLE, /* not available in one of them */
+	FM_CHANGE_INCOMPARABLE, /* unavailable in one recording */
 };
 
-/* A figure in both, and the second over the first. */
+/* A figure of both recordings, their ratio (second over first) and their difference. */
 struct fm_compared {
 	struct fm_figure first, second, ratio, difference;
 	enum fm_change change;
@@ -21,8 +21,8 @@ struct fm_compared {
 
 struct fm_compared_row {
 	char name[FM_FUNCTION + 16];
-	struct fm_compared
-	    time; /* of an instance (regions), of the program's processor time (others); simulated: costs */
+	struct fm_compared time; /* regions: time of an instance; objects, routines: part of the processor time;
+	                            simulated: costs */
 	struct fm_compared share;
 	struct fm_compared mean_cost;
 	struct fm_compared levels[FM_SERVED_CLASSES];
@@ -30,16 +30,16 @@ struct fm_compared_row {
 
 struct fm_comparison {
 	const struct fm_fold *first, *second;
-	unsigned classes; /* of levels that both have */
+	unsigned classes; /* number of levels in both recordings */
 	char class_names[FM_SERVED_CLASSES][FM_SERVED_NAME];
 	struct fm_compared_row whole;
-	struct fm_compared_row *regions, *objects, *routines; /* the largest difference first */
+	struct fm_compared_row *regions, *objects, *routines; /* largest difference first */
 	size_t region_count, object_count, routine_count;
 	char unit[24]; /* of times: "s", "cycles" */
-	char why[200]; /* why they cannot be compared in part; "": they can */
+	char why[200]; /* reason why a part is not comparable; "": none */
 };
 
-/* Both must outlive the result. -EINVAL when one was simulated and the other was not; -ENOMEM. */
+/* Both foldings must outlive the result. -EINVAL if only one was simulated; -ENOMEM. */
 int fm_compare(const struct fm_fold *first, const struct fm_fold *second, struct fm_comparison **ret_comparison,
                struct fm_error *error);
 void fm_comparison_free(struct fm_comparison *comparison);

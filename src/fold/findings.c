@@ -9,13 +9,9 @@
 
 #include "base/text.h"
 #include "fold/parts.h"
+#include "fold/thresholds.h"
 
-enum { LINE = 64, GROUP_MAX = 8, WIDE = 1 << 18, MANY = 64, LONG_STRIDE = 1024 };
-
-/* What takes less of the time is not worth a word. */
-static const double LEAST_SHARE = 0.02;
-/* A share of which less is known is no evidence. */
-static const double WIDEST = 0.5;
+enum { LINE = 64, GROUP_MAX = 8 };
 
 const char *fm_fold_finding_name(enum fm_fold_finding_kind kind)
 {
@@ -31,8 +27,8 @@ const char *fm_fold_finding_name(enum fm_fold_finding_kind kind)
 struct view {
 	struct fm_fold *fold;
 	const struct fm_samples *samples;
-	double good; /* cycles of a reference that is served well; 0: not known */
-	bool *told;  /* of each stream: it is part of a finding */
+	double good;    /* cycles of a reference that is served well; 0: not known */
+	bool *reported; /* of each stream: it is part of a finding */
 };
 
 static void say(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -76,7 +72,7 @@ static struct fm_figure share_of(const struct view *view, const struct fm_stream
 	return share;
 }
 
-/* What references cost that are served well: those of the streams in order, or of the first cache. */
+/* The cost of a hit: that of streams in order, or of the first cache. */
 static double find_good(const struct view *view)
 {
 	const struct fm_served_model *model = view->samples->model;
@@ -102,8 +98,8 @@ static const struct fm_served *routine_of(const struct view *view, int64_t line)
 	return NULL;
 }
 
-/* In a loop all references wait for those that miss, so the time of a routine is divided by what references cost above
-   a good one. One that is served well takes a cycle at least: as many as that overlap. */
+/* In a loop all references wait for those that miss. The time of a routine is therefore divided by the cost of its
+   references above a hit. A hit takes at least a cycle, shared by those that overlap. */
 static double time_saved(double share, double excess, double routine_share, double routine_excess)
 {
 	double own = share * excess, all = routine_share * (1 + routine_excess);
@@ -112,8 +108,8 @@ static double time_saved(double share, double excess, double routine_share, doub
 	return own > 0 ? routine_share * own / fmax(all, routine_share + own) : 0;
 }
 
-/* What would be saved if a share of references with this cost had the good one: a share of the time, or of the
-   simulated costs. At most: the program may have overlapped some of it. `part`: how much of that. */
+/* The gain if a share of references had the cost of a hit: a share of the time, or of the simulated costs. It is an
+   upper bound, since the program may have overlapped some of the cost. `part`: the share of that gain. */
 static struct fm_figure worth(const struct view *view, const struct fm_figure *share, const struct fm_figure *cost,
                               double part, int64_t line)
 {
@@ -122,7 +118,7 @@ static struct fm_figure worth(const struct view *view, const struct fm_figure *s
 	double value, low, high;
 
 	if (!share->available || !cost->available || !(view->good > 0))
-		return fm_figure_unavailable("costs are not known");
+		return fm_figure_unavailable("costs are unknown");
 	if (view->samples->model->simulated) {
 		value = share->value * (cost->value - view->good) / whole->value;
 		low = share->low * (cost->low - view->good) / whole->high;
@@ -194,8 +190,8 @@ static void say_cost(const struct view *view, const struct fm_served *served, st
 		    "; mean cost %.0f cycles (%.0f–%.0f; well served: %.0f)", served->mean_cost_cycles.value,
 		    served->mean_cost_cycles.low, served->mean_cost_cycles.high, view->good);
 	for (unsigned i = 0; !*model->why && i + 1 < model->classes; i++)
-		if (i && served->levels[i].available && served->levels[i].value >= 0.05 &&
-		    served->levels[i].high - served->levels[i].low <= WIDEST)
+		if (i && served->levels[i].available && served->levels[i].value >= FM_LEVEL_NAMED &&
+		    served->levels[i].high - served->levels[i].low <= FM_FINDING_WIDEST)
 			say(finding->evidence, sizeof(finding->evidence), ", %.0f %% from %s",
 			    100 * served->levels[i].value, model->class_names[i]);
 }
@@ -206,7 +202,7 @@ static bool is_costly(const struct view *view, const struct fm_served *served, d
 	       served->mean_cost_cycles.low > times * view->good;
 }
 
-/* Arrays of the same length whose elements are used at random, by one function at the same time */
+/* Arrays of the same length with random accesses to their elements, by one function at the same time */
 
 static bool same_function(const struct view *view, const struct fm_stream *a, const struct fm_stream *b)
 {
@@ -219,15 +215,15 @@ static bool same_elements(const struct view *view, const struct fm_stream *a, co
 	double first = (double)view->samples->objects[a->object].bytes,
 	       second = (double)view->samples->objects[b->object].bytes;
 
-	return a->object != b->object && first > 0 && fabs(first - second) <= 0.02 * first &&
+	return a->object != b->object && first > 0 && fabs(first - second) <= FM_SAME_BYTES * first &&
 	       fabs(a->served.share.value - b->served.share.value) <=
-	           0.5 * fmax(a->served.share.value, b->served.share.value);
+	           FM_SAME_TIME * fmax(a->served.share.value, b->served.share.value);
 }
 
 static bool is_scattered_read(const struct view *view, const struct fm_stream *stream)
 {
 	return stream->direction == FM_DIRECTION_RANDOM && stream->load && !stream->field_count &&
-	       is_costly(view, &stream->served, 2);
+	       is_costly(view, &stream->served, FM_FINDING_COST);
 }
 
 static int find_fields_apart(struct view *view, size_t first)
@@ -243,7 +239,7 @@ static int find_fields_apart(struct view *view, size_t first)
 		return 0;
 	members[count++] = first;
 	for (size_t i = first + 1; i < fold->stream_count && count < GROUP_MAX; i++) {
-		bool other = !view->told[i] && is_scattered_read(view, &fold->streams[i]) &&
+		bool other = !view->reported[i] && is_scattered_read(view, &fold->streams[i]) &&
 		             same_function(view, lead, &fold->streams[i]) &&
 		             same_elements(view, lead, &fold->streams[i]);
 
@@ -260,24 +256,25 @@ static int find_fields_apart(struct view *view, size_t first)
 		sum.low += more.low;
 		sum.high += more.high;
 	}
-	if (count < 2 || sum.value < LEAST_SHARE)
+	if (count < 2 || sum.value < FM_FINDING_SHARE)
 		return 0;
-	finding = add(view, FM_FINDING_FIELDS_APART, count > 2 ? 0.8 : 0.6);
+	finding = add(view, FM_FINDING_FIELDS_APART, count > 2 ? FM_FINDING_SURE : FM_FINDING_LIKELY);
 	if (!finding)
 		return -ENOMEM;
 	point_at(finding, lead);
 	for (size_t k = 0; k < count; k++) {
-		view->told[members[k]] = true;
+		view->reported[members[k]] = true;
 		say(finding->evidence, sizeof(finding->evidence), "%s%s", k ? ", " : "",
 		    object_name(view, &fold->streams[members[k]]));
 	}
 	say(finding->evidence, sizeof(finding->evidence),
-	    ": arrays of the same size, read at random by %s (%s) at the same time, %.0f %% of all references",
+	    ": arrays of the same size, read at random and together by %s (%s); %.0f %% of all references",
 	    view->samples->lines[lead->line].function, place_name(view, lead->line, place, sizeof(place)),
 	    100 * sum.value);
 	say_cost(view, &lead->served, finding);
 	say(finding->advice, sizeof(finding->advice),
-	    "store the fields of one element side by side (one array of structs): %zu lines of an element become one",
+	    "store the fields of one element together (one array of structs): one cache line per element instead of "
+	    "%zu",
 	    count);
 	finding->worth =
 	    worth(view, &sum, &lead->served.mean_cost_cycles, (double)(count - 1) / (double)count, lead->line);
@@ -292,20 +289,20 @@ static int find_random(struct view *view, const struct fm_stream *stream)
 	struct fm_fold_finding *finding;
 	char place[120];
 
-	if (stream->direction != FM_DIRECTION_RANDOM || share.value < LEAST_SHARE ||
-	    !is_costly(view, &stream->served, 2))
+	if (stream->direction != FM_DIRECTION_RANDOM || share.value < FM_FINDING_SHARE ||
+	    !is_costly(view, &stream->served, FM_FINDING_COST))
 		return 0;
 	finding = add(view, FM_FINDING_RANDOM, stream->confidence);
 	if (!finding)
 		return -ENOMEM;
 	point_at(finding, stream);
-	say(finding->evidence, sizeof(finding->evidence), "%s is %s at random in %s: %.0f %% of all references",
+	say(finding->evidence, sizeof(finding->evidence), "%s is %s at random in %s; %.0f %% of all references",
 	    object_name(view, stream), stream->store ? "used" : "read",
 	    place_name(view, stream->line, place, sizeof(place)), 100 * share.value);
 	say_cost(view, &stream->served, finding);
 	say(finding->advice, sizeof(finding->advice),
-	    "use it in the order of its addresses (sort the indices, or work block by block on parts that fit into a "
-	    "cache); if the order is fixed, prefetch some elements ahead");
+	    "access it in address order: sort the indices, or work on blocks that fit into a cache. If the order is "
+	    "fixed, prefetch some elements ahead");
 	finding->worth = worth(view, &share, &stream->served.mean_cost_cycles, 1, stream->line);
 	return 0;
 }
@@ -321,9 +318,10 @@ static int find_cold_fields(struct view *view, const struct fm_stream *stream)
 		used += stream->fields[i].bytes;
 	/* at random each element is a line of its own, whether its other fields are beside it or not */
 	if (stream->direction == FM_DIRECTION_RANDOM || !stream->field_count || !stream->stride_bytes.available ||
-	    used > 0.6 * stride || share.value < LEAST_SHARE || !is_costly(view, &stream->served, 1.2))
+	    used > FM_COLD_USED * stride || share.value < FM_FINDING_SHARE ||
+	    !is_costly(view, &stream->served, FM_COLD_COST))
 		return 0;
-	finding = add(view, FM_FINDING_COLD_FIELDS, stream->confidence > 0 ? stream->confidence : 0.5);
+	finding = add(view, FM_FINDING_COLD_FIELDS, stream->confidence > 0 ? stream->confidence : FM_FINDING_POSSIBLE);
 	if (!finding)
 		return -ENOMEM;
 	point_at(finding, stream);
@@ -337,9 +335,9 @@ static int find_cold_fields(struct view *view, const struct fm_stream *stream)
 	say(finding->evidence, sizeof(finding->evidence), "): %.0f %% of all references", 100 * share.value);
 	say_cost(view, &stream->served, finding);
 	say(finding->advice, sizeof(finding->advice), "%s",
-	    stride >= LONG_STRIDE && stream->field_count == 1
-	        ? "go through it along its rows (exchange the loops), or store it transposed"
-	        : "keep the fields that are used here in an array of their own, apart from those that are not");
+	    stride >= FM_LONG_STRIDE && stream->field_count == 1
+	        ? "traverse it along its rows (exchange the loops), or store it transposed"
+	        : "move the fields used here into a separate array");
 	finding->worth = worth(view, &share, &stream->served.mean_cost_cycles, 1 - after / before, stream->line);
 	return 0;
 }
@@ -363,7 +361,7 @@ static int find_backwards(struct view *view, size_t which)
 			return -ENOMEM;
 		point_at(finding, stores);
 		say(finding->evidence, sizeof(finding->evidence),
-		    "%s goes from high to low addresses, in %s and in %s together",
+		    "%s is copied from high to low addresses, in %s and in %s together",
 		    view->samples->lines[stores->line].function, object_name(view, loads), object_name(view, stores));
 		say(finding->advice, sizeof(finding->advice),
 		    "if the source has an upward loop here (%s), the compiler or the library reversed it: -fno-builtin "
@@ -438,12 +436,14 @@ static int find_scattered(struct view *view)
 		struct fm_fold_finding *finding;
 		char size[40], around[40];
 
-		if ((object->kind != FM_MEMORY_POOL && object->kind != FM_MEMORY_HEAP) || object->count < MANY ||
-		    object->served.share.value < 2 * LEAST_SHARE || ranges[i].count < 8 || span < WIDE ||
-		    object->pattern.pattern == FM_PATTERN_ADVANCES)
+		if ((object->kind != FM_MEMORY_POOL && object->kind != FM_MEMORY_HEAP) ||
+		    object->count < FM_SCATTERED_COUNT || object->served.share.value < 2 * FM_FINDING_SHARE ||
+		    ranges[i].count < 8 || span < FM_SCATTERED_BYTES || object->pattern.pattern == FM_PATTERN_ADVANCES)
 			continue;
 		/* lines that were fetched ahead in time cost little when they are looked at */
-		finding = add(view, FM_FINDING_SCATTERED, is_costly(view, &object->served, 1.5) ? 0.8 : 0.5);
+		finding =
+		    add(view, FM_FINDING_SCATTERED,
+		        is_costly(view, &object->served, FM_SCATTERED_COST) ? FM_FINDING_SURE : FM_FINDING_POSSIBLE);
 		if (!finding) {
 			r = -ENOMEM;
 			break;
@@ -463,8 +463,7 @@ static int find_scattered(struct view *view)
 		say(finding->evidence, sizeof(finding->evidence), ": %.0f %% of all references",
 		    100 * object->served.share.value);
 		say_cost(view, &object->served, finding);
-		say(finding->advice, sizeof(finding->advice),
-		    "allocate them as one block, in the order in which they are used");
+		say(finding->advice, sizeof(finding->advice), "allocate them as one block, in order of use");
 		finding->worth = worth(view, &object->served.share, &object->served.mean_cost_cycles, 1, finding->line);
 	}
 	free(ranges);
@@ -483,8 +482,8 @@ static int by_worth(const void *first, const void *second)
 	return (a->line > b->line) - (a->line < b->line);
 }
 
-/* A stream of a region within another, or of another mode, was told with that one already. */
-static bool is_told(const struct fm_fold *fold, size_t which)
+/* A stream of a region within another, or of another mode, was reported with that one already. */
+static bool is_reported(const struct fm_fold *fold, size_t which)
 {
 	for (size_t i = 0; i < which; i++)
 		if (fold->streams[i].object == fold->streams[which].object &&
@@ -501,18 +500,18 @@ int fm_fold_findings(struct fm_fold *fold)
 	int r = 0;
 
 	view.good = find_good(&view);
-	view.told = calloc(fold->stream_count + 1, sizeof(*view.told));
-	if (!view.told)
+	view.reported = calloc(fold->stream_count + 1, sizeof(*view.reported));
+	if (!view.reported)
 		return -ENOMEM;
 	for (size_t i = 0; i < fold->stream_count; i++)
-		view.told[i] = is_told(fold, i);
+		view.reported[i] = is_reported(fold, i);
 	for (size_t i = 0; !r && i < fold->stream_count; i++)
-		if (!view.told[i])
+		if (!view.reported[i])
 			r = find_fields_apart(&view, i);
 	for (size_t i = 0; !r && i < fold->stream_count; i++) {
 		const struct fm_stream *stream = &fold->streams[i];
 
-		if (view.told[i])
+		if (view.reported[i])
 			continue;
 		r = find_random(&view, stream);
 		if (!r)
@@ -524,6 +523,6 @@ int fm_fold_findings(struct fm_fold *fold)
 		r = find_scattered(&view);
 	if (!r && fold->finding_count)
 		qsort(fold->findings, fold->finding_count, sizeof(*fold->findings), by_worth);
-	free(view.told);
+	free(view.reported);
 	return r;
 }

@@ -1,4 +1,4 @@
-/* What the streams of a program suggest to change. */
+/* Suggested changes, from the streams of a program. */
 #ifndef FATHOM_FOLD_FINDINGS_H
 #define FATHOM_FOLD_FINDINGS_H
 
@@ -20,7 +20,7 @@ struct fm_fold_finding {
 	int64_t object; /* index in samples->objects, FM_FOLD_NONE */
 	int64_t line;   /* index in samples->lines, FM_FOLD_NONE */
 	int64_t region; /* index in fold->regions, FM_FOLD_NONE */
-	/* share of the processor time (of the simulated costs where levels are simulated) that it would save */
+	/* share of the processor time, or of the simulated costs, that the advice would save */
 	struct fm_figure worth;
 };
 

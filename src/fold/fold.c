@@ -10,6 +10,7 @@
 #include "fold/findings.h"
 #include "fold/parts.h"
 #include "fold/streams.h"
+#include "fold/thresholds.h"
 
 bool fm_fold_relative(const struct fm_recording *recording, const struct fm_recorded_sample *sample,
                       uint64_t *ret_address)
@@ -103,7 +104,7 @@ static int collect(struct fm_fold *fold)
 }
 
 /* The samples of an instance, as indexes of the timeline. */
-static void find_samples(const struct fm_fold *fold, const struct fm_timeline *timeline,
+static void find_samples(const struct fm_fold *fold, const struct fm_thread_timeline *timeline,
                          const struct fm_fold_instance *instance, size_t *ret_begin, size_t *ret_end)
 {
 	const struct fm_recording *recording = fold->samples->recording;
@@ -113,7 +114,7 @@ static void find_samples(const struct fm_fold *fold, const struct fm_timeline *t
 }
 
 /* Instances that have a length come first. */
-static void measure_instances(const struct fm_fold *fold, const struct fm_timeline *timeline,
+static void measure_instances(const struct fm_fold *fold, const struct fm_thread_timeline *timeline,
                               struct fm_fold_region *region)
 {
 	size_t kept = 0, begin, end;
@@ -142,11 +143,11 @@ struct buckets {
 	const uint8_t *skip; /* of each sample: it belongs elsewhere. NULL: all are taken, but for the filter */
 };
 
-static double place_of(const struct fm_fold *fold, const struct fm_timeline *timeline,
+static double place_of(const struct fm_fold *fold, const struct fm_thread_timeline *timeline,
                        const struct fm_fold_instance *instance, const struct fm_recorded_sample *sample, size_t number,
                        size_t count, bool by_clock)
 {
-	/* one of the n references that it stands for: which one is not known, but the same each time */
+	/* one of the n references of the sample: an unknown one, but the same each time */
 	double within = (double)((uint32_t)(number + (sample->address >> 3)) * 2654435761u) / 4294967296.0;
 	double place = fold->clock == FM_FOLD_REFERENCES ? ((double)number + within) / (double)count
 	               : by_clock                        ? (sample->at - instance->began) / instance->length
@@ -166,7 +167,7 @@ static int by_place(const void *first, const void *second)
 	return (a->sample > b->sample) - (a->sample < b->sample);
 }
 
-static void put_instance(const struct fm_fold *fold, const struct fm_timeline *timeline,
+static void put_instance(const struct fm_fold *fold, const struct fm_thread_timeline *timeline,
                          const struct fm_fold_region *region, size_t which, struct fm_fold_mode *mode,
                          struct buckets *buckets)
 {
@@ -192,7 +193,7 @@ static void put_instance(const struct fm_fold *fold, const struct fm_timeline *t
 	}
 }
 
-static int fold_mode(const struct fm_fold *fold, const struct fm_timeline *timeline,
+static int fold_mode(const struct fm_fold *fold, const struct fm_thread_timeline *timeline,
                      const struct fm_fold_region *region, int32_t which, const uint8_t *skip, struct fm_fold_mode *mode)
 {
 	struct buckets buckets = {.count = 1 << 16, .skip = skip};
@@ -273,7 +274,7 @@ static int sum_up(const struct fm_fold *fold, struct fm_fold_mode *mode, double 
 			by_line[samples->line_of[sample->code]] += weight;
 	}
 	mode->references = sum->count;
-	fm_served_tell(samples->model, sum, sum, true, &mode->served);
+	fm_served_compute(samples->model, sum, sum, true, &mode->served);
 	free(sum);
 	return 0;
 }
@@ -291,7 +292,7 @@ static void note_line(const struct fm_fold *fold, struct fm_fold_region *region,
 	region->line_share = region->line < 0 ? 0 : by_line[region->line] / all;
 }
 
-static int fold_region(struct fm_fold *fold, const struct fm_timeline *timeline, struct fm_fold_region *region)
+static int fold_region(struct fm_fold *fold, const struct fm_thread_timeline *timeline, struct fm_fold_region *region)
 {
 	double *lengths, *by_line = calloc(fold->samples->line_count + 1, sizeof(*by_line));
 	int32_t *modes;
@@ -317,7 +318,7 @@ static int fold_region(struct fm_fold *fold, const struct fm_timeline *timeline,
 	}
 	if (!r) {
 		region->seconds = fold->clock == FM_FOLD_REFERENCES
-		                      ? fm_figure_unavailable("the engine does not run the program at its own speed")
+		                      ? fm_figure_unavailable("the engine changes the speed of the program")
 		                      : median_of(fold, lengths, region->instance_count, "s");
 		region->modes = calloc((size_t)count + 1, sizeof(*region->modes));
 		r = region->modes ? 0 : -ENOMEM;
@@ -335,8 +336,7 @@ static int fold_region(struct fm_fold *fold, const struct fm_timeline *timeline,
 			break;
 		if (mode->sample_count < FM_FOLD_LEAST) {
 			snprintf(mode->why, sizeof(mode->why),
-			         "%zu samples in %llu instances are too few: at least %d are needed; record longer, or "
-			         "with a higher --overhead",
+			         "%zu samples in %llu instances, %d are needed: record longer or raise --overhead",
 			         mode->sample_count, (unsigned long long)mode->instances, FM_FOLD_LEAST);
 			continue;
 		}
@@ -378,8 +378,8 @@ static void region_free(struct fm_fold_region *region)
 	free(region->instances);
 }
 
-/* Where nothing is marked, what repeats is looked for. One that looks the same all the way is none. */
-static int fold_found(struct fm_fold *fold, const struct fm_timeline *timeline)
+/* Without markers, iterations are searched. Those with a single phase are dropped. */
+static int fold_found(struct fm_fold *fold, const struct fm_thread_timeline *timeline)
 {
 	struct fm_fold_region *region = &fold->regions[fold->region_count];
 	int r = fm_fold_find_iterations(fold, timeline, region);
@@ -398,16 +398,14 @@ static int fold_found(struct fm_fold *fold, const struct fm_timeline *timeline)
 	return r;
 }
 
-/* What is outside of folded regions */
-
-static const double LEAST_REST = 0.1;
+/* Samples outside of folded regions */
 
 const struct fm_fold_mode *fm_fold_mode_of(const struct fm_fold *fold, int64_t region, uint32_t mode)
 {
 	return region < 0 ? &fold->rest : &fold->regions[region].modes[mode];
 }
 
-static void mark_folded(const struct fm_fold *fold, const struct fm_timeline *timeline, uint8_t *skip)
+static void mark_folded(const struct fm_fold *fold, const struct fm_thread_timeline *timeline, uint8_t *skip)
 {
 	size_t begin, end;
 
@@ -449,7 +447,7 @@ static int whole_run(const struct fm_fold *fold, struct fm_fold_region *region, 
 	return r;
 }
 
-static int gather_rest(struct fm_fold *fold, const struct fm_timeline *timeline)
+static int gather_rest(struct fm_fold *fold, const struct fm_thread_timeline *timeline)
 {
 	const struct fm_samples *samples = fold->samples;
 	double *by_line = calloc(samples->line_count + 1, sizeof(*by_line));
@@ -479,7 +477,7 @@ static int gather_rest(struct fm_fold *fold, const struct fm_timeline *timeline)
 		                                         .served = rest->served};
 	}
 	if (rest->sample_count < FM_FOLD_LEAST ||
-	    (samples->whole.seconds > 0 && rest->served.seconds < LEAST_REST * samples->whole.seconds))
+	    (samples->whole.seconds > 0 && rest->served.seconds < FM_REST_LEAST * samples->whole.seconds))
 		rest_free(rest);
 	region_free(&run);
 	free(by_line);
@@ -490,7 +488,7 @@ static int gather_rest(struct fm_fold *fold, const struct fm_timeline *timeline)
 int fm_fold_make(const struct fm_samples *samples, struct fm_fold **ret_fold, struct fm_error *error)
 {
 	struct fm_fold *fold = calloc(1, sizeof(*fold));
-	struct fm_timeline timeline = {0};
+	struct fm_thread_timeline timeline = {0};
 	bool any = false;
 	int r;
 
@@ -514,8 +512,7 @@ int fm_fold_make(const struct fm_samples *samples, struct fm_fold **ret_fold, st
 		if (!r && !any)
 			snprintf(fold->why, sizeof(fold->why), "%s",
 			         marked ? "the marked regions have too few samples"
-			                : "no region is marked (fathom.h), and sampled lines do not come again in the "
-			                  "same order");
+			                : "no region is marked (fathom.h), and no repeating loop was detected");
 	}
 	fold->gaps = timeline.gap_count;
 	if (!r)
@@ -537,19 +534,19 @@ int fm_fold_make(const struct fm_samples *samples, struct fm_fold **ret_fold, st
 	return 0;
 }
 
-int fm_fold_tell_rates(struct fm_fold *fold, struct fm_error *error)
+int fm_fold_add_rates(struct fm_fold *fold, struct fm_error *error)
 {
-	unsigned told = 0;
+	unsigned detailed = 0;
 	int r = 0;
 
 	for (size_t i = 0; !r && i < fold->region_count; i++)
 		for (size_t k = 0; !r && k < fold->regions[i].mode_count; k++) {
 			struct fm_fold_mode *mode = &fold->regions[i].modes[k];
 
-			if (!*mode->why && !mode->rates && told++ < FM_FOLD_DETAILED)
+			if (!*mode->why && !mode->rates && detailed++ < FM_FOLD_DETAILED)
 				r = fm_fold_rates(fold, mode);
 		}
-	return r ? fm_error_set(error, -r, "cannot tell rates: %s", strerror(-r)) : 0;
+	return r ? fm_error_set(error, -r, "rates are unknown: %s", strerror(-r)) : 0;
 }
 
 void fm_fold_free(struct fm_fold *fold)

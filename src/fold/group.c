@@ -5,11 +5,9 @@
 
 #include "base/statistics.h"
 #include "fold/parts.h"
+#include "fold/thresholds.h"
 
 enum { GRID = 512, MODES_MAX = 8 };
-
-/* Modes closer than this are one; nearer to its middle than this an instance is not set aside (logarithms). */
-static const double APART = 0.15, ALIKE = 0.05, RARE = 0.03;
 
 struct range {
 	size_t begin, end; /* of the sorted lengths */
@@ -27,14 +25,14 @@ static double quantile(const double *sorted, const struct range *range, double a
 	return fm_statistics_quantile_sorted(sorted + range->begin, (unsigned)(range->end - range->begin), at);
 }
 
-/* How dense lengths are, at GRID places from the shortest to the longest: counts, smoothed by a bell as wide as a
-   single mode of these numbers would need. */
+/* Density of the lengths, at GRID places from the shortest to the longest: counts, smoothed by a bell with the width
+   for a single mode of these numbers. */
 static void find_density(const double *sorted, size_t count, double *density)
 {
 	struct range all = {0, count};
 	double low = sorted[0], step = (sorted[count - 1] - low) / (GRID - 1), counts[GRID] = {0};
 	double spread = (quantile(sorted, &all, 0.75) - quantile(sorted, &all, 0.25)) / 1.34;
-	double width = fmax(0.45 * spread * pow((double)count, -0.2), ALIKE / 2) / step;
+	double width = fmax(FM_MODE_SMOOTHING * spread * pow((double)count, -0.2), FM_MODE_ALIKE / 2) / step;
 	int reach = (int)fmin(ceil(3 * width), GRID);
 
 	for (size_t i = 0; i < count; i++)
@@ -84,7 +82,8 @@ static unsigned join(const double *sorted, struct range *ranges, unsigned count)
 	unsigned kept = 0;
 
 	for (unsigned i = 0; i < count; i++) {
-		if (kept && quantile(sorted, &ranges[i], 0.5) - quantile(sorted, &ranges[kept - 1], 0.5) < APART)
+		if (kept &&
+		    quantile(sorted, &ranges[i], 0.5) - quantile(sorted, &ranges[kept - 1], 0.5) < FM_MODES_APART)
 			ranges[kept - 1].end = ranges[i].end;
 		else
 			ranges[kept++] = ranges[i];
@@ -131,7 +130,7 @@ int fm_fold_group(const double *lengths, size_t count, int32_t *ret_mode)
 	}
 	if (count)
 		qsort(sorted, count, sizeof(*sorted), by_value);
-	if (count > 1 && sorted[count - 1] - sorted[0] > APART) {
+	if (count > 1 && sorted[count - 1] - sorted[0] > FM_MODES_APART) {
 		found = cut(sorted, count, ranges);
 		found = join(sorted, ranges, found);
 	}
@@ -139,10 +138,11 @@ int fm_fold_group(const double *lengths, size_t count, int32_t *ret_mode)
 	for (unsigned k = 0; count && k < found; k++) {
 		size_t members = ranges[k].end - ranges[k].begin;
 		double middle = quantile(sorted, &ranges[k], 0.5);
-		double spread = spread_around(sorted, &ranges[k], middle), reach = fmax(5 * spread, ALIKE);
+		double spread = spread_around(sorted, &ranges[k], middle),
+		       reach = fmax(FM_MODE_REACH * spread, FM_MODE_ALIKE);
 
-		/* what is rare, or strewn, is no kind of its own */
-		if (k && ((double)members < fmax(3, RARE * (double)count) || spread > APART))
+		/* rare or spread instances are no mode */
+		if (k && ((double)members < fmax(3, FM_MODE_RARE * (double)count) || spread > FM_MODES_APART))
 			continue;
 		for (size_t i = 0; i < count; i++) {
 			double length = log(lengths[i]);

@@ -1,28 +1,24 @@
-/* Iterations that nobody marked. A program that repeats itself comes to the same lines again after the same time: the
-   times of each line's samples gather around one phase of that period. Which period is found by trying; since periods
-   are never quite the same, samples are looked at in blocks, whose phases are then followed from block to block. Blocks
-   of samples that are further apart show longer periods. */
+/* Iterations without markers. A program that repeats itself returns to the same lines after the same time: the times of
+   each line's samples gather around one phase of that period. Periods are tried. Since they vary, samples are divided
+   into blocks, and phases are followed from block to block. Blocks of samples that are further apart show longer
+   periods. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fold/parts.h"
+#include "fold/thresholds.h"
 
 enum {
 	BLOCK = 256, /* samples */
 	BLOCKS = 12, /* that a period is looked for in */
-	LINES = 16,  /* lines that are told apart */
-	LEAST = 300, /* samples of a thread */
+	LINES = 16,  /* that are distinguished */
 	CELLS = 128,
 	FINEST = 4,  /* tried frequencies for each period that fits into a block */
 	PERIODS = 4, /* that a block has at least */
-	INSTANCES_LEAST = 8,
 	THREADS_MAX = 64,
 };
-
-/* Mean square of how well samples of a line gather, before it is believed. */
-static const double GATHER = 0.2;
 
 struct sequence {
 	size_t count;
@@ -37,7 +33,7 @@ static void sequence_free(struct sequence *sequence)
 	free(sequence->line);
 }
 
-static int take(const struct fm_fold *fold, const struct fm_timeline *timeline, uint32_t thread,
+static int take(const struct fm_fold *fold, const struct fm_thread_timeline *timeline, uint32_t thread,
                 struct sequence *sequence)
 {
 	const struct fm_samples *samples = fold->samples;
@@ -86,7 +82,7 @@ static int take(const struct fm_fold *fold, const struct fm_timeline *timeline, 
 	return r;
 }
 
-/* How well the samples of a block gather at a frequency, 0 … 1. `each` more samples are between two. */
+/* Concentration of the samples of a block at a frequency, 0 … 1, from every `each`-th sample. */
 static double gathering(const struct sequence *sequence, size_t from, size_t each, double frequency)
 {
 	double real[LINES + 1] = {0}, imaginary[LINES + 1] = {0}, counts[LINES + 1] = {0}, sum = 0, all = 0;
@@ -114,8 +110,8 @@ struct period {
 	double frequency, score;
 };
 
-/* The best frequency with so many samples left out; a lower one that is nearly as good is better: loops within the
-   iteration repeat as well. */
+/* The best frequency of every n-th sample. A lower one that is nearly as good is better: loops within the iteration
+   repeat as well. */
 static struct period search(const struct sequence *sequence, size_t each)
 {
 	struct period best = {0};
@@ -140,7 +136,8 @@ static struct period search(const struct sequence *sequence, size_t each)
 			best = (struct period){k / (FINEST * duration), scores[k]};
 	}
 	for (unsigned k = PERIODS * FINEST + 1; k + 1 < FINEST * BLOCK / 2; k++)
-		if (scores[k] >= 0.6 * best.score && scores[k] >= scores[k - 1] && scores[k] >= scores[k + 1])
+		if (scores[k] >= FM_PERIOD_PEAK * best.score && scores[k] >= scores[k - 1] &&
+		    scores[k] >= scores[k + 1])
 			return (struct period){k / (FINEST * duration), scores[k]};
 	return best;
 }
@@ -193,9 +190,10 @@ static int follow(const struct sequence *sequence, const struct period *period, 
 		}
 		for (unsigned k = 0; k < LINES; k++) {
 			/* turned back to where the first block was, and the older the less */
-			model_real[k] = 0.9 * model_real[k] + real[k] * cos(shift) + imaginary[k] * sin(shift);
+			model_real[k] =
+			    FM_MODEL_KEPT * model_real[k] + real[k] * cos(shift) + imaginary[k] * sin(shift);
 			model_imaginary[k] =
-			    0.9 * model_imaginary[k] + imaginary[k] * cos(shift) - real[k] * sin(shift);
+			    FM_MODEL_KEPT * model_imaginary[k] + imaginary[k] * cos(shift) - real[k] * sin(shift);
 		}
 		knots->at[knots->count] = (sequence->at[i] + sequence->at[next - 1]) / 2;
 		knots->periods[knots->count] = period->frequency * knots->at[knots->count] - shift / (2 * M_PI);
@@ -204,7 +202,7 @@ static int follow(const struct sequence *sequence, const struct period *period, 
 	return 0;
 }
 
-/* Periods passed at a time, or the time at which so many have passed: linear between knots and beyond. */
+/* The number of periods before a time, or the time after a number of periods: linear between knots and beyond. */
 static double interpolate(const double *x, const double *y, size_t count, double at)
 {
 	size_t low = 0, high = count - 1;
@@ -220,7 +218,7 @@ static double interpolate(const double *x, const double *y, size_t count, double
 	return x[high] > x[low] ? y[low] + (y[high] - y[low]) * (at - x[low]) / (x[high] - x[low]) : y[low];
 }
 
-/* Where in the period the lines change most: there iterations begin. */
+/* The place in the period with the largest change of lines: iterations begin there. */
 static double find_origin(const struct sequence *sequence, const struct knots *knots)
 {
 	enum { REACH = CELLS / 16 };
@@ -252,14 +250,14 @@ static double find_origin(const struct sequence *sequence, const struct knots *k
 }
 
 /* The time by the clock at which a thread has been on the processor so long. */
-static double by_clock(const struct fm_timeline *timeline, uint32_t thread, double active)
+static double by_clock(const struct fm_thread_timeline *timeline, uint32_t thread, double active)
 {
 	size_t first = timeline->first_gap[thread], low = first, high = timeline->first_gap[thread + 1];
 
 	/* the first gap that it has not got to the end of */
 	while (low < high) {
 		size_t middle = (low + high) / 2;
-		const struct fm_gap *gap = &timeline->gaps[middle];
+		const struct fm_off_cpu *gap = &timeline->gaps[middle];
 
 		if (gap->end - gap->before - gap->off <= active)
 			low = middle + 1;
@@ -269,7 +267,7 @@ static double by_clock(const struct fm_timeline *timeline, uint32_t thread, doub
 	return low > first ? active + timeline->gaps[low - 1].before + timeline->gaps[low - 1].off : active;
 }
 
-static int add_iterations(const struct fm_fold *fold, const struct fm_timeline *timeline, uint32_t thread,
+static int add_iterations(const struct fm_fold *fold, const struct fm_thread_timeline *timeline, uint32_t thread,
                           const struct sequence *sequence, const struct knots *knots, struct fm_fold_region *region)
 {
 	const struct fm_recorded_sample *samples = fold->samples->recording->samples;
@@ -300,7 +298,7 @@ static int add_iterations(const struct fm_fold *fold, const struct fm_timeline *
 	return 0;
 }
 
-static int find_in_thread(const struct fm_fold *fold, const struct fm_timeline *timeline, uint32_t thread,
+static int find_in_thread(const struct fm_fold *fold, const struct fm_thread_timeline *timeline, uint32_t thread,
                           struct fm_fold_region *region)
 {
 	struct sequence sequence = {0};
@@ -309,24 +307,24 @@ static int find_in_thread(const struct fm_fold *fold, const struct fm_timeline *
 	size_t before = region->instance_count;
 	int r = take(fold, timeline, thread, &sequence);
 
-	if (r || sequence.count < LEAST)
+	if (r || sequence.count < FM_ITERATIONS_SAMPLES)
 		goto out;
 	for (size_t each = 1; (BLOCK - 1) * each + 1 < sequence.count; each *= 8) {
 		struct period period = search(&sequence, each);
 
 		/* with samples left out a short period may look like a long one */
-		if (period.score > 1.1 * best.score)
+		if (period.score > FM_PERIOD_BETTER * best.score)
 			best = period;
 	}
-	if (best.score < GATHER)
+	if (best.score < FM_GATHERING_LEAST)
 		goto out;
 	r = follow(&sequence, &best, &knots);
 	if (!r && knots.count >= 2)
 		r = add_iterations(fold, timeline, thread, &sequence, &knots, region);
-	if (region->instance_count - before < INSTANCES_LEAST)
+	if (region->instance_count - before < FM_ITERATIONS_LEAST)
 		region->instance_count = before;
 	else
-		region->confidence = fmax(region->confidence, fmin(0.95, 0.5 + best.score));
+		region->confidence = fmax(region->confidence, fmin(FM_ITERATIONS_SURE, 0.5 + best.score));
 out:
 	sequence_free(&sequence);
 	free(knots.at);
@@ -334,14 +332,14 @@ out:
 	return r;
 }
 
-int fm_fold_find_iterations(const struct fm_fold *fold, const struct fm_timeline *timeline,
+int fm_fold_find_iterations(const struct fm_fold *fold, const struct fm_thread_timeline *timeline,
                             struct fm_fold_region *region)
 {
 	size_t threads = fold->samples->recording->sampled_threads_count;
 	int r = 0;
 
 	for (size_t i = 0; !r && i < threads && i < THREADS_MAX; i++)
-		if (timeline->begin[i + 1] - timeline->begin[i] >= LEAST)
+		if (timeline->begin[i + 1] - timeline->begin[i] >= FM_ITERATIONS_SAMPLES)
 			r = find_in_thread(fold, timeline, (uint32_t)i, region);
 	return r;
 }

@@ -6,24 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fold/thresholds.h"
+#include "samples/ordering.h"
+
 enum {
-	LEAST = 8,         /* points */
-	LEAST_RANDOM = 20, /* that say "random" */
-	LOOKED_AT = 4096,  /* points */
-	PASSES_MAX = 64,   /* that are looked for */
-	STEPS = 4,         /* speeds that are tried for each pass more */
+	LOOKED_AT = 4096, /* points */
+	PASSES_MAX = 64,  /* that are looked for */
+	STEPS = 4,        /* speeds that are tried for each pass more */
 	LINE = 64,
 	BLOCK = 8, /* points of one instruction whose distances have a divisor */
 	STRIDES = 64,
 	STRIDE_MAX = 1 << 20,
 	THREADS = 8,
 };
-
-/* Chance that random order looks like this, and the least agreement, before order is believed. */
-static const double CHANCE = 1e-4, AGREEMENT = 0.5;
-/* Fewer passes than this may be one, which a line can be fitted to: it explains most of what places differ by, of two
-   passes a quarter. */
-static const double MORE_THAN_ONE = 1.4, EXPLAINED = 0.75;
 
 static void say(struct fm_stream *stream, enum fm_direction direction, double confidence, const char *reason)
 {
@@ -32,8 +27,8 @@ static void say(struct fm_stream *stream, enum fm_direction direction, double co
 	snprintf(stream->reason, sizeof(stream->reason), "%s", reason);
 }
 
-/* Order: addresses as ranks 0 … 1, which are as frequent as each other, however unevenly a range is used. Who goes
-   through it k times is at rank r at place (n + r) / k. */
+/* Order: addresses as ranks 0 … 1, evenly distributed for any use of the range. With k passes, rank r is at place (n +
+   r) / k. */
 
 struct ranked {
 	double place, rank;
@@ -89,7 +84,7 @@ static double agreement(const struct ranked *ranked, size_t count, double passes
 struct order {
 	double passes, agrees, error; /* passes: negative when it falls */
 	bool ordered, excluded;       /* neither: not known */
-	bool fitted;                  /* one pass, from the place `begin` to `end`: 0 … 1 of what was ranked */
+	bool fitted;                  /* one pass, from the place `begin` to `end`: 0 … 1 of the ranks */
 	double begin, end;
 	size_t count;
 };
@@ -97,7 +92,7 @@ struct order {
 static struct order find_order(const struct ranked *ranked, size_t count, double most_passes)
 {
 	struct order order = {.count = count};
-	double most = fmin(fmin(PASSES_MAX, (double)count / 4), fmax(most_passes, 1) * 1.5 + 1), chance;
+	double most = fmin(fmin(PASSES_MAX, (double)count / 4), fmax(most_passes, 1) * FM_PASSES_MARGIN + 1), chance;
 	unsigned steps = (unsigned)(most * STEPS);
 
 	for (unsigned i = 2; i <= steps; i++)
@@ -110,8 +105,8 @@ static struct order find_order(const struct ranked *ranked, size_t count, double
 			}
 		}
 	chance = 2 * steps * exp(-(double)count * order.agrees * order.agrees);
-	order.ordered = chance < CHANCE && order.agrees >= AGREEMENT;
-	order.excluded = chance > 0.01 || order.agrees < AGREEMENT / 2;
+	order.ordered = chance < FM_POINTS_CHANCE && order.agrees >= FM_POINTS_AGREEMENT;
+	order.excluded = chance > FM_CHANCE_RANDOM || order.agrees < FM_POINTS_AGREEMENT / 2;
 	/* the phases' spread, over the spread of the places, which are even */
 	order.error = 1.96 * sqrt(-2 * log(fmin(order.agrees, 0.9999))) / (2 * M_PI) / sqrt((double)count / 12);
 	return order;
@@ -149,7 +144,7 @@ static bool fit_one_pass(const struct ranked *ranked, size_t count, struct order
 					rest += off * off;
 				}
 			}
-			if (part == 0 && used < LEAST)
+			if (part == 0 && used < FM_POINTS_LEAST)
 				return false;
 			if (part == 0) {
 				middle_rank = ranks / (double)used;
@@ -161,7 +156,8 @@ static bool fit_one_pass(const struct ranked *ranked, size_t count, struct order
 		}
 		spread = sqrt(rest / (double)(used - 2));
 	}
-	if (slope * slope * squares < EXPLAINED * (slope * slope * squares + spread * spread * (double)used) ||
+	if (slope * slope * squares <
+	        FM_ONE_PASS_EXPLAINED * (slope * slope * squares + spread * spread * (double)used) ||
 	    (slope < 0) != (order->passes < 0))
 		return false;
 	order->passes = slope < 0 ? -1 : 1;
@@ -195,10 +191,10 @@ static void refine(struct ranked *ranked, size_t count, struct order *order)
 		}
 	}
 	/* an object that is used unevenly has no even speed */
-	if (agrees < AGREEMENT)
+	if (agrees < FM_POINTS_AGREEMENT)
 		return;
 	order->passes = best;
-	if (fabs(best) < MORE_THAN_ONE && fit_one_pass(ranked, count, order))
+	if (fabs(best) < FM_ONE_PASS && fit_one_pass(ranked, count, order))
 		return;
 	order->error = 1.96 * sqrt(-2 * log(fmin(agrees, 0.9999))) / (2 * M_PI) / sqrt((double)count / 12);
 }
@@ -224,7 +220,7 @@ static struct order order_by_thread(const struct fm_order_point *points, size_t 
 		size_t kept = rank_points(points, count, threads[k], begin, end, ranked);
 		struct order order;
 
-		if (kept < LEAST_RANDOM)
+		if (kept < FM_POINTS_RANDOM)
 			continue;
 		order = find_order(ranked, kept, most_passes);
 		if (order.ordered)
@@ -281,8 +277,9 @@ static void vote(struct stride *strides, unsigned *count, uint64_t bytes)
 	strides[k].count++;
 }
 
-/* An instruction in a loop goes on by the same number of bytes each time: distances of its addresses are multiples of
-   that. Which one: of some of them at a time, so that a single address elsewhere does no harm. 0: not known. */
+/* An instruction in a loop advances by the same number of bytes each time, and the distances of its addresses are
+   multiples of that. Few addresses are compared at a time, so that a single stray address does no harm. 0: not known.
+   */
 static uint64_t find_stride(struct fm_order_point *points, size_t count, double *ret_confidence)
 {
 	struct stride strides[STRIDES];
@@ -313,7 +310,7 @@ static uint64_t find_stride(struct fm_order_point *points, size_t count, double 
 	return most >= 0.5 * all ? found : 0;
 }
 
-/* Which bytes of each stride are used. */
+/* The used bytes of each stride. */
 
 static int by_offset(const void *first, const void *second)
 {
@@ -346,7 +343,7 @@ static uint64_t find_fields(const struct fm_order_point *points, size_t count, u
 	qsort(fields, found, sizeof(*fields), by_offset);
 	for (unsigned k = 0; k < found; k++) {
 		/* one address elsewhere is no field */
-		if (fields[k].share < 0.02)
+		if (fields[k].share < FM_FIELD_LEAST)
 			continue;
 		used += fields[k].offset + fields[k].bytes > (end > fields[k].offset ? end : fields[k].offset)
 		            ? fields[k].offset + fields[k].bytes - (end > fields[k].offset ? end : fields[k].offset)
@@ -359,7 +356,7 @@ static uint64_t find_fields(const struct fm_order_point *points, size_t count, u
 	return used < stride ? used : stride;
 }
 
-static int tell_stride(const struct fm_order_point *points, size_t count, struct fm_stream *stream)
+static int judge_stride(const struct fm_order_point *points, size_t count, struct fm_stream *stream)
 {
 	struct fm_order_point *sorted = malloc(count * sizeof(*sorted));
 	uint64_t stride, used, step;
@@ -376,7 +373,7 @@ static int tell_stride(const struct fm_order_point *points, size_t count, struct
 		return 0;
 	}
 	used = find_fields(points, count, stride, stream);
-	/* loops are unrolled: what several instructions cover together without a gap has the step of the smallest */
+	/* loops are unrolled: several instructions that cover a range without a gap have the step of the smallest */
 	step = stride;
 	if (used >= stride) {
 		for (size_t i = 0; i < count; i++)
@@ -403,29 +400,32 @@ static void judge(const struct order *order, double range, const struct fm_order
 
 	if (order->ordered) {
 		stream->falling = order->passes < 0;
-		say(stream, stream->falling ? FM_DIRECTION_DOWN : FM_DIRECTION_UP, fmin(0.99, 0.5 + order->agrees / 2),
-		    "addresses go on with the place in the folded instance");
+		say(stream, stream->falling ? FM_DIRECTION_DOWN : FM_DIRECTION_UP,
+		    fmin(FM_ORDER_CERTAIN, 0.5 + order->agrees / 2),
+		    "addresses advance with the position in the folded instance");
 		stream->passes = fm_figure_make(fabs(order->passes), fmax(fabs(order->passes) - order->error, 0),
 		                                fabs(order->passes) + order->error, "", FM_ORIGIN_sampled, "",
 		                                (unsigned)order->count);
-	} else if (order->count < LEAST_RANDOM) {
+	} else if (order->count < FM_POINTS_RANDOM) {
 		say(stream, FM_DIRECTION_INCONCLUSIVE, 0, "too few samples show no order");
 	} else if (!order->excluded) {
-		say(stream, FM_DIRECTION_INCONCLUSIVE, 0, "addresses are in order in part only, or threads differ");
+		say(stream, FM_DIRECTION_INCONCLUSIVE, 0, "addresses are only partly in order, or threads differ");
 	} else if (hints->most_passes <= shown) {
-		say(stream, FM_DIRECTION_RANDOM, order->count >= 100 ? 0.95 : 0.8,
-		    "at each place of the folded instance any address comes, and so many passes are not possible");
-	} else if (hints->first_high < 0.5 && range >= 8 * hints->first_bytes) {
-		say(stream, FM_DIRECTION_RANDOM, 0.8,
-		    "at each place of the folded instance any address comes, and most references miss the first cache");
+		say(stream, FM_DIRECTION_RANDOM, order->count >= FM_ORDER_MANY ? FM_ORDER_SURE : FM_ORDER_LIKELY,
+		    "no order: any address occurs at each position of the folded instance, and the implied number of "
+		    "passes is impossible");
+	} else if (hints->first_high < FM_FIRST_MISSES && range >= FM_RANDOM_RANGE * hints->first_bytes) {
+		say(stream, FM_DIRECTION_RANDOM, FM_ORDER_LIKELY,
+		    "no order: any address occurs at each position of the folded instance, and most references miss "
+		    "the L1 cache");
 	} else {
 		say(stream, FM_DIRECTION_INCONCLUSIVE, 0,
-		    "any address comes at each place: random, or more passes than can be seen");
+		    "any address occurs at each position: random order, or more passes than the samples resolve");
 	}
 }
 
-int fm_order_tell(const struct fm_order_point *points, size_t count, const struct fm_order_hints *hints,
-                  struct fm_stream *stream)
+int fm_order_judge(const struct fm_order_point *points, size_t count, const struct fm_order_hints *hints,
+                   struct fm_stream *stream)
 {
 	struct ranked *ranked;
 	struct order order;
@@ -444,7 +444,7 @@ int fm_order_tell(const struct fm_order_point *points, size_t count, const struc
 		stream->store |= points[i].store;
 	}
 	/* without the outermost ones, which may be out of place; points are in the order of places */
-	if (count >= 4 * LEAST) {
+	if (count >= 4 * FM_POINTS_LEAST) {
 		double low = points[count / 50].place, high = points[count - 1 - count / 50].place;
 
 		stream->begin = fmax(stream->begin, low - (high - low) / 48);
@@ -452,12 +452,12 @@ int fm_order_tell(const struct fm_order_point *points, size_t count, const struc
 	}
 	stream->passes = fm_figure_unavailable("it is not in order");
 	stream->stride_bytes = fm_figure_unavailable("it is not known");
-	if (count < LEAST) {
+	if (count < FM_POINTS_LEAST) {
 		say(stream, FM_DIRECTION_INCONCLUSIVE, 0, "too few samples");
 		return 0;
 	}
 	if (stream->lowest / LINE == (stream->highest - 1) / LINE) {
-		say(stream, FM_DIRECTION_FIXED, 0.99, "all sampled addresses lie in one cache line");
+		say(stream, FM_DIRECTION_FIXED, FM_ORDER_CERTAIN, "all sampled addresses lie in one cache line");
 		stream->stride_bytes = fm_figure_make(0, 0, 0, "B", FM_ORIGIN_sampled, "", (unsigned)count);
 		return 0;
 	}
@@ -483,5 +483,5 @@ int fm_order_tell(const struct fm_order_point *points, size_t count, const struc
 		stream->begin = fmax(begin, 0);
 	}
 	judge(&order, (double)(stream->highest - stream->lowest), hints, stream);
-	return tell_stride(points, count, stream);
+	return judge_stride(points, count, stream);
 }

@@ -1,4 +1,4 @@
-/* Which way a stream goes, and in what steps, from points of one folded instance. */
+/* Direction and stride of a stream, from points of one folded instance. */
 #ifndef FATHOM_FOLD_ORDER_H
 #define FATHOM_FOLD_ORDER_H
 
@@ -13,17 +13,18 @@ struct fm_order_point {
 };
 
 struct fm_order_hints {
-	double most_passes;           /* that are possible in one instance at all; infinite: not known */
-	double first_low, first_high; /* share of references that the first cache serves; 0 … 1 when not known */
+	double most_passes;           /* upper limit of passes in one instance; infinite: unknown */
+	double first_low, first_high; /* interval of the share of references that the first cache serves; 0 … 1:
+	                                 unknown */
 	double first_bytes;           /* its capacity */
 };
 
-/* Points by place. Sets direction, falling, confidence, reason, begin, end, lowest, highest, passes, stride_bytes and
-   fields of the stream. -ENOMEM. */
-int fm_order_tell(const struct fm_order_point *points, size_t count, const struct fm_order_hints *hints,
-                  struct fm_stream *stream);
+/* Judges points, sorted by place. Sets direction, falling, confidence, reason, begin, end, lowest, highest, passes,
+   stride_bytes and fields of the stream. 0 or -ENOMEM. */
+int fm_order_judge(const struct fm_order_point *points, size_t count, const struct fm_order_hints *hints,
+                   struct fm_stream *stream);
 
-/* The range of addresses, estimated from the outermost ones. */
+/* Estimates the range of addresses from the lowest and the highest sampled one. */
 double fm_order_range(const struct fm_stream *stream, size_t count);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "fold/parts.h"
+#include "fold/thresholds.h"
 
 enum {
 	CELLS = 128,
@@ -16,9 +17,6 @@ enum {
 	DENSE = 16,
 	EMPTY_INSTANCES = 10
 };
-
-/* A phase is no shorter than this, and differs from its neighbours in so much of its lines. */
-static const double SHORTEST = 0.015, DIFFERENT = 0.4;
 
 struct segment {
 	unsigned begin, end; /* cells */
@@ -34,7 +32,7 @@ size_t fm_fold_phase_at(const struct fm_fold_mode *mode, double place)
 	return i;
 }
 
-/* The lines that are told apart: of each line its number, LINES for all others. */
+/* Numbers of distinguished lines; LINES for all others. */
 static int number_lines(const struct fm_fold *fold, const struct fm_fold_mode *mode, unsigned char **ret_numbers)
 {
 	const struct fm_samples *samples = fold->samples;
@@ -64,7 +62,7 @@ static int number_lines(const struct fm_fold *fold, const struct fm_fold_mode *m
 	return 0;
 }
 
-/* How different the lines of two neighbours are, 0 … 1, less what chance makes of few samples. */
+/* Difference between the lines of two neighbours, 0 … 1, without its expected value by chance. */
 static double difference(const struct segment *a, const struct segment *b)
 {
 	double sum = 0, kinds = 0;
@@ -103,15 +101,15 @@ static unsigned join(struct segment *segments, unsigned count)
 
 			if (segments[i + 1].end - segments[i + 1].begin < shorter)
 				shorter = segments[i + 1].end - segments[i + 1].begin;
-			/* what is too short joins the one it is more like, after those that are alike */
-			if (different >= DIFFERENT && shorter < SHORTEST * CELLS)
-				different = DIFFERENT * different;
+			/* short segments join the more similar neighbour, after similar ones have joined */
+			if (different >= FM_PHASE_DIFFERENT && shorter < FM_PHASE_SHORTEST * CELLS)
+				different = FM_PHASE_DIFFERENT * different;
 			if (different < least) {
 				least = different;
 				at = i;
 			}
 		}
-		if (least >= DIFFERENT)
+		if (least >= FM_PHASE_DIFFERENT)
 			break;
 		merge(segments, at, &count);
 	}
@@ -144,7 +142,7 @@ static void cut_ends(struct segment *segments, unsigned *count)
 			continue;
 		for (unsigned k = 0; k <= 10; k++)
 			least = fmin(least, distance_from_mix(part, inside, around, k / 10.0));
-		if (least > DIFFERENT / 2)
+		if (least > FM_PHASE_DIFFERENT / 2)
 			continue;
 		if (end) {
 			inside->end = part->end;
@@ -174,7 +172,7 @@ static void divide_mixtures(struct segment *segments, unsigned *count)
 				best = k / 10.0;
 			}
 		}
-		if (least > DIFFERENT / 2)
+		if (least > FM_PHASE_DIFFERENT / 2)
 			continue;
 		middle = part->begin + (unsigned)lround(best * length);
 		before->end = after->begin = middle;
@@ -184,8 +182,8 @@ static void divide_mixtures(struct segment *segments, unsigned *count)
 	}
 }
 
-static int tell_phase(const struct fm_fold *fold, struct fm_fold_mode *mode, struct fm_fold_phase *phase, size_t *from,
-                      const struct fm_served_sum *whole)
+static int compute_phase(const struct fm_fold *fold, struct fm_fold_mode *mode, struct fm_fold_phase *phase,
+                         size_t *from, const struct fm_served_sum *whole)
 {
 	const struct fm_samples *samples = fold->samples;
 	struct fm_served_sum *sum = calloc(1, sizeof(*sum));
@@ -206,7 +204,7 @@ static int tell_phase(const struct fm_fold *fold, struct fm_fold_mode *mode, str
 			if (by_line[i] > 0 && (phase->line < 0 || by_line[i] > by_line[phase->line]))
 				phase->line = (int64_t)i;
 		phase->line_share = phase->line < 0 ? 0 : by_line[phase->line] / all;
-		fm_served_tell(samples->model, sum, whole, true, &phase->served);
+		fm_served_compute(samples->model, sum, whole, true, &phase->served);
 	}
 	free(sum);
 	free(by_line);
@@ -234,7 +232,7 @@ static struct fm_figure seconds_of(const struct fm_fold *fold, const struct fm_f
 	double share = phase->end - phase->begin, error = share < 1 ? 0.5 / CELLS : 0;
 
 	if (fold->clock == FM_FOLD_REFERENCES)
-		return fm_figure_unavailable("the engine does not run the program at its own speed");
+		return fm_figure_unavailable("the engine changes the speed of the program");
 	figure = fm_figure_scaled(&mode->length, share, "s");
 	figure.low = fmax(share - error, 0) * mode->length.low;
 	figure.high = (share + error) * mode->length.high;
@@ -261,7 +259,7 @@ int fm_fold_phases(const struct fm_fold *fold, struct fm_fold_mode *mode)
 		segment->lines[numbers[samples->line_of[samples->recording->samples[mode->samples[i].sample].code]]]++;
 		segment->all++;
 	}
-	/* where nothing could be sampled, though there are enough samples for each place */
+	/* without samples, although there are enough for each place */
 	for (unsigned i = 0; i < CELLS; i++)
 		if (segments[i].all <= 0 && mode->sample_count >= (size_t)DENSE * CELLS &&
 		    mode->instances >= EMPTY_INSTANCES)
@@ -277,7 +275,7 @@ int fm_fold_phases(const struct fm_fold *fold, struct fm_fold_mode *mode)
 		phase->begin = (double)segments[i].begin / CELLS;
 		phase->end = (double)segments[i].end / CELLS;
 		phase->seconds = seconds_of(fold, mode, phase);
-		r = tell_phase(fold, mode, phase, &from, whole);
+		r = compute_phase(fold, mode, phase, &from, whole);
 	}
 out:
 	free(segments);
@@ -342,7 +340,7 @@ int fm_fold_rates(const struct fm_fold *fold, struct fm_fold_mode *mode)
 		struct fm_served served;
 
 		sum_around(model, mode, cells, i, sum);
-		fm_served_tell(model, sum, whole, true, &served);
+		fm_served_compute(model, sum, whole, true, &served);
 		mode->rates[0].points[i] = served.stores;
 		mode->rates[1].points[i] = served.mean_cost_cycles;
 		mode->rates[2].points[i] = served.translation_misses;

@@ -9,11 +9,10 @@
 #include "base/random.h"
 #include "fold/order.h"
 #include "fold/parts.h"
+#include "fold/thresholds.h"
 #include "samples/names.h"
 
-enum { LEAST = 8, STREAMS_MAX = 64, MODES_MAX = 16, LINE = 64, FIRST_CACHE = 32768 };
-
-static const double FASTEST = 100e9; /* bytes a second that a thread may go through, more than any does */
+enum { STREAMS_MAX = 64, MODES_MAX = 16, LINE = 64, FIRST_CACHE = 32768 };
 
 const char *fm_direction_name(enum fm_direction direction)
 {
@@ -49,8 +48,7 @@ static void sorted_free(struct sorted *sorted)
 	free(sorted->keys);
 }
 
-/* Which phases each line belongs to. Instances are never quite the same: a sample of a line just outside its phase
-   belongs to it as well. */
+/* The phases of each line. Instances vary: a sample of a line just outside its phase belongs to it as well. */
 static int find_homes(const struct fm_fold *fold, const struct fm_fold_mode *mode, bool **ret_homes)
 {
 	const struct fm_samples *samples = fold->samples;
@@ -177,7 +175,7 @@ static int take_points(const struct fm_fold *fold, const struct fm_fold_mode *mo
 	return 0;
 }
 
-/* How often a range can be gone through in one instance at most. */
+/* The largest number of passes through a range in one instance. */
 static double most_passes(const struct fm_fold *fold, const struct fm_fold_mode *mode, const struct key *key,
                           double samples, double range)
 {
@@ -188,18 +186,18 @@ static double most_passes(const struct fm_fold *fold, const struct fm_fold_mode 
 		return INFINITY;
 	if (fold->clock == FM_FOLD_REFERENCES)
 		return samples * every / (double)mode->instances * LINE / range;
-	return (phase->end - phase->begin) * mode->length.value * FASTEST / range;
+	return (phase->end - phase->begin) * mode->length.value * FM_THREAD_FASTEST / range;
 }
 
-/* What was sampled of an object is nearly all that is used of it: the outermost addresses tell how much at least. */
+/* The samples of an object cover nearly all of its used part. The outermost addresses give the lower bound. */
 static struct fm_figure coverage_of(const struct fm_fold *fold, const struct fm_stream *stream, size_t count)
 {
 	const struct fm_sampled_object *object = &fold->samples->objects[stream->object];
 	double seen = (double)(stream->highest - stream->lowest), bytes = (double)object->bytes;
 
 	if (!(bytes > 0))
-		return fm_figure_unavailable("the size of the object is not known");
-	if (count < LEAST)
+		return fm_figure_unavailable("the size of the object is unknown");
+	if (count < FM_POINTS_LEAST)
 		return fm_figure_unavailable("%zu samples are too few", count);
 	return fm_figure_make(fmin(fm_order_range(stream, count) / bytes, 1), fmin(seen / bytes, 1),
 	                      fmin(seen / bytes / pow(0.05, 1 / (double)(count - 1)), 1), "", FM_ORIGIN_sampled,
@@ -220,7 +218,7 @@ static double bytes_of_pass(const struct fm_stream *stream, size_t count)
 	return fm_order_range(stream, count) * fmin(1, LINE / fmax(stride, 1));
 }
 
-/* In one instance. A pass is at least as long as what was seen of it; of how much more coverage_of() tells. */
+/* In one instance. A pass covers at least the sampled range; coverage_of() estimates the rest. */
 static struct fm_figure moved_by(const struct fm_stream *stream, size_t count)
 {
 	double bytes = bytes_of_pass(stream, count);
@@ -241,12 +239,12 @@ static struct fm_figure bandwidth_of(const struct fm_fold *fold, const struct fm
 	struct fm_figure figure;
 
 	if (fold->clock == FM_FOLD_REFERENCES)
-		return fm_figure_unavailable("the engine does not run the program at its own speed");
+		return fm_figure_unavailable("the engine changes the speed of the program");
 	if (!stream->passes.available && in_order(stream))
-		return fm_figure_unavailable("how often it goes through the object is not known");
+		return fm_figure_unavailable("the number of passes through the object is unknown");
 	if (!stream->passes.available)
-		return fm_figure_unavailable("only streams in order have a bandwidth: how many references there are "
-		                             "between samples is not known");
+		return fm_figure_unavailable("only streams in order have a bandwidth: the number of references between "
+		                             "samples is unknown");
 	/* the outermost places are known as well as the outermost addresses */
 	error = 2 / (double)count;
 	span *= (double)(count + 1) / (double)(count - 1);
@@ -260,8 +258,8 @@ static struct fm_figure bandwidth_of(const struct fm_fold *fold, const struct fm
 	return figure;
 }
 
-/* Where a line goes through its object more often than places can show, the way from one sample to the next may tell.
- */
+/* If a line passes through its object too often for places, the distances between consecutive samples may show the
+   order. */
 static void judge_by_time(const struct fm_sampled_line *line, struct fm_stream *stream)
 {
 	const struct fm_pattern_verdict *verdict = &line->pattern;
@@ -302,7 +300,7 @@ static int make_stream(const struct fm_fold *fold, const struct fm_fold_mode *mo
 	stream->object = key->object;
 	stream->line = key->line;
 	stream->phase = key->phase;
-	fm_served_tell(fold->samples->model, sum, whole, true, &stream->served);
+	fm_served_compute(fold->samples->model, sum, whole, true, &stream->served);
 	if (stream->served.levels[0].available) {
 		hints.first_low = stream->served.levels[0].low;
 		hints.first_high = stream->served.levels[0].high;
@@ -311,7 +309,7 @@ static int make_stream(const struct fm_fold *fold, const struct fm_fold_mode *mo
 	if (stream->region < 0)
 		hints.first_high = 1;
 	hints.most_passes = most_passes(fold, mode, key, (double)count * sorted->each, (double)(highest - lowest));
-	r = fm_order_tell(points, count, &hints, stream);
+	r = fm_order_judge(points, count, &hints, stream);
 	if (!r && stream->region < 0)
 		judge_by_time(&fold->samples->lines[stream->line], stream);
 	if (!r) {
@@ -333,9 +331,10 @@ static bool advance_together(const struct fm_stream *a, const struct fm_stream *
 	double shared = fmin(a->end, b->end) - fmax(a->begin, b->begin);
 
 	return in_order(a) && in_order(b) && a->passes.available && b->passes.available && a->phase == b->phase &&
-	       a->falling == b->falling && shared > 0.8 * fmax(a->end - a->begin, b->end - b->begin) &&
+	       a->falling == b->falling && shared > FM_STREAMS_BESIDE * fmax(a->end - a->begin, b->end - b->begin) &&
 	       fabs(a->passes.value - b->passes.value) <=
-	           fmax(0.1 * a->passes.value, (a->passes.high - a->passes.low + b->passes.high - b->passes.low) / 2);
+	           fmax(FM_SAME_PASSES * a->passes.value,
+	                (a->passes.high - a->passes.low + b->passes.high - b->passes.low) / 2);
 }
 
 static void group_streams(struct fm_stream *streams, size_t count, unsigned *last)
@@ -377,7 +376,7 @@ static int streams_of_mode(struct fm_fold *fold, int64_t region, uint32_t which,
 		heavy = malloc((sorted.count + 1) * sizeof(*heavy));
 	if (!r && !heavy)
 		r = -ENOMEM;
-	/* shares are of what all references of the mode weigh, where a choice was taken as well */
+	/* shares are of the weight of all references of the mode, also with a selection */
 	for (size_t i = 0; !r && i < mode->sample_count; i += (size_t)sorted.each) {
 		const struct fm_recorded_sample *sample = &fold->samples->recording->samples[mode->samples[i].sample];
 
@@ -388,7 +387,7 @@ static int streams_of_mode(struct fm_fold *fold, int64_t region, uint32_t which,
 		heavy[i] = (struct heavy){(uint32_t)i, sorted.begin[i + 1] - sorted.begin[i]};
 	if (!r && sorted.count)
 		qsort(heavy, sorted.count, sizeof(*heavy), by_samples);
-	for (size_t i = 0; !r && i < sorted.count && i < STREAMS_MAX && heavy[i].samples >= LEAST; i++) {
+	for (size_t i = 0; !r && i < sorted.count && i < STREAMS_MAX && heavy[i].samples >= FM_POINTS_LEAST; i++) {
 		struct fm_stream *stream =
 		    fm_recording_grow((void **)&fold->streams, &fold->stream_count, sizeof(*stream));
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "fold/parts.h"
+#include "fold/thresholds.h"
 
 static int by_time(const void *first, const void *second, void *context)
 {
@@ -14,10 +15,6 @@ static int by_time(const void *first, const void *second, void *context)
 	return (a > b) - (a < b);
 }
 
-/* A sample stands for the processor time since the one before it. Where much more time has passed the thread was off
-   the processor, unless samples are missing: then nothing is known of it. */
-static const double LONG = 6, MISSING_MOST = 0.1;
-
 static bool is_complete(const struct fm_recording *recording)
 {
 	double seconds = 0, most = recording->sampling.cpu_seconds;
@@ -25,10 +22,10 @@ static bool is_complete(const struct fm_recording *recording)
 	for (size_t i = 0; i < recording->samples_count; i++)
 		if (!(recording->samples[i].flags & FM_SAMPLE_LEVEL_ONLY))
 			seconds += recording->samples[i].weight;
-	return most > 0 && seconds > (1 - MISSING_MOST) * most && seconds < (1 + MISSING_MOST) * most;
+	return most > 0 && seconds > (1 - FM_MISSING_MOST) * most && seconds < (1 + FM_MISSING_MOST) * most;
 }
 
-static int find_gaps(const struct fm_recording *recording, struct fm_timeline *timeline)
+static int find_gaps(const struct fm_recording *recording, struct fm_thread_timeline *timeline)
 {
 	size_t threads = recording->sampled_threads_count;
 	bool complete =
@@ -44,14 +41,14 @@ static int find_gaps(const struct fm_recording *recording, struct fm_timeline *t
 		for (size_t i = timeline->begin[t] + 1; complete && i < timeline->begin[t + 1]; i++) {
 			const struct fm_recorded_sample *last = &recording->samples[timeline->list[i - 1]],
 			                                *next = &recording->samples[timeline->list[i]];
-			struct fm_gap *gap;
+			struct fm_off_cpu *gap;
 
-			if (!(next->weight > 0) || next->at - last->at <= LONG * next->weight)
+			if (!(next->weight > 0) || next->at - last->at <= FM_GAP_LONG * next->weight)
 				continue;
 			gap = fm_recording_grow((void **)&timeline->gaps, &timeline->gap_count, sizeof(*gap));
 			if (!gap)
 				return -ENOMEM;
-			*gap = (struct fm_gap){last->at, next->at, next->at - last->at - next->weight, before};
+			*gap = (struct fm_off_cpu){last->at, next->at, next->at - last->at - next->weight, before};
 			before += gap->off;
 		}
 	}
@@ -59,10 +56,10 @@ static int find_gaps(const struct fm_recording *recording, struct fm_timeline *t
 	return 0;
 }
 
-double fm_timeline_active(const struct fm_timeline *timeline, uint32_t thread, double at)
+double fm_timeline_active(const struct fm_thread_timeline *timeline, uint32_t thread, double at)
 {
 	size_t low = timeline->first_gap[thread], high = timeline->first_gap[thread + 1];
-	const struct fm_gap *gap;
+	const struct fm_off_cpu *gap;
 
 	if (low == high || at <= timeline->gaps[low].begin)
 		return at;
@@ -81,7 +78,7 @@ double fm_timeline_active(const struct fm_timeline *timeline, uint32_t thread, d
 	return at - gap->before - gap->off * (at - gap->begin) / (gap->end - gap->begin);
 }
 
-int fm_timeline_make(const struct fm_recording *recording, struct fm_timeline *ret_timeline)
+int fm_timeline_make(const struct fm_recording *recording, struct fm_thread_timeline *ret_timeline)
 {
 	size_t count = recording->samples_count, threads = recording->sampled_threads_count;
 	uint32_t *list = malloc((count + 1) * sizeof(*list));
@@ -107,11 +104,11 @@ int fm_timeline_make(const struct fm_recording *recording, struct fm_timeline *r
 		if (!sorted)
 			qsort_r(list + begin[t], begin[t + 1] - begin[t], sizeof(*list), by_time, recording->samples);
 	}
-	*ret_timeline = (struct fm_timeline){.list = list, .begin = begin};
+	*ret_timeline = (struct fm_thread_timeline){.list = list, .begin = begin};
 	return find_gaps(recording, ret_timeline);
 }
 
-void fm_timeline_free(struct fm_timeline *timeline)
+void fm_timeline_free(struct fm_thread_timeline *timeline)
 {
 	free(timeline->list);
 	free(timeline->begin);
@@ -119,8 +116,8 @@ void fm_timeline_free(struct fm_timeline *timeline)
 	free(timeline->first_gap);
 }
 
-size_t fm_timeline_find(const struct fm_recording *recording, const struct fm_timeline *timeline, uint32_t thread,
-                        double at)
+size_t fm_timeline_find(const struct fm_recording *recording, const struct fm_thread_timeline *timeline,
+                        uint32_t thread, double at)
 {
 	size_t low = timeline->begin[thread], high = timeline->begin[thread + 1];
 

@@ -1,5 +1,5 @@
-/* What one instance touches of an object: the range of its addresses at most; at least as many lines as it takes that
-   so few samples met in one. */
+/* The part of an object that one instance touches: at most the range of its addresses; at least the lines that make so
+   few samples meet in one likely. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,6 +8,8 @@
 
 #include "fold/parts.h"
 #include "fold/streams.h"
+#include "fold/thresholds.h"
+#include "profile/profile.h"
 
 enum { OBJECTS_MAX = 32, LEAST = 8, LINE = 64, LOOKED_AT = 1 << 16 };
 
@@ -49,7 +51,7 @@ static struct fm_figure bytes_of(const struct fm_fold *fold, struct touched *tou
 	}
 	/* of N lines that are used as often, two samples meet in one with chance 1 / N; Poisson's upper limit */
 	least = LINE * 0.5 * count * (count - 1) / (pairs + 1.96 * sqrt(pairs + 1) + 1.92);
-	least = fmin(in_order ? 0.95 * range : least, range);
+	least = fmin(in_order ? FM_RANGE_SEEN * range : least, range);
 	return fm_figure_make(
 	    in_order || !(pairs > 0) ? range : fmin(fmax(LINE * 0.5 * count * (count - 1) / pairs, least), range),
 	    least, range, "B", FM_ORIGIN_sampled, fold->samples->model->backend, (unsigned)touched->count);
@@ -66,7 +68,7 @@ bool fm_fold_cache(const struct fm_recording *recording, size_t index, char *nam
 		*ret_bytes = (double)recording->machine.caches[index].bytes;
 		return true;
 	}
-	/* what a program can use of a cache is less than is advertised, where others use it too */
+	/* a program can use less of a shared cache than its advertised size */
 	if (!profile) {
 		if (index >= recording->caches_count)
 			return false;
@@ -98,7 +100,7 @@ static void compare_caches(const struct fm_recording *recording, struct fm_worki
 		snprintf(set->fits, sizeof(set->fits), "memory");
 }
 
-/* What goes through an object in an instance, over the time of an instance. */
+/* Bytes through an object in an instance, over the time of an instance. */
 static struct fm_figure bandwidth_of(const struct fm_fold *fold, const struct fm_working_set *set)
 {
 	const struct fm_figure *length = &fm_fold_mode_of(fold, set->region, set->mode)->length;
@@ -117,7 +119,7 @@ static struct fm_figure bandwidth_of(const struct fm_fold *fold, const struct fm
 		sum.high += stream->moved.high / fmax(length->low, length->value / 2) / 1e9;
 		sum.trials += stream->moved.trials;
 	}
-	return sum.trials ? sum : fm_figure_unavailable("too few samples show how it is gone through");
+	return sum.trials ? sum : fm_figure_unavailable("too few samples for its access order");
 }
 
 static int add_set(struct fm_fold *fold, int64_t region, uint32_t mode, int64_t object, const struct fm_figure *bytes)
@@ -194,7 +196,7 @@ int fm_fold_working_sets(struct fm_fold *fold)
 		for (size_t k = 0; !r && k < fold->regions[i].mode_count; k++)
 			if (!*fold->regions[i].modes[k].why)
 				r = sets_of_mode(fold, (int64_t)i, (uint32_t)k);
-	/* what is between folded regions happens once: a pass through it has no set that is used again */
+	/* code between folded regions runs once: a single pass has no working set */
 	if (!r && *fold->why && fold->rest.sample_count)
 		r = sets_of_mode(fold, FM_FOLD_NONE, 0);
 	return r;

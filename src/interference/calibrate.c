@@ -13,12 +13,13 @@
 #include "base/text.h"
 #include "counters/counting.h"
 #include "interference/takers.h"
+#include "interference/tuning.h"
 #include "kernels/layout.h"
 
 enum {
 	STORAGE_STEPS = 5, /* of a fifth of the cache each, as in the study */
 	TIMED = 32768,     /* accesses of a probe that count */
-	ANCHORED = 4096,   /* … of those that tell the time of hits and misses */
+	ANCHORED = 4096,   /* accesses for the times of hits and misses */
 	CHUNK = 16384,     /* … between two looks at the clock */
 	GROUPS = 256,
 	TRIES = 4,            /* of a trial that is disturbed */
@@ -29,26 +30,14 @@ enum {
 	FEW_PAIRS = 14, /* of a check whether a calibration still holds */
 };
 
-#define SECONDS 50.0
-#define WATCHED_SECONDS 0.3 /* who uses which CPU */
-#define TIMED_NS 6e6        /* of a victim that is no probe */
-#define WARM_NS_PER_LINE 60.0
-#define LEAST_WARM_NS 1e7
-#define LOST 0.05            /* of the time, without its CPU: then a taker did not take what it should */
-#define LEAST_EFFECTIVE 3.0  /* private caches: less cannot be told from them */
-#define MORE_THAN_CACHE 1.25 /* all buffers of a bandwidth taker */
-#define BUFFERS_MOST 3.7     /* caches, of the largest probe; as in the study */
-static const double buffer_sizes[] = {1.5, 2.2, 3.0, BUFFERS_MOST};
 static const unsigned additions[] = {1, 10, 100};
-/* Rates of the only taker there is room for; half for the first where there are more. */
-static const double single_rates[] = {0.25, 0.5, 0.75, 1};
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Who is slowed down. */
 enum victim { VICTIM_PROBE, VICTIM_STORAGE, VICTIM_BANDWIDTH, VICTIMS };
 
-/* What is tried: a victim beside the steps of an axis. */
+/* An experiment: a victim beside the steps of an axis. */
 enum experiment { OWN_CAPACITY, OTHER_CAPACITY, OWN_BANDWIDTH, OTHER_BANDWIDTH, EXPERIMENTS };
 static const struct {
 	enum victim victim;
@@ -118,7 +107,7 @@ static uint64_t bandwidth_bytes(const struct fm_interference *calibration)
 	return (uint64_t)(MORE_THAN_CACHE * (double)calibration->cache_bytes / FM_TAKER_BUFFERS);
 }
 
-/* The largest buffer that a storage taker is told to use. */
+/* The largest buffer of a storage taker. */
 static uint64_t storage_bytes(const struct fm_interference *calibration)
 {
 	uint64_t most = 0;
@@ -194,7 +183,7 @@ static double time_steps(struct fm_taker_memory *memory)
 		fm_taker_step(memory);
 		accesses += FM_TAKER_BATCH;
 		now = fm_clock_now();
-	} while ((double)(now - begin) < TIMED_NS);
+	} while ((double)(now - begin) < VICTIM_NS);
 	return (double)(now - begin) / (double)accesses;
 }
 
@@ -248,7 +237,8 @@ static void take_anchors(struct work *work, struct fm_probe *probe, struct fm_pr
 static double capacity_of(struct work *work, const struct fm_probe_times *times, const struct fm_probe_times *counts,
                           double ns, double missed)
 {
-	bool counted = counts->far_ns > 0.7 && counts->far_ns < 1.5 && fabs(counts->near_ns) < 0.2;
+	bool counted = counts->far_ns > MISS_COUNTED && counts->far_ns < MISS_COUNTED_MOST &&
+	               fabs(counts->near_ns) < HIT_COUNTED_MOST;
 
 	work->result->counted |= counted;
 	return fm_probe_capacity(&work->expected, counted ? counts : times, work->own, counted ? missed : ns);
@@ -271,7 +261,7 @@ static int measure(struct work *work, enum experiment experiment, unsigned at, s
 	fm_interference_set(work->result, work->takers, kind, step);
 	status = fm_takers_settle(work->takers, 1);
 	if (status == -ESRCH)
-		return fm_error_set(error, EIO, "the takers were ended by somebody else");
+		return fm_error_set(error, EIO, "the load threads were ended by another process");
 	block->set_aside[at] = status != 0;
 	warm(work, victim, probe);
 	settled = !block->set_aside[at];
@@ -286,7 +276,7 @@ static int measure(struct work *work, enum experiment experiment, unsigned at, s
 		block->set_aside[at] = fm_disturbance_end(&work->watch, false, NULL) || !settled;
 		elapsed = (double)(fm_clock_now() - begin);
 		read_work(work, kind, step, &after);
-		if (step && (double)(after.lost_ns - before.lost_ns) > LOST * elapsed * step->setting.takers)
+		if (step && (double)(after.lost_ns - before.lost_ns) > TAKER_LOST * elapsed * step->setting.takers)
 			block->set_aside[at] = true;
 	}
 	block->amount[at] = (double)(after.accesses - before.accesses) * FM_LINE_BYTES / elapsed;
@@ -297,7 +287,7 @@ static int measure(struct work *work, enum experiment experiment, unsigned at, s
 	return 0;
 }
 
-/* What a cache that is shared in proportion would do to a probe. */
+/* The effect of a proportionally shared cache on a probe. */
 static void expect(struct work *work, const struct fm_interference_block *block, const struct fm_probe_times *times)
 {
 	struct fm_interference_axis *axis = &work->result->capacity;
@@ -343,7 +333,7 @@ static int run_block(struct work *work, enum experiment experiment, struct fm_er
 	if (experiments[experiment].victim == VICTIM_PROBE) {
 		const struct fm_distribution *distribution =
 		    &fm_distributions[fm_random_below(&work->random, FM_DISTRIBUTION_COUNT)];
-		uint64_t bytes = (uint64_t)(buffer_sizes[fm_random_below(&work->random, COUNT(buffer_sizes))] *
+		uint64_t bytes = (uint64_t)(BUFFER_SIZES[fm_random_below(&work->random, COUNT(BUFFER_SIZES))] *
 		                            (double)work->result->effective_bytes);
 
 		bytes = bytes < work->buffer.bytes ? bytes : work->buffer.bytes;
@@ -375,7 +365,7 @@ static int run_block(struct work *work, enum experiment experiment, struct fm_er
 
 /* Steps */
 
-/* In fifths of the cache, as in the study. What a taker's core has for itself it takes from nobody. */
+/* In fifths of the cache, as in the study. Private caches of a taker's core take nothing. */
 static void plan_capacity(struct fm_interference *result)
 {
 	struct fm_interference_axis *axis = &result->capacity;
@@ -397,8 +387,8 @@ static double middle(struct fm_sample *sample)
 	return fm_statistics_quantile_sorted(sample->values, sample->count, 0.5);
 }
 
-/* How much of the cache a program has here without any taker: in a virtual machine, seldom what is advertised. Probes
-   and steps are made for that: a buffer of many times the cache misses always, whoever takes what. */
+/* The capacity of a program here without takers, in a virtual machine rarely the advertised one. Probes and steps
+   depend on it: a buffer of many times the cache always misses, whatever takers do. */
 static int find_effective(struct work *work, struct fm_error *error)
 {
 	struct fm_interference *result = work->result;
@@ -454,9 +444,9 @@ static void plan_bandwidth(struct work *work)
 	axis->count = 0;
 	if (!(rate > 0))
 		return;
-	for (unsigned i = 0; i < COUNT(single_rates) && result->taker_count == 1; i++)
+	for (unsigned i = 0; i < COUNT(SINGLE_RATES) && result->taker_count == 1; i++)
 		axis->steps[axis->count++].setting = (struct fm_interference_setting){
-		    .takers = 1, .rate = single_rates[i] < 1 ? single_rates[i] * rate : 0};
+		    .takers = 1, .rate = SINGLE_RATES[i] < 1 ? SINGLE_RATES[i] * rate : 0};
 	if (result->taker_count > 1)
 		axis->steps[axis->count++].setting = (struct fm_interference_setting){.takers = 1, .rate = rate / 2};
 	for (unsigned i = 1; i <= result->taker_count && result->taker_count > 1 && i <= STORAGE_STEPS; i++)
@@ -499,7 +489,7 @@ static int run_all(struct work *work, struct fm_error *error)
 		uint64_t begin = fm_clock_now();
 		double left = (double)((int64_t)work->deadline - (int64_t)begin) * 1e-9;
 
-		if (left < 1.5 * longest)
+		if (left < BLOCK_ROOM * longest)
 			break;
 		for (unsigned i = 1; i < EXPERIMENTS; i++)
 			if (work->spent[i] / experiments[i].share < work->spent[next] / experiments[next].share)
@@ -530,14 +520,14 @@ static int know_machine(struct work *work, struct fm_error *error)
 	int status = places && topology ? 0 : fm_error_set(error, ENOMEM, "out of memory");
 
 	if (!status)
-		status = fm_taker_places_find(&work->options->program, FM_INTERFERENCE_TAKERS, WATCHED_SECONDS, places,
-		                              error);
+		status =
+		    fm_taker_places_find(&work->options->program, FM_INTERFERENCE_TAKERS, USE_WATCHED, places, error);
 	if (!status)
 		status = fm_topology_read_at(places->program.cpu[0], topology, error);
 	if (!status && topology->cache_count < 2)
 		status = fm_error_set(error, ENOTSUP,
-		                      "this machine does not say what caches it has: nothing is known that "
-		                      "could be taken; --machine NAME squeezes on a simulated machine");
+		                      "this machine does not report its caches, so nothing can be limited; --machine "
+		                      "NAME uses a simulated machine");
 	if (!status) {
 		last = &topology->caches[topology->cache_count - 1];
 		result->program_cpu = places->program.cpu[0];
@@ -560,7 +550,7 @@ static int prepare(struct work *work, struct fm_error *error)
 {
 	struct fm_interference *result = work->result;
 	const struct fm_target us = {.task = 0};
-	uint64_t buffer = (uint64_t)(BUFFERS_MOST * (double)result->cache_bytes),
+	uint64_t buffer = (uint64_t)(BUFFER_SIZES[COUNT(BUFFER_SIZES) - 1] * (double)result->cache_bytes),
 	         each = fm_taker_bytes(FM_TAKER_BANDWIDTH, bandwidth_bytes(result)) + storage_bytes(result);
 	struct fm_error ignored;
 	int status = fm_takers_check_memory(buffer + each * (result->taker_count + 1), error);
@@ -582,7 +572,7 @@ static int prepare(struct work *work, struct fm_error *error)
 	result->huge_pages = fm_buffer_huge_bytes(&work->buffer) >= (long long)(buffer / 2);
 	fm_random_seed(&work->random, work->options->seed);
 	fm_disturbance_open(&work->watch);
-	/* where nobody counts, time tells */
+	/* without counters, the times decide */
 	if (!fm_event_resolve("cache-misses", &work->event, &ignored) && fm_event_needs_pmu(&work->event)) {
 		work->event.attributes.exclude_kernel = 1;
 		if (fm_counting_open(&work->event, 1, &us, &work->counting, &ignored))
@@ -640,7 +630,7 @@ int fm_interference_calibrate(const struct fm_interference_options *options, str
 	}
 	work->options = options;
 	work->began = fm_clock_now();
-	work->deadline = work->began + (uint64_t)((options->seconds > 0 ? options->seconds : SECONDS) * 1e9);
+	work->deadline = work->began + (uint64_t)((options->seconds > 0 ? options->seconds : CALIBRATION_USUAL) * 1e9);
 	work->watch.schedstat = work->watch.stat = -1;
 	status = know_machine(work, error);
 	if (!status) {
@@ -722,7 +712,7 @@ bool fm_interference_holds(const struct fm_interference *calibration, const stru
 		           here->cache_bytes != calibration->cache_bytes ||
 		           here->private_bytes != calibration->private_bytes ||
 		           here->taker_count != calibration->taker_count) {
-			snprintf(why, size, "it is of another machine, or of other CPUs");
+			snprintf(why, size, "the calibration is for another machine, or for other CPUs");
 		} else {
 			/* those that will be used, not those that happen to be quiet now */
 			here->program_cpu = calibration->program_cpu;
@@ -733,11 +723,12 @@ bool fm_interference_holds(const struct fm_interference *calibration, const stru
 			if (look_again(work, &error))
 				snprintf(why, size, "%s", error.message);
 			else if (!is_same(&work->trials[OWN_CAPACITY], &calibration->capacity, &here->capacity))
-				snprintf(why, size, "what threads take of %s has changed, or was not clear",
+				snprintf(why, size, "the effect of load threads on %s has changed, or is inconclusive",
 				         calibration->level);
 			else if (!is_same(&work->trials[OWN_BANDWIDTH], &calibration->bandwidth, &here->bandwidth))
 				snprintf(why, size,
-				         "what threads take of memory's bandwidth has changed, or was not clear");
+				         "the effect of load threads on memory bandwidth has changed, or is "
+				         "inconclusive");
 			else
 				holds = true;
 			fm_disturbance_close(&work->watch);

@@ -50,7 +50,7 @@ static void close_others(int one, int other)
 static void be_companion(const char *name, bool dies_with_us, int keep, int line, pid_t tool,
                          fm_companion_function work, void *context)
 {
-	/* from the terminal: meant for the tool, which tells us if it wants */
+	/* signals of the terminal are meant for the tool */
 	static const int ignored[] = {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGPIPE};
 	struct fm_companion_side side = {.line = line};
 	sigset_t none;
@@ -64,7 +64,7 @@ static void be_companion(const char *name, bool dies_with_us, int keep, int line
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 	close_others(line, keep);
 	side.tool = pidfd_of(tool);
-	/* it may have died before we asked to be told, and its number may be another's by now */
+	/* the tool may have died before the request, and its number may be reused */
 	if (getppid() != tool) {
 		if (dies_with_us)
 			_exit(0);

@@ -86,7 +86,7 @@ static double che_there(const struct fm_expected *expected, double time, bool ac
 	return sum;
 }
 
-/* The time for which so much is there; both grow with it. */
+/* The time after which the cache holds that many lines; both grow together. */
 static double che_time(const struct fm_expected *expected, double wanted, bool accesses)
 {
 	double low = 0, high = expected->lines;

@@ -5,15 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/statistics.h"
 #include "base/text.h"
+#include "interference/tuning.h"
 #include "kernels/layout.h"
-
-/* Of what is expected, less than this is no effect. */
-#define NEGLIGIBLE_SHARE 0.25
-/* An amount that is left must be known this well, and be so much less than the whole, to be offered. */
-#define KNOWN 0.35
-#define LESS 0.97
 
 static const char *const effect_names[] = {"inconclusive", "absent", "present"};
 
@@ -34,15 +30,8 @@ struct fm_interference_block *fm_interference_add_block(struct fm_interference_t
 {
 	struct fm_interference_block *block;
 
-	if (trials->count == trials->room) {
-		unsigned room = trials->room ? 2 * trials->room : 32;
-		struct fm_interference_block *blocks = realloc(trials->blocks, room * sizeof(*blocks));
-
-		if (!blocks)
-			return NULL;
-		trials->blocks = blocks;
-		trials->room = room;
-	}
+	if (!fm_array_grow(trials->blocks, trials->count, trials->room))
+		return NULL;
 	block = &trials->blocks[trials->count++];
 	memset(block, 0, sizeof(*block));
 	return block;
@@ -54,7 +43,7 @@ void fm_interference_free_trials(struct fm_interference_trials *trials)
 	memset(trials, 0, sizeof(*trials));
 }
 
-/* The median of what a function makes of blocks, with its interval. */
+/* The median of a function over blocks, with its interval. */
 typedef double (*block_function)(const struct fm_interference_block *block, unsigned step);
 
 static double cost_ratio(const struct fm_interference_block *block, unsigned step)
@@ -98,7 +87,7 @@ static struct fm_figure median_of(const struct fm_interference_trials *trials, u
 		if (isfinite(value) && fm_sample_add(&sample, value))
 			break;
 	}
-	if (sample.count < FM_EFFECT_LEAST_BLOCKS || fm_statistics_median(sample.values, sample.count, &location)) {
+	if (sample.count < EFFECT_LEAST_BLOCKS || fm_statistics_median(sample.values, sample.count, &location)) {
 		figure = fm_figure_unavailable("only %u undisturbed trials", sample.count);
 	} else {
 		figure = fm_figure_make(location.value, location.low, location.high, unit, FM_ORIGIN_measured,
@@ -111,11 +100,11 @@ static struct fm_figure median_of(const struct fm_interference_trials *trials, u
 
 enum fm_effect fm_effect_of(const struct fm_figure *slower, double expected)
 {
-	double negligible = fmin(FM_EFFECT_NEGLIGIBLE, NEGLIGIBLE_SHARE * (expected - 1));
+	double negligible = fmin(EFFECT_NEGLIGIBLE, EFFECT_NEGLIGIBLE_SHARE * (expected - 1));
 
 	if (!slower->available)
 		return FM_EFFECT_UNCLEAR;
-	if (slower->low > 1 + FM_EFFECT_NOTICEABLE)
+	if (slower->low > 1 + EFFECT_NOTICEABLE)
 		return FM_EFFECT_PRESENT;
 	return slower->high < 1 + negligible ? FM_EFFECT_ABSENT : FM_EFFECT_UNCLEAR;
 }
@@ -130,8 +119,8 @@ static void judge_steps(const struct fm_interference_trials *own, const struct f
 		step->slower = median_of(own, i + 1, cost_ratio, "times");
 		step->other = median_of(other, i + 1, cost_ratio, "times");
 		step->effect = fm_effect_of(&step->slower, step->expected);
-		/* what is negligible leaves it alone, however well it is known */
-		step->side_effect = step->other.available && step->other.high < 1 + FM_EFFECT_NEGLIGIBLE
+		/* a negligible effect is no side effect, even if it is certain */
+		step->side_effect = step->other.available && step->other.high < 1 + EFFECT_NEGLIGIBLE
 		                        ? FM_EFFECT_ABSENT
 		                        : fm_effect_of(&step->other, INFINITY);
 	}
@@ -149,9 +138,9 @@ static void offer(struct fm_interference_axis *axis)
 
 		step->offered = axis->effect == FM_EFFECT_PRESENT && step->effect == FM_EFFECT_PRESENT &&
 		                step->side_effect == FM_EFFECT_ABSENT && step->left.available && axis->full.available &&
-		                step->left.value > 0 && step->left.value < LESS * before &&
+		                step->left.value > 0 && step->left.value < AMOUNT_LESS * before &&
 		                step->left.high < axis->full.value &&
-		                (step->left.high - step->left.low) / 2 < KNOWN * axis->full.value;
+		                (step->left.high - step->left.low) / 2 < AMOUNT_KNOWN * axis->full.value;
 		if (step->offered)
 			before = step->left.value;
 	}
@@ -176,7 +165,7 @@ void fm_interference_judge_bandwidth(const struct fm_interference_trials *own,
                                      const struct fm_interference_trials *other, struct fm_interference_axis *axis)
 {
 	judge_steps(own, other, axis);
-	/* as much as was ever moved by all together */
+	/* the largest sum of victim and takers */
 	axis->full = median_of(own, 0, together, "GB/s");
 	for (unsigned i = 0; i < axis->count; i++) {
 		struct fm_figure sum = median_of(own, i + 1, together, "GB/s");
@@ -238,7 +227,7 @@ static void state_range(const struct fm_interference_axis *axis, enum fm_taker_k
 		}
 	if (!first)
 		return;
-	snprintf(text, size, "leave from %s to %s of %s", amount_text(most, sizeof(most), first->left.value, kind),
+	snprintf(text, size, "leave %s to %s of %s", amount_text(most, sizeof(most), first->left.value, kind),
 	         amount_text(least, sizeof(least), last->left.value, kind),
 	         amount_text(full, sizeof(full), axis->full.value, kind));
 }
@@ -259,29 +248,27 @@ void fm_interference_state(const struct fm_interference_axis *axis, enum fm_take
 		snprintf(text, size, "%s of %s: inconclusive, %s", resource, what, last->slower.why);
 	} else if (axis->effect == FM_EFFECT_ABSENT) {
 		snprintf(text, size,
-		         "%s of %s: threads take none of it: a program that depends on it is %.1f %% slower beside "
-		         "them (%.1f … "
-		         "%.1f)%s",
+		         "%s of %s: load threads do not reduce it: a dependent program is %.1f %% slower under load "
+		         "(%.1f … %.1f)%s",
 		         resource, what, 100 * (last->slower.value - 1), 100 * (last->slower.low - 1),
 		         100 * (last->slower.high - 1),
-		         kind == FM_TAKER_STORAGE ? "; it is not shared with them, or divided by a hypervisor"
-		                                  : "; there is more than they can use together");
+		         kind == FM_TAKER_STORAGE ? "; the cache is not shared with these threads, or a hypervisor "
+		                                    "divides it"
+		                                  : "; the total exceeds the demand of all threads");
 	} else if (axis->effect == FM_EFFECT_UNCLEAR) {
 		snprintf(text, size,
-		         "%s of %s: inconclusive: a program that depends on it is %.1f %% slower beside threads that "
-		         "take it, "
-		         "but that may be anything from %.1f to %.1f",
+		         "%s of %s: inconclusive: a dependent program is %.1f %% slower under load, with an interval "
+		         "from %.1f to %.1f",
 		         resource, what, 100 * (last->slower.value - 1), 100 * (last->slower.low - 1),
 		         100 * (last->slower.high - 1));
 	} else if (!offered) {
 		snprintf(text, size,
-		         "%s of %s: threads take it (%.1f %% slower), but not without taking %s too, or not a known "
-		         "amount: not "
-		         "offered",
+		         "%s of %s: not offered: load threads reduce it (%.1f %% slower), but also reduce %s, or by an "
+		         "unknown amount",
 		         resource, what, 100 * (last->slower.value - 1), other);
 	} else {
 		state_range(axis, kind, range, sizeof(range));
-		snprintf(text, size, "%s of %s: threads %s, in %u step%s, and leave %s alone", resource, what, range,
-		         offered, offered > 1 ? "s" : "", other);
+		snprintf(text, size, "%s of %s: load threads %s, in %u step%s, without an effect on %s", resource, what,
+		         range, offered, offered > 1 ? "s" : "", other);
 	}
 }

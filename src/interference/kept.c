@@ -1,5 +1,4 @@
-/* The calibration as a file beside the machine profile. What is read was written by anybody: every number is checked.
- */
+/* The calibration as a file beside the machine profile. The file is not trusted: every number is checked. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -9,7 +8,7 @@
 #include "base/text.h"
 #include "interference/calibrate.h"
 #include "json/figure.h"
-#include "machine/machine.h"
+#include "profile/profile.h"
 
 enum { FORMAT = 1 };
 #define MOST_BYTES 1e12
@@ -198,7 +197,9 @@ int fm_interference_from_json(const json_t *root, struct fm_interference **ret_c
 	    !read_axis(root, "capacity", calibration->taker_count, (uint64_t)bytes, &calibration->capacity) ||
 	    !read_axis(root, "bandwidth", calibration->taker_count, (uint64_t)bytes, &calibration->bandwidth)) {
 		free(calibration);
-		return fm_error_set(error, EBADMSG, "it is no calibration of interference, or of another version");
+		return fm_error_set(error, EBADMSG,
+		                    "the file is not a calibration of interference, or has another "
+		                    "version");
 	}
 	calibration->cache_bytes = (uint64_t)bytes;
 	calibration->private_bytes = (uint64_t)own;

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "base/processor.h"
 #include "kernels/layout.h"
 
 #define FILLED 0x01010101u /* what fm_buffer_allocate() leaves in every integer */
@@ -101,9 +102,9 @@ void fm_probe_flush_next(const struct fm_probe *probe, unsigned accesses)
 
 	for (unsigned i = 0; i < accesses; i++) {
 		state = next_state(state);
-		__builtin_ia32_clflush(&probe->integers[index_of(probe, state)]);
+		fm_flush_line(&probe->integers[index_of(probe, state)]);
 	}
-	__builtin_ia32_mfence();
+	fm_flush_wait();
 }
 
 double fm_probe_own(const struct fm_expected *expected, double private_bytes)

@@ -1,14 +1,14 @@
-/* A probabilistic program, live: it reads integers of a buffer, each chosen by a distribution, and adds so often in
-   between (distributions.h). The share of its accesses that miss tells the capacity it had (expected.h). Where nobody
-   counts misses, time tells: an access takes as long as the cache that answers it, and the next one waits for it, so
-   that the mean lies between the time of a hit and of a miss as the share does. Both are measured by the same code. */
+/* A live probabilistic program: it reads integers of a buffer by a distribution, with additions in between
+   (distributions.h). Its miss share gives its capacity (expected.h). Without counters of misses, the time gives the
+   miss share: accesses are dependent, so their mean lies between the times of a hit and of a miss. The same code
+   measures these two times. */
 #ifndef FATHOM_INTERFERENCE_PROBE_H
 #define FATHOM_INTERFERENCE_PROBE_H
 
 #include <stdint.h>
 
 #include "interference/expected.h"
-#include "machine/buffer.h"
+#include "measure/buffer.h"
 
 enum { FM_PROBE_PARTS = 1024 };
 
@@ -16,38 +16,38 @@ struct fm_probe {
 	const uint32_t *integers;
 	uint64_t state;
 	unsigned additions;
-	/* places below which equal shares of the accesses fall; between them they are spread evenly */
+	/* bounds of parts with equal shares of the accesses; accesses within a part are uniform */
 	uint32_t places[FM_PROBE_PARTS + 1];
 };
 
-/* Of the first `bytes` of a buffer, which fm_buffer_allocate() has filled. */
+/* Uses the first `bytes` of a buffer from fm_buffer_allocate(). */
 void fm_probe_prepare(struct fm_probe *probe, const struct fm_buffer *buffer,
                       const struct fm_distribution *distribution, uint64_t bytes, unsigned additions, uint64_t seed);
 
-/* So many accesses, each waiting for the one before; ns for each. */
+/* Dependent accesses; returns ns per access. */
 double fm_probe_time(struct fm_probe *probe, unsigned accesses);
 
-/* The same accesses without waiting, to fill caches quickly. */
+/* Accesses of the same distribution, but independent, to fill caches quickly. */
 void fm_probe_warm(struct fm_probe *probe, uint64_t accesses);
 
-/* Throw the lines of the next accesses out of all caches: then these miss. */
+/* Evicts the lines of the next accesses from all caches. */
 void fm_probe_flush_next(const struct fm_probe *probe, unsigned accesses);
 
-/* How long accesses take, by who answers them: in ns, of this moment. */
+/* Access times in ns by serving level, at the moment. */
 struct fm_probe_times {
-	double private_ns; /* the caches of the core itself */
-	double near_ns;    /* the cache that takers share */
-	double far_ns;     /* what is behind it */
+	double private_ns; /* private caches */
+	double near_ns;    /* the cache shared with takers */
+	double far_ns;     /* beyond it */
 };
 
-/* The share of accesses that the core's own caches answer. */
+/* The share of accesses that private caches serve. */
 double fm_probe_own(const struct fm_expected *expected, double private_bytes);
 
-/* The capacity in bytes that a probe had which took so long; NAN when times cannot tell. It is never less than what the
-   core has for itself. */
+/* The capacity in bytes from the time per access, at least that of the private caches; NAN if the times do not
+   differ. */
 double fm_probe_capacity(const struct fm_expected *expected, const struct fm_probe_times *times, double own, double ns);
 
-/* The reverse: how long it takes with so much. */
+/* The time per access with a given capacity. */
 double fm_probe_expected(const struct fm_expected *expected, const struct fm_probe_times *times, double own,
                          double bytes);
 

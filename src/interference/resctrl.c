@@ -20,7 +20,7 @@
 
 enum { GROUP = 64, LINE = 1024 };
 
-/* What the guardian tells the tool. */
+/* The state of the guardian, for the tool. */
 enum guardian_state { STARTING, MADE, REFUSED, RESTORED, LEFT };
 
 struct watched {
@@ -72,19 +72,20 @@ static int explain_missing(int code, struct fm_error *error)
 	const char *root = fm_resctrl_root();
 
 	if (code == ELOOP || code == ENOTDIR)
-		return fm_error_set(error, ENOTSUP, "%s is no folder, or a symbolic link, which is not followed", root);
+		return fm_error_set(error, ENOTSUP, "%s is not a folder, or is a symbolic link, which is not followed",
+		                    root);
 	if (code == EACCES)
 		return fm_error_set(error, ENOTSUP, "%s may not be read: ask for permission, or run as root", root);
 	if (processor_can())
 		return fm_error_set(
 		    error, ENOTSUP,
-		    "this kernel has no resctrl file system (%s), though the processor can limit cache or "
-		    "bandwidth: a kernel with CONFIG_X86_CPU_RESCTRL has it",
+		    "the processor can limit cache or bandwidth, but this kernel has no resctrl file system (%s): use "
+		    "a kernel with CONFIG_X86_CPU_RESCTRL",
 		    root);
 	return fm_error_set(error, ENOTSUP,
 	                    "%s has no cache or bandwidth allocation (flags cat_l3, cat_l2, mba in /proc/cpuinfo)%s",
 	                    fm_host_is_virtual() ? "the processor that the hypervisor shows" : "this processor",
-	                    fm_host_is_virtual() ? ": its owner may pass it through, few do" : "");
+	                    fm_host_is_virtual() ? ": its administrator would have to pass it through" : "");
 }
 
 static int probe(int root, struct fm_resctrl_facts *ret_facts, struct fm_error *error)
@@ -105,21 +106,18 @@ static int probe(int root, struct fm_resctrl_facts *ret_facts, struct fm_error *
 	if (groups)
 		return fm_error_set(
 		    error, EBUSY,
-		    "somebody else divides the cache already: %s has the group%s %s; end that tool, or remove "
-		    "what it left (rmdir), then try again",
+		    "another tool already divides the cache: %s has the group%s %s; end that tool, or remove the group "
+		    "(rmdir), then try again",
 		    fm_resctrl_root(), groups > 1 ? "s" : "", names);
 	if (ret_facts->caches[FM_RESCTRL_L2].restricted || ret_facts->caches[FM_RESCTRL_L3].restricted ||
 	    ret_facts->bandwidth.restricted)
-		return fm_error_set(
-		    error, EBUSY,
-		    "somebody has limited the default group already (%s/schemata): as long as it does not "
-		    "have everything, what less would do cannot be told",
-		    fm_resctrl_root());
+		return fm_error_set(error, EBUSY,
+		                    "the default group is already limited (%s/schemata): remove that limit first",
+		                    fm_resctrl_root());
 	if (faccessat(root, ".", W_OK, 0))
 		return fm_error_set(
 		    error, ENOTSUP,
-		    "%s may not be written: run as root, or let root give it to you (chown -R, for as long as "
-		    "it is mounted)",
+		    "%s cannot be written: run as root, or change its owner (chown -R, until the next mount)",
 		    fm_resctrl_root());
 	return 0;
 }
@@ -175,9 +173,9 @@ static int make_group(struct fm_resctrl *resctrl, struct fm_error *error)
 	code = atomic_load(&resctrl->watched->code);
 	fm_companion_stop(&resctrl->guardian, 0);
 	return code == ENOSPC
-	           ? fm_error_set(error, EBUSY, "%s has no group left (num_closids): remove one", fm_resctrl_root())
-	           : fm_error_set(error, ENOTSUP, "no group can be made in %s: %s", fm_resctrl_root(),
-	                          code ? strerror(code) : "the process that guards it was ended");
+	           ? fm_error_set(error, EBUSY, "%s has no free group (num_closids): remove one", fm_resctrl_root())
+	           : fm_error_set(error, ENOTSUP, "no group can be created in %s: %s", fm_resctrl_root(),
+	                          code ? strerror(code) : "the guard process was ended");
 }
 
 int fm_resctrl_begin(struct fm_resctrl **ret_resctrl, struct fm_error *error)
@@ -365,7 +363,7 @@ int fm_resctrl_end(struct fm_resctrl *resctrl, struct fm_error *error)
 	fm_companion_stop(&resctrl->guardian, 0);
 	state = atomic_load(&resctrl->watched->state);
 	code = atomic_load(&resctrl->watched->code);
-	/* should somebody have ended the guardian */
+	/* if the guardian was killed */
 	if (state != RESTORED) {
 		code = -fm_resctrl_tree_remove(resctrl->root, resctrl->group);
 		state = code ? LEFT : RESTORED;

@@ -1,9 +1,8 @@
-/* Less cache and less bandwidth by the processor itself: the kernel's resctrl file system, where kernel and CPU have
-   it. A group of our own is made, the program's tasks are put into it, and its share is set; the default group and
-   those of others are never written. The group is made, and removed again, by a process of its own: what was before is
-   restored however the tool ends.
+/* Limits of cache and bandwidth by the processor, with the kernel's resctrl file system. The program's tasks are moved
+   into a new group with its own share; the default group and foreign groups are never written. A separate process
+   creates and removes the group, so that the state is restored however the tool ends.
 
-   The root is /sys/fs/resctrl, or $FATHOM_RESCTRL_ROOT (a tree of files, for tests). No symbolic link in it is
+   The root is /sys/fs/resctrl, or $FATHOM_RESCTRL_ROOT (a tree of files, for tests). Symbolic links in it are not
    followed. */
 #ifndef FATHOM_INTERFERENCE_RESCTRL_H
 #define FATHOM_INTERFERENCE_RESCTRL_H
@@ -18,7 +17,7 @@ enum { FM_RESCTRL_DOMAINS = 64 };
 
 enum fm_resctrl_cache { FM_RESCTRL_L2, FM_RESCTRL_L3, FM_RESCTRL_CACHES };
 
-/* In what a limit of bandwidth is written. */
+/* Unit of a limit of bandwidth. */
 enum fm_resctrl_unit {
 	FM_RESCTRL_PERCENT,
 	FM_RESCTRL_MEGABYTES, /* per second: mounted with mba_MBps */
@@ -27,10 +26,10 @@ enum fm_resctrl_unit {
 
 struct fm_resctrl_ways {
 	bool available;
-	bool split;      /* code and data have masks of their own (CDP); both get the same */
-	bool restricted; /* the default group does not have all of them: somebody has changed it */
+	bool split;      /* separate masks for code and data (CDP), set to equal values */
+	bool restricted; /* the default group is restricted by another user */
 	uint64_t mask;
-	uint64_t shared; /* ways that other hardware uses, too; ours are taken elsewhere, if possible */
+	uint64_t shared; /* ways that other hardware also uses; avoided if possible */
 	unsigned ways, least;
 	unsigned domain_count, domains[FM_RESCTRL_DOMAINS];
 };
@@ -49,21 +48,20 @@ struct fm_resctrl_facts {
 
 const char *fm_resctrl_root(void);
 
-/* Can it be used here, and what does it have? -ENOTSUP with what is missing and who can change it; -EBUSY when somebody
-   else uses it: their groups are named. */
+/* Reads the facts. -ENOTSUP with the missing condition and its remedy; -EBUSY with the names of foreign groups. */
 int fm_resctrl_probe(struct fm_resctrl_facts *ret_facts, struct fm_error *error);
 
 struct fm_resctrl;
 
-/* Make our group, which has everything at first. */
+/* Creates the group, with all resources. */
 int fm_resctrl_begin(struct fm_resctrl **ret_resctrl, struct fm_error *error);
 const struct fm_resctrl_facts *fm_resctrl_facts(const struct fm_resctrl *resctrl);
 
-/* The process and all of its threads; what it makes later goes along. */
+/* Moves a process with its threads; children follow. */
 int fm_resctrl_add(struct fm_resctrl *resctrl, pid_t process, struct fm_error *error);
 
-/* So many ways, and so much bandwidth in its unit, in all domains. 0 ways, or an amount of 0: all there is. The nearest
-   that the hardware can is set, and returned. */
+/* Sets ways and bandwidth (in its unit) in all domains; 0: no limit. The nearest amounts of the hardware are set and
+   returned. */
 struct fm_resctrl_limit {
 	enum fm_resctrl_cache cache;
 	unsigned ways;
@@ -72,10 +70,10 @@ struct fm_resctrl_limit {
 int fm_resctrl_limit(struct fm_resctrl *resctrl, const struct fm_resctrl_limit *limit,
                      struct fm_resctrl_limit *ret_limit, struct fm_error *error);
 
-/* Everything is as it was: -EIO when it is not. The resctrl is gone either way. */
+/* Restores the state; -EIO on failure. The object is freed in any case. */
 int fm_resctrl_end(struct fm_resctrl *resctrl, struct fm_error *error);
 
-/* The mask of so many ways in a row: those that other hardware does not use, if there are enough. 0: it cannot be. */
+/* A mask of contiguous ways, without those of other hardware if possible; 0 if there are too few. */
 uint64_t fm_resctrl_mask(const struct fm_resctrl_ways *cache, unsigned ways);
 
 #endif

@@ -17,7 +17,7 @@ enum { TEXT = 4096, SCHEMATA = 16384 };
 #define MOST_PERCENT 100
 #define LEAST_UNLIMITED 1000000000ull
 
-/* What the kernel has at the root besides groups. */
+/* Folders of the kernel at the root that are no groups. */
 static const char *const reserved[] = {"info", "mon_groups", "mon_data"};
 
 static const char *const cache_names[FM_RESCTRL_CACHES] = {"L2", "L3"};
@@ -240,8 +240,8 @@ static bool read_bandwidth(int root, const char *schemata, struct fm_resctrl_ban
 	    read_number(root, "MB", "bandwidth_gran", 10, &step) ||
 	    !read_schema(schemata, "MB", 10, bandwidth->domains, &bandwidth->domain_count, &lowest, &most))
 		return false;
-	/* Which of the three it is nobody says. Without a limit, MB/s are all ones; percent come in coarse steps; AMD
-	   counts one by one, from a power of two down. */
+	/* The unit is not reported. Without a limit, MB/s are all ones; percent have coarse steps; AMD counts one by
+	   one, from a power of two down. */
 	bandwidth->unit = most >= LEAST_UNLIMITED            ? FM_RESCTRL_MEGABYTES
 	                  : step > 1 || most <= MOST_PERCENT ? FM_RESCTRL_PERCENT
 	                                                     : FM_RESCTRL_EIGHTHS;
@@ -274,8 +274,8 @@ int fm_resctrl_tree_facts(int root, struct fm_resctrl_facts *ret_facts, struct f
 	if (!any)
 		return fm_error_set(
 		    error, ENOTSUP,
-		    "%s offers neither cache ways (L3, L2) nor bandwidth (MB): this processor, or the kernel "
-		    "as it was started (rdt=), can only watch, not limit",
+		    "%s offers neither cache ways (L3, L2) nor bandwidth (MB): this processor, or the kernel option "
+		    "rdt=, allows monitoring only",
 		    fm_resctrl_root());
 	*ret_facts = facts;
 	return 0;

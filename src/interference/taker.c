@@ -86,6 +86,6 @@ static void (*const steps[FM_TAKER_KINDS])(struct fm_taker_memory *memory) = {ta
 void fm_taker_step(struct fm_taker_memory *memory)
 {
 	steps[memory->kind](memory);
-	/* what was written is not read by anybody: it must be written all the same */
+	/* nothing reads these values, but the stores must happen */
 	__asm__ volatile("" : : "r"(memory->buffer.memory) : "memory");
 }

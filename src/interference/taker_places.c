@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
+#include "interference/tuning.h"
 
 static double busy_share(const struct fm_busy *busy, unsigned cpu)
 {
@@ -26,7 +27,7 @@ static const struct fm_cpu_place *place_of(const struct fm_cpu_place *places, un
 	return NULL;
 }
 
-/* Is it on a core that the program, or a taker, has? Hardware threads of one core share what is private to others. */
+/* True on a core of the program or of a taker: hardware threads of a core share its private caches. */
 static bool is_beside(const struct fm_cpu_place *places, unsigned count, const struct fm_cpu_list *program,
                       const struct fm_taker_places *takers, unsigned core)
 {
@@ -83,7 +84,7 @@ int fm_taker_places_choose(const struct fm_cpu_place *places, unsigned count, co
 	chosen->shares_cache = next_place(places, count, busy, chosen, home, true) != NULL;
 	while (chosen->count < wanted &&
 	       (place = next_place(places, count, busy, chosen, home, chosen->shares_cache))) {
-		bool is_busy = busy_share(busy, place->cpu) > FM_TAKER_PLACES_BUSY;
+		bool is_busy = busy_share(busy, place->cpu) > PLACE_BUSY;
 
 		/* they come by how busy they are: as long as there are quiet ones, busy ones are left alone */
 		if (is_busy && chosen->count)
@@ -98,10 +99,9 @@ int fm_taker_places_choose(const struct fm_cpu_place *places, unsigned count, co
 	}
 	if (!chosen->count)
 		status = fm_error_set(error, ENOTSUP,
-		                      "interference needs a core of its own beside the program's, and this process may "
-		                      "use none but CPU %s: "
-		                      "allow it more (taskset, -C, the container's CPUs), or --machine NAME squeezes "
-		                      "on a simulated machine",
+		                      "interference needs a second core, but this process may use only CPU %s: allow "
+		                      "more CPUs (taskset, -C, the container's CPUs), or use a simulated machine "
+		                      "(--machine NAME)",
 		                      fm_cpu_list_text(text, sizeof(text), &chosen->program));
 	else
 		*ret_places = *chosen;
@@ -173,7 +173,7 @@ int fm_taker_places_find(const struct fm_cpu_list *program, unsigned wanted, dou
 		return fm_error_set(error, ENOMEM, "out of memory");
 	}
 	fm_cpu_places_read(&allowed, places);
-	/* what is not known counts as quiet */
+	/* an unknown CPU counts as quiet */
 	fm_busy_measure(seconds, busy);
 	status = fm_taker_places_choose(places, allowed.count, busy, program, wanted, ret_places, error);
 	if (!status && *ret_places->remark)

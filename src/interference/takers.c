@@ -18,25 +18,19 @@
 #include "base/clock.h"
 #include "base/limits.h"
 #include "base/memory.h"
+#include "base/processor.h"
 #include "base/schedule.h"
 #include "base/text.h"
 #include "interference/companion.h"
+#include "interference/tuning.h"
 #include "kernels/layout.h"
-#include "machine/topology.h"
-
-#define START_SECONDS 20.0
-#define STOP_SECONDS 1.0
-/* What is left to everybody else: an eighth of what is available, and no less than this. */
-#define LEFT_SHARE 8
-#define LEFT_BYTES (64ull << 20)
-/* Who is further behind than this has lost its CPU: it does not make up for it. */
-#define BEHIND_NS 1000000
+#include "profile/topology.h"
 
 enum taker_state { STARTING, READY, FAILED };
 
-/* One taker, seen by both processes; what the two write lies apart. */
+/* A taker, shared by both processes; the parts that each writes lie apart. */
 struct shared {
-	_Alignas(FM_APART) _Atomic uint32_t told; /* goes up with each setting; slept on */
+	_Alignas(FM_APART) _Atomic uint32_t order; /* goes up with each setting; slept on */
 	_Atomic uint32_t on;
 	_Atomic uint64_t rate_millis, bytes;
 	_Alignas(FM_APART) _Atomic uint32_t done; /* the setting that is followed */
@@ -71,14 +65,14 @@ struct worker {
 	unsigned index;
 };
 
-static void keep_pace(struct shared *shared, uint32_t told, uint64_t due)
+static void keep_pace(struct shared *shared, uint32_t order, uint64_t due)
 {
-	while (fm_clock_now() < due && atomic_load_explicit(&shared->told, memory_order_relaxed) == told)
-		__builtin_ia32_pause();
+	while (fm_clock_now() < due && atomic_load_explicit(&shared->order, memory_order_relaxed) == order)
+		fm_pause();
 }
 
-/* Works until it is told something else. */
-static void work(struct shared *shared, struct fm_taker_memory *memory, uint32_t told, double rate)
+/* Works until its setting changes. */
+static void work(struct shared *shared, struct fm_taker_memory *memory, uint32_t order, double rate)
 {
 	const double batch_ns = rate > 0 ? FM_TAKER_BATCH / rate * 1e9 : 0;
 	uint64_t begin = fm_clock_now(), before = begin;
@@ -89,18 +83,18 @@ static void work(struct shared *shared, struct fm_taker_memory *memory, uint32_t
 
 		fm_taker_step(memory);
 		/* one that is on has been seen to work */
-		atomic_store_explicit(&shared->done, told, memory_order_release);
+		atomic_store_explicit(&shared->done, order, memory_order_release);
 		if (rate > 0) {
 			due += batch_ns;
-			keep_pace(shared, told, (uint64_t)due);
+			keep_pace(shared, order, (uint64_t)due);
 		}
 		now = fm_clock_now();
-		if ((double)now > due + BEHIND_NS)
+		if ((double)now > due + TAKER_BEHIND_NS)
 			due = (double)now;
 		atomic_fetch_add_explicit(&shared->accesses, FM_TAKER_BATCH, memory_order_relaxed);
 		atomic_fetch_add_explicit(&shared->on_ns, now - before, memory_order_relaxed);
 		before = now;
-	} while (atomic_load_explicit(&shared->told, memory_order_acquire) == told);
+	} while (atomic_load_explicit(&shared->order, memory_order_acquire) == order);
 }
 
 static void *taker(void *argument)
@@ -119,18 +113,18 @@ static void *taker(void *argument)
 	}
 	atomic_store_explicit(&shared->state, READY, memory_order_release);
 	for (;;) {
-		uint32_t told = atomic_load_explicit(&shared->told, memory_order_acquire);
+		uint32_t order = atomic_load_explicit(&shared->order, memory_order_acquire);
 		uint64_t bytes = atomic_load_explicit(&shared->bytes, memory_order_relaxed);
 
 		if (!atomic_load_explicit(&shared->on, memory_order_relaxed)) {
-			atomic_store_explicit(&shared->done, told, memory_order_release);
-			futex(&shared->told, FUTEX_WAIT, told, NULL);
+			atomic_store_explicit(&shared->done, order, memory_order_release);
+			futex(&shared->order, FUTEX_WAIT, order, NULL);
 			continue;
 		}
 		bytes = bytes ? bytes : memory.most;
 		if (bytes != memory.bytes)
 			fm_taker_resize(&memory, bytes);
-		work(shared, &memory, told,
+		work(shared, &memory, order,
 		     (double)atomic_load_explicit(&shared->rate_millis, memory_order_relaxed) / 1e3);
 	}
 	return NULL;
@@ -198,22 +192,22 @@ static uint64_t limit_left(void)
 
 int fm_takers_check_memory(uint64_t bytes, struct fm_error *error)
 {
-	uint64_t available = fm_memory_available(), limit = limit_left(), keep = available / LEFT_SHARE;
+	uint64_t available = fm_memory_available(), limit = limit_left(), keep = available / MEMORY_LEFT_PART;
 	char wanted[32], there[32];
 
 	fm_text_bytes(wanted, sizeof(wanted), (double)bytes);
-	keep = keep > LEFT_BYTES ? keep : LEFT_BYTES;
+	keep = keep > MEMORY_LEFT_LEAST ? keep : MEMORY_LEFT_LEAST;
 	if (available < keep || bytes > available - keep)
 		return fm_error_set(
 		    error, ENOMEM,
-		    "interference needs %s of memory, and only %s are available, of which an eighth is left "
-		    "to others: free some, or raise the limit of the control group",
+		    "interference needs %s of memory, but only %s are available, and an eighth stays free: free some "
+		    "memory, or raise the limit of the control group",
 		    wanted, fm_text_bytes(there, sizeof(there), (double)available));
 	if (bytes > limit)
 		return fm_error_set(
 		    error, ENOMEM,
-		    "interference needs %s of memory, and the limit of this process leaves %s: raise it "
-		    "(ulimit -v, ulimit -d)",
+		    "interference needs %s of memory, but the limit of this process leaves %s: raise the limit (ulimit "
+		    "-v, ulimit -d)",
 		    wanted, fm_text_bytes(there, sizeof(there), (double)limit));
 	return 0;
 }
@@ -227,7 +221,8 @@ static int check_wishes(const struct fm_taker_wish *wishes, unsigned count, stru
 	if (status)
 		return status;
 	if (!count || count > FM_TAKERS_MAX)
-		return fm_error_set(error, EINVAL, "between 1 and %d takers can run, not %u", FM_TAKERS_MAX, count);
+		return fm_error_set(error, EINVAL, "between 1 and %d load threads can run, not %u", FM_TAKERS_MAX,
+		                    count);
 	for (unsigned i = 0; i < count; i++) {
 		bool found = false;
 
@@ -243,7 +238,7 @@ static int check_wishes(const struct fm_taker_wish *wishes, unsigned count, stru
 
 static int wait_until_ready(struct fm_takers *takers, struct fm_error *error)
 {
-	uint64_t until = fm_clock_now() + (uint64_t)(START_SECONDS * 1e9);
+	uint64_t until = fm_clock_now() + (uint64_t)(TAKERS_START * 1e9);
 	unsigned ready;
 
 	do {
@@ -253,17 +248,18 @@ static int wait_until_ready(struct fm_takers *takers, struct fm_error *error)
 			uint32_t state = atomic_load_explicit(&shared->state, memory_order_acquire);
 
 			if (state == FAILED)
-				return fm_error_set(error, ENOMEM, "a taker on CPU %u cannot start: %s",
+				return fm_error_set(error, ENOMEM, "the load thread on CPU %u cannot start: %s",
 				                    takers->wishes[i].cpu, shared->problem);
 			ready += state == READY;
 		}
 		if (ready == takers->count)
 			return 0;
 		if (!fm_companion_lives(&takers->companion))
-			return fm_error_set(error, ESRCH, "the takers' process was ended by somebody else");
+			return fm_error_set(error, ESRCH,
+			                    "the process of the load threads was ended by another process");
 		poll(NULL, 0, 1);
 	} while (fm_clock_now() < until);
-	return fm_error_set(error, ETIMEDOUT, "the takers did not get their CPUs within %.0f s", START_SECONDS);
+	return fm_error_set(error, ETIMEDOUT, "the load threads did not get their CPUs within %.0f s", TAKERS_START);
 }
 
 int fm_takers_start(const struct fm_taker_wish *wishes, unsigned count, struct fm_takers **ret_takers,
@@ -300,7 +296,7 @@ void fm_takers_stop(struct fm_takers *takers)
 {
 	if (!takers)
 		return;
-	fm_companion_stop(&takers->companion, STOP_SECONDS);
+	fm_companion_stop(&takers->companion, TAKERS_STOP);
 	munmap(takers->shared, takers->count * sizeof(*takers->shared));
 	free(takers);
 }
@@ -312,8 +308,8 @@ void fm_takers_set(struct fm_takers *takers, unsigned index, const struct fm_tak
 	atomic_store_explicit(&shared->on, setting->on, memory_order_relaxed);
 	atomic_store_explicit(&shared->rate_millis, (uint64_t)(setting->rate * 1e3), memory_order_relaxed);
 	atomic_store_explicit(&shared->bytes, setting->bytes, memory_order_relaxed);
-	atomic_fetch_add_explicit(&shared->told, 1, memory_order_release);
-	futex(&shared->told, FUTEX_WAKE, 1, NULL);
+	atomic_fetch_add_explicit(&shared->order, 1, memory_order_release);
+	futex(&shared->order, FUTEX_WAKE, 1, NULL);
 }
 
 int fm_takers_settle(struct fm_takers *takers, double seconds)
@@ -325,7 +321,7 @@ int fm_takers_settle(struct fm_takers *takers, double seconds)
 		struct shared *shared = &takers->shared[i];
 
 		while (atomic_load_explicit(&shared->done, memory_order_acquire) !=
-		       atomic_load_explicit(&shared->told, memory_order_relaxed)) {
+		       atomic_load_explicit(&shared->order, memory_order_relaxed)) {
 			if (fm_clock_now() > until)
 				return fm_takers_alive(takers) ? -ETIMEDOUT : -ESRCH;
 			nanosleep(&nap, NULL);

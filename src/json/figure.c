@@ -65,6 +65,27 @@ struct fm_figure fm_json_get_figure(const json_t *object, const char *name)
 
 static const char *const cause_names[FM_DISTURBANCE_CAUSES] = {"waited", "stolen", "slow"};
 
+json_t *fm_json_text(const char *text)
+{
+	return text && *text ? json_string(text) : json_null();
+}
+
+void fm_json_set_null(json_t *object, const char *name, const char *why)
+{
+	char key[80];
+
+	snprintf(key, sizeof(key), "%s_why", name);
+	json_object_set_new(object, name, json_null());
+	json_object_set_new(object, key, json_string(why));
+}
+
+void fm_json_print(json_t *root, FILE *output)
+{
+	if (root && !json_dumpf(root, output, JSON_INDENT(1)))
+		fputc('\n', output);
+	json_decref(root);
+}
+
 json_t *fm_json_disturbance(const struct fm_disturbance *disturbance)
 {
 	json_t *object =

@@ -1,23 +1,23 @@
-/* Chains of pointers for chases, where the distance between lines matters. */
+/* Chains of pointers for chases with a given distance between lines. */
 #ifndef FATHOM_KERNELS_CHAIN_H
 #define FATHOM_KERNELS_CHAIN_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* How many bytes a chain of `count` lines takes that lie `distance` bytes apart, a multiple of FM_LINE_BYTES. */
+/* Bytes of a chain of `count` lines with a distance of `distance` bytes, a multiple of FM_LINE_BYTES. */
 size_t fm_chain_bytes(size_t count, size_t distance);
 
-/* Links lines of `memory`, one in each `distance` bytes, to a single cycle in random order. From each 4 KiB to the next
-   they lie at another place, so that they use all sets of a cache evenly, also one whose sets reach over several pages.
-   Returns where to begin. */
+/* Links one line in each `distance` bytes of `memory` to a single cycle in random order. The offset of the line varies
+   between pages, for an even use of all cache sets, also in caches larger than a page per way. Returns the first
+   line. */
 void *fm_chain_link(void *memory, size_t count, size_t distance, uint64_t seed);
 
-/* The same with every line at the same place of its distance: lines of one set, of a cache with so many sets. */
+/* fm_chain_link() with equal offsets in each distance: lines of one cache set. */
 void *fm_chain_link_same(void *memory, size_t count, size_t distance, uint64_t seed);
 
-/* The same with every line at the place of its distance where fm_chain_link has it that lie FM_APART_BYTES apart: on
-   large pages both then use the same sets of the caches. */
+/* fm_chain_link() with the offsets for a distance of FM_APART_BYTES: on large pages, both chains use the same cache
+   sets. */
 void *fm_chain_link_alike(void *memory, size_t count, size_t distance, uint64_t seed);
 
 #endif

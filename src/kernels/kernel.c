@@ -12,79 +12,54 @@ _Static_assert(offsetof(struct fm_kernel_arguments, scalar) == FM_ARGUMENT_SCALA
 _Static_assert(offsetof(struct fm_kernel_arguments, result) == FM_ARGUMENT_RESULT, "layout.h");
 _Static_assert(offsetof(struct fm_kernel_arguments, chain) == FM_ARGUMENT_CHAIN, "layout.h");
 
-#define STREAM_KERNEL(identifier, ...)                                               \
-	void fm_kernel_##identifier##_scalar(struct fm_kernel_arguments *arguments); \
-	void fm_kernel_##identifier##_sse(struct fm_kernel_arguments *arguments);    \
-	void fm_kernel_##identifier##_avx2(struct fm_kernel_arguments *arguments);   \
-	void fm_kernel_##identifier##_avx512(struct fm_kernel_arguments *arguments);
-#define STEP_KERNEL(...)
-#define FAMILY_KERNEL(...)
-#define HANDOVER_KERNEL(...)
+#define STREAM_KERNEL(identifier, ...)                                                         \
+	FM_KERNEL void fm_kernel_##identifier##_scalar(struct fm_kernel_arguments *arguments); \
+	FM_KERNEL void fm_kernel_##identifier##_sse(struct fm_kernel_arguments *arguments);    \
+	FM_KERNEL void fm_kernel_##identifier##_avx2(struct fm_kernel_arguments *arguments);   \
+	FM_KERNEL void fm_kernel_##identifier##_avx512(struct fm_kernel_arguments *arguments);
 #define STRING_KERNEL(...)
-#include "kernels/kernels.def"
+#include "streams/streams.def"
 
-const struct fm_stream_kernel fm_stream_kernels[FM_STREAM_COUNT] = {
-#define STREAM_KERNEL(identifier, formula, streams, loads, stores, loaded, stored, allocate, flops)     \
-	{#identifier,                                                                                   \
-	 formula,                                                                                       \
-	 streams,                                                                                       \
-	 loads,                                                                                         \
-	 stores,                                                                                        \
-	 loaded,                                                                                        \
-	 stored,                                                                                        \
-	 allocate,                                                                                      \
-	 flops,                                                                                         \
-	 {fm_kernel_##identifier##_scalar, fm_kernel_##identifier##_sse, fm_kernel_##identifier##_avx2, \
-	  fm_kernel_##identifier##_avx512}},
-#define STEP_KERNEL(...)
-#define FAMILY_KERNEL(...)
-#define HANDOVER_KERNEL(...)
+const fm_kernel_function fm_stream_functions[FM_STREAM_COUNT][FM_ISA_COUNT] = {
+#define STREAM_KERNEL(identifier, ...)                                                                 \
+	{fm_kernel_##identifier##_scalar, fm_kernel_##identifier##_sse, fm_kernel_##identifier##_avx2, \
+	 fm_kernel_##identifier##_avx512},
 #define STRING_KERNEL(...)
-#include "kernels/kernels.def"
+#include "streams/streams.def"
+};
+
+const fm_kernel_function fm_string_functions[FM_STRING_COUNT] = {
+#define STREAM_KERNEL(...)
+#define STRING_KERNEL(identifier, ...) fm_kernel_##identifier,
+#include "streams/streams.def"
 };
 
 const struct fm_step_kernel fm_step_kernels[] = {
-#define STREAM_KERNEL(...)
 #define STEP_KERNEL(identifier, step, loads, stores, loaded, stored, flops) \
 	{#identifier, step, loads, stores, loaded, stored, flops, fm_kernel_##identifier},
 #define FAMILY_KERNEL(...)
 #define HANDOVER_KERNEL(...)
-#define STRING_KERNEL(...)
 #include "kernels/kernels.def"
 };
 const unsigned fm_step_kernel_count = sizeof(fm_step_kernels) / sizeof(fm_step_kernels[0]);
 
 const struct fm_family_kernel fm_family_kernels[] = {
-#define STREAM_KERNEL(...)
 #define STEP_KERNEL(...)
 #define FAMILY_KERNEL(identifier, parameter, first, last, loads, loads_per_unit) \
 	{#identifier, parameter, first, last, loads, loads_per_unit, fm_kernel_##identifier},
 #define HANDOVER_KERNEL(...)
-#define STRING_KERNEL(...)
 #include "kernels/kernels.def"
 };
 const unsigned fm_family_kernel_count = sizeof(fm_family_kernels) / sizeof(fm_family_kernels[0]);
 
 const struct fm_handover_kernel fm_handover_kernels[] = {
-#define STREAM_KERNEL(...)
 #define STEP_KERNEL(...)
 #define FAMILY_KERNEL(...)
 #define HANDOVER_KERNEL(identifier, step, line_loads, line_stores, step_loads, step_stores) \
 	{#identifier, step, line_loads, line_stores, step_loads, step_stores, fm_kernel_##identifier},
-#define STRING_KERNEL(...)
 #include "kernels/kernels.def"
 };
 const unsigned fm_handover_kernel_count = sizeof(fm_handover_kernels) / sizeof(fm_handover_kernels[0]);
-
-const struct fm_string_kernel fm_string_kernels[FM_STRING_COUNT] = {
-#define STREAM_KERNEL(...)
-#define STEP_KERNEL(...)
-#define FAMILY_KERNEL(...)
-#define HANDOVER_KERNEL(...)
-#define STRING_KERNEL(identifier, formula, streams, loads, stores, loaded, stored) \
-	{#identifier, formula, streams, loads, stores, loaded, stored, fm_kernel_##identifier},
-#include "kernels/kernels.def"
-};
 
 const struct fm_core_kernel fm_core_kernels[FM_CORE_KERNELS] = {
 #define CORE_KERNEL(identifier, step, isa) {#identifier, step, FM_ISA_##isa, fm_kernel_##identifier},
@@ -92,29 +67,21 @@ const struct fm_core_kernel fm_core_kernels[FM_CORE_KERNELS] = {
 #undef CORE_KERNEL
 };
 
-static const struct {
-	const char *name;
-	unsigned bytes;
-} isas[FM_ISA_COUNT] = {
-#define ISA(identifier, bytes) {#identifier, bytes},
-#include "kernels/isa.def"
-#undef ISA
-};
-
 static unsigned mask = ~0u;
 
-const char *fm_isa_name(enum fm_isa isa)
+int fm_kernels_check(struct fm_error *error)
 {
-	return isas[isa].name;
-}
-
-unsigned fm_isa_bytes(enum fm_isa isa)
-{
-	return isas[isa].bytes;
+#if defined(__x86_64__)
+	(void)error;
+	return 0;
+#else
+	return fm_error_set(error, ENOTSUP, "the measuring kernels exist for x86-64 only, not for this processor");
+#endif
 }
 
 bool fm_isa_supported(enum fm_isa isa)
 {
+#if defined(__x86_64__)
 	switch (isa) {
 	case FM_ISA_scalar:
 		return true;
@@ -127,6 +94,9 @@ bool fm_isa_supported(enum fm_isa isa)
 	case FM_ISA_COUNT:
 		break;
 	}
+#else
+	(void)isa;
+#endif
 	return false;
 }
 
@@ -157,7 +127,8 @@ int fm_isa_read_mask(struct fm_error *error)
 		int isa;
 
 		for (isa = 0; isa < FM_ISA_COUNT; isa++)
-			if (strlen(isas[isa].name) == length && !strncmp(text, isas[isa].name, length))
+			if (strlen(fm_isa_name((enum fm_isa)isa)) == length &&
+			    !strncmp(text, fm_isa_name((enum fm_isa)isa), length))
 				break;
 		if (isa == FM_ISA_COUNT)
 			return fm_error_set(
@@ -175,20 +146,4 @@ int fm_isa_read_mask(struct fm_error *error)
 		                    getenv("FATHOM_CPU"));
 	mask = chosen;
 	return 0;
-}
-
-const struct fm_stream_kernel *fm_stream_kernel_find(const char *name)
-{
-	for (unsigned i = 0; i < FM_STREAM_COUNT; i++)
-		if (!strcmp(fm_stream_kernels[i].name, name))
-			return &fm_stream_kernels[i];
-	return NULL;
-}
-
-const struct fm_string_kernel *fm_string_kernel_find(const char *name)
-{
-	for (unsigned i = 0; i < FM_STRING_COUNT; i++)
-		if (!strcmp(fm_string_kernels[i].name, name))
-			return &fm_string_kernels[i];
-	return NULL;
 }

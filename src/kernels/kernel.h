@@ -1,8 +1,7 @@
-/* The kernel library: small loops whose loads, stores and bytes are known exactly (kernels.def).
-
-   Every kernel has the same signature and takes everything from one struct. Streaming kernels exist in several
-   instruction sets; fm_isa_available() says which may be used, and the environment variable FATHOM_CPU, a list such
-   as "scalar,sse", narrows the choice so that every variant can be tested on one machine. */
+/* The kernel library: small loops with exactly known loads, stores and bytes (streams/streams.def, kernels.def). All
+   kernels have one signature and one argument struct. Streaming kernels exist in several instruction sets. The
+   environment variable FATHOM_CPU, such as "scalar,sse", narrows the choice (fm_isa_available()), so that every variant
+   can be tested on one machine. */
 #ifndef FATHOM_KERNELS_KERNEL_H
 #define FATHOM_KERNELS_KERNEL_H
 
@@ -11,60 +10,31 @@
 
 #include "base/error.h"
 #include "kernels/layout.h"
+#include "streams/streams.h"
 
 struct fm_kernel_arguments {
-	void *stream[4];            /* streams A, B, C, D; each `count` blocks of FM_BLOCK_BYTES long */
-	uint64_t count;             /* blocks per pass of a streaming kernel; steps of the others (a multiple of 16) */
-	uint64_t passes;            /* how often the streams are walked */
-	double scalar;              /* s in the formulas of kernels.def */
-	uint64_t result;            /* whatever the kernel leaves: handover kernels 1, or 0 when nobody answered */
-	void *chain[FM_CHAINS_MAX]; /* where chases start, and where they got to */
+	void *stream[4]; /* streams A, B, C, D; each `count` blocks of FM_BLOCK_BYTES long */
+	uint64_t count;  /* blocks per pass of a streaming kernel; steps of the others (a multiple of 16) */
+	uint64_t passes; /* passes over the streams */
+	double scalar;   /* s in the formulas of kernels.def */
+	uint64_t result; /* result of the kernel; result of line transfer kernels: 1 if the partner answered, else 0 */
+	void *chain[FM_CHAINS_MAX]; /* start of the chases, then their end */
 };
 
 typedef void (*fm_kernel_function)(struct fm_kernel_arguments *arguments);
 
-enum fm_isa {
-#define ISA(identifier, bytes) FM_ISA_##identifier,
-#include "kernels/isa.def"
-#undef ISA
-	FM_ISA_COUNT
-};
+/* The code is in a folder per architecture. On other architectures the functions are NULL, and fm_kernels_check() gives
+   the reason. */
+#if defined(__x86_64__)
+#define FM_KERNEL extern
+#else
+#define FM_KERNEL extern __attribute__((weak))
+#endif
 
-enum fm_stream_kernel_index {
-#define STREAM_KERNEL(identifier, ...) FM_STREAM_##identifier,
-#define STEP_KERNEL(...)
-#define FAMILY_KERNEL(...)
-#define HANDOVER_KERNEL(...)
-#define STRING_KERNEL(...)
-#include "kernels/kernels.def"
-	FM_STREAM_COUNT
-};
+/* -ENOTSUP with the reason if there is no code for this processor. */
+int fm_kernels_check(struct fm_error *error);
 
-enum fm_string_kernel_index {
-#define STREAM_KERNEL(...)
-#define STEP_KERNEL(...)
-#define FAMILY_KERNEL(...)
-#define HANDOVER_KERNEL(...)
-#define STRING_KERNEL(identifier, ...) FM_STRING_##identifier,
-#include "kernels/kernels.def"
-	FM_STRING_COUNT
-};
-
-/* A streaming kernel; quantities are per element of 8 bytes. */
-struct fm_stream_kernel {
-	const char *name;
-	const char *formula;
-	unsigned streams;
-	unsigned loads;
-	unsigned stores;
-	unsigned loaded_bytes;
-	unsigned stored_bytes;
-	unsigned write_allocate_bytes;
-	unsigned flops;
-	fm_kernel_function variant[FM_ISA_COUNT];
-};
-
-/* A kernel that advances step by step; quantities are per step. */
+/* A kernel that advances in steps; quantities are per step. */
 struct fm_step_kernel {
 	const char *name;
 	const char *step;
@@ -87,7 +57,7 @@ struct fm_family_kernel {
 	const fm_kernel_function *functions;
 };
 
-/* Producer and consumer; quantities per line handed over and per step. */
+/* Producer and consumer; quantities per transferred line and per step. */
 struct fm_handover_kernel {
 	const char *name;
 	const char *step;
@@ -98,28 +68,18 @@ struct fm_handover_kernel {
 	fm_kernel_function function;
 };
 
-/* A string instruction over whole streams; quantities are per element of 8 bytes. */
-struct fm_string_kernel {
-	const char *name;
-	const char *formula;
-	unsigned streams;
-	unsigned loads;
-	unsigned stores;
-	unsigned loaded_bytes;
-	unsigned stored_bytes;
-	fm_kernel_function function;
-};
+/* Kernels of streams/streams.def. */
+extern const fm_kernel_function fm_stream_functions[FM_STREAM_COUNT][FM_ISA_COUNT];
+extern const fm_kernel_function fm_string_functions[FM_STRING_COUNT];
 
-extern const struct fm_stream_kernel fm_stream_kernels[FM_STREAM_COUNT];
 extern const struct fm_step_kernel fm_step_kernels[];
 extern const unsigned fm_step_kernel_count;
 extern const struct fm_family_kernel fm_family_kernels[];
 extern const unsigned fm_family_kernel_count;
 extern const struct fm_handover_kernel fm_handover_kernels[];
 extern const unsigned fm_handover_kernel_count;
-extern const struct fm_string_kernel fm_string_kernels[FM_STRING_COUNT];
 
-/* What a core can do, one kind of instruction each (core.def). */
+/* The core kernels, one per kind of instruction (core.def). */
 struct fm_core_kernel {
 	const char *name;
 	const char *step;
@@ -136,49 +96,44 @@ enum fm_core_kernel_index {
 
 extern const struct fm_core_kernel fm_core_kernels[FM_CORE_KERNELS];
 
-#define CORE_KERNEL(identifier, ...) void fm_kernel_##identifier(struct fm_kernel_arguments *arguments);
+#define CORE_KERNEL(identifier, ...) FM_KERNEL void fm_kernel_##identifier(struct fm_kernel_arguments *arguments);
 #include "kernels/core.def"
 #undef CORE_KERNEL
 
-/* Two chases with more and more between them, by the number of the function from 1 on: FM_WINDOW_INSTRUCTIONS
+/* Two chases with a growing number of instructions between them, by function number from 1 on: FM_WINDOW_INSTRUCTIONS
    instructions each, FM_WINDOW_LOADS loads or FM_WINDOW_STORES stores of stream[0]. */
-extern const fm_kernel_function fm_kernel_window_instructions[FM_WINDOW_FUNCTIONS];
-extern const fm_kernel_function fm_kernel_window_loads[FM_WINDOW_FUNCTIONS];
-extern const fm_kernel_function fm_kernel_window_stores[FM_WINDOW_FUNCTIONS];
+FM_KERNEL const fm_kernel_function fm_kernel_window_instructions[FM_WINDOW_FUNCTIONS];
+FM_KERNEL const fm_kernel_function fm_kernel_window_loads[FM_WINDOW_FUNCTIONS];
+FM_KERNEL const fm_kernel_function fm_kernel_window_stores[FM_WINDOW_FUNCTIONS];
 
-/* Passes over straight code: `count` times over `passes` bytes of it, at most FM_STRAIGHT_BYTES. */
-void fm_kernel_straight(struct fm_kernel_arguments *arguments);
+/* `count` passes over `passes` bytes of straight code, at most FM_STRAIGHT_BYTES. */
+FM_KERNEL void fm_kernel_straight(struct fm_kernel_arguments *arguments);
 
-/* Passes over branches that are taken: `count` times over `passes` of them, at most FM_TAKEN_MOST. */
-void fm_kernel_taken(struct fm_kernel_arguments *arguments);
+/* `count` passes over `passes` taken branches, at most FM_TAKEN_MOST. */
+FM_KERNEL void fm_kernel_taken(struct fm_kernel_arguments *arguments);
 
-/* Functions by name, for callers that know which one they want. */
-#define STREAM_KERNEL(...)
-#define STEP_KERNEL(identifier, ...) void fm_kernel_##identifier(struct fm_kernel_arguments *arguments);
+/* Functions by name. */
+#define STEP_KERNEL(identifier, ...) FM_KERNEL void fm_kernel_##identifier(struct fm_kernel_arguments *arguments);
 #define FAMILY_KERNEL(identifier, parameter, first, last, ...) \
-	extern const fm_kernel_function fm_kernel_##identifier[(last) - (first) + 1];
-#define HANDOVER_KERNEL(identifier, ...) void fm_kernel_##identifier(struct fm_kernel_arguments *arguments);
-#define STRING_KERNEL(identifier, ...) void fm_kernel_##identifier(struct fm_kernel_arguments *arguments);
+	FM_KERNEL const fm_kernel_function fm_kernel_##identifier[(last) - (first) + 1];
+#define HANDOVER_KERNEL(identifier, ...) FM_KERNEL void fm_kernel_##identifier(struct fm_kernel_arguments *arguments);
 #include "kernels/kernels.def"
 
-const char *fm_isa_name(enum fm_isa isa);
-unsigned fm_isa_bytes(enum fm_isa isa);
+#define STREAM_KERNEL(...)
+#define STRING_KERNEL(identifier, ...) FM_KERNEL void fm_kernel_##identifier(struct fm_kernel_arguments *arguments);
+#include "streams/streams.def"
 
-/* Does the processor have it, whatever the mask says? */
+/* True if the processor supports the instruction set, regardless of the mask. */
 bool fm_isa_supported(enum fm_isa isa);
 
-/* Supported and not masked. */
+/* True if it is supported and not masked. */
 bool fm_isa_available(enum fm_isa isa);
 
-/* The widest available one. Scalar code is always available. */
+/* The widest available instruction set; scalar code is always available. */
 enum fm_isa fm_isa_widest(void);
 
-/* Read FATHOM_CPU. -EINVAL with a message when it names an unknown instruction set or leaves none. Without a call all
-   supported ones are available. */
+/* Reads FATHOM_CPU. -EINVAL with a message for an unknown instruction set or an empty choice. Without a call, all
+   supported instruction sets are available. */
 int fm_isa_read_mask(struct fm_error *error);
-
-/* NULL when there is none of that name. */
-const struct fm_stream_kernel *fm_stream_kernel_find(const char *name);
-const struct fm_string_kernel *fm_string_kernel_find(const char *name);
 
 #endif

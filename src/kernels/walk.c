@@ -258,36 +258,22 @@ static void lay_dense(struct route *route, unsigned value)
 	}
 }
 
-static void lay_route(struct route *route, enum fm_walk_kind kind, unsigned value)
+static void lay_strides(struct route *route, unsigned stride)
 {
-	switch (kind) {
-	case FM_WALK_pairs:
-		lay_pairs(route, value);
-		break;
-	case FM_WALK_crossing:
-		lay_crossing(route, value);
-		break;
-	case FM_WALK_ahead:
-		lay_ahead(route, value);
-		break;
-	case FM_WALK_strides:
-	case FM_WALK_instruction_strides:
-	case FM_WALK_shuffled:
-		lay_runs(route, value, kind == FM_WALK_shuffled);
-		break;
-	case FM_WALK_uneven:
-		lay_uneven(route, value);
-		break;
-	case FM_WALK_streams:
-		lay_streams(route, value);
-		break;
-	case FM_WALK_dense:
-		lay_dense(route, value);
-		break;
-	default:
-		break;
-	}
+	lay_runs(route, stride, false);
 }
+
+static void lay_shuffled(struct route *route, unsigned stride)
+{
+	lay_runs(route, stride, true);
+}
+
+#define lay_instruction_strides lay_strides
+static void (*const lay_route[FM_WALK_KINDS])(struct route *route, unsigned value) = {
+#define WALK(identifier, ...) lay_##identifier,
+#include "kernels/walks.def"
+#undef WALK
+};
 
 uint64_t fm_walk_steps(enum fm_walk_kind kind, unsigned value)
 {
@@ -324,7 +310,7 @@ static void wait_for_stores(void)
 #endif
 }
 
-/* What was prefetched before would leave room for more. */
+/* Earlier prefetches would leave room for more. */
 static void clear_ahead(const struct route *route, char *memory)
 {
 	for (unsigned i = 0; i < AHEAD_GROUPS * AHEAD_PLACES; i++)
@@ -360,7 +346,7 @@ uint64_t fm_walk_lay(enum fm_walk_kind kind, unsigned value, void *memory, uint6
 {
 	route.random = seed;
 	route.count = 0;
-	lay_route(&route, kind, value);
+	lay_route[kind](&route, value);
 	if (kind == FM_WALK_ahead)
 		clear_ahead(&route, memory);
 	*ret_start = link_route(&route, memory);

@@ -32,8 +32,9 @@ static bool region_differs(const struct fm_recording *recording, const char *nam
 	if (own == engine && threads == engine_threads)
 		return false;
 	snprintf(difference, size,
-	         "region %.60s was passed %llu times by %u thread%s by itself, %llu times by %u in the engine", name,
-	         (unsigned long long)own, threads, threads == 1 ? "" : "s", (unsigned long long)engine, engine_threads);
+	         "region %.60s was passed %llu times by %u thread%s in native runs, %llu times by %u in the engine",
+	         name, (unsigned long long)own, threads, threads == 1 ? "" : "s", (unsigned long long)engine,
+	         engine_threads);
 	return true;
 }
 
@@ -63,11 +64,11 @@ void fm_agreement(const struct fm_recording *recording, char *difference, size_t
 	if (native->differs)
 		snprintf(difference, size, "%s", native->difference);
 	else if (run->engine_exit_status != native->exit_status)
-		snprintf(difference, size, "it ended with %lld by itself, and with %lld in the engine",
+		snprintf(difference, size, "its exit status was %lld in a native run and %lld in the engine",
 		         (long long)native->exit_status, (long long)run->engine_exit_status);
 	else if (native->output_bytes >= 0 && run->engine_output_bytes >= 0 &&
 	         native->output_bytes != run->engine_output_bytes)
-		snprintf(difference, size, "it wrote %lld bytes by itself, and %lld in the engine",
+		snprintf(difference, size, "it wrote %lld bytes in a native run and %lld in the engine",
 		         (long long)native->output_bytes, (long long)run->engine_output_bytes);
 	else
 		regions_differ(recording, difference, size);

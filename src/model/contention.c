@@ -2,19 +2,16 @@
 
 #include <math.h>
 
-/* Without measured contention: an operation of one of k threads takes one transfer at best, and k, if the line goes
-   around with each. Stores are buffered, and many leave while the line is there. */
-#define ATOMIC_LIKELY 0.75
-#define STORE_LIKELY 0.1
+#include "model/doubt.h"
 
-static struct fm_range range(double value, double low, double high)
+static struct fm_bounds range(double value, double low, double high)
 {
-	return (struct fm_range){.value = value, .low = fmin(low, value), .high = fmax(high, value)};
+	return (struct fm_bounds){.value = value, .low = fmin(low, value), .high = fmax(high, value)};
 }
 
 /* Costs */
 
-static bool transfer_cost(const struct fm_machine *profile, struct fm_range *ret)
+static bool transfer_cost(const struct fm_machine *profile, struct fm_bounds *ret)
 {
 	double value = 0, low = INFINITY, high = 0;
 	unsigned count = 0;
@@ -34,7 +31,7 @@ static bool transfer_cost(const struct fm_machine *profile, struct fm_range *ret
 
 /* Between the measured numbers of threads on both sides, in proportion; outside of them as the nearest. */
 static bool measured_cost(const struct fm_machine *profile, enum fm_contention_kind kind, double threads,
-                          struct fm_range *ret)
+                          struct fm_bounds *ret)
 {
 	const struct fm_contention_point *below = NULL, *above = NULL;
 	double part;
@@ -61,12 +58,11 @@ static bool measured_cost(const struct fm_machine *profile, enum fm_contention_k
 	return true;
 }
 
-/* For how long a core keeps a line that others want: operations that take so long by themselves, and so long in the
-   crowd, moved it once in so many of them. */
-static double kept(const struct fm_machine *profile, enum fm_contention_kind kind, const struct fm_range *crowd,
+/* Time for which a core keeps a contended line: the operations of that time, alone, share the cost of one transfer. */
+static double kept(const struct fm_machine *profile, enum fm_contention_kind kind, const struct fm_bounds *crowd,
                    double transfer, double otherwise)
 {
-	struct fm_range alone;
+	struct fm_bounds alone;
 
 	if (!measured_cost(profile, kind, 1, &alone) || !(crowd->value > alone.value))
 		return otherwise;
@@ -89,10 +85,10 @@ bool fm_contended_costs(const struct fm_machine *profile, double threads, struct
 	else if (!transfer)
 		return false;
 	if (!atomic)
-		costs.atomic = range(ATOMIC_LIKELY * threads * costs.transfer.value, costs.transfer.low,
+		costs.atomic = range(FM_ATOMIC_LIKELY * threads * costs.transfer.value, costs.transfer.low,
 		                     threads * costs.transfer.high);
 	if (!store)
-		costs.store = range(STORE_LIKELY * costs.transfer.value, 0, costs.transfer.high);
+		costs.store = range(FM_STORE_LIKELY * costs.transfer.value, 0, costs.transfer.high);
 	costs.measured = atomic && store;
 	costs.atomic_kept = atomic ? kept(profile, FM_CONTENTION_ATOMIC, &costs.atomic, costs.transfer.value, 0) : 0;
 	costs.store_kept =
@@ -138,10 +134,10 @@ double fm_line_threads(const struct fm_line_use *uses, unsigned count)
 	return squares > 0 ? sum * sum / squares : 0;
 }
 
-/* The share of operations that find the line elsewhere. In the engine it moves once for each turn, which is right where
-   operations are further apart than turns are long. Where they are closer, and `contended` of them are used by others
-   too, it is between chance, by which others' come in between, and strict alternation. */
-static struct fm_range moved_share(const struct fm_line_use *use, double own, double others, double contended)
+/* The share of operations that find the line elsewhere. In the engine the line moves once per turn, which is right if
+   operations are further apart than turns are long. Otherwise, with `contended` of them used by others too, the share
+   is between chance, by which others' operations come in between, and strict alternation. */
+static struct fm_bounds moved_share(const struct fm_line_use *use, double own, double others, double contended)
 {
 	double seen = fmin(1, use->got / own), chance = others / (others + own), alternating = fmin(1, others / own),
 	       dense = contended * (use->distance > 0 ? fmin(1, use->turn / use->distance) : 1),
@@ -151,7 +147,7 @@ static struct fm_range moved_share(const struct fm_line_use *use, double own, do
 	             seen + dense * (fmax(seen, alternating) - seen));
 }
 
-/* At most one operation in as many as are done while the line is kept finds it gone. */
+/* Of the operations within the time that the line is kept, at most one finds it elsewhere. */
 static double limited(double share, double pause, double kept)
 {
 	return kept > 0 ? fmin(share, pause / kept) : share;
@@ -173,14 +169,14 @@ struct fm_line_cost fm_line_contention(const struct fm_line_use *uses, unsigned 
 	double own = operations(use), plain = plain_operations(use), reading = reading_operations(use), others = 0,
 	       written = 0, contended, work, pause;
 	struct fm_line_cost cost = {0};
-	struct fm_range moved;
+	struct fm_bounds moved;
 
 	for (unsigned i = 0; i < count; i++)
 		if (i != which) {
 			others += operations(&uses[i]);
 			written += writes(&uses[i]);
 		}
-	/* whoever only reads loses nothing by other readers */
+	/* readers lose nothing by other readers */
 	if (!(writes(use) > 0))
 		others = written;
 	if (!(own > 0) || !(others > 0) || !(use->got > 0))
@@ -213,7 +209,7 @@ struct fm_line_cost fm_line_contention(const struct fm_line_use *uses, unsigned 
 		                            : &cost.atomic.high;
 
 		*serial = contended * fmax(0, use->near * (use->atomics * atomic + plain * store) - work);
-		/* Atomic operations wait for the line, and so do loads. Stores alone are waited for by nobody. */
+		/* Atomic operations and loads wait for the line. Stores alone wait in the store buffer. */
 		*locked = transfer * limited(share, pause, costs->atomic_kept) * use->atomics;
 		*moving =
 		    *locked + transfer * (fmin(share * reading, written) +
@@ -238,16 +234,16 @@ void fm_contention_add(struct fm_line_cost *sum, const struct fm_line_cost *line
 	sum->largest.high = fmax(sum->largest.high, line->moving.high - line->atomic.high);
 }
 
-/* Loads that do not depend on each other are on their way together, stores leave one behind the other while the core
-   goes on: at least as long as the line that is waited for longest, at most one after the other. */
-struct fm_range fm_contention_sum(const struct fm_line_cost *sum)
+/* Independent loads wait together; stores leave one after the other while the core continues. The least is the longest
+   wait for one line, the most is the sum. */
+struct fm_bounds fm_contention_sum(const struct fm_line_cost *sum)
 {
 	return range(fmax(sum->serial.value, sum->atomic.value + sum->largest.value),
 	             fmax(sum->serial.low, sum->atomic.low + sum->largest.low),
 	             fmax(sum->serial.high, sum->moving.high));
 }
 
-struct fm_range fm_running_at_once(double available)
+struct fm_bounds fm_running_at_once(double available)
 {
 	double low = fmax(0, 2 * available - 1);
 

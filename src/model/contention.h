@@ -1,58 +1,58 @@
-/* What it costs threads that several of them want a line at the same time: arithmetic on how often each uses it and how
-   long its own work between two uses takes, with what the machine was measured to take (docs/decisions/threads.md). */
+/* Contention: the cost of lines that several threads use at the same time, from the uses of each line, the work between
+   two uses, and the machine's measured costs (docs/decisions/threads.md). */
 #ifndef FATHOM_MODEL_CONTENTION_H
 #define FATHOM_MODEL_CONTENTION_H
 
 #include <stdbool.h>
 
-#include "machine/machine.h"
+#include "profile/profile.h"
 
-struct fm_range {
+struct fm_bounds {
 	double value, low, high;
 };
 
 /* One thread's use of a line, over the whole run. */
 struct fm_line_use {
 	double atomics;     /* atomic operations */
-	double stores;      /* others */
-	double loads;       /* others */
-	double near;        /* share of the operations that are close to one before, 0 … 1 */
-	double own_seconds; /* that its own work takes in these, all of them together */
-	double got;         /* times it got the line from another thread, as the engine let them take turns */
-	double distance;    /* from one operation to the next, in the units of … */
-	double turn;        /* … how far a thread went at a time in the engine */
+	double stores;      /* other stores */
+	double loads;       /* other loads */
+	double near;        /* share of operations shortly after the previous one, 0 … 1 */
+	double own_seconds; /* time of the thread's own work, sum over the whole run */
+	double got;         /* transfers of the line from another thread, in the engine's order of turns */
+	double distance;    /* between two operations, in the unit of `turn` */
+	double turn;        /* length of a thread's turn in the engine */
 };
 
-/* What operations take while so many threads do nothing else, and what one transfer takes; s. A thread that gets the
-   line keeps it for a while, in which it can do several operations if they are close enough together. */
+/* Seconds of an operation while a number of threads execute nothing else, and of one transfer. A thread holds the line
+   for several operations if they are close together. */
 struct fm_contended_costs {
-	struct fm_range atomic, store, transfer;
+	struct fm_bounds atomic, store, transfer;
 	double atomic_kept, store_kept;
-	bool measured; /* false: from the transfer alone */
+	bool measured; /* false: derived from the transfer alone */
 };
 
-/* For so many threads, which need not be a whole number. False: not even transfers between cores were measured. */
+/* Costs for a (possibly fractional) number of threads. False if the profile lacks even transfers between cores. */
 bool fm_contended_costs(const struct fm_machine *profile, double threads, struct fm_contended_costs *ret_costs);
 
-/* How many threads use the line: those that hardly do count for little. */
+/* The number of threads that use the line, weighted by their use. */
 double fm_line_threads(const struct fm_line_use *uses, unsigned count);
 
-/* Seconds that one of them takes longer, since the line can be in one place only (serial), and since it has to come
-   from elsewhere (moving; of this `atomic`: for atomic operations, which nothing overtakes). Of several lines the
-   largest serial, and the sum of moving at most: a core waits for several lines at once, see fm_contention_sum(). */
+/* Extra seconds of one thread: `serial` by serialisation of the accesses, `moving` by transfers, of these `atomic` for
+   atomic operations, which do not overlap. Over several lines: the largest serial, and at most the sum of moving, since
+   a core waits for several lines at once (fm_contention_sum()). */
 struct fm_line_cost {
-	struct fm_range serial, moving, atomic;
-	struct fm_range largest; /* of several lines: of moving without `atomic`, the most that one has */
+	struct fm_bounds serial, moving, atomic;
+	struct fm_bounds largest; /* over several lines: the largest moving without `atomic` */
 };
 struct fm_line_cost fm_line_contention(const struct fm_line_use *uses, unsigned count, unsigned which,
                                        const struct fm_contended_costs *costs);
 
-/* Add one line's to what the thread loses on others; and in all. */
+/* Adds the costs of one line to those of a thread; computes the thread's total. */
 void fm_contention_add(struct fm_line_cost *sum, const struct fm_line_cost *line);
-struct fm_range fm_contention_sum(const struct fm_line_cost *sum);
+struct fm_bounds fm_contention_sum(const struct fm_line_cost *sum);
 
-/* Share of a thread's time in which another thread runs, too: `available` is the share of the time in which a ready
-   thread has a processor. Threads that take turns on one processor never meet. */
-struct fm_range fm_running_at_once(double available);
+/* Share of a thread's time in which another thread also runs. `available`: share of the time in which a ready thread
+   has a processor. Threads that alternate on one processor never run simultaneously. */
+struct fm_bounds fm_running_at_once(double available);
 
 #endif

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "model/decompose.h"
+#include "model/doubt.h"
 #include "model/simulated_waiting.h"
+#include "profile/profile.h"
 
 static struct fm_figure value_of(const struct fm_counted *counted, enum fm_recipe_quantity quantity, const char *level,
                                  const char *unit)
@@ -13,7 +15,7 @@ static struct fm_figure value_of(const struct fm_counted *counted, enum fm_recip
 	const struct fm_recipe_item *item = fm_recipe_find(counted->recipe, quantity, level);
 
 	if (!item)
-		return fm_figure_unavailable("no event that can be counted here tells it");
+		return fm_figure_unavailable("no event that can be counted here measures it");
 	if (item->socket && (counted->part.region || counted->part.thread >= 0))
 		return fm_figure_unavailable("only whole sockets count it, not a thread or a region");
 	return fm_recipe_value(counted->recipe, item, counted->counts,
@@ -53,7 +55,7 @@ static struct fm_figure rate(const struct fm_figure *bytes, const struct fm_figu
 	                      bytes->high / seconds->low * 1e-9, "GB/s", bytes->origin, bytes->backend, bytes->trials);
 }
 
-/* What the level was measured to achieve; where the machine has no profile, what validation saw. */
+/* The measured peak of the level; without a profile, the peak of the validation. */
 static void fill_peak(const struct fm_counted *counted, unsigned index, struct fm_picture_level *level)
 {
 	const struct fm_recipe_item *item = fm_recipe_find(counted->recipe, FM_RECIPE_read, level->name);
@@ -80,17 +82,17 @@ static void fill_level(const struct fm_counted *counted, unsigned index, struct 
 	                            *named = read ? read : write;
 	struct fm_figure brought = value_of(counted, FM_RECIPE_read, level->name, "B"), remote, moved;
 
-	/* what a core reads from its own memory and from others' are counted apart; the controllers serve both */
+	/* a core's reads from local and from remote memory are counted separately; the controllers serve both */
 	if (read && !read->socket && !strcmp(level->name, "memory")) {
 		remote = value_of(counted, FM_RECIPE_read, "remote memory", "B");
 		brought = combine(&brought, &remote, 1);
 	}
 	level->allocate_bytes = value_of(counted, FM_RECIPE_allocate, level->name, "B");
 	level->write_bytes = value_of(counted, FM_RECIPE_write, level->name, "B");
-	/* what was brought is for loads and stores alike; where they can be told apart, they are */
+	/* lines are brought for loads and stores alike; they are divided where that is possible */
 	level->read_bytes = at_least_nothing(combine(&brought, &level->allocate_bytes, -1));
 	moved = combine(&brought, &level->write_bytes, 1);
-	/* of a level without an event for it, as much may have been written back as was brought */
+	/* without an event for it, a level may have written back all the lines that it read */
 	if (index && brought.available && !level->write_bytes.available)
 		moved.high *= 2;
 	if (!brought.available)
@@ -113,7 +115,7 @@ static void fill_level(const struct fm_counted *counted, unsigned index, struct 
 	}
 }
 
-/* What the vendor's formulas are not good for, where it is not said beside the formula itself. */
+/* Limitations of the vendor's formulas that the formulas do not state. */
 static void say_limits(const struct fm_counted *counted, struct fm_picture *picture)
 {
 	const struct fm_recipe_item *pending = fm_recipe_find(counted->recipe, FM_RECIPE_loads_pending, NULL);
@@ -148,7 +150,7 @@ static void name_levels(const struct fm_counted *counted, struct fm_picture *pic
 		                                                             : usual[i]);
 }
 
-/* Cycles of latency of a level; 0 when nobody knows. */
+/* Cycles of latency of a level; 0: not known. */
 static double latency_of(const struct fm_counted *counted, const struct fm_picture *picture, unsigned level)
 {
 	const struct fm_level *measured;
@@ -167,7 +169,7 @@ static double gigahertz(const struct fm_counted *counted)
 	                                                                       : 0;
 }
 
-/* The cycles that moving what was moved takes at least, at the level where it takes longest. */
+/* The least cycles for moving the traffic, at the slowest level. */
 static double least_cycles(const struct fm_counted *counted, const struct fm_picture *picture)
 {
 	double most = 0;
@@ -250,7 +252,7 @@ static void fill_cycles(const struct fm_counted *counted, struct fm_picture *pic
 				*(off > 0 ? &above[k] : &below[k]) += off * off;
 			}
 		}
-	/* a decomposition is a model of what the events say */
+	/* a decomposition is a model of the events */
 	for (int k = 0; k < 5; k++)
 		*outputs[k] = fm_figure_make(
 		    values[k], fmax(0, values[k] - sqrt(below[k])), values[k] + sqrt(above[k]), "cycles",
@@ -270,9 +272,9 @@ static struct fm_figure without_walks(const struct fm_counted *counted, const st
 	return rest;
 }
 
-/* Counters tell how long was waited, not for which level. Lines that a level served, each for its latency, divide it; a
-   factor of two in these either way is what the interval allows for. Where it is not known what a level served, it may
-   be all of it, and the others' shares may be nothing. */
+/* Counters give the time of waiting, not the level. Lines that a level served, each with its latency, divide it; the
+   interval allows for a factor of two in these either way. A level without a count of its lines may have all of it, and
+   the others' shares may be nothing. */
 static void divide_latency(const struct fm_counted *counted, struct fm_picture *picture)
 {
 	double weights[FM_PICTURE_LEVELS] = {0}, sum = 0;
@@ -307,8 +309,8 @@ static void divide_latency(const struct fm_counted *counted, struct fm_picture *
 	}
 }
 
-/* Waiting for bandwidth is for the level that is used most of what it can do; when one of them is not known, perhaps
-   for that. */
+/* Waiting for bandwidth belongs to the level with the highest utilisation. If a utilisation is not known, it may belong
+   to that level. */
 static void divide_bandwidth(struct fm_picture *picture)
 {
 	struct fm_figure total = fm_picture_share(&picture->bandwidth_bound, &picture->active);
@@ -343,7 +345,7 @@ static void fill_signs(const struct fm_counted *counted, struct fm_picture *pict
 	                 flops = value_of(counted, FM_RECIPE_flops, NULL, "operations"),
 	                 wide = value_of(counted, FM_RECIPE_vector_calculations, NULL, "instructions");
 	struct fm_figure exact =
-	    fm_figure_unavailable("counters do not tell; the exact engine does (--counters exact)");
+	    fm_figure_unavailable("no counter measures it; exact counting does (--counters exact)");
 
 	picture->signs.unused = picture->signs.regular = picture->signs.false_sharing = exact;
 	picture->signs.blocked = counted->blocked;
@@ -375,7 +377,7 @@ static void fill_signs(const struct fm_counted *counted, struct fm_picture *pict
 	}
 	picture->signs.narrow = flops.available ? wide : flops;
 	if (flops.available && wide.available) {
-		double share = instructions.available && flops.value < 0.05 * instructions.value
+		double share = instructions.available && flops.value < FM_FLOPS_LEAST * instructions.value
 		                   ? 0
 		                   : fmax(0, 1 - 4 * wide.value / fmax(flops.value, 1));
 
@@ -469,8 +471,7 @@ void fm_picture_from_simulated(const struct fm_recipe *recipe, const struct fm_s
 	}
 }
 
-/* Arithmetic where there is such, else stores; where only wide arithmetic is counted and there is none, nobody knows.
- */
+/* Arithmetic if there is any, else stores. Unknown if only wide arithmetic is counted, and there is none. */
 static void judge_work(struct fm_picture *picture, bool all_arithmetic)
 {
 	double flops = 0, stores = 0;

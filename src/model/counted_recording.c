@@ -6,13 +6,15 @@
 #include <unistd.h>
 
 #include "model/counted.h"
+#include "model/doubt.h"
+#include "profile/profile.h"
 
 /* Recordings of this machine's counters */
 
 struct fm_counted_view {
 	const struct fm_recording *recording;
 	struct fm_recipe *recipe;
-	int clock;                 /* the event that tells how many threads ran; -1: none */
+	int clock;                 /* the event for the number of running threads; -1: none */
 	struct fm_figure *counts;  /* of the recipe's events, for the part under way */
 	struct fm_figure *figures; /* of the recorded events */
 };
@@ -43,7 +45,7 @@ int fm_counted_open(const struct fm_recording *recording, struct fm_counted_view
 	for (size_t i = 0; i < recording->events_count; i++)
 		if (!*recording->events[i].recipe && !strcmp(recording->events[i].name, "task-clock"))
 			view->clock = (int)i;
-	/* what was counted is what the formulas chosen then needed: the same are chosen again */
+	/* the recorded events are those of the formulas: the same are chosen again */
 	r = fm_recipe_create(&(struct fm_recipe_wishes){.metrics = json_object_get(root, "metrics"),
 	                                                .vendor_text = fm_recording_get(recording, "vendor group"),
 	                                                .whole_machine = recording->asked.system_wide,
@@ -75,7 +77,7 @@ void fm_counted_close(struct fm_counted_view *view)
 	free(view);
 }
 
-/* All boxes of an event together; one that cannot tell leaves nothing. */
+/* All boxes of an event together; if one is unavailable, so is the sum. */
 static void add_boxes(struct fm_counted_view *view)
 {
 	const struct fm_recording *recording = view->recording;
@@ -110,7 +112,7 @@ static void add_boxes(struct fm_counted_view *view)
 	}
 }
 
-/* Processor time over time: so many threads ran at once, most of the time. */
+/* Processor time over time: the number of threads that ran at once, most of the time. */
 static unsigned threads_of(const struct fm_counted_view *view, const struct fm_figure *seconds)
 {
 	const struct fm_figure *clock = view->clock >= 0 ? &view->figures[view->clock] : NULL;
@@ -119,12 +121,12 @@ static unsigned threads_of(const struct fm_counted_view *view, const struct fm_f
 		return view->recording->profile ? view->recording->profile->topology.cpus
 		                                : (unsigned)sysconf(_SC_NPROCESSORS_ONLN);
 	if (clock && clock->available && seconds->available && seconds->value > 0)
-		return (unsigned)fmax(1, ceil(clock->value * 1e-9 / seconds->value - 0.25));
+		return (unsigned)fmax(1, ceil(clock->value * 1e-9 / seconds->value - FM_THREADS_ROUNDING));
 	return 1;
 }
 
-/* Of the processor time that the threads of a region could have had, what they did not use. How many threads the whole
-   program had is only guessed from it. */
+/* Unused share of the processor time of a region's threads. The number of threads of the whole program is estimated
+   from it. */
 static struct fm_figure blocked(const struct fm_counted_view *view, const struct fm_figure *seconds, unsigned threads,
                                 const struct fm_part *part)
 {
@@ -132,7 +134,7 @@ static struct fm_figure blocked(const struct fm_counted_view *view, const struct
 	double least, all;
 
 	if (!busy || !busy->available || !seconds->available || !(seconds->low > 0))
-		return fm_figure_unavailable("counters do not tell; the exact engine does (--counters exact)");
+		return fm_figure_unavailable("no counter measures it; exact counting does (--counters exact)");
 	least = seconds->low * 1e9 * threads;
 	all = seconds->value * 1e9 * threads;
 	return fm_figure_make(fmax(0, 1 - busy->value / all), fmax(0, 1 - busy->high / least),
@@ -178,7 +180,7 @@ struct fm_figure fm_counted_sum(const struct fm_recording *recording, unsigned e
 	struct fm_figure sum = fm_figure_unavailable("it was not counted");
 
 	for (size_t i = 0; i < recording->parts_count; i++)
-		/* what a socket counts is the same whoever asks */
+		/* a socket counts the same for each of its cores */
 		if (!i || recording->events[event].cpu < 0)
 			add_figure(&sum, &recording->event_counts[i * recording->events_count + event].figure, !i);
 	return sum;
@@ -267,7 +269,7 @@ static bool begins_interval(const struct fm_recorded_interval *row)
 	return !row->part && !row->event;
 }
 
-/* What is looked at is everything together, the first part. */
+/* The first part is the whole. */
 bool fm_counted_interval(struct fm_counted_view *view, unsigned index, struct fm_picture *ret_picture, double *ret_at)
 {
 	const struct fm_recording *recording = view->recording;

@@ -3,14 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* While loads are outstanding, the share of the time that moving their lines takes at least: from the one on the path
-   to them is what is waited for, up to the other it is not. */
-#define SATURATED 0.97
-#define UNSATURATED 0.85
-
-/* A full store buffer waits for memory no longer than lines can be on their way: so many times what moving them takes
-   at least, one after the other. Without traffic it waits for the core's own ports. */
-#define STORES_WAIT 16
+#include "model/doubt.h"
 
 static double not_negative(double value, struct fm_decomposition *ret)
 {
@@ -40,13 +33,13 @@ void fm_decompose(const struct fm_stall_events *events, struct fm_decomposition 
 void fm_decompose_corrected(const struct fm_stall_events *events, struct fm_decomposition *ret)
 {
 	double least = events->lines * events->line_cycles; /* the traffic takes so long */
-	double stores =
-	    fmin(events->stores_full, least > 0 ? fmin(events->no_execute, STORES_WAIT * least) : events->no_execute);
+	double stores = fmin(events->stores_full,
+	                     least > 0 ? fmin(events->no_execute, FM_STORES_WAIT * least) : events->no_execute);
 	/* lines are on their way to loads, or to stores that fill their buffer */
 	double while_missing =
 	    events->misses_pending > 0 ? fmin(events->active, events->misses_pending + stores) : events->active;
 	double share = while_missing > 0 ? least / while_missing : 0;
-	double saturated = fmin(1, fmax(0, (share - UNSATURATED) / (SATURATED - UNSATURATED)));
+	double saturated = fmin(1, fmax(0, (share - FM_UNSATURATED) / (FM_SATURATED - FM_UNSATURATED)));
 	/* requests that wait for a buffer and those that wait for the queue may do so in the same cycles; those of
 	   stores do while the store buffer is full */
 	double queued = fmin(fmax(0, fmax(events->fill_full, events->queue_full) - stores), events->load_pending);

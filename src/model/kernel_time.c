@@ -1,12 +1,13 @@
 #include "model/kernel_time.h"
+#include "model/doubt.h"
+#include "profile/faults.h"
+#include "profile/profile.h"
 
 #include <math.h>
 
-#define TICKS_ERROR 0.008 /* s, two ticks of 250 a second: how finely the kernel tells its own time */
-
 bool fm_kernel_matters(const struct fm_recorded_native *native)
 {
-	return native->share_seconds > 0.05 && native->kernel_share > FM_KERNEL_MATTERS;
+	return native->share_seconds > FM_KERNEL_SECONDS && native->kernel_share > FM_KERNEL_MATTERS;
 }
 
 void fm_kernel_time(const struct fm_recording *recording, struct fm_picture *picture)
@@ -14,7 +15,7 @@ void fm_kernel_time(const struct fm_recording *recording, struct fm_picture *pic
 	const struct fm_recorded_native *native = &recording->native;
 	double seconds = native->kernel_seconds;
 
-	picture->kernel_seconds = fm_figure_unavailable("the program did not run by itself");
+	picture->kernel_seconds = fm_figure_unavailable("the program had no native run");
 	picture->fault_seconds = picture->kernel_seconds;
 	if (!native->runs)
 		return;
@@ -23,8 +24,9 @@ void fm_kernel_time(const struct fm_recording *recording, struct fm_picture *pic
 		picture->fault_seconds = picture->kernel_seconds;
 		return;
 	}
-	picture->kernel_seconds = fm_figure_make(seconds, fmax(0, seconds - TICKS_ERROR), seconds + TICKS_ERROR, "s",
-	                                         FM_ORIGIN_measured, "native", native->runs);
+	picture->kernel_seconds =
+	    fm_figure_make(seconds, fmax(0, seconds - FM_TICKS * FM_TICK), seconds + FM_TICKS * FM_TICK, "s",
+	                   FM_ORIGIN_measured, "native", native->runs);
 	if (!native->faults)
 		picture->fault_seconds = fm_figure_unavailable("page faults were not counted");
 	else if (!recording->profile)
@@ -33,6 +35,6 @@ void fm_kernel_time(const struct fm_recording *recording, struct fm_picture *pic
 		picture->fault_seconds = fm_figure_unavailable(
 		    "the profile does not say what a page fault costs: run 'fathom machine' again");
 	else
-		picture->fault_seconds = fm_touch_predict(recording->profile->touch, native->faults,
-		                                          native->huge_faults, native->huge_always);
+		picture->fault_seconds = fm_faults_predict(recording->profile->touch, native->faults,
+		                                           native->huge_faults, native->huge_always);
 }

@@ -5,28 +5,28 @@
 
 #include "simulator/numbers.h"
 
-typedef void (*visitor)(void *context, const struct fm_part_entry *entry);
+typedef void (*visitor)(void *context, const struct fm_part_thread *entry);
 
 static void visit_region(const struct fm_recorded_region *region, visitor visit, void *context)
 {
-	visit(context, &(struct fm_part_entry){.thread = region->thread,
-	                                       .instances = region->counted,
-	                                       .elapsed = region->elapsed,
-	                                       .counts = &region->counts,
-	                                       .timing = &region->timing,
-	                                       .work = &region->work,
-	                                       .forked = region->process > 0});
+	visit(context, &(struct fm_part_thread){.thread = region->thread,
+	                                        .instances = region->counted,
+	                                        .elapsed = region->elapsed,
+	                                        .counts = &region->counts,
+	                                        .timing = &region->timing,
+	                                        .work = &region->work,
+	                                        .forked = region->process > 0});
 }
 
 static void visit_thread(const struct fm_recorded_thread *thread, visitor visit, void *context)
 {
-	visit(context, &(struct fm_part_entry){.thread = thread->thread,
-	                                       .elapsed = thread->clock,
-	                                       .counts = &thread->counts,
-	                                       .timing = &thread->timing,
-	                                       .work = &thread->work,
-	                                       .forked = thread->process > 0,
-	                                       .others = thread->others});
+	visit(context, &(struct fm_part_thread){.thread = thread->thread,
+	                                        .elapsed = thread->clock,
+	                                        .counts = &thread->counts,
+	                                        .timing = &thread->timing,
+	                                        .work = &thread->work,
+	                                        .forked = thread->process > 0,
+	                                        .others = thread->others});
 }
 
 void fm_part_each(const struct fm_recording *recording, const struct fm_part *part, visitor visit, void *context)
@@ -46,7 +46,7 @@ void fm_part_each(const struct fm_recording *recording, const struct fm_part *pa
 	}
 }
 
-void fm_part_add(struct fm_part_sums *sums, const struct fm_part_entry *entry)
+void fm_part_add(struct fm_part_sums *sums, const struct fm_part_thread *entry)
 {
 	fm_core_counts_add(&sums->counts, entry->counts);
 	fm_numbers_add(&sums->timing, entry->timing, sizeof(sums->timing));
@@ -57,7 +57,7 @@ void fm_part_add(struct fm_part_sums *sums, const struct fm_part_entry *entry)
 		sums->longest = (double)entry->elapsed;
 }
 
-static void add(void *context, const struct fm_part_entry *entry)
+static void add(void *context, const struct fm_part_thread *entry)
 {
 	fm_part_add(context, entry);
 }

@@ -6,18 +6,18 @@
 #include <string.h>
 
 #include "model/agreement.h"
+#include "model/doubt.h"
 #include "model/kernel_time.h"
 #include "model/simulated_waiting.h"
 #include "model/threads.h"
 #include "model/uncertainty.h"
-#include "recording/windows.h"
+#include "profile/peak.h"
+#include "profile/profile.h"
+#include "windows/totals.h"
 #include "simulator/numbers.h"
 
-/* A thread that did less than this share of what the busiest did was not there to work. */
-#define IDLE 0.001
-
-/* What was written, of all that was moved. Where stores are not told apart from loads, what they had to read is among
-   what was read. */
+/* Written lines over all moved lines. If stores are not separate from loads, the lines that they read are among the
+   reads. */
 static void fill_write_share(struct fm_picture_level *level)
 {
 	const struct fm_figure *read = &level->read_bytes, *allocated = &level->allocate_bytes,
@@ -58,7 +58,7 @@ void fm_picture_measured_peak(const struct fm_machine *profile, struct fm_pictur
 	}
 }
 
-/* `written` is the share of writes in what is moved: a line written takes another time than one read. */
+/* `written` is the share of writes in the traffic: writing a line takes another time than reading one. */
 static struct fm_figure described_peak(const struct fm_machine_description *machine, unsigned level, unsigned threads,
                                        double written)
 {
@@ -190,7 +190,7 @@ static struct fm_figure rate(const struct fm_picture_level *level, const struct 
 
 /* Cycles */
 
-/* The index in the stalls of who serves a level: caches by number, then memory. */
+/* The index in the stalls of the source of a level: caches by number, then memory. */
 static unsigned served_by(const struct fm_machine_description *machine, unsigned level)
 {
 	return level < machine->cache_count ? level : FM_SERVED_MEMORY;
@@ -233,7 +233,7 @@ void fm_picture_cycles(const struct fm_machine_description *machine, const struc
 	picture->latency_bound = simulated(latency, "cycles");
 	picture->bandwidth_bound = simulated(bandwidth, "cycles");
 	picture->memory_bound = simulated(latency + bandwidth, "cycles");
-	/* what was scaled up from windows is rounded */
+	/* totals from windows are rounded */
 	picture->other_stall = simulated(fmax(0, stall - latency - bandwidth), "cycles");
 }
 
@@ -249,7 +249,7 @@ static unsigned busiest(const struct fm_picture *picture)
 	return best;
 }
 
-/* What was waited for, level by level. */
+/* Causes of waiting, level by level. */
 static void fill_waiting(const struct fm_machine_description *machine, const struct fm_timing_counts *timing,
                          struct fm_picture *picture)
 {
@@ -282,8 +282,8 @@ static void without_cycles(struct fm_picture *picture)
 
 /* Signs */
 
-/* How much of the lines that came into the first cache was used: bytes accessed over bytes brought; reuse makes it more
-   than one. Arithmetic: a program that hardly computes is not composed badly. */
+/* Use of the lines in the first cache: bytes accessed over bytes brought; reuse makes it more than one. A program with
+   little arithmetic has no composition to judge. */
 static void fill_signs(const struct fm_machine_description *machine, const struct fm_part_sums *sums,
                        struct fm_picture *picture)
 {
@@ -300,14 +300,14 @@ static void fill_signs(const struct fm_machine_description *machine, const struc
 	                                      : 0,
 	                                  "");
 	picture->signs.narrow =
-	    simulated(flops < 0.05 * (double)sums->work.instructions ? 0 : fmax(0, 1 - wide / flops), "");
+	    simulated(flops < FM_FLOPS_LEAST * (double)sums->work.instructions ? 0 : fmax(0, 1 - wide / flops), "");
 }
 
 /* Windows see parts of streams, and not every place in the code: two runs of one program differ by up to `most`, and by
    less where it is nearly all or nothing. */
 static void doubt_share(const struct fm_recording *recording, double most, struct fm_figure *figure)
 {
-	double error = most * (0.2 + 4 * figure->value * (1 - figure->value));
+	double error = most * (FM_SHARE_ERROR_LEAST + 4 * figure->value * (1 - figure->value));
 
 	if (!fm_windows_used(recording) || !figure->available)
 		return;
@@ -315,8 +315,8 @@ static void doubt_share(const struct fm_recording *recording, double most, struc
 	figure->high = fmin(1, figure->high + error);
 }
 
-/* What was not used of the lines that each function brought, by its own accesses: those of others, which find their
-   data in the first cache, say nothing about it. A function's accesses are taken to be as wide as the program's. */
+/* The unused share of the lines that each function brought, by its own accesses. Accesses of other functions, which hit
+   the first cache, are not considered. A function's accesses are taken to be as wide as the program's. */
 static void fill_unused(const struct fm_recording *recording, const struct fm_core_counts *counts,
                         struct fm_picture *picture)
 {
@@ -333,7 +333,7 @@ static void fill_unused(const struct fm_recording *recording, const struct fm_co
 	}
 	if (count)
 		picture->signs.unused = simulated(brought > 0 ? unused / brought : 0, "");
-	doubt_share(recording, 0.1, &picture->signs.unused);
+	doubt_share(recording, FM_UNUSED_ERROR, &picture->signs.unused);
 	free(functions);
 }
 
@@ -342,8 +342,8 @@ static double first_misses(const struct fm_core_counts *counts)
 	return (double)(counts->caches[0].load_misses + counts->caches[0].store_misses);
 }
 
-/* Address differences are judged per instruction, over the whole program. A part with a share f of the misses has at
-   least what is left when all others were regular, and at most all that were. */
+/* Address differences are judged per instruction, over the whole program. The regular share of a part's misses is
+   bounded: the irregular misses may all be in the part, or all outside of it. */
 static void fill_regularity(const struct fm_recording *recording, const struct fm_core_counts *counts,
                             struct fm_picture *picture)
 {
@@ -357,7 +357,7 @@ static void fill_regularity(const struct fm_recording *recording, const struct f
 		misses += first_misses(&recording->threads[i].counts);
 	whole = all > 0 ? regular / all : 1;
 	picture->signs.regular = simulated(whole, "");
-	doubt_share(recording, 0.25, &picture->signs.regular);
+	doubt_share(recording, FM_REGULAR_ERROR, &picture->signs.regular);
 	if (!picture->part.region && picture->part.thread < 0)
 		return;
 	share = misses > 0 ? fmin(1, first_misses(counts) / misses) : 0;
@@ -399,12 +399,12 @@ struct building {
 	struct fm_part_sums sums;
 };
 
-static void add(void *context, const struct fm_part_entry *entry)
+static void add(void *context, const struct fm_part_thread *entry)
 {
 	struct building *building = context;
 
 	fm_part_add(&building->sums, entry);
-	/* a forked process is none of the team */
+	/* a forked process is not a member of the team */
 	if (entry->forked || entry->others)
 		return;
 	fm_picture_grow(building->picture, &(struct fm_picture_thread){.thread = entry->thread,
@@ -445,13 +445,13 @@ static void count_threads(struct fm_picture *picture, const struct fm_part_sums 
 		                                              : 0;
 		picture->threads +=
 		    (double)thread->instructions >
-		    (thread->thread || picture->part.region ? IDLE : FM_PICTURE_STARTING) * (double)most;
+		    (thread->thread || picture->part.region ? FM_WORK_LEAST : FM_WORK_STARTING) * (double)most;
 	}
 	if (!picture->threads)
 		picture->threads = 1;
 }
 
-/* Which of the threads that ran the region this one is: both runs make them in the same order. */
+/* The number of this thread among those that ran the region: both runs create them in the same order. */
 static unsigned ordinal_of(const struct fm_recording *recording, const struct fm_part *part)
 {
 	unsigned before = 0;
@@ -462,7 +462,7 @@ static unsigned ordinal_of(const struct fm_recording *recording, const struct fm
 	return before;
 }
 
-/* How long the part took natively: a region as long as the thread that was in it longest. */
+/* Native time of the part; for a region that of the thread with the longest time in it. */
 static struct fm_figure native_seconds(const struct fm_recording *recording, const struct fm_picture *picture)
 {
 	const struct fm_part *part = &picture->part;
@@ -487,7 +487,7 @@ static struct fm_figure native_seconds(const struct fm_recording *recording, con
 	return longest;
 }
 
-/* Levels, cycles and signs, once it is known what was done, by how many threads, in what time. */
+/* Levels, cycles and signs, from the work, the number of threads and the time. */
 static void fill(const struct fm_recording *recording, const struct fm_part_sums *sums, struct fm_picture *picture)
 {
 	const struct fm_machine_description *machine = &recording->machine;

@@ -3,13 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "model/doubt.h"
 #include "model/threads.h"
-
-/* Threads that did less than this part of what the busiest did were not there to work. */
-#define IDLE 0.001
-
-/* A line that moved less often is not contended. */
-enum { CONTENDED = 20 };
 
 /* The threads of a part, in cycles of simulated time. */
 struct together {
@@ -32,9 +27,9 @@ static const struct fm_recorded_thread *thread_of(const struct fm_recording *rec
 	return NULL;
 }
 
-/* Spinning is known of the whole thread. What it spun is in the region but for what the rest of its time has room for.
- */
-static void add_spinning(struct together *together, const struct fm_part_entry *entry,
+/* Spinning is known for the whole thread. The region has all of it, except for the part that fits into the rest of its
+   time. */
+static void add_spinning(struct together *together, const struct fm_part_thread *entry,
                          const struct fm_recorded_thread *thread)
 {
 	double cycles = (double)entry->timing->cycles, all = fmax(cycles, (double)thread->timing.cycles),
@@ -46,7 +41,7 @@ static void add_spinning(struct together *together, const struct fm_part_entry *
 	together->spun += all > 0 ? fmin(high, fmax(low, spun * cycles / all)) : 0;
 }
 
-static void find_busiest(void *context, const struct fm_part_entry *entry)
+static void find_busiest(void *context, const struct fm_part_thread *entry)
 {
 	struct together *together = context;
 
@@ -54,7 +49,7 @@ static void find_busiest(void *context, const struct fm_part_entry *entry)
 		together->most = fmax(together->most, (double)entry->work->instructions);
 }
 
-static void add(void *context, const struct fm_part_entry *entry)
+static void add(void *context, const struct fm_part_thread *entry)
 {
 	struct together *together = context;
 	const struct fm_recorded_thread *thread =
@@ -69,7 +64,7 @@ static void add(void *context, const struct fm_part_entry *entry)
 	add_spinning(together, entry, thread);
 	/* one after the other on a core, threads do not wait for each other */
 	if ((double)entry->work->instructions >
-	    (entry->thread || together->region ? IDLE : FM_PICTURE_STARTING) * together->most)
+	    (entry->thread || together->region ? FM_WORK_LEAST : FM_WORK_STARTING) * together->most)
 		together->used[thread->core % FM_SIMULATED_CORES_MAX] = true;
 }
 
@@ -84,7 +79,7 @@ static double most_handed(const struct together *together)
 	for (size_t i = 0; i < recording->users_count; i++) {
 		const struct fm_recorded_user *user = &recording->users[i];
 
-		if (recording->shared[user->shared].modified >= CONTENDED)
+		if (recording->shared[user->shared].modified >= FM_CONTENDED_LEAST)
 			accesses += (double)(user->loads + user->stores) - (double)user->looks;
 	}
 	return fmax(together->handed,
@@ -159,8 +154,8 @@ struct fm_figure fm_simulated_false_sharing(const struct fm_recording *recording
 	fm_part_each(recording, &picture->part, add, &part);
 	low = fmax(0, false_transfers - (whole.transfers - part.transfers));
 	high = fmin(false_transfers, part.transfers);
-	if (high < CONTENDED)
+	if (high < FM_CONTENDED_LEAST)
 		return simulated(0, 0, 0);
-	/* how many of the turns were in the region is not known: not more than all */
+	/* the number of turns in the region is unknown: at most all */
 	return simulated(fmin(1, fmax(low, high) / turns), fmin(1, low / turns), 1);
 }

@@ -1,19 +1,17 @@
-/* What threads lose by waiting for each other on a simulated machine, in simulated time: of the whole program, and of
-   regions, which a run by itself does not tell apart. */
+/* Waiting of threads in simulated time: of the whole program, and of regions, which native runs do not separate. */
 #ifndef FATHOM_MODEL_SIMULATED_WAITING_H
 #define FATHOM_MODEL_SIMULATED_WAITING_H
 
 #include "model/picture.h"
 
-/* picture->signs: blocked, handing over, spinning. False, and nothing written: there is no simulated time in which
-   threads wait. That needs core timing and the exact engine; windows leave waiting out. */
+/* Sets signs.blocked, handing_over and spinning. False without simulated waiting time, which needs core timing and
+   exact counting; windows omit waiting. */
 bool fm_simulated_waiting(const struct fm_recording *recording, struct fm_picture *picture);
 
-/* Of the time of the cores that the threads used, what they did not: the simulated machine's clocks tell, to counters
-   too. */
+/* Unused share of the time of the threads' cores, by the clocks of the simulated machine. */
 struct fm_figure fm_simulated_blocked(const struct fm_recording *recording, const struct fm_part *part);
 
-/* Of the transfers of the line that is fought for most, those for nothing: of a region, bounds. */
+/* Share of false transfers of the most contended line; for a region as bounds. */
 struct fm_figure fm_simulated_false_sharing(const struct fm_recording *recording, const struct fm_picture *picture,
                                             double false_transfers, double turns);
 

@@ -1,14 +1,10 @@
-/* What threads lose by waiting for each other. */
+/* Waiting of threads for each other. */
 #include <math.h>
 
+#include "model/doubt.h"
 #include "model/simulated_waiting.h"
 #include "model/uncertainty.h"
-
-/* Beginning and ending a process takes about this long, and nobody works then. */
-#define STARTING 0.002
-
-/* A thread whose processor is taken away, or that begins, waits for at most about this long until it runs again. */
-#define SLICE 0.004
+#include "profile/profile.h"
 
 /* Blocked in the kernel: processor time that the threads could have had and did not use. */
 static struct fm_figure blocked(const struct fm_recording *recording, const struct fm_picture *picture)
@@ -18,26 +14,28 @@ static struct fm_figure blocked(const struct fm_recording *recording, const stru
 	double waited, error, others, chosen, used = 0;
 
 	if (!native->runs)
-		return fm_figure_unavailable("only a native run tells how long threads wait");
+		return fm_figure_unavailable("only a native run shows waiting times of threads");
 	if (picture->part.region || picture->part.thread >= 0)
 		return fm_figure_unavailable("processor time is known for the whole program only");
 	if (picture->threads < 2)
 		return fm_figure_make(0, 0, 0, "", FM_ORIGIN_measured, "native", native->runs);
-	if (native->seconds.value < 4 * STARTING)
+	/* beside other programs the beginning takes longer, and no less of the processor time */
+	if (native->seconds.value < 4 * FM_PROCESS_SECONDS ||
+	    (native->cpu_seconds < 4 * FM_PROCESS_SECONDS && native->seconds.value < 12 * FM_PROCESS_SECONDS))
 		return fm_figure_unavailable("it ran too briefly: most of its time was its beginning and end");
 	/* of the run that was least disturbed: other programs take processors away, and that is no waiting */
 	waited = fmax(0, 1 - native->busiest / running);
-	/* nor is it where threads are ready and other programs have their processors */
+	/* ready threads without a processor do not wait for each other, either */
 	for (size_t i = 0; i < recording->native_threads_count; i++)
 		used += recording->native_threads[i].ran + recording->native_threads[i].delayed;
 	waited = fmin(waited, fmax(0, 1 - used / (native->seconds.value * running)));
-	/* What was lost to others is not known, but how it was lost: each time a processor was taken away, or a thread
-	   began, it waited for at most a slice; and of all waits, those that the threads chose themselves were for
-	   somebody. */
+	/* The time lost to other programs is unknown, but its causes are counted. After each preemption, and at its
+	   start, a thread waits for at most a slice. Waits that the threads chose themselves were for another thread.
+	   */
 	others = (double)native->preemptions + picture->threads;
-	error = STARTING / native->seconds.value;
+	error = FM_PROCESS_SECONDS / native->seconds.value;
 	chosen = waited * (double)native->switches / ((double)native->switches + others) - error;
-	error += SLICE * others / (native->seconds.value * running);
+	error += FM_SLICE_SECONDS * others / (native->seconds.value * running);
 	return fm_figure_make(waited, fmax(0, fmax(waited - error, chosen)), waited, "", FM_ORIGIN_measured, "native",
 	                      native->runs);
 }
@@ -70,9 +68,9 @@ static uint64_t contended_accesses(const struct fm_recording *recording)
 	return accesses;
 }
 
-/* Handing lines over. In the engine threads take turns, so it sees few of the transfers that happen when they run at
-   once: those are the least, every access to a contended line the most. What the program took longer than predicted
-   says where between the two it is; the prediction's usual error is not laid at this door. */
+/* Cache line transfers. In the engine threads take turns, so it sees few of the transfers of parallel threads: these
+   are the lower bound. The upper bound is every access to a contended line. The excess of the measured time over the
+   prediction gives the value between them, without the usual error of a prediction. */
 static struct fm_figure handing_over(const struct fm_recording *recording, const struct fm_core_counts *counts,
                                      const struct fm_picture *picture)
 {
@@ -90,7 +88,7 @@ static struct fm_figure handing_over(const struct fm_recording *recording, const
 		                                 : "there is no time to compare with");
 	least = (double)counts->transfers_modified * each / (seconds * picture->threads);
 	most = fmax(least, (double)contended_accesses(recording) * each / (seconds * picture->threads));
-	if (most < 0.02 || !picture->predicted_seconds.available || !picture->user_seconds.available)
+	if (most < FM_TRANSFERS_LEAST || !picture->predicted_seconds.available || !picture->user_seconds.available)
 		return fm_figure_make(fmin(1, (least + most) / 2), fmin(1, least), fmin(1, most), "",
 		                      FM_ORIGIN_combined, "exact", recording->native.runs);
 	gap = fmax(0, 1 - picture->predicted_seconds.value / picture->user_seconds.value);
@@ -100,7 +98,7 @@ static struct fm_figure handing_over(const struct fm_recording *recording, const
 	                      recording->native.runs);
 }
 
-/* Of the threads' time: of what they take in all, predicted, with the kernel's share and with what they wait. */
+/* Of the predicted time of all threads, with the kernel's share and with waiting. */
 static struct fm_figure share_of_time(const struct fm_recording *recording, const struct fm_picture *picture,
                                       const struct fm_figure *part)
 {
@@ -118,7 +116,7 @@ static struct fm_figure share_of_time(const struct fm_recording *recording, cons
 void fm_synchronisation(const struct fm_recording *recording, const struct fm_core_counts *counts,
                         struct fm_picture *picture)
 {
-	/* by itself a program tells how long all of it waited, not in which region */
+	/* a native run shows the waiting time of the whole program, not of a region */
 	if ((!recording->native.runs || picture->part.region) && fm_simulated_waiting(recording, picture))
 		return;
 	picture->signs.blocked = blocked(recording, picture);

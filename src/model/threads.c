@@ -5,20 +5,7 @@
 #include <string.h>
 
 #include "model/contention.h"
-
-/* A load in a loop that does nothing else takes the simulated core about a cycle. */
-#define SPIN_CYCLES 1.0
-#define SPIN_LEAST 0.5
-#define SPIN_MOST 2.0
-
-/* A share of windows that were spent spinning is not known better than this part of it. */
-#define SPINNING_ERROR 0.3
-
-/* Whoever did nearly nothing else has no work to compare it with: it spins for as long as others work. */
-#define SPINS_ONLY 0.9
-
-/* Threads that did less than this part of what the busiest did were not there to work. */
-#define IDLE 0.05
+#include "model/doubt.h"
 
 /* The threads of one simulated core: one after the other. */
 struct worker {
@@ -29,10 +16,10 @@ struct worker {
 	double spun;     /* cycles of loops that only look at a line, or loads */
 	double spinning; /* share of its time in such loops, by windows */
 	double blocked;  /* s, measured */
-	double waits;    /* in a run that was slowed down: blocked for so many times as long as it ran */
+	double waits;    /* in an instrumented run: blocked time over running time */
 	struct fm_line_cost lines;
-	struct fm_range work, sharing, spin; /* s */
-	struct fm_range own;                 /* work and spinning together: better known than each */
+	struct fm_bounds work, sharing, spin; /* s */
+	struct fm_bounds own;                 /* work and spinning together: better known than each */
 };
 
 struct building {
@@ -90,7 +77,7 @@ static void add_threads(struct building *building)
 		building->turn = entries / (double)recording->processes[0].turns;
 }
 
-/* What windows have seen of shared lines stands for no more than all loads and stores of the thread. */
+/* Shared lines seen by windows represent at most all loads and stores of the thread. */
 static void limit_lines(struct building *building)
 {
 	const struct fm_recording *recording = building->recording;
@@ -133,7 +120,7 @@ static struct fm_line_use use_of(const struct worker *worker, const struct fm_re
 	return use;
 }
 
-/* Does anybody but this one store to it? */
+/* Does another thread store to it? */
 static bool others_store(const struct fm_recording *recording, const struct fm_recorded_user *user)
 {
 	for (size_t i = 0; i < recording->users_count; i++)
@@ -230,7 +217,7 @@ static double blocked_for(const struct fm_recorded_native_thread *native)
 	return blocked > 1e-6 ? blocked : 0;
 }
 
-/* Both runs make threads in the same order. False: they did not make as many, and nobody knows whose waiting it is. */
+/* Both runs create threads in the same order. False: their numbers differ, so waiting cannot be assigned. */
 static bool add_waiting(struct building *building)
 {
 	const struct fm_recording *recording = building->recording;
@@ -255,7 +242,7 @@ static bool add_waiting(struct building *building)
 
 		if (!thread)
 			return false;
-		if ((double)thread->work.instructions < IDLE * (double)most)
+		if ((double)thread->work.instructions < FM_WAITER_WORK_LEAST * (double)most)
 			continue;
 		worker = &building->workers[thread->core % FM_SIMULATED_CORES_MAX];
 		worker->works = true;
@@ -268,8 +255,8 @@ static bool add_waiting(struct building *building)
 	return true;
 }
 
-/* In a run that was slowed down they wait longer for each other, too: how long compared with what they did is known,
-   and what they do takes as long as predicted. */
+/* An instrumented run also slows down waiting for other threads. The ratio of waiting to running is known, and running
+   takes its predicted time. */
 static void scale_waiting(struct building *building)
 {
 	for (unsigned i = 0; i < FM_SIMULATED_CORES_MAX; i++) {
@@ -281,56 +268,56 @@ static void scale_waiting(struct building *building)
 
 /* Times */
 
-static void multiply(struct fm_range *range, const struct fm_range *factor)
+static void multiply(struct fm_bounds *range, const struct fm_bounds *factor)
 {
 	range->value *= factor->value;
 	range->low *= factor->low;
 	range->high *= factor->high;
 }
 
-static void add(struct fm_range *sum, const struct fm_range *other)
+static void add(struct fm_bounds *sum, const struct fm_bounds *other)
 {
 	sum->value += other->value;
 	sum->low += other->low;
 	sum->high += other->high;
 }
 
-/* Each by itself, and what it loses by others that run at the same time. What the engine has seen moved is the least.
- */
-static void time_worker(struct worker *worker, const struct fm_range *together, const struct fm_range *exactness,
+/* Each thread alone, plus its losses by others that run at the same time. Lines that moved in the engine are the lower
+   bound. */
+static void time_worker(struct worker *worker, const struct fm_bounds *together, const struct fm_bounds *exactness,
                         double hertz, bool windows)
 {
 	double handed = worker->handed / hertz, busy = worker->cycles / hertz - handed,
-	       spun = fmin(busy, worker->spun * SPIN_CYCLES / hertz);
+	       spun = fmin(busy, worker->spun * FM_SPIN_CYCLES / hertz);
 
-	worker->spin = (struct fm_range){spun, fmin(busy, worker->spun * SPIN_LEAST / hertz),
-	                                 fmin(busy, worker->spun * SPIN_MOST / hertz)};
-	worker->work = (struct fm_range){busy - spun, busy - worker->spin.high, busy - worker->spin.low};
+	worker->spin = (struct fm_bounds){spun, fmin(busy, worker->spun * FM_SPIN_LEAST / hertz),
+	                                  fmin(busy, worker->spun * FM_SPIN_MOST / hertz)};
+	worker->work = (struct fm_bounds){busy - spun, busy - worker->spin.high, busy - worker->spin.low};
 	multiply(&worker->work, exactness);
 	worker->sharing = fm_contention_sum(&worker->lines);
 	multiply(&worker->sharing, together);
 	worker->sharing.value = fmax(worker->sharing.value, handed);
 	worker->sharing.low = fmax(worker->sharing.low, fmin(handed, worker->sharing.value));
 	worker->sharing.high = fmax(worker->sharing.high, handed);
-	worker->own = (struct fm_range){busy, busy, busy};
+	worker->own = (struct fm_bounds){busy, busy, busy};
 	multiply(&worker->own, exactness);
-	/* in the engine they run at once, and who does not meet anybody does not wait for him */
+	/* in the engine threads run at once; without a meeting there is no waiting */
 	worker->spin.low *= together->low;
 	worker->own.low -= spun * (1 - together->low) * exactness->low;
 	if (windows) {
-		worker->spin = (struct fm_range){0};
+		worker->spin = (struct fm_bounds){0};
 		worker->own = worker->work;
 	}
 }
 
 static double odds(double share)
 {
-	share = fmin(share, SPINS_ONLY);
+	share = fmin(share, FM_SPINS_ONLY);
 	return share / (1 - share);
 }
 
-/* By windows: the share of the time that a thread spins is known, and what its work takes. Whoever spins waits for
-   somebody that works, so it does not spin for longer than all others work. */
+/* By windows: the share of the time that a thread spins is known, and the time of its work. A spinning thread waits for
+   a working one, so it spins at most for the time that all others work. */
 static void time_spinning(struct building *building)
 {
 	double longest = 0, all = 0;
@@ -339,23 +326,24 @@ static void time_spinning(struct building *building)
 		const struct worker *worker = &building->workers[i];
 		double own = worker->work.value + worker->sharing.value;
 
-		longest = fmax(longest, own * (1 + (worker->spinning < SPINS_ONLY ? odds(worker->spinning) : 0)));
+		longest = fmax(longest, own * (1 + (worker->spinning < FM_SPINS_ONLY ? odds(worker->spinning) : 0)));
 		all += own;
 	}
 	for (unsigned i = 0; i < FM_SIMULATED_CORES_MAX; i++) {
 		struct worker *worker = &building->workers[i];
-		double own = worker->work.value + worker->sharing.value,
-		       spin = worker->spinning < SPINS_ONLY ? own * odds(worker->spinning) : longest * worker->spinning;
+		double own = worker->work.value + worker->sharing.value, spin = worker->spinning < FM_SPINS_ONLY
+		                                                                    ? own * odds(worker->spinning)
+		                                                                    : longest * worker->spinning;
 
 		spin = fmin(spin, all - own);
 		if (!worker->exists || !(spin > 0))
 			continue;
-		worker->spin = (struct fm_range){spin, spin * (1 - SPINNING_ERROR), spin * (1 + SPINNING_ERROR)};
+		worker->spin = (struct fm_bounds){spin, spin * (1 - FM_SPINNING_ERROR), spin * (1 + FM_SPINNING_ERROR)};
 		add(&worker->own, &worker->spin);
 	}
 }
 
-static struct fm_figure seconds(const struct fm_range *range, enum fm_origin origin)
+static struct fm_figure seconds(const struct fm_bounds *range, enum fm_origin origin)
 {
 	return fm_figure_make(range->value, fmin(range->low, range->value), fmax(range->high, range->value), "s",
 	                      origin, "exact", 1);
@@ -367,44 +355,43 @@ static void unavailable(struct fm_picture_times *times, const char *why)
 	    fm_figure_unavailable("%s", why);
 }
 
-/* The thread that takes longest. What it waits is measured, and so is what is the kernel's. */
+/* The thread with the longest time. Its waiting and its kernel time are measured. */
 static void predict_wall(struct building *building, bool waits, struct fm_picture *picture)
 {
 	const struct fm_recorded_native *native = &building->recording->native;
 	struct fm_picture_times *times = &picture->times;
 	double kernel = native->kernel_share < 1 ? 1 / (1 - native->kernel_share) : 1, blocked = 0;
-	struct fm_range wall = {0};
+	struct fm_bounds wall = {0};
 
 	for (unsigned i = 0; i < FM_SIMULATED_CORES_MAX; i++) {
 		struct worker *worker = &building->workers[i];
-		struct fm_range own = worker->own;
+		struct fm_bounds own = worker->own;
 
 		if (!worker->exists || (waits && !worker->works))
 			continue;
 		add(&own, &worker->sharing);
-		multiply(&own, &(struct fm_range){kernel, kernel, kernel});
-		add(&own, &(struct fm_range){worker->blocked, worker->blocked, worker->blocked});
+		multiply(&own, &(struct fm_bounds){kernel, kernel, kernel});
+		add(&own, &(struct fm_bounds){worker->blocked, worker->blocked, worker->blocked});
 		blocked += worker->blocked;
 		if (own.value > wall.value)
 			times->waiting_longest = worker->blocked;
 		wall =
-		    (struct fm_range){fmax(wall.value, own.value), fmax(wall.low, own.low), fmax(wall.high, own.high)};
+		    (struct fm_bounds){fmax(wall.value, own.value), fmax(wall.low, own.low), fmax(wall.high, own.high)};
 	}
-	/* How long each of them waited is not known, but what the threads could have run and did not: shared among
-	 * them. */
+	/* The waiting time of each is unknown. The unused processor time of all is known, and divided evenly. */
 	if (!waits) {
 		unsigned running = native->cpus && picture->threads > native->cpus ? native->cpus : picture->threads;
-		struct fm_range all = {times->user.value, times->user.low, times->user.high};
+		struct fm_bounds all = {times->user.value, times->user.low, times->user.high};
 
 		if (!native->seconds.available) {
 			times->waiting = times->wall = native->seconds;
 			return;
 		}
 		blocked = fmax(0, native->seconds.value - native->cpu_seconds / running);
-		multiply(&all, &(struct fm_range){kernel / running, kernel / running, kernel / running});
-		add(&all, &(struct fm_range){blocked, 0, blocked});
+		multiply(&all, &(struct fm_bounds){kernel / running, kernel / running, kernel / running});
+		add(&all, &(struct fm_bounds){blocked, 0, blocked});
 		wall =
-		    (struct fm_range){fmax(wall.value, all.value), fmax(wall.low, all.low), fmax(wall.high, all.high)};
+		    (struct fm_bounds){fmax(wall.value, all.value), fmax(wall.low, all.low), fmax(wall.high, all.high)};
 		times->waiting_longest = wall.value > all.value ? 0 : blocked;
 		blocked *= running;
 		times->waiting = fm_figure_make(blocked, 0, blocked, "s", FM_ORIGIN_measured, "native", native->runs);
@@ -420,7 +407,7 @@ void fm_threads_predict(const struct fm_recording *recording, struct fm_picture 
 {
 	struct fm_picture_times *times = &picture->times;
 	struct building *building = calloc(1, sizeof(*building));
-	struct fm_range together = {1, 1, 1}, exactness = {1, 1, 1}, work, sharing = {0}, spinning = {0}, user;
+	struct fm_bounds together = {1, 1, 1}, exactness = {1, 1, 1}, work, sharing = {0}, spinning = {0}, user;
 	double available;
 	bool waits;
 
@@ -429,8 +416,8 @@ void fm_threads_predict(const struct fm_recording *recording, struct fm_picture 
 		unavailable(times, !building ? "out of memory"
 		                   : picture->part.region || picture->part.thread >= 0
 		                       ? "shared lines are known for the whole program only"
-		                   : recording->threads_count < 2 ? "one thread waits for nobody"
-		                   : !recording->native.runs      ? "the program did not run by itself"
+		                   : recording->threads_count < 2 ? "a single thread does not wait for others"
+		                   : !recording->native.runs      ? "the program had no native run"
 		                                                  : "there was no core timing");
 		free(building);
 		return;
@@ -445,10 +432,10 @@ void fm_threads_predict(const struct fm_recording *recording, struct fm_picture 
 	if (available >= 0)
 		together = fm_running_at_once(available);
 	if (recording->native.cpus == 1)
-		together = (struct fm_range){0};
+		together = (struct fm_bounds){0};
 	if (picture->predicted_seconds.value > 0)
-		exactness = (struct fm_range){1, picture->predicted_seconds.low / picture->predicted_seconds.value,
-		                              picture->predicted_seconds.high / picture->predicted_seconds.value};
+		exactness = (struct fm_bounds){1, picture->predicted_seconds.low / picture->predicted_seconds.value,
+		                               picture->predicted_seconds.high / picture->predicted_seconds.value};
 	for (unsigned i = 0; i < FM_SIMULATED_CORES_MAX; i++)
 		if (building->workers[i].exists)
 			time_worker(&building->workers[i], &together, &exactness, building->hertz, building->windows);
@@ -456,8 +443,8 @@ void fm_threads_predict(const struct fm_recording *recording, struct fm_picture 
 		time_spinning(building);
 	if (waits && recording->native.same_run)
 		scale_waiting(building);
-	work = (struct fm_range){building->apart / building->hertz, building->apart / building->hertz,
-	                         building->apart / building->hertz};
+	work = (struct fm_bounds){building->apart / building->hertz, building->apart / building->hertz,
+	                          building->apart / building->hertz};
 	multiply(&work, &exactness);
 	user = work;
 	for (unsigned i = 0; i < FM_SIMULATED_CORES_MAX; i++) {

@@ -1,8 +1,10 @@
 #include "model/uncertainty.h"
+#include "model/doubt.h"
+#include "profile/profile.h"
 
 #include <math.h>
 
-/* The level of the profile that stands for a level of the picture; NULL: the machine is given as a file, and exact. */
+/* The level of the profile for a level of the picture; NULL: the machine is given as a file, and exact. */
 static const struct fm_level *measured_level(const struct fm_recording *recording, const char *name)
 {
 	return recording->profile ? fm_machine_level(recording->profile, name) : NULL;
@@ -15,7 +17,8 @@ static double lines_of(const struct fm_picture *picture, unsigned level)
 	return picture->levels[level].read_bytes.value + picture->levels[level].allocate_bytes.value;
 }
 
-/* d log(misses) / d log(capacity) between two caches; never positive. `upper` misses what level upper+1 delivers. */
+/* d log(misses) / d log(capacity) between two caches; never positive. `upper` has the misses of the accesses to level
+   upper+1. */
 static double slope(const struct fm_recording *recording, const struct fm_picture *picture, unsigned upper)
 {
 	const struct fm_machine_description *machine = &recording->machine;
@@ -38,7 +41,7 @@ void fm_uncertain_traffic(const struct fm_recording *recording, struct fm_pictur
 {
 	const struct fm_machine_description *machine = &recording->machine;
 
-	/* level i delivers what cache i-1 misses */
+	/* level i serves the misses of cache i-1 */
 	for (unsigned i = 1; i < picture->level_count; i++) {
 		const struct fm_level *cache = measured_level(recording, machine->caches[i - 1].name);
 		double above, below, steepest, smaller, larger;
@@ -118,10 +121,7 @@ void fm_uncertain_cycles(const struct fm_recording *recording, struct fm_picture
 
 /* Predicted against measured */
 
-enum { TICKS = 2 };
-#define TICK 0.004 /* s; how finely the kernel divides processor time into its own and the program's */
-
-/* Of the time of the wall clock, what was not the kernel's. */
+/* Wall clock time outside of the kernel. */
 static struct fm_figure user_seconds(const struct fm_recorded_native *native, const struct fm_picture *picture)
 {
 	const struct fm_figure *seconds = &picture->seconds;
@@ -132,7 +132,7 @@ static struct fm_figure user_seconds(const struct fm_recorded_native *native, co
 	if (!(native->share_seconds > 0))
 		return fm_figure_unavailable("it ran too briefly: how much of its time was the kernel's is not known");
 	share = fmin(1, native->kernel_share);
-	error = TICKS * TICK / native->share_seconds;
+	error = FM_TICKS * FM_TICK / native->share_seconds;
 	if (share + error >= 1)
 		return fm_figure_unavailable("it ran too briefly: how much of its time was the kernel's is not known");
 	/* of several threads, all together */
@@ -152,7 +152,7 @@ static struct fm_figure user_seconds(const struct fm_recorded_native *native, co
 		error += fmax(0, seconds->value - seconds->low) * fmax(1, native->busiest) / native->cpu_seconds;
 		if (share + error >= 1)
 			return fm_figure_unavailable(
-			    "nearly all of its time was the kernel's: what is left is too little to tell");
+			    "the kernel took nearly all of the time; the rest is too short for a comparison");
 	}
 	/* a single thread that was not running all the time was waiting for its processor, or for input */
 	if (picture->threads < 2 && native->seconds.value > 0)
@@ -166,7 +166,7 @@ void fm_uncertain_prediction(const struct fm_recording *recording, struct fm_pic
 {
 	struct fm_figure *predicted = &picture->predicted_seconds;
 
-	picture->user_seconds = fm_figure_unavailable("the program did not run by itself");
+	picture->user_seconds = fm_figure_unavailable("the program had no native run");
 	picture->off = picture->user_seconds;
 	if (predicted->available && recording->profile) {
 		double usual = recording->profile->combination.time_most;
@@ -190,12 +190,6 @@ void fm_uncertain_prediction(const struct fm_recording *recording, struct fm_pic
 
 /* Out of sight */
 
-/* Less than this share of the time is within what a prediction may be off. */
-#define UNSEEN 0.2
-
-/* Timer signals, to speak of a share. */
-enum { FOUND_LEAST = 20 };
-
 void fm_uncertain_unseen(const struct fm_recording *recording, struct fm_picture *picture)
 {
 	struct fm_picture_times *times = &picture->times;
@@ -206,7 +200,7 @@ void fm_uncertain_unseen(const struct fm_recording *recording, struct fm_picture
 		inside += (double)recording->processes[i].found_inside;
 		outside += (double)recording->processes[i].found_outside;
 	}
-	if (inside + outside < FOUND_LEAST || outside < UNSEEN * (inside + outside))
+	if (inside + outside < FM_UNSEEN_SIGNALS || outside < FM_UNSEEN_LEAST * (inside + outside))
 		return;
 	picture->unseen = outside / (inside + outside);
 	picture->doubtful = true;

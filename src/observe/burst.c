@@ -13,6 +13,7 @@
 #include "base/installed.h"
 #include "base/launch.h"
 #include "base/own_limits.h"
+#include "base/processor.h"
 #include "observe/calibrate.h"
 #include "observe/parts.h"
 #include "base/preloadable.h"
@@ -20,7 +21,11 @@
 #include "observe/session.h"
 #include "observe/unfinished.h"
 
-enum { STEP_MS = 200, LAST_WAIT_MS = 500 };
+enum {
+	STEP_MS = 200,
+	LAST_WAIT_MS = 500,
+	KEEP_AFTER_MS = 100, /* saving takes the time of a short program */
+};
 
 static const char library_name[] = "libfathom-record.so";
 
@@ -77,31 +82,41 @@ static bool is_too_large(struct fm_session *session)
 
 	if (!session->max_bytes || __atomic_load_n(&session->used_bytes, __ATOMIC_RELAXED) <= session->max_bytes)
 		return false;
-	__atomic_compare_exchange_n(&session->full, &none, fm_ticks_now(), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+	__atomic_compare_exchange_n(&session->full, &none, fm_ticks(), false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 	return true;
 }
 
 static void wait_for_end(const struct fm_observation *wanted, struct fm_launched *launched,
-                         struct fm_session_folder *folder, struct fm_launch_end *ret_end)
+                         struct fm_session_folder *folder, struct fm_recording *recording,
+                         struct fm_launch_end *ret_end)
 {
 	int process = (int)syscall(SYS_pidfd_open, launched->process, 0);
 	const struct fm_sampling_wishes *wishes = wanted->sampling;
 	double stop_at = wishes->duration > 0 ? wishes->delay + wishes->duration : 0;
+	struct fm_error error;
+	bool kept = false;
 
 	while (!fm_launch_wait(launched, false, ret_end)) {
 		double seconds = (double)(fm_clock_now() - launched->begun) * 1e-9;
 		double left = stop_at > seconds ? (stop_at - seconds) * 1000 : STEP_MS;
 
-		/* the runtime sees to the size itself; what it writes beyond is not to go on for long */
+		/* the runtime observes the limit itself; this ends writes beyond it */
 		if ((stop_at > 0 && seconds >= stop_at) || is_too_large(folder->session))
 			__atomic_store_n(&folder->session->stop, 1, __ATOMIC_RELEASE);
-		wait_a_step(process, left < STEP_MS ? (int)left + 1 : STEP_MS);
+		if (!kept && seconds * 1000 >= KEEP_AFTER_MS) {
+			kept = true;
+			if (fm_unfinished_keep(wanted, recording, &error))
+				fm_observe_remark(wanted, "if this ends now, there will be no recording: %s",
+				                  error.message);
+			continue;
+		}
+		wait_a_step(process, !kept ? KEEP_AFTER_MS : left < STEP_MS ? (int)left + 1 : STEP_MS);
 	}
 	if (process >= 0)
 		close(process);
 }
 
-/* What it left behind may be about to end, too. */
+/* Remaining processes may be about to end, too. */
 static void wait_for_others(const struct fm_observation *wanted, struct fm_session_folder *folder)
 {
 	unsigned living = fm_session_living(folder->path);
@@ -116,8 +131,8 @@ static void wait_for_others(const struct fm_observation *wanted, struct fm_sessi
 		                  living == 1 ? "process runs" : "processes run", living == 1 ? "is" : "are");
 }
 
-static int launch(const struct fm_observation *wanted, struct fm_session_folder *folder, struct fm_launch_end *ret_end,
-                  struct fm_error *error)
+static int launch(const struct fm_observation *wanted, struct fm_session_folder *folder, struct fm_recording *recording,
+                  struct fm_launch_end *ret_end, struct fm_error *error)
 {
 	struct fm_launch launch = {.program = wanted->program, .output = -1, .input = -1, .outlives = true};
 	struct fm_session_environment saved;
@@ -134,11 +149,11 @@ static int launch(const struct fm_observation *wanted, struct fm_session_folder 
 	fm_session_restore(&saved);
 	if (r)
 		return r;
-	folder->session->begun = fm_ticks_now();
+	folder->session->begun = fm_ticks();
 	r = fm_launch_release(&launched, wanted->program[0], error);
 	if (r)
 		return r;
-	wait_for_end(wanted, &launched, folder, ret_end);
+	wait_for_end(wanted, &launched, folder, recording, ret_end);
 	wait_for_others(wanted, folder);
 	return 0;
 }
@@ -161,7 +176,7 @@ static int run(const struct fm_observation *wanted, struct fm_recording *recordi
 			recording->run.exit_status = 130;
 			return fm_error_set(error, ECANCELED, "interrupted before the program was started");
 		}
-		fm_observe_remark(wanted, "no calibration: levels will not be told apart (%s)", error->message);
+		fm_observe_remark(wanted, "no calibration: samples will have no levels (%s)", error->message);
 	}
 	wishes.signal_cost = calibration.signal_cost;
 	if (fm_calibration_record(&calibration, recording))
@@ -171,11 +186,10 @@ static int run(const struct fm_observation *wanted, struct fm_recording *recordi
 		r = fm_session_create(wishes.path, &wishes, &folder, error);
 	if (r) /* EEXIST and EBUSY are failures of ours, not the program's */
 		return error->code == ENOMEM ? r : -(error->code = EIO);
-	r = fm_unfinished_keep(wanted, &folder, "burst", recording, error);
-	if (!r)
-		r = launch(wanted, &folder, &end, error);
+	fm_unfinished_describe(&folder, "burst", recording);
+	r = launch(wanted, &folder, recording, &end, error);
 	if (r) {
-		fm_unfinished_discard(wanted, &folder);
+		fm_unfinished_discard(wanted, &folder, false);
 		return r;
 	}
 	recording->run.exit_status = end.status;

@@ -1,4 +1,4 @@
-/* The program in the exact engine: every load and store on a simulated machine; and, without --machine, by itself for
+/* The program in the engine: every load and store on a simulated machine. Without --machine also native runs (-r), for
    its time. */
 #include <errno.h>
 #include <jansson.h>
@@ -10,14 +10,13 @@
 #include "base/limits.h"
 #include "counters/group.h"
 #include "counters/markers.h"
-#include "machine/neighbours.h"
-#include "machine/simulated_host.h"
+#include "measure/host_load.h"
+#include "observe/assumed.h"
+#include "profile/simulated_host.h"
 #include "observe/line_curves.h"
 #include "observe/machines.h"
 #include "observe/parts.h"
 #include "simulator/simulated.h"
-
-#define PRECISION 0.05
 
 static unsigned long largest_number(const char *list)
 {
@@ -33,7 +32,7 @@ static unsigned long largest_number(const char *list)
 	return largest;
 }
 
-/* How many cores are left for others: those that are not in the list, or all but one. */
+/* The number of cores for others: those outside of the list, or all but one. */
 static unsigned cores_left(const char *list, unsigned cores)
 {
 	bool used[FM_SIMULATED_CORES_MAX] = {false};
@@ -107,7 +106,7 @@ static int keep_events(const struct fm_observation *wanted, struct fm_recording 
 	return r;
 }
 
-/* Formulas for what its counters would say. */
+/* Formulas for the counters of the machine. */
 static int keep_formulas(const char *machine, const char *family, struct fm_recording *recording,
                          struct fm_error *error)
 {
@@ -150,10 +149,10 @@ static bool suits_native(const struct fm_observation *wanted)
 		return true;
 	return !wanted->machine && wanted->program && !wanted->timing && !wanted->interval_ms && !wanted->window_end &&
 	       !wanted->free_running && !wanted->skew && !wanted->sampling &&
-	       !fm_engine_check_native(&options, wanted->program[0], &ignored);
+	       !fm_engine_check_tracing(&options, wanted->program[0], &ignored);
 }
 
-static void tell_waiting(void *context)
+static void remark_waiting(void *context)
 {
 	fm_observe_remark(context, "the program has ended; what it did last is still being simulated");
 }
@@ -179,7 +178,7 @@ int fm_engine_wishes(const struct fm_observation *wanted, const struct fm_machin
 	*ret_options = (struct fm_engine_options){
 	    .machine = machine,
 	    .cores = wanted->cores ? wanted->cores : cores_text,
-	    .timing = wanted->timing || wanted->interval_ms || wanted->sampled_timing ||
+	    .timing = wanted->timing || wanted->interval_ms || wanted->moment_cycles || wanted->sampled_timing ||
 	              (!wanted->no_timing && (windows || !wanted->machine || simulated_counters)),
 	    .free_running = wanted->free_running,
 	    .no_prefetch = wanted->no_prefetch,
@@ -200,10 +199,11 @@ int fm_engine_wishes(const struct fm_observation *wanted, const struct fm_machin
 	ret_options->windows.on = windows;
 	ret_options->windows.pace = windows && !wanted->machine;
 	ret_options->silent = wanted->seen;
-	ret_options->waiting = tell_waiting;
+	ret_options->waiting = remark_waiting;
 	ret_options->waiting_context = (void *)wanted;
 	ret_options->windows.slowdown = wanted->slowdown;
-	ret_options->windows.precision = wanted->precision > 0 ? wanted->precision : PRECISION;
+	ret_options->windows.precision = wanted->precision > 0 ? wanted->precision : FM_WINDOWS_PRECISION;
+	ret_options->interval = wanted->moment_cycles;
 	if (wanted->interval_ms)
 		ret_options->interval = (uint64_t)((double)wanted->interval_ms * machine->frequency_ghz * 1e6);
 	return 0;
@@ -246,7 +246,7 @@ static int record_beside(const struct fm_observation *wanted, const struct fm_en
 {
 	for (unsigned i = 0; i < wanted->beside_count; i++) {
 		const struct fm_result_beside *result = &run->results->beside[i];
-		const struct fm_engine_neighbour *neighbour = &run->beside[i];
+		const struct fm_engine_program_beside *neighbour = &run->beside[i];
 		struct fm_recorded_beside *row = fm_recording_add(recording, beside);
 
 		if (!row)
@@ -266,9 +266,9 @@ static int record_beside(const struct fm_observation *wanted, const struct fm_en
 			    neighbour->exit_status || wanted->beside_again ? "" : "; --beside-again starts it again");
 	}
 	if (wanted->beside_count && recording->processes_count > 1)
-		fm_observe_remark(wanted,
-		                  "processes that the program made or executed had caches of their own, with nobody "
-		                  "beside them: run what matters itself, without a shell around it");
+		fm_observe_remark(
+		    wanted, "processes that the program made or executed had caches of their own, without the commands "
+		            "of --beside: run the program itself, without a shell around it");
 	return 0;
 }
 
@@ -328,8 +328,8 @@ int fm_engine_observe(const struct fm_observation *wanted, const struct fm_machi
 	return r;
 }
 
-/* By itself, as often as was asked for, for its time; then once more in the engine, when its output was seen already.
-   Without -r there is only that run, and the time is the simulated one. */
+/* Native runs, by the number of -r, then one run in the engine, whose output was shown already. Without -r there is
+   only the run in the engine, and the time is simulated. */
 static int run_combined(const struct fm_observation *wanted, const struct fm_machine_description *machine,
                         struct fm_recording *recording, struct fm_error *error)
 {
@@ -348,7 +348,7 @@ static int run_combined(const struct fm_observation *wanted, const struct fm_mac
 		if (native->signalled || (wanted->interrupted && *wanted->interrupted)) {
 			recording->run.exit_status = native->exit_status;
 			return fm_error_set(
-			    error, ECANCELED, "the program ended with %d after %.3g s by itself; it was not run again",
+			    error, ECANCELED, "the program ended with %d after %.3g s; it was not run again",
 			    (int)native->exit_status, native->seconds.available ? native->seconds.value : 0);
 		}
 		if (!fm_input_rewind() && !isatty(STDIN_FILENO))
@@ -362,7 +362,7 @@ static int run_combined(const struct fm_observation *wanted, const struct fm_mac
 	saved = fm_output_divert();
 	r = fm_engine_observe(&again, machine, recording, error);
 	recording->run.engine_output_bytes = fm_output_restore(saved);
-	/* the program's own end is that of the run that people saw */
+	/* the exit status is that of the run with visible output */
 	if (!r && natively && !(wanted->interrupted && *wanted->interrupted))
 		recording->run.exit_status = native->exit_status;
 	return r;
@@ -375,7 +375,7 @@ static int run(const struct fm_observation *wanted, struct fm_recording *recordi
 	char *profile = NULL;
 	int r;
 
-	/* the profile says what can be achieved, and what error to expect */
+	/* the profile has peaks and the expected error */
 	if (!wanted->machine) {
 		r = fm_profile_ensure(wanted, error);
 		if (!r)
@@ -422,7 +422,7 @@ static int probe(const struct fm_observation *wanted, struct fm_recording *recor
 	(void)recording, (void)why;
 	return wanted->program
 	           ? 0
-	           : fm_error_set(why, ENOTSUP, "the exact engine runs a program from its beginning: no -p, -a");
+	           : fm_error_set(why, ENOTSUP, "the emulator runs a program from its beginning: no -p, -a");
 }
 
 const struct fm_observer fm_observer_exact = {
@@ -439,7 +439,7 @@ static int probe_windows(const struct fm_observation *wanted, struct fm_recordin
 	    (wanted->engine && strcmp(wanted->engine, "native") != 0))
 		return fm_error_set(why, ENOTSUP,
 		                    "windows have no --window, -e, --free-running, --skew and --engine qemu");
-	return fm_engine_check_native(&options, wanted->program[0], why);
+	return fm_engine_check_tracing(&options, wanted->program[0], why);
 }
 
 /* The same, natively and through windows. */

@@ -6,21 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "observe/curves.h"
+#include "observe/assumed.h"
+#include "replay/curves.h"
 #include "reuse/lines.h"
 
 enum {
 	REGIONS_MOST = 16, /* curves that are kept of each kind */
 	OBJECTS_MOST = 16,
 	LINES_MOST = 32,
-	FEWEST = 30,      /* long distances; fewer of a part say nothing */
-	POINTS_EVERY = 4, /* of a part's curve one in so many is kept */
+	POINTS_EVERY = 4, /* of a part's curve each fourth one is kept */
 	PART_BINS = FM_LINES_BINS(FM_RESULT_REUSE_PART_BITS),
 	BINS = FM_LINES_BINS(FM_RESULT_REUSE_BITS),
 };
-
-/* Wider than this somewhere, and it says little. */
-static const double inconclusive = 0.1;
 
 struct fm_line_part {
 	enum fm_curve_kind kind;
@@ -29,8 +26,8 @@ struct fm_line_part {
 	double bins[FM_RESULT_REUSE_GROUPS][PART_BINS];
 };
 
-/* What was not counted is like the rest. But it touches new lines as often as the rest does, or, where a program begins
-   by touching all it has, not at all: half of that. */
+/* Uncounted accesses are like the rest. They touch new lines as often as the rest, or never, if a program touches all
+   its memory at first: half of that. */
 static double scale_of(unsigned bin, unsigned bins, double uncounted)
 {
 	return 1 + (bin == bins - 1 ? uncounted / 2 : uncounted);
@@ -98,7 +95,7 @@ static int by_weight(const void *left, const void *right)
 	return order ? order : strcmp(a->name, b->name);
 }
 
-/* How many processes have distances; all of them together. */
+/* The number of processes with distances, and their sum. */
 struct program {
 	double bins[FM_RESULT_GROUPS_MAX][BINS];
 	unsigned groups;
@@ -152,7 +149,7 @@ static int write_program(const struct program *program, const struct fm_recorded
 	for (unsigned i = 0; i < FM_MISS_POINTS; i++)
 		if (fm_miss_bytes(i) >= 64.0 * program->one_in * FM_LINES_LEAST)
 			widest = fmax(widest, (curve.points[i].high - curve.points[i].low) / 2);
-	if (widest > inconclusive)
+	if (widest > FM_CURVE_WIDEST)
 		snprintf(row.remark, sizeof(row.remark),
 		         "not conclusive at all sizes, only %.0f long distances were seen", fm_lines_long(&sample));
 	return fm_curve_write(&curve, &row, 1, recording);
@@ -192,7 +189,7 @@ static int write_parts(const struct program *program, const struct fm_line_parts
 		sorted[i] = &parts->parts[i];
 	qsort(sorted, parts->count, sizeof(*sorted), by_weight);
 	for (size_t i = 0; i < parts->count && !r; i++)
-		if (sorted[i]->long_ones >= FEWEST && left[sorted[i]->kind]) {
+		if (sorted[i]->long_ones >= FM_CURVE_DISTANCES && left[sorted[i]->kind]) {
 			left[sorted[i]->kind]--;
 			r = write_part(program, sorted[i], described, recording);
 		}
@@ -239,7 +236,7 @@ int fm_line_curves_record(const struct fm_engine_run *run, const struct fm_machi
 	return r == -ENODATA ? 0 : r;
 }
 
-/* Rows of the whole run, by what the curve is of. */
+/* Rows of the whole run, by the subject of the curve. */
 static double own_references(const struct fm_recorded_curve *curve, const struct fm_recording *recording)
 {
 	char name[FM_FUNCTION];

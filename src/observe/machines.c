@@ -1,3 +1,5 @@
+#include "measure/characterise.h"
+#include "observe/assumed.h"
 #include "observe/machines.h"
 
 #include "observe/observe.h"
@@ -12,13 +14,13 @@
 
 #include "base/installed.h"
 #include "counters/library.h"
-#include "machine/clock.h"
-#include "machine/neighbours.h"
-#include "machine/simulated_host.h"
+#include "kernels/kernel.h"
+#include "measure/clock.h"
+#include "profile/follow.h"
+#include "measure/host_load.h"
+#include "profile/simulated_host.h"
 
 enum { FILE_MAX = 16 << 20 };
-
-#define LIFE_SECONDS 0.13 /* in which lines of the last cache are lost */
 
 static const struct {
 	const char *pmu, *folder;
@@ -134,16 +136,21 @@ int fm_profile_ensure(const struct fm_observation *wanted, struct fm_error *erro
 		free(path);
 		return 0;
 	}
-	fm_observe_remark(wanted, "%s; measuring a quick one: 10 seconds", why);
-	r = fm_cpu_list_allowed(&wishes.cpus, error);
+	r = fm_kernels_check(error);
+	if (!r)
+		fm_observe_remark(wanted, "%s; measuring a quick one: 10 seconds", why);
+	if (!r)
+		r = fm_cpu_list_allowed(&wishes.cpus, error);
 	if (!r)
 		r = fm_machine_characterise(&wishes, &made, error);
 	if (r) {
 		free(path);
-		return r == -EINTR ? fm_error_set(error, ECANCELED, "interrupted before the program was started")
-		                   : fm_error_set(error, ENOTSUP, "%s", error->message);
+		if (r == -EINTR)
+			return fm_error_set(error, ECANCELED, "interrupted before the program was started");
+		error->code = ENOTSUP;
+		return -ENOTSUP;
 	}
-	/* what is damaged may still be of use to its owner */
+	/* a damaged file may still be useful to its owner */
 	if (path && access(path, F_OK))
 		fm_profile_save(path, made, &ignored);
 	root = fm_machine_to_json(made);
@@ -222,7 +229,7 @@ int fm_machine_chosen(const char *name, struct fm_machine_description *ret_descr
 	clock = fm_clock_measure();
 	fm_machine_follow(profile, &clock);
 	if (fm_machine_is_here(profile)) {
-		life = fm_life_measure(&profile->topology, LIFE_SECONDS);
+		life = fm_life_measure(&profile->topology, FM_LIFE_SECONDS);
 		fm_machine_follow_life(profile, &life);
 	}
 	r = fm_description_from_profile(profile, ret_description, error);

@@ -4,32 +4,31 @@
 
 #include "recording/recording.h"
 
-/* Makes sure that there is a profile of this host. Where none is kept yet, or none can be read, a quick one is measured
-   (10 seconds, announced by a remark); it is kept if there is a place for it, and used for this run in any case. */
+/* Ensures a profile of this host. Without a readable one, measures a quick one (10 seconds, announced by a remark),
+   uses it for this run and saves it if possible. */
 struct fm_observation;
 int fm_profile_ensure(const struct fm_observation *wanted, struct fm_error *error);
 
-/* The profile of this host (path NULL), as text and checked. -ENOTSUP with the remedy when there is none. */
+/* The checked text of a profile; path NULL: of this host. -ENOTSUP with the remedy without one. */
 int fm_profile_text(const char *path, char **ret_text, struct fm_error *error);
 
-/* The same as a profile. */
+/* fm_profile_text(), parsed. */
 int fm_profile_chosen(const char *path, struct fm_machine **ret_profile, struct fm_error *error);
 
-/* Where the profile of a simulated machine is kept, which holds what was validated there; of "host" and NULL the
-   machine's own. Allocated. */
+/* Path of the profile, with validated formulas, of a simulated machine; "host" or NULL: of this machine. Allocated. */
 int fm_profile_path(const char *machine, char **ret_path, struct fm_error *error);
 
-/* Instructions per ns that the core of this machine does at best at that clock; 0: not known. */
+/* Highest instructions per ns of this machine's core at that clock; 0: unknown. */
 double fm_host_best_rate(double ghz);
 
-/* "host" is the profile's machine at the clock of now and with the neighbours of now, which takes some tenths of a
-   second to see. */
+/* The description of a machine by name. "host" is the profile with the present clock and load by neighbours, measured
+   in some tenths of a second. */
 int fm_machine_chosen(const char *name, struct fm_machine_description *ret_description, struct fm_error *error);
 
-/* A performance group: a file, or FAMILY/NAME of ours. false when there is none. */
+/* Path of a performance group: a file, or an installed FAMILY/NAME. False without one. */
 bool fm_group_path(const char *name, char *path, size_t size);
 
-/* The vendor's formulas of a family; NULL: of this machine's processor. false when there are none. */
+/* Path of the vendor's formulas of a family; NULL: of this machine's processor. False without one. */
 bool fm_vendor_path(const char *family, char *path, size_t size);
 
 /* A whole file as text, allocated. */

@@ -1,22 +1,21 @@
-/* How what windows saw changes over time: each window stands for the code around it. The time is that of the program by
-   itself, as far as it is known: what windows take longer is left out, and the rest is as much faster everywhere. */
+/* Time series from windows: each window represents the code around it. The time is native, as far as it is known: the
+   extra time of windows is subtracted, and the rest is divided by one slowdown. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "observe/parts.h"
-#include "recording/estimate.h"
-#include "recording/windows.h"
+#include "windows/estimate.h"
+#include "windows/totals.h"
 
 enum {
-	COUNTS = sizeof(struct fm_core_counts) / sizeof(uint64_t),
-	TIMINGS = sizeof(struct fm_timing_counts) / sizeof(uint64_t),
-	NUMBERS = COUNTS + TIMINGS,
+	COUNTS = FM_COUNTS_NUMBERS,
+	NUMBERS = COUNTS + FM_TIMING_NUMBERS,
 	MOMENTS_MAX = 4096,
 };
 
-/* Up to the end of what a window stands for: seconds, and everything counted until then. */
+/* The end of the stretch that a window represents: seconds, and all counts until then. */
 struct mark {
 	double at;
 	double numbers[NUMBERS];
@@ -24,12 +23,8 @@ struct mark {
 
 static double number(const struct fm_recorded_window *window, unsigned index)
 {
-	const char *from = index < COUNTS ? (const char *)&window->counts + index * sizeof(uint64_t)
-	                                  : (const char *)&window->timing + (index - COUNTS) * sizeof(uint64_t);
-	uint64_t value;
-
-	memcpy(&value, from, sizeof(value));
-	return (double)value;
+	return (double)(index < COUNTS ? fm_counter_get(&window->counts, index)
+	                               : fm_counter_get(&window->timing, index - COUNTS));
 }
 
 /* Of a window in which nothing was timed: as in the one before. */
@@ -74,10 +69,10 @@ static struct mark *make_marks(const struct fm_recording *recording, const struc
 		marks[i].at *= last > 0 ? recording->native.seconds.value / last : 0;
 		for (unsigned k = 0; k < COUNTS; k++)
 			if (marks[count].numbers[k] > 0 && i < count)
-				marks[i].numbers[k] *= estimates.counts[k].value / marks[count].numbers[k];
+				marks[i].numbers[k] *= estimates.numbers[k].value / marks[count].numbers[k];
 	}
 	for (unsigned k = 0; k < COUNTS; k++)
-		marks[count].numbers[k] = estimates.counts[k].value;
+		marks[count].numbers[k] = estimates.numbers[k].value;
 	free(strata);
 	return marks;
 }

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/launch.h"
 #include "base/limits.h"
 #include "base/schedule.h"
@@ -17,11 +18,11 @@
 #include "counters/markers.h"
 #include "observe/parts.h"
 
-/* The program by itself, to see how long it takes. */
+/* Native runs: the time of the program. */
 
 enum { RUNS_MAX = 32, NOT_SEEN = -1 };
 
-/* A pipe on standard input: what lies in it, and whether its other end is closed. Of anything else nothing. */
+/* A pipe on standard input: bytes in it, and whether its other end is closed. Nothing for other files. */
 struct pipe_state {
 	int bytes;
 	bool ended;
@@ -92,9 +93,10 @@ int64_t fm_output_restore(int saved)
 	return bytes;
 }
 
-/* The engine has no AVX-512: where libraries choose by what the processor has, let them choose the same natively. */
+/* The engine has no AVX-512: libraries that choose by processor shall choose the same natively. */
 static void mask_features(void)
 {
+#if defined(__x86_64__)
 	const char *tunables = getenv("GLIBC_TUNABLES");
 	char text[1024];
 
@@ -103,6 +105,7 @@ static void mask_features(void)
 	snprintf(text, sizeof(text), "%s%sglibc.cpu.hwcaps=-AVX512F,-AVX512VL,-AVX512BW", tunables ? tunables : "",
 	         tunables ? ":" : "");
 	setenv("GLIBC_TUNABLES", text, 1);
+#endif
 }
 
 /* Regions */
@@ -110,7 +113,7 @@ static void mask_features(void)
 /* Of all runs, gathered: seconds[i][run] is that of the i-th region of the recording, which had none before. */
 struct gathered {
 	struct fm_recording *recording;
-	size_t count;
+	size_t count, room;
 	double (*seconds)[RUNS_MAX];
 	uint64_t huge_faults[RUNS_MAX]; /* of all processes, during each run */
 	/* threads of each run; NULL: without memory */
@@ -120,7 +123,7 @@ struct gathered {
 	} * threads;
 };
 
-/* Its index; the count when it is none of them. */
+/* Its index; the count if there is none. */
 static size_t find_region(const struct gathered *gathered, const struct fm_marked *marked)
 {
 	const struct fm_recorded_native_region *regions = gathered->recording->native_regions;
@@ -136,17 +139,15 @@ static size_t find_region(const struct gathered *gathered, const struct fm_marke
 static void add_region(struct gathered *gathered, const struct fm_marked *marked)
 {
 	size_t at = gathered->count;
-	double(*seconds)[RUNS_MAX] = realloc(gathered->seconds, (at + 1) * sizeof(*seconds));
 	struct fm_recorded_native_region *region;
 
-	if (!seconds)
+	if (!fm_array_grow(gathered->seconds, at, gathered->room))
 		return;
-	gathered->seconds = seconds;
 	region = fm_recording_add(gathered->recording, native_regions);
 	if (!region)
 		return;
 	for (unsigned i = 0; i < RUNS_MAX; i++)
-		seconds[at][i] = NOT_SEEN;
+		gathered->seconds[at][i] = NOT_SEEN;
 	snprintf(region->name, sizeof(region->name), "%s", marked->name);
 	region->ordinal = marked->ordinal;
 	region->instances = marked->instances;
@@ -272,7 +273,7 @@ static int keep_threads(const struct threads *threads, struct fm_recording *reco
 	return 0;
 }
 
-/* Returns the run whose time is the median. */
+/* Returns the run with the median time. */
 static unsigned conclude(struct fm_recorded_native *native, const struct fm_launch_end *ends,
                          const uint64_t *huge_faults, unsigned runs)
 {

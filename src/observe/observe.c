@@ -7,8 +7,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "observe/assumed.h"
 #include "observe/parts.h"
-#include "recording/windows.h"
+#include "windows/estimate.h"
+#include "windows/totals.h"
 
 const struct fm_observer *const fm_observers[] = {
 #define OBSERVER(identifier) &fm_observer_##identifier,
@@ -22,12 +24,37 @@ static bool counts(const struct fm_observer *observer)
 	return observer->kind == FM_OBSERVER_COUNTERS || observer->kind == FM_OBSERVER_ENGINE;
 }
 
-const struct fm_observer *fm_observer_find(const char *name)
+static bool samples(const struct fm_observer *observer)
+{
+	return observer->kind == FM_OBSERVER_SAMPLER;
+}
+
+static const struct fm_observer *find(const char *name, bool (*is_one)(const struct fm_observer *))
 {
 	for (unsigned i = 0; fm_observers[i]; i++)
-		if (counts(fm_observers[i]) && !strcmp(fm_observers[i]->name, name))
+		if (is_one(fm_observers[i]) && !strcmp(fm_observers[i]->name, name))
 			return fm_observers[i];
 	return NULL;
+}
+
+const struct fm_observer *fm_observer_find(const char *name)
+{
+	return find(name, counts);
+}
+
+const struct fm_observer *fm_sampler_find(const char *name)
+{
+	return find(name, samples);
+}
+
+const char *fm_sampler_names(char *text, size_t size)
+{
+	size_t used = (size_t)snprintf(text, size, "auto");
+
+	for (unsigned i = 0; fm_observers[i]; i++)
+		if (samples(fm_observers[i]) && used < size)
+			used += (size_t)snprintf(text + used, size - used, ", %s", fm_observers[i]->name);
+	return text;
 }
 
 const char *fm_observer_names(char *text, size_t size)
@@ -55,7 +82,7 @@ void fm_observe_remark(const struct fm_observation *wanted, const char *format, 
 	wanted->remark(wanted->context, text);
 }
 
-/* Who samples: the one asked for, or the first that can. */
+/* The requested sampler, or the first that is available. */
 static int choose_sampler(const struct fm_observation *wanted, struct fm_recording *recording,
                           const struct fm_observer **ret_observer, struct fm_error *error)
 {
@@ -83,8 +110,7 @@ static int choose_sampler(const struct fm_observation *wanted, struct fm_recordi
 	return r;
 }
 
-/* Who counts: the one asked for, or of those that can the first in order of priority. The reason of the one that would
-   be best is kept. */
+/* The requested observer, or the first that is available, by priority. The reason of the best one is kept. */
 static int choose(const struct fm_observation *wanted, struct fm_recording *recording,
                   const struct fm_observer **ret_observer, struct fm_error *error)
 {
@@ -93,8 +119,7 @@ static int choose(const struct fm_observation *wanted, struct fm_recording *reco
 	struct fm_error why;
 	int r = -ENOTSUP;
 
-	/* only counters can look at what is running already, or at named events of this machine; only the engine
-	 * simulates */
+	/* running processes and named events of this machine need counters; simulation needs the engine */
 	if (wanted->machine)
 		best = fm_wants_windows(wanted) ? &fm_observer_windows : &fm_observer_exact;
 	else if (wanted->events || wanted->processes || wanted->system_wide)
@@ -102,7 +127,7 @@ static int choose(const struct fm_observation *wanted, struct fm_recording *reco
 	else if (!free_choice)
 		best = fm_observer_find(wanted->counters);
 	else if (wanted->engine || wanted->window_end || wanted->free_running || wanted->skew)
-		best = &fm_observer_exact; /* what only the engine has is a wish for it */
+		best = &fm_observer_exact; /* an option of the engine is a request for it */
 	else if (wanted->region || wanted->curve)
 		best = &fm_observer_windows;
 	if (best) {
@@ -114,7 +139,7 @@ static int choose(const struct fm_observation *wanted, struct fm_recording *reco
 			if (!counts(fm_observers[i]) || fm_observers[i]->priority != priority)
 				continue;
 			r = fm_observers[i]->probe(wanted, recording, &why);
-			/* the last one is what can be had without special means: its reason says what to do */
+			/* the last one needs no special means: its reason has the remedy */
 			*error = why;
 			*ret_observer = fm_observers[i];
 			if (r && r != -ENOTSUP)
@@ -168,7 +193,7 @@ void fm_observe_note_run(const struct fm_observation *wanted, struct fm_recordin
 	if (gmtime_r(&now, &utc))
 		strftime(run->started, sizeof(run->started), "%Y-%m-%dT%H:%M:%SZ", &utc);
 	run->elapsed = fm_figure_unavailable("not counted");
-	recording->native.seconds = fm_figure_unavailable("it did not run by itself");
+	recording->native.seconds = fm_figure_unavailable("there was no native run");
 }
 
 /* Observe it with the one that was chosen. */
@@ -200,10 +225,6 @@ static bool has_threads(const struct fm_recording *recording)
 	return recording->threads_count > recording->processes_count;
 }
 
-/* To simulate a line of a string instruction takes as long as so many other instructions; one instruction may have
-   millions of them. */
-#define STRING_LINE_INSTRUCTIONS 10
-
 static double string_lines(const struct fm_recording *recording)
 {
 	double lines = 0;
@@ -217,28 +238,24 @@ static double string_lines(const struct fm_recording *recording)
    windows say little of threads that get in each other's way, and waiting ones execute far more instructions here. */
 static bool is_over_at_once(const struct fm_recording *recording)
 {
-	const double most = has_threads(recording) ? 6e8 : 2e8, longest = 1; /* s */
+	const double most = has_threads(recording) ? FM_SEE_ALL_THREADS : FM_SEE_ALL_INSTRUCTIONS;
 	double instructions = 0;
 
 	for (size_t i = 0; i < recording->processes_count; i++)
 		instructions += (double)recording->processes[i].instructions;
-	return instructions + STRING_LINE_INSTRUCTIONS * string_lines(recording) < most &&
-	       recording->run.engine_seconds < longest;
+	return instructions + FM_STRING_LINE_INSTRUCTIONS * string_lines(recording) < most &&
+	       recording->run.engine_seconds < FM_SEE_ALL_SECONDS;
 }
 
 /* Too short for windows: one of the runs that were asked for had better see every access. */
 static bool is_too_short(const struct fm_recording *recording)
 {
-	const double longest = 3; /* s, if nothing can be said otherwise */
-	const size_t few = 24;    /* windows: every access of so short a program says more */
-	const double most_string_lines = 2e7;
-
-	return (recording->windows_count < FM_WINDOWS_LEAST && recording->run.engine_seconds < longest &&
-	        string_lines(recording) < most_string_lines) ||
-	       (recording->windows_count < few && is_over_at_once(recording));
+	return (recording->windows_count < FM_WINDOWS_LEAST && recording->run.engine_seconds < FM_WINDOWLESS_SECONDS &&
+	        string_lines(recording) < FM_WINDOWLESS_STRING_LINES) ||
+	       (recording->windows_count < FM_WINDOWS_FEW && is_over_at_once(recording));
 }
 
-/* Every access, after a run through windows that told too little. */
+/* Every access, after a run with too few windows. */
 static int see_all(const struct fm_observation *wanted, struct fm_recording **recording, struct fm_error *error)
 {
 	struct fm_recording *fresh = fm_recording_create();
@@ -261,7 +278,7 @@ static int see_all(const struct fm_observation *wanted, struct fm_recording **re
 	return r;
 }
 
-/* The other runs that were asked for, of which people see nothing. */
+/* The other requested runs, without visible output. */
 static int repeat(const struct fm_observation *wanted, struct fm_recording **recording, struct fm_error *error)
 {
 	const struct fm_native_wishes wishes = {
@@ -278,7 +295,7 @@ static int repeat(const struct fm_observation *wanted, struct fm_recording **rec
 	if (wanted->repeats > 2 && is_too_short(*recording))
 		return see_all(wanted, recording, error);
 	(*recording)->run.engine_output_bytes = -1;
-	/* its time, measured, instead of what the first run tells of it */
+	/* its time, measured, replaces the estimate of the first run */
 	memset(&(*recording)->native, 0, sizeof((*recording)->native));
 	(*recording)->native_threads_count = 0;
 	(*recording)->native_regions_count = 0;
@@ -307,7 +324,9 @@ int fm_observe(const struct fm_observation *wanted, struct fm_recording **ret_re
 		r = fm_error_set(error, ENOMEM, "out of memory");
 	if (!r)
 		r = fm_recording_settle(recording, error);
-	/* how the program ended is wanted even when nothing can be said of it */
+	if (!r && fm_estimates_keep(recording))
+		r = fm_error_set(error, ENOMEM, "out of memory");
+	/* the exit status is needed even without results */
 	if (r && r != -ECANCELED) {
 		fm_recording_free(recording);
 		return r;

@@ -1,4 +1,4 @@
-/* What the parts of observing share. */
+/* Shared by the observers. */
 #ifndef FATHOM_OBSERVE_PARTS_H
 #define FATHOM_OBSERVE_PARTS_H
 
@@ -10,94 +10,92 @@
 #include "observe/observers.def"
 #undef OBSERVER
 
-/* Which program it is, where and when. */
+/* Records program, machine and time. */
 void fm_observe_note_run(const struct fm_observation *wanted, struct fm_recording *recording);
 
-/* The program ran and ended, but what it did was not seen, for the reason in `error`, to which its end is added.
-   Returns -ECANCELED, or the error, where it is a failure of ours. */
+/* For a program that ran unobserved, for the reason in `error`: appends its exit status. Returns -ECANCELED, or the
+   error if the tool failed. */
 int fm_observe_note_unseen(struct fm_recording *recording, int exit_status, int signal, struct fm_error *error);
 
-/* The program by itself. */
+/* Number and duration of native runs. */
 struct fm_native_wishes {
 	unsigned least, most; /* runs */
-	double seconds;       /* after these no further one is begun, beyond the least */
-	bool silent;          /* also the first run's output is only measured */
+	double seconds;       /* time limit for starting runs beyond `least` */
+	bool silent;          /* the first run's output is measured, too, and not shown */
 };
 int fm_native_observe(const struct fm_observation *wanted, const struct fm_native_wishes *wishes,
                       struct fm_recording *recording, struct fm_error *error);
 
-/* The program in the engine, its results in the recording, with names. `output` is -1 or a descriptor for its output.
- */
+/* Runs the program in the engine and records its results with names. */
 int fm_engine_observe(const struct fm_observation *wanted, const struct fm_machine_description *machine,
                       struct fm_recording *recording, struct fm_error *error);
 
-/* Its wishes for the engine; `cores` has room for the list of all, which lasts as long as the options. */
+/* Converts the request to engine options; `cores` is a buffer for the core list and must outlive the options. */
 int fm_engine_wishes(const struct fm_observation *wanted, const struct fm_machine_description *machine, char *cores,
                      size_t size, struct fm_engine_options *ret_options, struct fm_error *error);
 
-/* The program in the engine, on wanted->machine or on this one simulated; samples of one in every so many references in
-   a folder, an absolute path with a file `session` (record/stream.h). With timing only if that is asked for: levels are
-   the same with less of it. -ENOTSUP without QEMU, or without a profile of this machine; however the program ends is no
-   error. */
+/* Runs the program in the engine on wanted->machine, or on `host`. Writes a sample per `every` references into a
+   folder: an absolute path, with a file `session` (record/stream.h). Core timing only on request, since levels do not
+   need it. -ENOTSUP without QEMU or without a profile of this machine. The exit status of the program is no error. */
 struct fm_engine_sampled {
 	struct fm_launch_end end;
-	bool killed;                           /* it did not end when asked to */
-	struct fm_machine_description machine; /* that was simulated: names and latencies of the levels */
+	bool killed;                           /* ignored the request to end */
+	struct fm_machine_description machine; /* simulated machine: names and latencies of the levels */
 	uint64_t references;                   /* of all processes, sampled or not */
-	uint64_t lost_processes;               /* that could not be followed for want of room */
+	uint64_t lost_processes;               /* processes not followed for lack of room */
 };
 int fm_engine_sample(const struct fm_observation *wanted, const char *folder, uint64_t every,
                      struct fm_engine_sampled *ret_sampled, struct fm_error *error);
 
-/* What the engine counted, as rows of a recording. */
+/* Adds the engine's counts as rows of a recording. */
 int fm_results_record(const struct fm_engine_run *run, const struct fm_machine_description *machine,
                       struct fm_recording *recording, struct fm_error *error);
 
-/* What was timed of a region is a sample of its instructions. */
+/* Scales the timed stretches of a region to all its instructions. */
 void fm_region_scale_timing(struct fm_recorded_region *region);
 
-/* How a process was run natively, and how much of it was seen. */
+/* Records the engine of a process and its coverage. */
 void fm_native_record(const struct fm_results *results, struct fm_recorded_process *process);
 
-/* Was the program to be looked at through windows? */
+/* True if the request implies windows. */
 bool fm_wants_windows(const struct fm_observation *wanted);
 
-/* The windows as rows of the recording; what the other rows have is the sum of the windows before, and becomes that of
-   the whole run. */
+/* Adds the windows as rows of the recording, and scales the other rows from sums over windows to totals of the run. */
 int fm_windows_record(const struct fm_engine_run *run, const struct fm_machine_description *machine,
                       struct fm_recording *recording, struct fm_error *error);
 
-/* Moments of the first process, `interval` seconds of its own time apart, from its windows. */
+/* Adds moments from the windows of the first process, at intervals of `interval` seconds of its time. */
 int fm_windows_moments(struct fm_recording *recording, double interval, struct fm_error *error);
 
-/* How long the program takes by itself, from the run in which it was counted; same_run.c. One that was too short for
-   that to be measured in it (no trials in the figure) gets a wide interval. */
+/* Estimates the native run time from an instrumented run (same_run.c). A run too short for a measurement gets a wide
+   interval and 0 trials. */
 struct fm_markers;
 void fm_same_run_time(const struct fm_engine_run *run, double hertz, struct fm_recorded_native *native);
-/* … and what the scheduler said of its threads meanwhile. */
+/* … and the waiting of its threads, by the scheduler's accounts. */
 int fm_same_run_threads(const struct fm_engine_run *run, struct fm_recording *recording, struct fm_error *error);
 int fm_same_run_regions(const struct fm_markers *markers, double seconds, struct fm_recording *recording,
                         struct fm_error *error);
-/* Native time of what was counted in one of its processes, from 0. */
+/* Native time of the counted code in one process of the run; index from 0. */
 double fm_same_run_of(const struct fm_engine_run *run, unsigned index);
-/* How much of the processor time was seen, and why not all. */
+/* Records the coverage of the processor time, and the reasons for the rest. */
 void fm_seen_share(const struct fm_engine_run *run, double hertz, struct fm_recorded_run *recorded);
-/* The same of a recording with samples: `used` is the processor time that the kernel accounted for. */
+/* Coverage of a recording with samples; `used`: processor time by the kernel's account. */
 struct fm_session;
 void fm_seen_share_sampled(double used, const struct fm_session *session, struct fm_recording *recording);
-/* As much as this was executed without being counted, compared with what was. */
+/* Uncounted instructions over counted ones. */
 double fm_same_run_uncounted(const struct fm_results *results);
 
-/* Time in plain code, compared with the rest of the time as it would have been in plain code. */
+/* Time in code without counting, over the rest of the time converted to such code. */
 double fm_same_run_plain(const struct fm_results *results);
 
-/* From now on what is written to standard output goes into a file; the end gives its size and puts the old one back. */
+/* Diverts standard output to a file. Returns the saved descriptor, for fm_output_restore(), which returns the file's
+   size. */
 int fm_output_divert(void);
 int64_t fm_output_restore(int saved);
 
-/* Standard input at the place where it was at first. false when it cannot be: what reads it will find nothing. */
+/* Moves standard input to its first position. False if it cannot seek: readers then get an empty input. */
 bool fm_input_rewind(void);
-/* Whether the program read from it since then, as far as that can be seen: of a pipe. */
+/* True if the program has read from standard input since fm_input_remember(); detectable for pipes only. */
 bool fm_input_was_read(void);
 void fm_input_remember(void);
 

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/clock.h"
 #include "base/launch.h"
 #include "base/statistics.h"
@@ -37,7 +38,7 @@ struct session {
 	char recipe[FM_EVENTS_MAX][96]; /* the recipe's name of it; "": none */
 	unsigned event_count;
 	struct counted *parts;
-	unsigned part_count;
+	unsigned part_count, part_room;
 	struct fm_marked *marked; /* regions, of the last run */
 	unsigned marked_count;
 };
@@ -46,14 +47,12 @@ struct session {
 
 static int add_part(struct session *session, pid_t thread, const struct fm_target *target, struct fm_error *error)
 {
-	struct counted *larger = realloc(session->parts, (session->part_count + 1) * sizeof(*larger));
 	struct counted *part;
 	int status;
 
-	if (!larger)
+	if (!fm_array_grow(session->parts, session->part_count, session->part_room))
 		return fm_error_set(error, ENOMEM, "out of memory");
-	session->parts = larger;
-	part = &larger[session->part_count];
+	part = &session->parts[session->part_count];
 	*part = (struct counted){.thread = thread};
 	part->counts = calloc(session->event_count, sizeof(*part->counts));
 	part->before = calloc(session->event_count, sizeof(*part->before));
@@ -78,7 +77,7 @@ static void free_parts(struct session *session)
 	}
 	free(session->parts);
 	session->parts = NULL;
-	session->part_count = 0;
+	session->part_count = session->part_room = 0;
 }
 
 /* The threads a process has now; those it makes later are inherited. */
@@ -149,7 +148,7 @@ static bool any_alive(const char *processes)
 	return false;
 }
 
-/* What was counted since the interval before, for each part and event. */
+/* Counts since the interval before, for each part and event. */
 static void note_interval(struct session *session, double at)
 {
 	size_t first = session->recording->intervals_count;
@@ -240,7 +239,7 @@ static int count_run(struct session *session, struct fm_markers *markers, double
 			fm_launch_abandon(&launched);
 		return r;
 	}
-	/* what counts the program alone begins with its first instruction; what is per CPU cannot wait for that */
+	/* counters of the program begin with its first instruction; those per CPU begin now */
 	for (unsigned i = 0; i < session->part_count; i++) {
 		bool per_cpu = wanted->processes || wanted->system_wide;
 
@@ -258,7 +257,7 @@ static int count_run(struct session *session, struct fm_markers *markers, double
 	for (unsigned i = 0; i < session->part_count; i++)
 		fm_counting_stop(session->parts[i].counting);
 	read_parts(session);
-	/* what is left of the last interval */
+	/* the rest of the last interval */
 	if (wanted->interval_ms)
 		note_interval(session, *ret_seconds);
 	return 0;
@@ -399,7 +398,7 @@ static int count_all(struct session *session, struct fm_error *error)
 	return r;
 }
 
-/* Which events can be counted here is asked of the kernel, once each. */
+/* The kernel is asked once for each event whether it can be counted. */
 
 struct asked {
 	char names[ASKED_MAX][96];
@@ -435,7 +434,7 @@ static bool is_there(void *context, const char *name)
 	return asked->there[asked->count++];
 }
 
-/* Formulas: what was validated on this machine first, the vendor's second. Both go into the recording. */
+/* Formulas: first those validated on this machine, then the vendor's. Both go into the recording. */
 static int find_recipe(const struct fm_observation *wanted, struct fm_recording *recording,
                        struct fm_recipe **ret_recipe, struct fm_error *error)
 {
@@ -506,7 +505,7 @@ static int choose_events(struct session *session, struct fm_error *error)
 			         recipe->events[i]);
 		session->event_count += boxes;
 	}
-	/* it tells how many threads ran at once */
+	/* it shows the number of threads that ran at once */
 	if (!r && !fm_event_resolve("task-clock", &session->events[session->event_count], error))
 		session->event_count++;
 	fm_recipe_free(recipe);
@@ -526,7 +525,7 @@ static int probe(const struct fm_observation *wanted, struct fm_recording *recor
 	return r;
 }
 
-/* What there is instead. */
+/* The alternatives. */
 static void offer_engine(const struct session *session)
 {
 	const struct fm_observation *wanted = session->wanted;
@@ -535,8 +534,7 @@ static void offer_engine(const struct session *session)
 	for (unsigned i = 0; i < session->event_count; i++)
 		hardware |= fm_event_needs_pmu(&session->events[i]);
 	if (hardware && wanted->program && !wanted->processes && !wanted->system_wide)
-		fm_observe_remark(wanted,
-		                  "without counters there is the exact engine: fathom stat --machine host -- %s",
+		fm_observe_remark(wanted, "without counters there is exact counting: fathom stat --machine host -- %s",
 		                  wanted->program[0]);
 }
 
@@ -557,7 +555,7 @@ static int run(const struct fm_observation *wanted, struct fm_recording *recordi
 	} else {
 		r = choose_events(session, error);
 	}
-	/* who is shown intervals while they come wants to know the machine */
+	/* live intervals need the machine */
 	if (!r)
 		r = fm_recording_settle(recording, error);
 	if (!r)

@@ -1,4 +1,4 @@
-/* What the engine counted, as rows of a recording: names for addresses, processes together where names are the same. */
+/* The engine's counts, as rows of a recording: names for addresses, and sums over processes by name. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -98,7 +98,7 @@ static struct fm_symbols *symbols_for(const struct fm_results *results, struct n
 	return NULL;
 }
 
-/* A forked process has the numbers of its parent, and what they stand for is there. */
+/* A forked process has the numbers of its parent; the parent has their names. */
 enum { GENERATIONS_MAX = 64 };
 
 static const struct fm_results *parent_of(const struct fm_engine_run *run, const struct fm_results *results)
@@ -217,7 +217,7 @@ static int add_objects(const struct fm_engine_run *run, const struct fm_results 
 		own = fm_recording_add(recording, objects);
 		if (!own)
 			return -ENOMEM;
-		/* the file is shared with a process that is none of ours: end its texts ourselves */
+		/* an untrusted process shares the file: end its texts here */
 		snprintf(name, sizeof(name), "%.*s", FM_RESULT_NAME - 1, named->name);
 		snprintf(own->name, sizeof(own->name), "%s",
 		         named->unnamed ? unnamed_name : fm_symbols_demangle(name, written, sizeof(written)));
@@ -228,7 +228,7 @@ static int add_objects(const struct fm_engine_run *run, const struct fm_results 
 		memcpy(own->misses, object->misses, sizeof(own->misses));
 		memcpy(own->moved, object->moved, sizeof(own->moved));
 	}
-	/* what was not settled yet */
+	/* open counts */
 	own = recording->objects + first;
 	for (unsigned i = 0; i < results->site_count; i++)
 		for (unsigned k = 0; k < 2; k++) {
@@ -242,7 +242,7 @@ static int add_objects(const struct fm_engine_run *run, const struct fm_results 
 	return 0;
 }
 
-/* All other memory: what the lines did, which are complete, less the objects. */
+/* All other memory: the complete counts of the lines, without the objects. */
 static int add_rest(struct fm_recording *recording)
 {
 	struct fm_recorded_object *rest = fm_recording_add(recording, objects);
@@ -462,7 +462,7 @@ static int record_regions(const struct fm_results *results, uint32_t process, st
 		                                   .timing = region->timing};
 		if (results->timing_sampled)
 			fm_region_scale_timing(row);
-		/* the file is shared with a process that is none of ours: end its texts ourselves */
+		/* an untrusted process shares the file: end its texts here */
 		snprintf(row->name, sizeof(row->name), "%.*s", FM_RESULT_NAME - 1, region->name);
 	}
 	return 0;
@@ -568,7 +568,7 @@ static int record_distances(const struct fm_engine_run *run, struct fm_recording
 	return 0;
 }
 
-/* What the distances of followed lines belong to, by name. */
+/* The subjects of distances of followed lines, by name. */
 static int name_part(const struct fm_engine_run *run, const struct fm_results *results, struct fm_symbols *symbols,
                      double uncounted, const struct fm_result_reuse_part *part, struct fm_line_parts *parts)
 {

@@ -1,5 +1,5 @@
-/* How long the program takes by itself, from its only run, in which it was counted: what counting cost is measured in
-   the run and taken off. */
+/* Native run time from the only run, which is instrumented: the cost of counting is measured in that run and
+   subtracted. */
 #ifdef __x86_64__
 #include <cpuid.h>
 #endif
@@ -12,41 +12,49 @@
 #include <string.h>
 
 #include "counters/markers.h"
+#include "observe/assumed.h"
 #include "observe/parts.h"
 
-/* What no episode sees: code in a cache is not quite as fast as where it was … */
-static const double unexplained = 0.05;
-/* … above all where it branches to anywhere: cycles of each such branch (docs/decisions/pace.md). */
 static const struct transfer_cost {
 	const char *vendor;
+	unsigned first, last; /* families */
 	double usual, least, most;
 } transfer_costs[] = {
-#define TRANSFER(vendor, usual, least, most) {vendor, usual, least, most},
+#define TRANSFER(vendor, first, last, usual, least, most) {vendor, first, last, usual, least, most},
 #include "observe/transfers.def"
 #undef TRANSFER
 };
 
+/* The vendor's name, and the family as the vendor counts it. */
+static unsigned identify(char vendor[13])
+{
+	*vendor = '\0';
+#ifdef __x86_64__
+	unsigned leaf, parts[3], signature;
+
+	if (!__get_cpuid(0, &leaf, &parts[0], &parts[2], &parts[1]))
+		return 0;
+	memcpy(vendor, parts, sizeof(parts));
+	vendor[12] = '\0';
+	if (!__get_cpuid(1, &signature, &parts[0], &parts[1], &parts[2]))
+		return 0;
+	return (signature >> 8 & 0xf) == 0xf ? 0xf + (signature >> 20 & 0xff) : signature >> 8 & 0xf;
+#else
+	return 0;
+#endif
+}
+
 static const struct transfer_cost *transfer_cost(void)
 {
 	enum { COUNT = sizeof(transfer_costs) / sizeof(transfer_costs[0]) };
-	char vendor[13] = "";
-	unsigned i = 0;
-#ifdef __x86_64__
-	unsigned ignored, parts[3];
+	char vendor[13];
+	unsigned family = identify(vendor), i = 0;
 
-	if (__get_cpuid(0, &ignored, &parts[0], &parts[2], &parts[1]))
-		memcpy(vendor, parts, sizeof(parts));
-#endif
-	while (i + 1 < COUNT && strcmp(transfer_costs[i].vendor, vendor) != 0)
+	while (i + 1 < COUNT && (strcmp(transfer_costs[i].vendor, vendor) != 0 || family < transfer_costs[i].first ||
+	                         family > transfer_costs[i].last))
 		i++;
 	return &transfer_costs[i];
 }
-
-/* A run too short for episodes: counting code takes so many times as long, as other programs have shown (judged). */
-static const double usually_slower = 2.5, most_slower = 6;
-
-/* A region may be slowed down more than the mean, or less. */
-static const double region_error = 0.3;
 
 /* Processor time of one process, s. */
 struct spent {
@@ -129,11 +137,11 @@ double fm_same_run_of(const struct fm_engine_run *run, unsigned index)
 	struct spent spent = spent_by(results_of(run, index));
 	double ratio = results_of(run, index)->pace.ratio, usual = pooled(run, offsetof(struct fm_result_pace, ratio));
 
-	return spent.plain + spent.counted / (ratio > 0 ? ratio : usual > 0 ? usual : usually_slower);
+	return spent.plain + spent.counted / (ratio > 0 ? ratio : usual > 0 ? usual : FM_COUNTING_USUAL);
 }
 
-/* Processor time of windows and of the translator: what the kernel did then, such as giving memory to rings and caches,
-   is not the program's, and is not told apart. */
+/* Processor time of windows and of the translator. Kernel time in these, such as memory for rings and caches, is not
+   the program's, and it is included here. */
 static double own_work(const struct fm_engine_run *run)
 {
 	double sum = 0;
@@ -164,7 +172,7 @@ static double transfers(const struct fm_engine_run *run, double cycles, double h
 	return sum * cycles / hertz;
 }
 
-/* For how long threads were ready and had no processor: whoever reads the traces has one too. */
+/* Time of threads that were ready without a processor: the consumer uses one too. */
 static double delays(const struct fm_engine_run *run)
 {
 	double sum = 0;
@@ -194,7 +202,7 @@ static double elapsed(const struct fm_engine_run *run, double busy, double by_it
 	return fmax(0, run->seconds - fmax(0, busy - by_itself) / processors);
 }
 
-/* Processor time without counting, if that took so many times as long. */
+/* Processor time without counting, by a slowdown. */
 static double supposed(const struct fm_engine_run *run, double slower)
 {
 	double sum = 0;
@@ -223,21 +231,26 @@ void fm_same_run_time(const struct fm_engine_run *run, double hertz, struct fm_r
 		busy += spent_by(results).waited;
 	}
 	busy += delays(run);
-	/* processes that were not followed, and what happened before the library was there */
+	/* unfollowed processes, and the time before the library was loaded */
 	rest = fmax(0, used - counted);
 	by_itself = rest + (measured ? without_counting(run, offsetof(struct fm_result_pace, ratio))
-	                             : supposed(run, usually_slower));
-	low = rest +
-	      (measured ? without_counting(run, offsetof(struct fm_result_pace, high)) : supposed(run, most_slower));
+	                             : supposed(run, FM_COUNTING_USUAL));
+	low = rest + (measured ? without_counting(run, offsetof(struct fm_result_pace, high))
+	                       : supposed(run, FM_COUNTING_MOST));
 	high = rest + (measured ? without_counting(run, offsetof(struct fm_result_pace, low)) : supposed(run, 1));
-	low *= 1 - unexplained;
-	high *= 1 + unexplained;
-	least = by_itself / 3; /* whatever is said of branches */
-	by_itself = fmax(least, by_itself - transfers(run, cost->usual, hertz));
+	low *= 1 - FM_CACHE_ERROR;
+	high *= 1 + FM_CACHE_ERROR;
+	least = by_itself / 3; /* whatever is said of branches; and usually they are less than half */
+	/* a slowdown that was not measured has them in it */
+	if (measured) {
+		low -= transfers(run, cost->most, hertz);
+		high -= transfers(run, cost->least, hertz);
+		by_itself = fmax(by_itself / 2, by_itself - transfers(run, cost->usual, hertz));
+	}
 	/* of the kernel's time while we worked all or nothing was the program's: the middle, and either end */
 	not_its_own = fmin(kernel, own_work(run)) / 2;
-	low = fmin(by_itself, fmax(least, low - transfers(run, cost->most, hertz) - not_its_own));
-	high = fmax(by_itself, high - transfers(run, cost->least, hertz) + not_its_own);
+	low = fmin(by_itself, fmax(least, low - not_its_own));
+	high = fmax(by_itself, high + not_its_own);
 	*native = (struct fm_recorded_native){
 	    .runs = 1,
 	    .same_run = true,
@@ -267,10 +280,7 @@ static const struct fm_scheduled *scheduled_as(const struct fm_engine_run *run, 
 	return NULL;
 }
 
-/* The least part of the time that must have been quiet to stand for all of it. */
-#define QUIET 0.1
-
-/* What a thread waited for the reader of its trace, and for a processor that the reader may have had. */
+/* A thread's waiting for the consumer, and for a processor that the consumer may have had. */
 static double held_up(const struct fm_engine_run *run, const struct fm_result_thread *thread, double ticks_per_second)
 {
 	const struct fm_scheduled *seen = scheduled_as(run, run->results->process, thread->host_thread);
@@ -278,9 +288,9 @@ static double held_up(const struct fm_engine_run *run, const struct fm_result_th
 	return (double)thread->waited_ticks / ticks_per_second + (seen ? seen->delayed : 0);
 }
 
-/* As many times as long as by itself it took, it waited for others, too. What it was held up by the reader of its trace
-   it would not have waited; nor for a processor, but where there are more threads that are ready than processors; nor,
-   perhaps, for another thread while that was held up: of them, the one for which it was longest. */
+/* Waiting for other threads is slowed down like the rest. Waiting for the consumer is subtracted. So is waiting for a
+   processor, unless more threads are ready than there are processors. A delayed thread may delay the others: the
+   longest delay of another thread is subtracted, too. */
 int fm_same_run_threads(const struct fm_engine_run *run, struct fm_recording *recording, struct fm_error *error)
 {
 	const struct fm_results *results = run->results;
@@ -315,8 +325,8 @@ int fm_same_run_threads(const struct fm_engine_run *run, struct fm_recording *re
 		if (!row)
 			return fm_error_set(error, ENOMEM, "out of memory");
 		blocked = fmax(0, seen->lived - seen->ran - own - others);
-		/* better: in moments in which nobody was held up, if there were enough of them */
-		if (quiet > QUIET * ran && seen->quiet_ran > 0)
+		/* better: moments without a waiting thread, if there were enough */
+		if (quiet > FM_QUIET_LEAST * ran && seen->quiet_ran > 0)
 			blocked = fmin(seen->ran * seen->quiet_blocked / seen->quiet_ran,
 			               fmax(0, seen->lived - seen->ran - own));
 		*row = (struct fm_recorded_native_thread){
@@ -326,7 +336,7 @@ int fm_same_run_threads(const struct fm_engine_run *run, struct fm_recording *re
 	return 0;
 }
 
-/* Regions, by the same clock, as much faster as the whole. */
+/* Regions, by the same clock, with the slowdown of the whole. */
 int fm_same_run_regions(const struct fm_markers *markers, double seconds, struct fm_recording *recording,
                         struct fm_error *error)
 {
@@ -351,8 +361,8 @@ int fm_same_run_regions(const struct fm_markers *markers, double seconds, struct
 		snprintf(region->name, sizeof(region->name), "%s", marked[i].name);
 		region->ordinal = marked[i].ordinal;
 		region->instances = marked[i].instances;
-		region->seconds = fm_figure_make(value, value / (1 + region_error),
-		                                 fmin(marked[i].seconds, value * (1 + region_error)), "s",
+		region->seconds = fm_figure_make(value, value / (1 + FM_REGION_ERROR),
+		                                 fmin(marked[i].seconds, value * (1 + FM_REGION_ERROR)), "s",
 		                                 FM_ORIGIN_sampled, "windows", 1);
 	}
 	fm_marked_free(marked, count);

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "observe/replay.h"
+#include "observe/assumed.h"
+#include "replay/replay.h"
+#include "observe/observe.h"
 #include "observe/session.h"
 #include "recording/store.h"
 
@@ -131,7 +133,7 @@ static int write_processes(struct fm_replay *replay)
 			         fm_parts_seconds(replay->parts, i, head->filtered));
 		else if (head->own_allocator)
 			snprintf(row->remark, sizeof(row->remark),
-			         "it has an allocator of its own that cannot be followed: its heap is not told apart");
+			         "its own allocator cannot be followed: the heap is one object");
 		else if (head->sampler == FM_SAMPLER_CPU_TIMER && head->sampler_error)
 			snprintf(row->remark, sizeof(row->remark),
 			         "sampled at the kernel's ticks, a few hundred a second at most: perf events are not "
@@ -177,8 +179,7 @@ static void write_loss(const struct fm_replay *replay, struct fm_recorded_sampli
 /* A share of time, or a number for each second of it. */
 static struct fm_figure figure_of(double value, const char *unit, double spread, const char *sampler)
 {
-	return fm_figure_make(value, value * (1 - spread), value * (1 + spread), unit, FM_ORIGIN_measured,
-	                      *sampler ? sampler : "burst", 1);
+	return fm_figure_make(value, value * (1 - spread), value * (1 + spread), unit, FM_ORIGIN_measured, sampler, 1);
 }
 
 static void write_sampling(struct fm_replay *replay)
@@ -227,7 +228,7 @@ static void write_sampling(struct fm_replay *replay)
 
 		sampling->overhead =
 		    figure_of((sampling->sampling_seconds + sampling->allocation_seconds) / sampling->cpu_seconds,
-		              "share", 0.1, sampling->sampler);
+		              "share", FM_OVERHEAD_ERROR, sampling->sampler);
 		sampling->rate = figure_of(samples / sampling->cpu_seconds, "1/s", 0, sampling->sampler);
 	} else {
 		sampling->overhead = sampling->rate = fm_figure_unavailable("it took no processor time to speak of");
@@ -235,7 +236,7 @@ static void write_sampling(struct fm_replay *replay)
 	write_loss(replay, sampling);
 }
 
-/* What has no time of its own was there all the time; what a thread has, as long as the thread. */
+/* Memory without a time of its own existed for the whole run; memory of a thread as long as the thread. */
 static void write_lifetimes(struct fm_replay *replay)
 {
 	struct fm_recording *recording = replay->recording;
@@ -275,7 +276,7 @@ static void free_replay(struct fm_replay *replay)
 	fm_parts_close(replay->parts);
 }
 
-/* Threads in the engine are told before it knows which program it runs: they have QEMU's name then. */
+/* Threads in the engine are announced before their program is known, and have QEMU's name until then. */
 static void name_threads(struct fm_recording *recording)
 {
 	for (size_t i = 0; i < recording->sampled_threads_count; i++) {
@@ -291,6 +292,7 @@ static void name_threads(struct fm_recording *recording)
 int fm_sampled_read(const char *folder, struct fm_recording *recording, struct fm_error *error)
 {
 	struct fm_replay replay = {.recording = recording};
+	const struct fm_observer *sampler;
 	int r = fm_parts_open(folder, &replay.parts, error);
 
 	if (r)
@@ -309,8 +311,9 @@ int fm_sampled_read(const char *folder, struct fm_recording *recording, struct f
 		write_sampling(&replay);
 		write_lifetimes(&replay);
 	}
-	/* the engine has a machine of its own */
-	if (!r && strcmp(recording->sampling.sampler, "exact") != 0)
+	/* the caches of a simulated machine are in its description */
+	sampler = fm_sampler_find(recording->sampling.sampler);
+	if (!r && (!sampler || !sampler->simulates))
 		r = fm_curves_write_caches(recording);
 	else if (!r)
 		name_threads(recording);

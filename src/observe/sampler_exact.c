@@ -1,4 +1,4 @@
-/* Samples of references with the level of a simulated machine: the program in the exact engine, every n-th reference.
+/* Samples of references with the level of a simulated machine: the program in the emulator, every n-th reference.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -74,12 +74,9 @@ int fm_engine_sample(const struct fm_observation *wanted, const char *folder, ui
 static int probe(const struct fm_observation *wanted, struct fm_recording *recording, struct fm_error *why)
 {
 	(void)recording;
-	/* a hundred times slower: nobody is to get that without having asked */
-	if (wanted->sampling && (!wanted->sampling->sampler || strcmp(wanted->sampling->sampler, "exact") != 0))
-		return fm_error_set(why, ENOTSUP, "the engine samples only with --sampler exact");
 	return wanted->program
 	           ? 0
-	           : fm_error_set(why, ENOTSUP, "the exact engine runs a program from its beginning: no -p, -a");
+	           : fm_error_set(why, ENOTSUP, "the emulator runs a program from its beginning: no -p, -a");
 }
 
 /* The levels by the names of the simulated caches' order: "L1 L2 memory". */
@@ -116,11 +113,12 @@ static int run(const struct fm_observation *wanted, struct fm_recording *recordi
 		}
 	}
 	folder.session->sampling = 0; /* by the library that is loaded into the program, which sees to allocations */
-	r = fm_unfinished_keep(wanted, &folder, "exact", recording, error);
+	fm_unfinished_describe(&folder, "exact", recording);
+	r = fm_unfinished_keep(wanted, recording, error);
 	if (!r)
 		r = fm_engine_sample(wanted, folder.path, wishes.every ? wishes.every : 1, &sampled, error);
 	if (r) {
-		fm_unfinished_discard(wanted, &folder);
+		fm_unfinished_discard(wanted, &folder, true);
 		return r;
 	}
 	__atomic_store_n(&folder.session->stop, 1, __ATOMIC_RELEASE);
@@ -145,4 +143,4 @@ static int run(const struct fm_observation *wanted, struct fm_recording *recordi
 }
 
 const struct fm_observer fm_observer_sampler_exact = {
-    .name = "exact", .kind = FM_OBSERVER_SAMPLER, .priority = 0, .probe = probe, .run = run};
+    .name = "exact", .kind = FM_OBSERVER_SAMPLER, .priority = 0, .simulates = true, .probe = probe, .run = run};

@@ -1,4 +1,4 @@
-/* How references shall be sampled. */
+/* Options of the sampling of references. */
 #ifndef FATHOM_OBSERVE_SAMPLING_WISHES_H
 #define FATHOM_OBSERVE_SAMPLING_WISHES_H
 
@@ -14,9 +14,9 @@ struct fm_sampling_wishes {
 	double delay, duration; /* seconds; duration 0: to the end */
 	uint64_t max_bytes;
 	bool no_children, no_arguments, no_allocations;
-	bool windows;         /* of references are logged now and then, for miss-ratio curves */
-	uint64_t every;       /* of the engine's references one in so many; 0 or 1: each */
-	bool calibrate;       /* anew, whatever is known */
+	bool windows;         /* occasionally log windows of references, for miss-ratio curves */
+	uint64_t every;       /* sampling period of the engine in references; 0 and 1: each */
+	bool calibrate;       /* repeat the calibration even if a valid one is kept */
 	uint32_t signal_cost; /* ticks, see struct fm_session */
 };
 

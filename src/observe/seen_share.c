@@ -1,24 +1,13 @@
-/* How much of the program's processor time was seen, by the kernel's accounting: of the program, and of all that it
-   waited for. */
+/* Coverage of the program's processor time, by the kernel's accounts of the program and its awaited children. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "observe/assumed.h"
 #include "observe/parts.h"
 #include "observe/session.h"
 #include "record/stream.h"
-
-/* What a process needs before our library is there, s: to be executed, and to be linked. */
-#define STARTING 0.002
-/* Too short to speak of, s. */
-#define NEGLIGIBLE 0.01
-/* Code in which everything is logged is slower by far, and by how much is not measured: for a share, instructions per
-   cycle as programs usually have them are near enough (judged). */
-#define USUAL_RATE 1.5
-#define LEAST_SHARE 1e-3
-/* Processor time in which no sample at all is no accident, s. */
-#define LONG_WITHOUT 0.2
 
 /* s of native time. */
 struct unseen {
@@ -37,7 +26,7 @@ static const struct fm_results *results_of(const struct fm_engine_run *run, unsi
 
 static size_t say(char *why, size_t size, size_t used, double seconds, const char *what)
 {
-	if (seconds < NEGLIGIBLE || used >= size)
+	if (seconds < FM_UNSEEN_REPORTED || used >= size)
 		return used;
 	return used + (size_t)snprintf(why + used, size - used, "%s%.2g s %s", used ? ", " : "", seconds, what);
 }
@@ -55,7 +44,7 @@ static const char *reason(const uint32_t foreign[FM_FOREIGN_KINDS])
 void fm_seen_share(const struct fm_engine_run *run, double hertz, struct fm_recorded_run *recorded)
 {
 	double used = seconds_of(&run->used.ru_utime) + seconds_of(&run->used.ru_stime), traced = 0, seen = 0,
-	       starting = STARTING * (1 + run->forked_count), rest, all;
+	       starting = FM_PRELOAD_SECONDS * (1 + run->forked_count), rest, all;
 	struct unseen unseen = {0};
 	bool filtered = false, limited = false;
 	size_t length = 0;
@@ -65,8 +54,9 @@ void fm_seen_share(const struct fm_engine_run *run, double hertz, struct fm_reco
 	for (unsigned i = 0; i <= run->forked_count; i++) {
 		const struct fm_results *results = results_of(run, i);
 		double ticks = (double)(results->signals_in_cache + results->signals_outside),
-		       own = run->results->native > 1 ? fm_same_run_of(run, i)
-		                                      : (double)results->all_work.instructions / (USUAL_RATE * hertz),
+		       own = run->results->native > 1
+		                 ? fm_same_run_of(run, i)
+		                 : (double)results->all_work.instructions / (FM_USUAL_RATE * hertz),
 		       inside = ticks > 0 ? (double)results->signals_in_cache / ticks : 1;
 
 		traced += (double)results->cpu_ns * 1e-9;
@@ -86,7 +76,7 @@ void fm_seen_share(const struct fm_engine_run *run, double hertz, struct fm_reco
 	all = seen + unseen.threads + unseen.processes + unseen.filtered + unseen.limited + unseen.outside;
 	if (!(all > 0))
 		return;
-	recorded->seen_share = fmax(LEAST_SHARE, seen / all); /* 0 would be: not known */
+	recorded->seen_share = fmax(FM_SEEN_LEAST, seen / all); /* 0 would be: not known */
 	length = say(recorded->unseen_why, sizeof(recorded->unseen_why), length, unseen.threads,
 	             "in threads made by a raw clone() or for which there was no room");
 	length =
@@ -102,8 +92,8 @@ void fm_seen_share(const struct fm_engine_run *run, double hertz, struct fm_reco
 		recorded->seen_share = 1;
 }
 
-/* Time at which the sampler took no sample. Where the fuel was used up there was no reference to take, which is seen;
-   in the rest, whose time is returned, it could not. */
+/* Time without a sample. With used-up fuel there was no reference to sample, and the time is covered. In the rest,
+   which is returned, the sampler failed. */
 static double not_sampled(const struct fm_recording *recording, double *ret_without_references)
 {
 	double without = 0, seconds = 0;
@@ -114,12 +104,7 @@ static double not_sampled(const struct fm_recording *recording, double *ret_with
 	return fmin(seconds, recording->sampling.threads_seconds);
 }
 
-/* Samples that must be expected, or nothing follows from there being few of them. */
-#define ENOUGH_SAMPLES 40
-/* Of the time for which samples were to stand; less than this, and the timers were not there all the time. */
-#define LEAST_SAMPLED 0.6
-
-/* Time of threads whose timers the program has ended, as by closing files that it did not open. */
+/* Time of threads whose timers the program has ended, for example by closing files that it did not open. */
 static double without_timers(const struct fm_session *session, const struct fm_recording *recording, double missed)
 {
 	const struct fm_recorded_sampling *sampling = &recording->sampling;
@@ -136,15 +121,17 @@ static double without_timers(const struct fm_session *session, const struct fm_r
 	}
 	rest = fmax(0, sampling->threads_seconds - missed);
 	if (!recording->samples_count)
-		return rest > LONG_WITHOUT ? rest : 0;
-	return sampling->threads_seconds > ENOUGH_SAMPLES * each && sampled < LEAST_SAMPLED * rest ? rest - sampled : 0;
+		return rest > FM_SAMPLELESS_SECONDS ? rest : 0;
+	return sampling->threads_seconds > FM_EXPECTED_SAMPLES * each && sampled < FM_SAMPLED_LEAST * rest
+	           ? rest - sampled
+	           : 0;
 }
 
 void fm_seen_share_sampled(double used, const struct fm_session *session, struct fm_recording *recording)
 {
 	struct fm_recorded_sampling *sampling = &recording->sampling;
 	struct fm_recorded_run *run = &recording->run;
-	double starting = STARTING * (double)(recording->sampled_processes_count + 1),
+	double starting = FM_PRELOAD_SECONDS * (double)(recording->sampled_processes_count + 1),
 	       threads = fmax(0, sampling->cpu_seconds - sampling->threads_seconds - starting),
 	       processes = fmax(0, used - sampling->cpu_seconds - starting), without,
 	       missed = not_sampled(recording, &without), timers = without_timers(session, recording, missed + without),
@@ -153,17 +140,18 @@ void fm_seen_share_sampled(double used, const struct fm_session *session, struct
 
 	if (!(all > 0))
 		return;
-	/* a share of all that the program took, also of what was not recorded */
+	/* a share of the program's whole processor time, recorded or not */
 	if (sampling->overhead.available && sampling->cpu_seconds > 0)
 		sampling->overhead = fm_figure_scaled(&sampling->overhead, sampling->cpu_seconds / all, "share");
 	length = say(run->unseen_why, sizeof(run->unseen_why), length, threads, "in threads made by a raw clone()");
 	length = say(run->unseen_why, sizeof(run->unseen_why), length, processes,
 	             fm_session_skipped(session)
-	                 ? "in processes of programs that usually end within milliseconds (one in 32 is recorded)"
+	                 ? "in processes of programs that usually end within milliseconds (one in 64 is recorded)"
 	                 : reason(session->foreign));
 	length = say(run->unseen_why, sizeof(run->unseen_why), length, missed,
 	             "in code that cannot be sampled, such as code that the program makes itself");
 	say(run->unseen_why, sizeof(run->unseen_why), length, timers,
 	    "in threads without samples (there was no room for the sampler, or the program closed its files)");
-	run->seen_share = *run->unseen_why ? fmax(LEAST_SHARE, (all - threads - processes - missed - timers) / all) : 1;
+	run->seen_share =
+	    *run->unseen_why ? fmax(FM_SEEN_LEAST, (all - threads - processes - missed - timers) / all) : 1;
 }

@@ -16,8 +16,10 @@
 
 #include "base/clock.h"
 #include "base/namespaces.h"
+#include "base/processor.h"
+#include "base/index_map.h"
 #include "base/sysfs.h"
-#include "observe/index_map.h"
+#include "base/text.h"
 #include "record/starts.h"
 
 /* With the table of programs behind it. */
@@ -26,18 +28,13 @@ _Static_assert(sizeof(struct fm_session) <= FM_STARTS_OFFSET, "the table lies be
 
 /* The time stamp */
 
-uint64_t fm_ticks_now(void)
-{
-	return __builtin_ia32_rdtsc();
-}
-
 /* Both clocks at one moment: of several tries the one that took least. */
 static void read_clocks(uint64_t *ret_ticks, uint64_t *ret_ns)
 {
 	uint64_t least = UINT64_MAX;
 
 	for (int i = 0; i < 8; i++) {
-		uint64_t before = fm_ticks_now(), ns = fm_clock_now(), after = fm_ticks_now();
+		uint64_t before = fm_ticks(), ns = fm_clock_now(), after = fm_ticks();
 
 		if (after - before < least) {
 			least = after - before;
@@ -100,11 +97,13 @@ uint32_t fm_ticks_step(void)
 	for (unsigned i = 0; i < 2 * READINGS && count < READINGS; i++) {
 		uint64_t began, ended, value = i;
 
-		began = fm_ticks_now();
-		for (unsigned k = 0; k < i % DELAYS; k++)
-			__asm__ volatile("add $1, %0" : "+r"(value));
-		ended = fm_ticks_now();
-		/* interrupted ones tell nothing */
+		began = fm_ticks();
+		for (unsigned k = 0; k < i % DELAYS; k++) {
+			value++;
+			__asm__ volatile("" : "+r"(value));
+		}
+		ended = fm_ticks();
+		/* interrupted readings prove nothing */
 		if (ended - began < 2000)
 			differences[count++] = (uint32_t)(ended - began);
 	}
@@ -166,9 +165,11 @@ void fm_session_remove(const char *path)
 			close(folder);
 		return;
 	}
+	/* the file that shows whose folder it is goes last: the tool may be killed meanwhile */
 	while ((each = readdir(list)))
-		if (is_part_name(each->d_name))
+		if (is_part_name(each->d_name) && strcmp(each->d_name, "session") != 0)
 			unlinkat(dirfd(list), each->d_name, 0);
+	unlinkat(dirfd(list), "session", 0);
 	closedir(list);
 	rmdir(path);
 }
@@ -248,7 +249,7 @@ static void fill(struct fm_session *session, const struct fm_sampling_wishes *wi
 	    .sampling = 1,
 	    .windows = wishes->windows,
 	};
-	session->begun = fm_ticks_now();
+	session->begun = fm_ticks();
 }
 
 static int make_session(struct fm_session_folder *made, const struct fm_sampling_wishes *wishes, struct fm_error *error)
@@ -342,22 +343,16 @@ uint64_t fm_session_skipped(const struct fm_session *session)
 	return skipped;
 }
 
-/* Zombies live no more, whoever forgot them. */
+/* Zombies are dead, whether their parent has noticed it or not. A name with a newline hides the state. */
 static bool is_living(uint32_t process)
 {
 	char path[32], text[512], *end;
-	int file;
-	ssize_t length;
 
 	snprintf(path, sizeof(path), "/proc/%u/stat", process);
-	file = open(path, O_RDONLY | O_CLOEXEC);
-	if (file < 0)
+	if (fm_text_read_line(path, text, sizeof(text)) || !*text)
 		return false;
-	length = read(file, text, sizeof(text) - 1);
-	close(file);
-	text[length > 0 ? length : 0] = '\0';
 	end = strrchr(text, ')');
-	return end && end[1] == ' ' && end[2] != 'Z' && end[2] != 'X';
+	return !end || end[1] != ' ' || (end[2] != 'Z' && end[2] != 'X');
 }
 
 /* Numbers of processes are used again: one that records has its part mapped. */
@@ -370,7 +365,7 @@ static bool has_mapped(uint32_t process, const char *part)
 	snprintf(path, sizeof(path), "/proc/%u/maps", process);
 	maps = fopen(path, "re");
 	if (!maps)
-		return true; /* who knows */
+		return true; /* not known */
 	while (!found && fgets(line, sizeof(line), maps))
 		found = strstr(line, part);
 	fclose(maps);
@@ -379,7 +374,7 @@ static bool has_mapped(uint32_t process, const char *part)
 
 static bool is_at_work(const struct fm_stream_process *head, const char *part)
 {
-	/* in another namespace its number is somebody else's here */
+	/* in another namespace another process has its number */
 	if (head->process_space && head->process_space != fm_namespace_of_processes())
 		return fm_namespace_find(part) > 0;
 	return is_living(head->process) && has_mapped(head->process, part);

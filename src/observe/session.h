@@ -1,5 +1,5 @@
-/* The folder that a recorded program writes into, and the session file in it (record/stream.h). Whoever records holds a
-   lock on that file, so that others know whether somebody is at work. */
+/* The folder of a recorded program, with the session file (record/stream.h). The recording tool holds a lock on that
+   file, which shows that the recording is at work. */
 #ifndef FATHOM_OBSERVE_SESSION_H
 #define FATHOM_OBSERVE_SESSION_H
 
@@ -17,35 +17,34 @@ struct fm_session_folder {
 	struct fm_session *session; /* mapped, shared with the programs */
 };
 
-/* Makes the folder PATH.parts, for its owner alone; an old one that is ours and that nobody works on is removed first.
-   -EEXIST, -EBUSY with words. `begun` is now; call it just before the program starts. */
+/* Creates the folder PATH.parts with access for its owner only; first removes an old, unlocked folder of Fathom.
+   -EEXIST, -EBUSY with a message. Sets `begun` to the present time: call it just before the program starts. */
 int fm_session_create(const char *path, const struct fm_sampling_wishes *wishes, struct fm_session_folder *ret_folder,
                       struct fm_error *error);
 
 /* Ends the lock and the mapping; the files stay. */
 void fm_session_close(struct fm_session_folder *folder);
 
-/* Removes the files that are ours, and the folder if it is empty then. Links are not followed. */
+/* Removes Fathom's files, and the folder if it is then empty. Links are not followed. */
 void fm_session_remove(const char *folder);
 
 /* The folder of that name beside a recording; the name comes from a file and is not trusted. */
 int fm_session_folder_of(const char *path, const char *name, char *ret_folder, size_t size, struct fm_error *error);
 
-/* Does somebody record there? -ENOENT when there is no session. */
+/* Checks if a tool holds the lock of the session. -ENOENT without a session. */
 int fm_session_is_locked(const char *folder, bool *ret_locked);
 
-/* How many processes have files there that are not complete, and live. */
-/* Processes that were not recorded, since others of the same program had ended soon. Of a session that was created
-   here. */
+/* Number of unrecorded processes: earlier processes of the same program had ended soon. For a session created by this
+   process. */
 uint64_t fm_session_skipped(const struct fm_session *session);
 
-/* Removes the folder PATH.parts if a tool has left it that died; nothing else. */
+/* Removes the folder PATH.parts if the tool that created it has died. */
 void fm_session_clear(const char *path);
 
+/* Number of living processes with incomplete files in the folder. */
 unsigned fm_session_living(const char *folder);
 
-/* The environment for the program: runs with the library preloaded, and knows the folder. What was before is kept in
-   ret_saved, for fm_session_restore(). */
+/* Sets the environment for the program: preloaded library and folder. Saves the old values for fm_session_restore(). */
 struct fm_session_environment {
 	char *preload, *folder;
 	bool had_preload, had_folder;
@@ -58,8 +57,7 @@ void fm_session_restore(struct fm_session_environment *saved);
 double fm_ticks_per_second(void);
 uint32_t fm_ticks_step(void);
 
-/* The step of a counter by differences between readings after all kinds of delays: 1 for a fine one. */
+/* The step of a counter, from differences between readings after various delays; 1: fine-grained. */
 uint32_t fm_ticks_step_of(const uint32_t *differences, unsigned count);
-uint64_t fm_ticks_now(void);
 
 #endif

@@ -8,14 +8,10 @@
 #include "observe/unfinished.h"
 #include "recording/store.h"
 
-int fm_unfinished_keep(const struct fm_observation *wanted, const struct fm_session_folder *folder, const char *sampler,
-                       struct fm_recording *recording, struct fm_error *error)
+void fm_unfinished_describe(const struct fm_session_folder *folder, const char *sampler, struct fm_recording *recording)
 {
 	struct fm_recorded_sampling *sampling = &recording->sampling;
 	const struct fm_session *session = folder->session;
-	char *profile;
-	struct fm_error ignored;
-	int r;
 
 	snprintf(sampling->sampler, sizeof(sampling->sampler), "%s", sampler);
 	snprintf(sampling->state, sizeof(sampling->state), "unfinished");
@@ -27,6 +23,14 @@ int fm_unfinished_keep(const struct fm_observation *wanted, const struct fm_sess
 	sampling->nodes = session->nodes;
 	sampling->overhead = sampling->rate = fm_figure_unavailable("the recording is unfinished");
 	recording->run.exit_status = -1;
+}
+
+int fm_unfinished_keep(const struct fm_observation *wanted, struct fm_recording *recording, struct fm_error *error)
+{
+	struct fm_error ignored;
+	char *profile;
+	int r;
+
 	if (!fm_profile_text(NULL, &profile, &ignored)) {
 		r = fm_recording_set(recording, "profile", profile);
 		free(profile);
@@ -41,9 +45,10 @@ int fm_unfinished_keep(const struct fm_observation *wanted, const struct fm_sess
 	return r ? -error->code : 0;
 }
 
-void fm_unfinished_discard(const struct fm_observation *wanted, struct fm_session_folder *folder)
+void fm_unfinished_discard(const struct fm_observation *wanted, struct fm_session_folder *folder, bool kept)
 {
-	unlink(wanted->sampling->path);
+	if (kept)
+		unlink(wanted->sampling->path);
 	fm_session_close(folder);
 	fm_session_remove(folder->path);
 }

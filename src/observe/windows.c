@@ -1,15 +1,15 @@
-/* What was counted in windows, as what the whole run did. */
+/* Counts of windows, scaled to the whole run. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "observe/false_reads.h"
-#include "observe/late_writes.h"
+#include "observe/assumed.h"
 #include "observe/parts.h"
-#include "recording/estimate.h"
-#include "recording/windows.h"
+#include "windows/correct.h"
+#include "windows/estimate.h"
+#include "windows/totals.h"
 #include "translate/translate.h"
 
 static const char *const reasons[] = {
@@ -18,38 +18,24 @@ static const char *const reasons[] = {
 #undef REASON
 };
 
-enum {
-	COUNTS = sizeof(struct fm_core_counts) / sizeof(uint64_t),
-	WORKS = sizeof(struct fm_work) / sizeof(uint64_t),
-	TIMINGS = sizeof(struct fm_timing_counts) / sizeof(uint64_t),
-	CACHE_COUNTS = sizeof(struct fm_cache_counts) / sizeof(uint64_t)
-};
+enum { COUNTS = FM_COUNTS_NUMBERS, WORKS = FM_WORK_NUMBERS, TIMINGS = FM_TIMING_NUMBERS };
 
-/* By how much each number of a process is to be multiplied: what threads did is added up over the windows, what
-   regions, lines and objects did is weighted already. */
+/* Factors for the numbers of a process: for sums over windows (threads) and weighted sums (regions, lines, objects). */
 struct factors {
 	double counts[COUNTS], weighted_counts[COUNTS];
-	double unseen[COUNTS]; /* what is to be added instead, all threads together */
+	double unseen[COUNTS]; /* the amount to add instead, all threads together */
 	double work[WORKS], weighted_work[WORKS];
 	double executed;
-	double in_windows; /* instructions that one in the part of a window that counts stands for */
+	double in_windows; /* instructions that one counted instruction of a window represents */
 	double timing[TIMINGS];
 };
-
-static double number(const void *numbers, unsigned index)
-{
-	uint64_t value;
-
-	memcpy(&value, (const char *)numbers + index * sizeof(value), sizeof(value));
-	return (double)value;
-}
 
 static void multiply(void *numbers, unsigned count, const double *factors)
 {
 	for (unsigned i = 0; i < count; i++) {
-		uint64_t value = (uint64_t)llround(number(numbers, i) * factors[i]);
+		double value = (double)fm_counter_get(numbers, i) * factors[i];
 
-		memcpy((char *)numbers + i * sizeof(value), &value, sizeof(value));
+		fm_counter_set(numbers, i, (uint64_t)llround(value));
 	}
 }
 
@@ -58,15 +44,25 @@ static uint64_t scaled(uint64_t value, double factor)
 	return (uint64_t)llround((double)value * factor);
 }
 
-/* Of a process, as its threads have it. What a thread did in a window after it was closed early, or in one that is not
-   kept, is in these: they tell the threads apart, but not how much there was. */
+/* Counts of a process by thread. They include windows that were closed early or dropped: they give the shares of the
+   threads, not the totals. */
 static double counted_by_threads(const struct fm_recording *recording, uint32_t process, unsigned index)
 {
 	double sum = 0;
 
 	for (size_t i = 0; i < recording->threads_count; i++)
 		if (recording->threads[i].process == process)
-			sum += number(&recording->threads[i].counts, index);
+			sum += (double)fm_counter_get(&recording->threads[i].counts, index);
+	return sum;
+}
+
+static double work_by_threads(const struct fm_recording *recording, uint32_t process, unsigned index)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < recording->threads_count; i++)
+		if (recording->threads[i].process == process)
+			sum += (double)fm_counter_get(&recording->threads[i].work, index);
 	return sum;
 }
 
@@ -80,34 +76,7 @@ static double executed_by_threads(const struct fm_recording *recording, uint32_t
 	return sum;
 }
 
-/* Of a window in which not all threads were timed, or none: as if the others had been like these, or like those of the
-   window before. */
-static void find_timing_factors(const struct fm_recording *recording, uint32_t process,
-                                const struct fm_recorded_window *windows, size_t count, double *values, double *factors)
-{
-	double *limits = values + count;
-
-	fm_windows_limit_cycles(recording, process, limits);
-	for (unsigned k = 0; k < TIMINGS; k++) {
-		double rate = 0, counted = 0;
-
-		for (size_t i = 0; i < count; i++) {
-			if (windows[i].timing.instructions)
-				rate = number(&windows[i].timing, k) / (double)windows[i].timing.instructions;
-			values[i] = limits[i] * rate * (double)windows[i].work.instructions;
-			counted += number(&windows[i].timing, k);
-		}
-		factors[k] = counted > 0 ? fm_windows_total(recording, process, values).value / counted : 1;
-	}
-}
-
-/* One string line for so many instructions is few. */
-enum { STRING_LINES_FEW = 20 };
-
-/* The standard deviation of the logarithm of the sizes of string instructions, by lines, up to which they are alike. */
-#define SIMILAR_SIZES 0.7
-
-/* From what pieces of code took, and how often each was executed. */
+/* From the times of basic blocks, and their numbers of executions. */
 static void find_piece_factors(const struct fm_results *results, const struct fm_recorded_window *windows, size_t count,
                                double *factors)
 {
@@ -118,211 +87,9 @@ static void find_piece_factors(const struct fm_results *results, const struct fm
 		double counted = 0;
 
 		for (size_t i = 0; i < count; i++)
-			counted += number(&windows[i].timing, k);
-		factors[k] = counted > 0 ? all * number(&results->pieces.timing, k) / counted : 1;
+			counted += (double)fm_counter_get(&windows[i].timing, k);
+		factors[k] = counted > 0 ? all * (double)fm_counter_get(&results->pieces.timing, k) / counted : 1;
 	}
-}
-
-#define TIMING(member) (offsetof(struct fm_timing_counts, member) / sizeof(uint64_t))
-
-#define COUNT(member) (offsetof(struct fm_core_counts, member) / sizeof(uint64_t))
-
-#define LOAD_MISSES(cache) ((unsigned)(COUNT(caches[0].load_misses) + (cache)*CACHE_COUNTS))
-
-/* Of a count, what the windows stand for: without what they cannot know. */
-static double seen_in_windows(const struct fm_recording *recording, uint32_t process,
-                              const struct fm_recorded_window *windows, size_t count, unsigned index, double *values)
-{
-	for (size_t i = 0; i < count; i++)
-		values[i] = number(&windows[i].counts, index);
-	return fm_windows_total(recording, process, values).value;
-}
-
-/* Windows stand for the instructions around them: where a phase executes few of them, what its windows saw stands for
-   far too much. Misses of the first cache, which every window knows and whose number is known, tell by how much. */
-static double weight_of_windows(const struct fm_recording *recording, uint32_t process,
-                                const struct fm_recorded_window *windows, size_t count,
-                                const struct fm_estimates *estimates, double *values)
-{
-	double seen = seen_in_windows(recording, process, windows, count, COUNT(caches[0].load_misses), values),
-	       truth = estimates->counts[COUNT(caches[0].load_misses)].value;
-
-	return seen > 0 && truth > 0 ? truth / seen : 1;
-}
-
-/* Load misses of each cache that were seen, but are none by the estimates: lines of which a window knows nothing, and
-   which the simulated caches did not have yet. Returns those of the last one. */
-static double find_false_misses(const struct fm_recording *recording, uint32_t process,
-                                const struct fm_recorded_window *windows, size_t count,
-                                const struct fm_estimates *estimates, double weight, double *values, double *ret_false,
-                                double *ret_seen)
-{
-	unsigned last = recording->machine.cache_count - 1;
-
-	for (unsigned k = 0; k <= last; k++) {
-		unsigned index = LOAD_MISSES(k);
-
-		*ret_seen = weight * seen_in_windows(recording, process, windows, count, index, values);
-		ret_false[k] = k ? fmax(0, *ret_seen - estimates->counts[index].value) : 0;
-	}
-	/* what a cache had after all was looked for in all below */
-	for (unsigned k = last; k > 1; k--)
-		ret_false[k - 1] = fmin(ret_false[k - 1], ret_false[k]);
-	return ret_false[last];
-}
-
-/* Pieces of code were timed as if all lines that their window knew nothing of came from memory. Those that did not
-   waited for the cache that had them instead, in proportion to its latency. */
-static void correct_latency(const struct fm_recording *recording, const struct fm_recorded_window *windows,
-                            size_t count, const double *false_misses, double seen, double *factors)
-{
-	const struct fm_machine_description *machine = &recording->machine;
-	const unsigned memory = TIMING(latency_stalls) + FM_SERVED_MEMORY;
-	unsigned last = machine->cache_count - 1;
-	double counted[TIMINGS] = {0}, each, less;
-
-	for (unsigned k = 0; k < TIMINGS; k++)
-		for (size_t i = 0; i < count; i++)
-			counted[k] += number(&windows[i].timing, k);
-	each = seen > 0 ? factors[memory] * counted[memory] / seen : 0;
-	less = each * fmin(seen, false_misses[last]);
-	if (!(less > 0))
-		return;
-	factors[memory] -= less / counted[memory];
-	for (unsigned k = 1; k <= last; k++) {
-		const unsigned level = TIMING(latency_stalls) + k;
-		double more = each * (false_misses[k] - false_misses[k - 1]) * machine->caches[k].latency /
-		              machine->memory_latency;
-
-		less -= more;
-		if (counted[level] > 0)
-			factors[level] += more / counted[level];
-	}
-	for (unsigned k = 0; k < 2; k++) {
-		const unsigned which = k ? TIMING(no_execute) : TIMING(cycles);
-
-		if (counted[which] > 0)
-			factors[which] = fmax(0, factors[which] - less / counted[which]);
-	}
-}
-
-static double timed_in_windows(const struct fm_recorded_window *windows, size_t count, unsigned index)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < count; i++)
-		sum += number(&windows[i].timing, index);
-	return sum;
-}
-
-/* The reverse: lines that earlier windows left in the simulated last cache, and that were gone when they were used
-   again. What waited for that cache would have waited for memory. */
-static void correct_hits(const struct fm_recording *recording, const struct fm_recorded_window *windows, size_t count,
-                         double hits, double misses, double *factors)
-{
-	const struct fm_machine_description *machine = &recording->machine;
-	const struct fm_cache_description *last = &machine->caches[machine->cache_count - 1];
-	const unsigned cache = TIMING(latency_stalls) + machine->cache_count - 1,
-	               memory = TIMING(latency_stalls) + FM_SERVED_MEMORY, all[] = {TIMING(cycles), TIMING(no_execute)};
-	double in_cache = timed_in_windows(windows, count, cache), in_memory = timed_in_windows(windows, count, memory),
-	       part = hits > 0 ? fmin(1, misses / hits) : 0, gone = part * factors[cache] * in_cache,
-	       longer = (double)machine->memory_latency / last->latency;
-
-	if (!(gone > 0) || !(in_memory > 0) || !(longer > 1))
-		return;
-	factors[cache] *= 1 - part;
-	factors[memory] += gone * longer / in_memory;
-	for (unsigned k = 0; k < sizeof(all) / sizeof(all[0]); k++) {
-		double counted = timed_in_windows(windows, count, all[k]);
-
-		if (counted > 0)
-			factors[all[k]] += gone * (longer - 1) / counted;
-	}
-}
-
-/* That the cache before the last one asked for. */
-static double lines_of_last(const struct fm_recording *recording, uint32_t process,
-                            const struct fm_recorded_window *windows, size_t count, double *values)
-{
-	static const unsigned kinds[] = {COUNT(caches[0].lines_demand), COUNT(caches[0].lines_ownership),
-	                                 COUNT(caches[0].lines_prefetch)};
-	unsigned before = recording->machine.cache_count > 1 ? recording->machine.cache_count - 2 : 0;
-	double lines = 0;
-
-	for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		lines += seen_in_windows(recording, process, windows, count, kinds[i] + before * CACHE_COUNTS, values);
-	return lines;
-}
-
-/* Lines that a cache had, and windows did not know of: what waited for the bandwidth of memory waited less, and for
-   that cache. */
-static void correct_reads(const struct fm_recording *recording, uint32_t process,
-                          const struct fm_recorded_window *windows, size_t count, const struct fm_estimates *estimates,
-                          double weight, double *values, double *factors)
-{
-	const unsigned memory = TIMING(bandwidth_stalls) + FM_SERVED_MEMORY,
-	               remote = TIMING(bandwidth_stalls) + FM_SERVED_REMOTE, stores = TIMING(stalls) + FM_STALL_stores,
-	               cache = TIMING(bandwidth_stalls) + recording->machine.cache_count - 1,
-	               all[] = {TIMING(cycles), TIMING(no_execute)};
-	double seen = weight * seen_in_windows(recording, process, windows, count, COUNT(memory_reads), values);
-	struct fm_false_reads left =
-	    fm_false_reads(&recording->machine, seen, estimates->counts[COUNT(memory_reads)].value,
-	                   weight * lines_of_last(recording, process, windows, count, values) - seen);
-	double waited = factors[memory] * timed_in_windows(windows, count, memory) +
-	                factors[remote] * timed_in_windows(windows, count, remote),
-	       stored = factors[stores] * timed_in_windows(windows, count, stores),
-	       in_cache = timed_in_windows(windows, count, cache),
-	       less = waited * (1 - left.memory - left.last_cache) + stored * (1 - left.stores);
-
-	if (!(less > 0))
-		return;
-	/* where nothing waited for that cache there is nothing to add to */
-	factors[memory] *= left.memory + (in_cache > 0 ? 0 : left.last_cache);
-	factors[remote] *= left.memory + (in_cache > 0 ? 0 : left.last_cache);
-	if (in_cache > 0)
-		factors[cache] += waited * left.last_cache / in_cache;
-	factors[stores] *= left.stores;
-	for (unsigned k = 0; k < sizeof(all) / sizeof(all[0]); k++) {
-		double counted = timed_in_windows(windows, count, all[k]);
-
-		if (counted > 0)
-			factors[all[k]] = fmax(0, factors[all[k]] - less / counted);
-	}
-}
-
-/* Lines that are written to memory long after the windows that wrote them. */
-static void correct_writes(const struct fm_recording *recording, uint32_t process,
-                           const struct fm_recorded_window *windows, size_t count, const struct fm_estimates *estimates,
-                           double weight, double *values, double *factors)
-{
-	enum { BANDWIDTH, REMOTE, STORES, CYCLES, NO_EXECUTE, CHANGED };
-	static const unsigned changed[CHANGED] = {
-	    [BANDWIDTH] = TIMING(bandwidth_stalls) + FM_SERVED_MEMORY,
-	    [REMOTE] = TIMING(bandwidth_stalls) + FM_SERVED_REMOTE,
-	    [STORES] = TIMING(stalls) + FM_STALL_stores,
-	    [CYCLES] = TIMING(cycles),
-	    [NO_EXECUTE] = TIMING(no_execute),
-	};
-	struct fm_memory_use use = {
-	    .reads = weight * seen_in_windows(recording, process, windows, count, COUNT(memory_reads), values),
-	    .writes = weight * seen_in_windows(recording, process, windows, count, COUNT(memory_writes), values),
-	    .written_to_memory = estimates->counts[COUNT(memory_writes)].value};
-	double counted[CHANGED], took[CHANGED], more[CHANGED];
-
-	for (unsigned k = 0; k < CHANGED; k++) {
-		counted[k] = timed_in_windows(windows, count, changed[k]);
-		took[k] = factors[changed[k]] * counted[k];
-	}
-	for (unsigned k = 0; k < recording->machine.cache_count; k++)
-		use.written[k] = estimates->counts[COUNT(caches[0].lines_written) + k * CACHE_COUNTS].value;
-	use.bandwidth_stalls = took[BANDWIDTH] + took[REMOTE];
-	use.store_stalls = took[STORES];
-	more[CYCLES] = more[NO_EXECUTE] = fm_late_writes_cost(&recording->machine, &use, &more[STORES]);
-	for (unsigned k = BANDWIDTH; k <= REMOTE; k++)
-		more[k] = use.bandwidth_stalls > 0 ? (more[CYCLES] - more[STORES]) * took[k] / use.bandwidth_stalls : 0;
-	for (unsigned k = 0; k < CHANGED; k++)
-		if (counted[k] > 0)
-			factors[changed[k]] += more[k] / counted[k];
 }
 
 void fm_region_scale_timing(struct fm_recorded_region *region)
@@ -358,9 +125,14 @@ static int find_factors(const struct fm_recording *recording, const struct fm_re
 	const struct fm_recorded_window *windows;
 	size_t count = fm_windows_of(recording, process, &windows);
 	double instructions, inside = 0, weighted = (double)results->weighted.work.instructions, executed, usual,
-	                     weight, *values = calloc(2 * count + 1, sizeof(*values));
-	const unsigned last = recording->machine.cache_count - 1;
+	                     *values = calloc(2 * count + 1, sizeof(*values));
 	struct fm_estimates estimates;
+	struct fm_corrected course = {.recording = recording,
+	                              .process = process,
+	                              .windows = windows,
+	                              .count = count,
+	                              .estimates = &estimates,
+	                              .values = values};
 	int r = values ? fm_estimate_process(recording, process, &estimates) : -ENOMEM;
 
 	if (r) {
@@ -376,53 +148,46 @@ static int find_factors(const struct fm_recording *recording, const struct fm_re
 	for (unsigned k = 0; k < COUNTS; k++) {
 		double counted = counted_by_threads(recording, process, k);
 
-		ret_factors->counts[k] = counted > 0 ? estimates.counts[k].value / counted : usual;
-		ret_factors->unseen[k] = counted > 0 ? 0 : estimates.counts[k].value;
-		counted = number(&results->weighted.counts, k);
-		ret_factors->weighted_counts[k] = counted > 0 ? estimates.counts[k].value / counted : weighted;
+		ret_factors->counts[k] = counted > 0 ? estimates.numbers[k].value / counted : usual;
+		ret_factors->unseen[k] = counted > 0 ? 0 : estimates.numbers[k].value;
+		counted = (double)fm_counter_get(&results->weighted.counts, k);
+		ret_factors->weighted_counts[k] = counted > 0 ? estimates.numbers[k].value / counted : weighted;
 	}
 	for (unsigned k = 0; k < WORKS; k++) {
-		ret_factors->work[k] = usual;
+		double counted = work_by_threads(recording, process, k);
+
+		for (size_t i = 0; i < count; i++)
+			values[i] = (double)fm_counter_get(&windows[i].work, k);
+		/* instructions are counted for the whole run, other work in windows only */
+		ret_factors->work[k] = k == FM_WORK_instructions || !(counted > 0)
+		                           ? usual
+		                           : fm_windows_total(recording, process, values).value / counted;
 		ret_factors->weighted_work[k] = weighted;
 	}
 	ret_factors->executed = executed;
 	ret_factors->in_windows = inside > 0 ? executed / inside : 1;
-	find_timing_factors(recording, process, windows, count, values, ret_factors->timing);
-	weight = weight_of_windows(recording, process, windows, count, &estimates, values);
-	if (recording->processes[process].pieces_timed > 0) {
-		double false_misses[FM_SIMULATED_CACHES_MAX] = {0}, seen = 0;
-
+	fm_correct_partial(&course, ret_factors->timing);
+	if (recording->processes[process].pieces_timed > 0)
 		find_piece_factors(results, windows, count, ret_factors->timing);
-		if (find_false_misses(recording, process, windows, count, &estimates, weight, values, false_misses,
-		                      &seen) > 0)
-			correct_latency(recording, windows, count, false_misses, seen, ret_factors->timing);
-		else if (last > 1)
-			correct_hits(recording, windows, count,
-			             weight * seen_in_windows(recording, process, windows, count, LOAD_MISSES(last - 1),
-			                                      values) -
-			                 seen,
-			             estimates.counts[LOAD_MISSES(last)].value - seen, ret_factors->timing);
-	}
-	correct_reads(recording, process, windows, count, &estimates, weight, values, ret_factors->timing);
-	correct_writes(recording, process, windows, count, &estimates, weight, values, ret_factors->timing);
+	fm_correct_timing(&course, recording->processes[process].pieces_timed > 0, ret_factors->timing);
 	free(values);
 	return 0;
 }
 
-/* What no window has seen, and is known all the same: each thread has its share. */
+/* Counts outside of all windows that are known nevertheless: each thread has its share. */
 static void add_unseen(struct fm_recorded_thread *thread, const struct factors *factors)
 {
 	double share = factors->executed > 0 ? fmin(1, (double)thread->work.instructions / factors->executed) : 0;
 
 	for (unsigned k = 0; k < COUNTS; k++) {
-		uint64_t value = (uint64_t)llround(number(&thread->counts, k) + factors->unseen[k] * share);
+		double value = (double)fm_counter_get(&thread->counts, k) + factors->unseen[k] * share;
 
-		memcpy((char *)&thread->counts + k * sizeof(value), &value, sizeof(value));
+		fm_counter_set(&thread->counts, k, (uint64_t)llround(value));
 	}
 }
 
-/* How far the process was by the end of each. No window is later than the next: its threads may have slept in it. What
-   comes from another process is not believed to be in order, either. */
+/* The progress of the process at the end of each. It never falls, since threads may have slept in a window. Data of
+   another process are not trusted to be in order. */
 static void find_places(const struct fm_results *results, unsigned count, uint64_t *ret_executed)
 {
 	uint64_t latest = results->all_work.instructions + results->all_string_lines;
@@ -502,7 +267,7 @@ static int add_groups(const struct fm_results *results, uint32_t index, struct f
 	return 0;
 }
 
-/* The most frequent reasons first, as many as there is room for. */
+/* The most frequent reasons first, up to the end of the text. */
 static void name_reasons(const uint64_t *left, char *text, size_t size)
 {
 	bool named[FM_LEFT_REASONS] = {false};
@@ -531,7 +296,9 @@ static double timing_error(const struct fm_results *results)
 
 	for (unsigned i = 0; i < results->core_count && i < FM_SIMULATED_CORES_MAX; i++)
 		cycles += (double)results->timings[i].cycles;
-	return cycles > 0 ? fmin(0.5, 0.02 + 2 * sqrt(results->timing_variance) / cycles) : 0;
+	return cycles > 0
+	           ? fmin(FM_TIMING_ERROR_MOST, FM_TIMING_ERROR_LEAST + 2 * sqrt(results->timing_variance) / cycles)
+	           : 0;
 }
 
 void fm_native_record(const struct fm_results *results, struct fm_recorded_process *process)
@@ -544,11 +311,11 @@ void fm_native_record(const struct fm_results *results, struct fm_recorded_proce
 		return;
 	process->instructions = scaled(results->all_work.instructions, all);
 	process->uncounted = all - 1;
-	/* how long a string instruction takes is a matter of its lines: where there are many short ones, of very
-	   different numbers, executions of the same piece of code do not tell */
+	/* The time of a string instruction depends on its lines. With many short ones of different sizes, executions of
+	   the same basic block do not determine it. */
 	if (results->pieces.timing.instructions &&
-	    (STRING_LINES_FEW * results->short_string_lines < results->all_work.instructions ||
-	     results->string_sizes_deviation < SIMILAR_SIZES)) {
+	    (FM_STRING_LINES_RARE * results->short_string_lines < results->all_work.instructions ||
+	     results->string_sizes_deviation < FM_STRING_SIZES_ALIKE)) {
 		process->pieces_timed = results->pieces.timed;
 		process->pieces_error = results->pieces.error;
 	}
@@ -626,6 +393,48 @@ static double represents(const struct fm_results *results, const struct fm_recor
 	return factors->in_windows * (double)record->counted_entries / (double)record->entries;
 }
 
+static uint64_t executed_by(const struct fm_results *results, const struct fm_recorded_thread *thread)
+{
+	return !thread->others && thread->thread < FM_RESULT_THREADS_MAX ? results->threads[thread->thread].executed
+	                                                                 : 0;
+}
+
+/* Windows of some milliseconds see the threads that have a processor at that time: of few windows, the numbers of a
+   thread show how many of them it was in. The instructions of each thread are counted for the whole run, so its numbers
+   are scaled to these. The sums over all threads get their factors afterwards. */
+static void balance_threads(const struct fm_engine_run *run, struct fm_recording *recording, uint32_t process)
+{
+	const struct fm_results *results = results_of(run, process);
+	double executed = 0, seen = 0;
+
+	for (size_t i = 0; i < recording->threads_count; i++) {
+		const struct fm_recorded_thread *thread = &recording->threads[i];
+
+		if (thread->process != process)
+			continue;
+		/* one without a count of its own: nothing is known of the others' shares */
+		if (thread->work.instructions && !executed_by(results, thread))
+			return;
+		if (thread->work.instructions) {
+			executed += (double)executed_by(results, thread);
+			seen += (double)thread->work.instructions;
+		}
+	}
+	for (size_t i = 0; i < recording->threads_count && executed > 0 && seen > 0; i++) {
+		struct fm_recorded_thread *thread = &recording->threads[i];
+		double factors[COUNTS + WORKS + TIMINGS], factor;
+
+		if (thread->process != process || !thread->work.instructions)
+			continue;
+		factor = (double)executed_by(results, thread) / executed / ((double)thread->work.instructions / seen);
+		for (unsigned k = 0; k < COUNTS + WORKS + TIMINGS; k++)
+			factors[k] = factor;
+		multiply(&thread->counts, COUNTS, factors);
+		multiply(&thread->work, WORKS, factors);
+		multiply(&thread->timing, TIMINGS, factors);
+	}
+}
+
 static int scale(const struct fm_engine_run *run, struct fm_recording *recording)
 {
 	struct factors *factors = calloc(recording->processes_count + 1, sizeof(*factors));
@@ -636,6 +445,7 @@ static int scale(const struct fm_engine_run *run, struct fm_recording *recording
 	for (uint32_t i = 0; i < recording->processes_count && !r; i++) {
 		const struct fm_core_counts *weighted = &results_of(run, i)->weighted.counts;
 
+		balance_threads(run, recording, i);
 		r = find_factors(recording, results_of(run, i), i, &factors[i]);
 		for (unsigned k = 0; k < FM_SIMULATED_CACHES_MAX; k++)
 			levels[k].counted += missed(weighted, k);
@@ -678,8 +488,8 @@ static int scale(const struct fm_engine_run *run, struct fm_recording *recording
 	return r;
 }
 
-/* Of what was counted everywhere, how much was in the region only windows know. Code that none of them has seen is in
-   it as often as other code. */
+/* Of the counts of the whole program, only windows know the share of a region. Code outside of all windows is taken to
+   be in the region as often as other code. */
 static int keep_region(struct fm_recording *recording, uint32_t process)
 {
 	struct fm_recorded_process *row = &recording->processes[process];
@@ -703,7 +513,7 @@ int fm_windows_record(const struct fm_engine_run *run, const struct fm_machine_d
 {
 	int r = add_windows(run->results, 0, recording);
 
-	recording->machine = *machine; /* what the estimates need to know */
+	recording->machine = *machine; /* input of the estimates */
 
 	for (unsigned i = 0; i < run->forked_count && !r; i++)
 		r = add_windows(run->forked[i], i + 1, recording);

@@ -9,6 +9,7 @@
 
 #include "model/counted.h"
 #include "simulator/numbers.h"
+#include "windows/totals.h"
 
 void fm_judge_picture(struct fm_judged *judged)
 {
@@ -26,7 +27,7 @@ static void drop_last(struct fm_judged_list *list)
 	fm_picture_free(&list->parts[--list->count].picture);
 }
 
-/* What the engine counted */
+/* Counts of the engine */
 
 static void add_totals(struct fm_analysis *analysis)
 {
@@ -151,8 +152,7 @@ static int list_places(struct fm_analysis *analysis)
 	return 0;
 }
 
-/* Pictures of parts of what the engine ran. Whether the simulated machine fits the program is known best of the whole.
- */
+/* Pictures of parts of a run in the engine. The fit of the simulated machine is known best for the whole program. */
 
 static int picture_parts(struct fm_analysis *analysis)
 {
@@ -196,7 +196,7 @@ static int picture_parts(struct fm_analysis *analysis)
 	return 0;
 }
 
-/* … of what this machine's counters counted */
+/* … of counts by this machine's counters */
 
 typedef bool next_picture(struct fm_counted_view *view, unsigned index, struct fm_picture *ret_picture);
 
@@ -240,7 +240,7 @@ static int picture_counted(struct fm_analysis *analysis, struct fm_error *error)
 	return r;
 }
 
-/* … as the simulated machine's counters would tell it */
+/* … as the simulated machine's counters would count it */
 
 struct simulated {
 	const struct fm_recipe *recipe;
@@ -406,7 +406,7 @@ static void group_counts(const struct fm_analysis *analysis, double *counts, dou
 	}
 	for (size_t i = 0; i < analysis->event_count && i < FM_GROUP_EVENTS_MAX && analysis->events[i].thread < 0;
 	     i++) {
-		/* an event that a group asks of several boxes is counted in each: here they share what there is */
+		/* a group's event on several boxes is counted in each: here the boxes share the count */
 		unsigned boxes = 0;
 
 		for (size_t k = 0; k < analysis->event_count && analysis->events[k].thread < 0; k++)
@@ -488,7 +488,7 @@ static int build_pictures(struct fm_analysis *analysis, struct fm_error *error)
 	}
 }
 
-/* What the engine was asked needs its processes. A recording may come from anybody. */
+/* Questions to the engine need its processes. The recording is not trusted. */
 static bool lacks_processes(const struct fm_recording *recording)
 {
 	enum fm_question question = (enum fm_question)recording->asked.question;
@@ -512,6 +512,11 @@ int fm_analyse(const struct fm_recording *recording, struct fm_analysis **ret_an
 	analysis->processes = calloc(recording->processes_count + 1, sizeof(*analysis->processes));
 	if (!analysis->processes || list_places(analysis))
 		r = fm_error_set(error, ENOMEM, "out of memory");
+	if (!r && fm_windows_used(recording)) {
+		analysis->estimates = malloc(sizeof(*analysis->estimates));
+		if (!analysis->estimates || !fm_estimates_of(recording, analysis->estimates))
+			r = fm_error_set(error, ENOMEM, "out of memory");
+	}
 	if (!r)
 		add_totals(analysis);
 	if (!r)
@@ -551,6 +556,7 @@ void fm_analysis_free(struct fm_analysis *analysis)
 	free_list(&analysis->regions);
 	free_list(&analysis->region_threads);
 	free_list(&analysis->moments);
+	free(analysis->estimates);
 	free(analysis->processes);
 	free(analysis->functions);
 	free(analysis->lines);

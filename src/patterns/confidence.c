@@ -3,12 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-enum {
-	ENOUGH = 5 /* verdicts, to speak of a frequency */
-};
-
-#define UNCALIBRATED 0.6
-#define UNCALIBRATED_SLOPE 0.8
+#include "patterns/deciding.h"
 
 static const struct calibrated {
 	const char *pattern;
@@ -78,7 +73,7 @@ static struct fm_confidence sum(const char *pattern, enum fm_way way, enum fm_ve
 	return confidence;
 }
 
-/* Of doubtful verdicts; these are too few to tell them apart by distance. */
+/* Of doubtful verdicts; there are too few to divide them by distance. */
 static struct fm_confidence sum_in_doubt(const char *pattern, int way, enum fm_verdict verdict)
 {
 	struct fm_confidence confidence = {.own = pattern};
@@ -104,12 +99,12 @@ struct fm_confidence fm_confidence_of(const char *pattern, enum fm_way way, enum
 {
 	struct fm_confidence confidence = sum(pattern, way, verdict, distance);
 
-	if (confidence.all < ENOUGH)
+	if (confidence.all < FM_CALIBRATED_LEAST)
 		confidence = sum(pattern, way, verdict, -1);
-	if (confidence.all < ENOUGH)
+	if (confidence.all < FM_CALIBRATED_LEAST)
 		confidence = sum(NULL, way, verdict, -1);
-	/* of a way that nobody has calibrated there is but the distance */
-	confidence.value = confidence.all ? frequency(&confidence) : UNCALIBRATED + UNCALIBRATED_SLOPE * distance;
+	/* a way without calibration has only the distance */
+	confidence.value = confidence.all ? frequency(&confidence) : FM_UNCALIBRATED + FM_UNCALIBRATED_SLOPE * distance;
 	if (!confidence.own)
 		confidence.value = fmin(confidence.value, FM_CONFIDENCE_UNKNOWN);
 	return confidence;
@@ -122,16 +117,16 @@ struct fm_confidence fm_confidence_in_doubt(const char *pattern, enum fm_way way
 	struct fm_confidence confidence = sum_in_doubt(pattern, (int)way, verdict);
 	double most = usual.value;
 
-	if (confidence.all >= ENOUGH) {
+	if (confidence.all >= FM_CALIBRATED_LEAST) {
 		confidence.value = frequency(&confidence);
 		return confidence;
 	}
 	confidence = sum_in_doubt(NULL, (int)way, verdict);
-	if (confidence.all < ENOUGH) {
+	if (confidence.all < FM_CALIBRATED_LEAST) {
 		/* simulated programs are never doubtful, so exact and counters have no counts of their own */
 		confidence = sum_in_doubt(NULL, ANY_WAY, verdict);
 		most = fmin(most, FM_CONFIDENCE_UNKNOWN);
 	}
-	confidence.value = confidence.all < ENOUGH ? most : fmin(most, frequency(&confidence));
+	confidence.value = confidence.all < FM_CALIBRATED_LEAST ? most : fmin(most, frequency(&confidence));
 	return confidence;
 }

@@ -1,10 +1,11 @@
-/* How often verdicts like this one were right, on generated programs whose cause is known: calibration.def. */
+/* Confidence of a verdict: how often the same verdict was right on generated programs of known cause
+   (calibration.def). */
 #ifndef FATHOM_PATTERNS_CONFIDENCE_H
 #define FATHOM_PATTERNS_CONFIDENCE_H
 
 #include "patterns/patterns.h"
 
-/* How a picture was made, of one thread or of several: these wait for each other, which cycles do not show. */
+/* How a picture was made, of one thread or of several. Simulated cycles do not show how threads wait for each other. */
 enum fm_way {
 	FM_WAY_exact,
 	FM_WAY_windows,
@@ -17,26 +18,21 @@ enum fm_way {
 
 enum fm_way fm_way_of(const struct fm_picture *picture);
 
-/* What the frequency rests on. */
+/* A confidence and the number of verdicts behind it. */
 struct fm_confidence {
-	/* (right + 1) / (all + 2): never certain, and the less so the fewer there were. Where there were none it grows
-	   with the distance, which is no frequency. */
+	/* (right + 1) / (all + 2): below 1, the lower the fewer verdicts. Without verdicts a function of the distance,
+	   not a frequency. */
 	double value;
 	unsigned right, all;
-	bool own; /* of this very pattern; else of all patterns */
+	bool own; /* verdicts of this pattern; false: of all patterns */
 };
 
-/* What nobody has counted is not stated with more: patterns that no generated program has, doubt in a way of measuring
-   in which no generated program was doubtful, predictions that could not be checked. */
-#define FM_CONFIDENCE_UNKNOWN 0.8
-
-/* Of a pattern's verdict, present or absent, whose metric is so far from the threshold, relative to it. The name is
-   that of patterns.def, without a level. */
+/* Confidence of a verdict that is present or absent. `pattern`: the name in patterns.def, without a level. `distance`:
+   from the metric to its threshold, relative to the threshold. */
 struct fm_confidence fm_confidence_of(const char *pattern, enum fm_way way, enum fm_verdict verdict, double distance);
 
-/* The same where predicted and measured time do not fit: how often verdicts were right that were as doubtful. Of the
-   pattern, if there were enough; else of all patterns, and then not above the same verdict without doubt, since these
-   do not know the pattern. */
+/* The same where predicted and measured time disagree: frequency among verdicts with this doubt. With too few of the
+   pattern: of all patterns, at most the frequency without doubt. */
 struct fm_confidence fm_confidence_in_doubt(const char *pattern, enum fm_way way, enum fm_verdict verdict,
                                             double distance);
 

@@ -1,19 +1,17 @@
 #include <math.h>
+#include <stdio.h>
 
+#include "model/doubt.h"
+#include "patterns/deciding.h"
 #include "patterns/patterns.h"
 
-/* Shares of what the thread with most of it did. */
-#define NO_WORK 0.001
-#define STARTING 0.05
-#define BUSY 0.5
-
-/* Does the thread take part? One that neither did useful work nor was busy does not: main, which starts the others and
-   waits for them, is none of the team. One that spins is busy, and its share is missing. */
+/* Does the thread take part? It does with useful work, or if it was busy. A main thread that only creates workers and
+   waits is no worker. A spinning thread is busy, and its missing share counts. */
 static bool takes_part(const struct fm_picture_thread *thread, double most, double busiest)
 {
-	double least = thread->thread ? NO_WORK : STARTING;
+	double least = thread->thread ? FM_WORK_LEAST : FM_WORK_STARTING;
 
-	return (double)thread->useful > least * most || (double)thread->instructions > BUSY * busiest;
+	return (double)thread->useful > least * most || (double)thread->instructions > FM_BUSY_LEAST * busiest;
 }
 
 /* A part of a whole. Its interval may come from figures that do not know of each other. */
@@ -25,8 +23,8 @@ static struct fm_figure part(struct fm_figure figure)
 	return figure;
 }
 
-/* How much of the level's bandwidth was used over the whole time; or, since a program does not do the same all the
-   time, the share of its cycles that waited for that bandwidth. */
+/* Use of the level's bandwidth over the whole time. Since programs change, alternatively the share of cycles that
+   waited for that bandwidth. */
 static struct fm_figure saturation(const struct fm_picture *picture, unsigned level)
 {
 	struct fm_figure used = picture->levels[level].utilisation,
@@ -54,7 +52,7 @@ static struct fm_figure like(const struct fm_figure *model, double value)
 	return fm_figure_make(value, value, value, "", model->origin, model->backend, model->trials);
 }
 
-/* Of the busiest thread over the mean, by what each thread of the team did. */
+/* The busiest thread over the mean, by the useful work of each thread of the team. */
 static double unevenness(const struct fm_picture *picture, bool by_instructions, unsigned *ret_team)
 {
 	double most = 0, busiest = 0, sum = 0, largest = 0;
@@ -77,24 +75,69 @@ static double unevenness(const struct fm_picture *picture, bool by_instructions,
 	return sum > 0 ? largest / sum * *ret_team : 0;
 }
 
-/* Useful work is arithmetic; where there is none, stores, which say less: who hands work on stores more than who takes
-   it. Then the instructions must agree. */
+static uint64_t entries_of(const struct fm_recording *recording, unsigned thread)
+{
+	for (size_t i = 0; i < recording->threads_count; i++)
+		if (!recording->threads[i].process && recording->threads[i].thread == thread)
+			return recording->threads[i].entries;
+	return 0;
+}
+
+/* Windows of the thread of the team that was in fewest of them; 0: the recording has none. */
+static double fewest_windows(const struct fm_picture *picture)
+{
+	const struct fm_recording *recording = picture->recording;
+	double least = INFINITY, entries_most = 0, most = 0, busiest = 0;
+
+	if (!recording || !recording->windows_count)
+		return 0;
+	for (unsigned i = 0; i < picture->thread_count; i++) {
+		most = fmax(most, (double)picture->per_thread[i].useful);
+		busiest = fmax(busiest, (double)picture->per_thread[i].instructions);
+	}
+	for (unsigned i = 0; i < picture->thread_count; i++) {
+		double entries = (double)entries_of(recording, picture->per_thread[i].thread);
+
+		if (!takes_part(&picture->per_thread[i], most, busiest))
+			continue;
+		least = fmin(least, entries);
+		entries_most = fmax(entries_most, entries);
+	}
+	return entries_most > 0 ? fmax(1, (double)recording->windows_count * least / entries_most) : 0;
+}
+
+/* Instructions of each thread are counted for the whole run, its arithmetic in windows only. A difference that so few
+   windows explain is no evidence of imbalance; nor of balance, since threads that spin have many instructions. */
+static bool windows_explain(const struct fm_picture *picture, double useful, double instructions)
+{
+	double windows = fewest_windows(picture);
+	const struct fm_figure *spinning = &picture->signs.spinning;
+
+	return windows > 0 && instructions > 0 && !(spinning->available && spinning->low > FM_SPINNING_SEEN) &&
+	       fabs(useful / instructions - 1) < 2 / sqrt(windows);
+}
+
+/* Useful work is arithmetic; without any it is stores, which are weaker evidence: the giver of work stores more than
+   the taker. Then the instructions must agree. */
 static struct fm_figure imbalance(const struct fm_picture *picture, unsigned level)
 {
-	/* threads were counted by what counted the rest */
+	/* threads and the rest have the same counting */
 	const struct fm_figure *origin = picture->active.available ? &picture->active : &picture->levels[1].read_bytes;
 	double useful, instructions;
 	unsigned team;
 
 	(void)level;
 	if (!picture->thread_count)
-		return fm_figure_unavailable("what each thread did is not known");
+		return fm_figure_unavailable("the work of each thread is unknown");
 	if (picture->threads < 2)
 		return like(origin, 1);
 	useful = unevenness(picture, false, &team);
 	if (!(useful > 0))
 		return fm_figure_unavailable("no useful work was counted: neither arithmetic nor stores");
 	instructions = unevenness(picture, true, &team);
+	if (windows_explain(picture, useful, instructions))
+		return fm_figure_make(instructions, fmin(useful, instructions), fmax(useful, instructions), "",
+		                      origin->origin, origin->backend, origin->trials);
 	if (picture->per_thread[0].arithmetic || !(instructions > 0))
 		return like(origin, useful);
 	return fm_figure_make(useful, fmin(useful, instructions), useful, "", origin->origin, origin->backend,
@@ -107,7 +150,7 @@ static struct fm_figure false_sharing(const struct fm_picture *picture, unsigned
 	return picture->signs.false_sharing;
 }
 
-/* What was not used of the lines brought, times how regularly they were asked for. */
+/* Unused share of the lines brought, times the regularity of their accesses. */
 static struct fm_figure unused_times(const struct fm_picture *picture, bool regular)
 {
 	const struct fm_figure *unused = &picture->signs.unused, *even = &picture->signs.regular;
@@ -188,8 +231,8 @@ static struct fm_figure waiting_share(const struct fm_picture *picture, unsigned
 	                      blocked->trials);
 }
 
-/* Of what the cores of the threads could execute in the threads' time: one that waits executes nothing, and one that
-   spins executes a lot, of no use. What is not known of the waiting may be all of it. */
+/* Of the instructions that the threads' cores could execute in the threads' time. A waiting thread executes nothing,
+   and a spinning one executes useless instructions. Unknown waiting may be all of the time. */
 static struct fm_figure throughput(const struct fm_picture *picture, unsigned level)
 {
 	struct fm_figure executed = picture->signs.throughput, waiting;
@@ -213,12 +256,69 @@ static struct fm_figure narrow_arithmetic(const struct fm_picture *picture, unsi
 	return picture->signs.narrow;
 }
 
+/* Text after the words */
+
+/* Saturation is the larger of two shares. */
+static size_t saturation_detail(const struct fm_picture *picture, unsigned level, const struct fm_figure *figure,
+                                char *text, size_t size)
+{
+	const struct fm_picture_level *own = &picture->levels[level];
+	bool of_peak = own->utilisation.available && own->utilisation.value >= figure->value;
+	size_t used =
+	    (size_t)snprintf(text, size, "%s", of_peak ? "of peak bandwidth" : "of cycles wait for its bandwidth");
+
+	if (!own->peak_gbs.available || !own->gbs.available)
+		return used;
+	if (own->utilisation.available && !of_peak && used < size)
+		used += (size_t)snprintf(text + used, size - used, "; it runs at %.0f %% of its peak",
+		                         100 * own->utilisation.value);
+	if (used < size)
+		used += (size_t)snprintf(text + used, size - used, ": %.1f of %.1f GB/s (%u thread%s)", own->gbs.value,
+		                         own->peak_gbs.value, picture->threads, picture->threads == 1 ? "" : "s");
+	return used;
+}
+
+static size_t waiting_detail(const struct fm_picture *picture, unsigned level, const struct fm_figure *figure,
+                             char *text, size_t size)
+{
+	const struct fm_picture_signs *signs = &picture->signs;
+	size_t used;
+
+	(void)level, (void)figure;
+	if (!signs->blocked.available || !signs->handing_over.available)
+		return 0;
+	used = (size_t)snprintf(text, size, ": %.0f %% blocked, %.0f %% transferring lines written by several threads",
+	                        100 * signs->blocked.value, 100 * signs->handing_over.value);
+	if (signs->spinning.available && signs->spinning.value >= FM_SPINNING_REPORTED && used < size)
+		used += (size_t)snprintf(text + used, size - used, ", %.0f %% spinning", 100 * signs->spinning.value);
+	return used;
+}
+
+static size_t throughput_detail(const struct fm_picture *picture, unsigned level, const struct fm_figure *figure,
+                                char *text, size_t size)
+{
+	(void)figure;
+	if (picture->threads < 2)
+		return 0;
+	return (size_t)snprintf(text, size, "%s",
+	                        waiting_share(picture, level).available
+	                            ? ", without waiting and spinning threads"
+	                            : ", as an upper bound: the waiting time of threads is unknown");
+}
+
+enum unit { SHARE, RATIO };
+enum origin { CYCLES, COUNTS };
+
 static const struct {
 	struct fm_figure (*compute)(const struct fm_picture *picture, unsigned level);
 	bool per_level;
+	enum unit unit;
+	enum origin origin;
+	size_t (*detail)(const struct fm_picture *picture, unsigned level, const struct fm_figure *figure, char *text,
+	                 size_t size);
 	const char *words;
 } metrics[] = {
-#define METRIC(identifier, level, words) {identifier, level, words},
+#define METRIC(identifier, ...) {identifier, __VA_ARGS__},
 #include "patterns/metrics.def"
 #undef METRIC
 };
@@ -233,7 +333,29 @@ bool fm_metric_has_level(enum fm_metric metric)
 	return metrics[metric].per_level;
 }
 
-const char *fm_metric_words(enum fm_metric metric)
+bool fm_metric_rests_on_cycles(enum fm_metric metric)
 {
-	return metrics[metric].words;
+	return metrics[metric].origin == CYCLES;
+}
+
+const char *fm_metric_text(const struct fm_picture *picture, enum fm_metric metric, unsigned level,
+                           const struct fm_figure *figure, char *text, size_t size)
+{
+	bool share = metrics[metric].unit == SHARE;
+	double scale = share ? 100 : 1;
+	char range[48] = "";
+	size_t used;
+
+	if (!figure->available) {
+		snprintf(text, size, "%s", figure->why);
+		return text;
+	}
+	if (figure->high > figure->low)
+		snprintf(range, sizeof(range), share ? " (%.0f … %.0f)" : " (%.2f … %.2f)", scale * figure->low,
+		         scale * figure->high);
+	used = (size_t)snprintf(text, size, share ? "%.0f %%%s %s" : "%.2f%s %s", scale * figure->value, range,
+	                        metrics[metric].words);
+	if (metrics[metric].detail && used < size)
+		metrics[metric].detail(picture, level, figure, text + used, size - used);
+	return text;
 }

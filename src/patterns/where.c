@@ -5,9 +5,7 @@
 #include <string.h>
 
 #include "patterns/analysis.h"
-
-/* A line with less than this of what is looked for is not worth a look. */
-#define LITTLE 0.05
+#include "patterns/deciding.h"
 
 /* Parts that show the same. */
 
@@ -42,7 +40,7 @@ static void add_line(struct fm_where *where, const char *file, int64_t line, con
 	const char *slash = strrchr(file, '/');
 	unsigned at = where->line_count;
 
-	if (share < LITTLE || !*file)
+	if (share < FM_LINE_REPORTED || !*file)
 		return;
 	/* the heaviest first */
 	while (at > 0 && where->lines[at - 1].share < share)
@@ -71,6 +69,17 @@ static void find_movers(const struct fm_analysis *analysis, unsigned level, stru
 		         (double)analysis->lines[i].moved[level - 1] / all);
 }
 
+static void at_level(const struct fm_analysis *analysis, const struct fm_finding *finding, struct fm_where *where)
+{
+	find_movers(analysis, finding->level, where);
+}
+
+static void at_memory(const struct fm_analysis *analysis, const struct fm_finding *finding, struct fm_where *where)
+{
+	(void)finding;
+	find_movers(analysis, analysis->recording->machine.cache_count, where);
+}
+
 static void find_sharing(const struct fm_recording *recording, bool only_false, struct fm_where *where)
 {
 	for (size_t i = 0; i < recording->shared_count; i++) {
@@ -91,10 +100,26 @@ static void find_sharing(const struct fm_recording *recording, bool only_false, 
 	}
 }
 
-/* The thread with most to do. */
-static void find_busiest(const struct fm_picture *picture, struct fm_where *where)
+static void at_false_sharing(const struct fm_analysis *analysis, const struct fm_finding *finding,
+                             struct fm_where *where)
 {
+	(void)finding;
+	find_sharing(analysis->recording, true, where);
+}
+
+static void at_sharing(const struct fm_analysis *analysis, const struct fm_finding *finding, struct fm_where *where)
+{
+	(void)finding;
+	find_sharing(analysis->recording, false, where);
+}
+
+/* The thread with the most useful work. */
+static void at_busiest(const struct fm_analysis *analysis, const struct fm_finding *finding, struct fm_where *where)
+{
+	const struct fm_picture *picture = &analysis->whole.picture;
 	unsigned busiest = 0;
+
+	(void)finding;
 
 	for (unsigned i = 1; i < picture->thread_count; i++)
 		if (picture->per_thread[i].useful > picture->per_thread[busiest].useful)
@@ -104,9 +129,15 @@ static void find_busiest(const struct fm_picture *picture, struct fm_where *wher
 		where->threads[where->thread_count++] = (int)picture->per_thread[busiest].thread;
 }
 
+static void (*const places[])(const struct fm_analysis *analysis, const struct fm_finding *finding,
+                              struct fm_where *where) = {
+#define PLACE(identifier, function) function,
+#include "patterns/places.def"
+#undef PLACE
+};
+
 void fm_where_find(const struct fm_analysis *analysis, struct fm_where *ret_where)
 {
-	const struct fm_recording *recording = analysis->recording;
 	const struct fm_judged *whole = &analysis->whole;
 
 	memset(ret_where, 0, whole->finding_count * sizeof(*ret_where));
@@ -114,18 +145,10 @@ void fm_where_find(const struct fm_analysis *analysis, struct fm_where *ret_wher
 	for (unsigned i = 0; i < whole->finding_count; i++) {
 		const struct fm_finding *finding = &whole->findings[i];
 
-		if (finding->verdict != FM_VERDICT_PRESENT) {
+		if (finding->verdict != FM_VERDICT_PRESENT)
 			memset(&ret_where[i], 0, sizeof(ret_where[i]));
-			continue;
-		}
-		if (finding->place == FM_PLACE_balance)
-			find_busiest(&whole->picture, &ret_where[i]);
-		if (finding->place == FM_PLACE_level)
-			find_movers(analysis, finding->level, &ret_where[i]);
-		if (finding->place == FM_PLACE_memory)
-			find_movers(analysis, recording->machine.cache_count, &ret_where[i]);
-		if (finding->place == FM_PLACE_sharing || finding->place == FM_PLACE_handing_over)
-			find_sharing(recording, finding->place == FM_PLACE_sharing, &ret_where[i]);
+		else if (places[finding->place])
+			places[finding->place](analysis, finding, &ret_where[i]);
 	}
 }
 

@@ -1,4 +1,4 @@
-/* Whom a finding concerns: threads and regions that show it themselves, and the source lines to look at. */
+/* Places of a finding: threads and regions with the same finding, and source lines. */
 #ifndef FATHOM_PATTERNS_WHERE_H
 #define FATHOM_PATTERNS_WHERE_H
 
@@ -12,21 +12,21 @@ struct fm_where {
 	char regions[FM_WHERE_REGIONS][96];
 	unsigned region_count;
 	struct {
-		char file[256]; /* its last part */
+		char file[256]; /* last part of the path */
 		int64_t line;
 		char function[FM_FUNCTION];
-		double share; /* of what is looked for: misses, or transfers */
+		double share; /* of the misses or transfers */
 	} lines[FM_WHERE_LINES];
 	unsigned line_count;
 };
 
 struct fm_analysis;
 
-/* For each finding of the whole, in their order, from the parts that have been analysed. Only the exact engine knows
-   source lines. */
+/* Places for each finding of the whole, in their order, from the analysed parts. Source lines: from exact counting
+   only. */
 void fm_where_find(const struct fm_analysis *analysis, struct fm_where *ret_where);
 
-/* "threads 1, 2; region sum; stream.c:20 (main)"; "" when there is nothing to say. Returns text. */
+/* Writes "threads 1, 2; region sum; stream.c:20 (main)", or "" without a place. Returns `text`. */
 const char *fm_where_text(const struct fm_where *where, char *text, size_t size);
 
 #endif

@@ -1,6 +1,6 @@
-/* Chases pointers through so many bytes for so much processor time: fathom-calibrate BYTES SECONDS [tlb]. `fathom
-   record` samples it to learn what loads from each level cost here. With `tlb` BYTES are lines, one on each page, so
-   that the data fit where their translations do not. Prints how many steps it made and the nanoseconds they took. */
+/* Chases pointers through BYTES for SECONDS of processor time: fathom-calibrate BYTES SECONDS [tlb]. `fathom record`
+   samples it to learn the cost of loads from each level. With `tlb`, BYTES are lines, one per page, so that the data
+   fit a cache that their translations do not fit. Prints the number of steps and their time in nanoseconds. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,7 +83,7 @@ int main(int argc, char **argv)
 	at = link_lines(memory, lines, distance);
 	if (!at)
 		return 1;
-	/* once around, or for half the time: what was linked last is not what is used last */
+	/* once around, or for half the time: the order of linking is not that of use */
 	began = processor_time();
 	while (steps < lines && (double)(processor_time() - began) * 1e-9 < seconds / 2) {
 		at = chase(at);

@@ -1,11 +1,10 @@
-/* The kernels that show what a core can do, one after the other, each a region of its name: fathom-core BYTES STEPS
-   WINDOW-STEPS. `fathom machine --machine NAME` runs it in the exact engine. BYTES is a power of two, more than the
-   caches hold. Then chases through one line of each of many pages, "pages_N", and through as many lines that lie
-   closer, "lines_N", for each number of pages that follows; and through lines of one set of the first cache,
-   "l1_ways_N", and of the second, "l2_ways_N". At last walks that prefetchers may follow, "WALK_N", chases side by side
-   through lines from memory, "parallel_0_N", through such whose neighbours may come along, "parallel_pairs", and
-   streams side by side, "stream"; and, for each @BYTES, chases side by side through so many bytes, each line once:
-   "parallel_1_N" and on. */
+/* The kernels of the core, each in a region of its name: fathom-core BYTES STEPS WINDOW-STEPS. `fathom machine
+   --machine NAME` runs it in the emulator. BYTES is a power of two above the size of the caches. Further regions, for
+   each following number N of pages: chases through one line per page, "pages_N", and through as many close lines,
+   "lines_N". Then chases through lines of one set of the first cache, "l1_ways_N", and of the second, "l2_ways_N";
+   walks for prefetchers, "WALK_N"; parallel chases through lines from memory, "parallel_0_N", with neighbours,
+   "parallel_pairs", and streams, "stream"; and, for each @BYTES, parallel chases through that many bytes, each line
+   once: "parallel_1_N" and on. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -36,7 +35,7 @@ static void run(const char *name, fm_kernel_function function, struct fm_kernel_
 	fathom_region_end(name);
 }
 
-/* Passes over more and more code, in steps of so much: "NAME_1" and on. */
+/* Passes over a growing amount of code: "NAME_1" and on. */
 static void run_passes(const char *name, fm_kernel_function function, unsigned points, uint64_t step, uint64_t passes)
 {
 	for (unsigned i = 1; i <= points; i++) {
@@ -103,7 +102,7 @@ static void run_once(const char *name, fm_kernel_function function, struct fm_ke
 	fathom_region_end(name);
 }
 
-/* What was written is on its way to memory for a while, which no instruction of the simulator's waits for. */
+/* Stores are in flight to memory for a while, which no simulated instruction waits for. */
 static void wait_for_memory(void)
 {
 	struct fm_kernel_arguments arguments = {.count = 16 * FM_CORE_STEPS};
@@ -121,7 +120,7 @@ static int run_walks(struct fm_kernel_arguments *arguments)
 	if (memory == MAP_FAILED)
 		return 1;
 	memory += -(uintptr_t)memory % ALIGNED;
-	/* what the caches had to write back is written back by a first one */
+	/* an untimed pass takes the write-backs of the caches */
 	for (unsigned i = 0; i < FM_WALK_KINDS; i++) {
 		arguments->count = fm_walk_lay((enum fm_walk_kind)i, fm_walk_value((enum fm_walk_kind)i, 0), memory, i,
 		                               &arguments->chain[0]);

@@ -1,6 +1,6 @@
-/* One kernel of the library as a program, timed by itself and marked as a region: fathom-kernel KERNEL ISA BYTES
-   PASSES, or fathom-kernel chase 0 BYTES STEPS. Prints the nanoseconds of the region "work". `fathom machine --check`
-   runs it by itself and in the exact engine. */
+/* A kernel of the library as a program, timed and marked as a region: fathom-kernel KERNEL ISA BYTES PASSES, or
+   fathom-kernel chase 0 BYTES STEPS. Prints the nanoseconds of the region "work". `fathom machine --check` runs it
+   natively and in the emulator. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,14 +52,14 @@ int main(int argc, char **argv)
 		return 1;
 	memory += LARGE - (size_t)memory % LARGE;
 	madvise(memory, bytes, MADV_HUGEPAGE);
-	/* pages there without stores of ours, where the kernel can do that */
+	/* present pages without stores, if the kernel can do that */
 	if (madvise(memory, bytes, 23 /* MADV_POPULATE_WRITE */))
 		memset(memory, 1, bytes);
-	kernel = fm_stream_kernel_find(argv[1]);
+	kernel = fm_stream_find(argv[1]);
 	if (kernel) {
 		size_t stream = bytes / kernel->streams / FM_BLOCK_BYTES * FM_BLOCK_BYTES;
 
-		function = kernel->variant[strtoul(argv[2], NULL, 10)];
+		function = fm_stream_functions[kernel - fm_streams][strtoul(argv[2], NULL, 10)];
 		for (unsigned i = 0; i < kernel->streams; i++)
 			arguments.stream[i] = memory + i * stream;
 		arguments.count = stream / FM_BLOCK_BYTES;

@@ -6,7 +6,7 @@
 
 #include "record/costs.h"
 #include "record/log.h"
-#include "record/next.h"
+#include "record/allocator.h"
 #include "record/tracking.h"
 #include "record/unwind.h"
 
@@ -179,7 +179,7 @@ __attribute__((noinline, cold)) uint64_t fm_tracking_weight(size_t size, const v
 		weight = large_weight();
 	else if (!hit)
 		weight = 0;
-	return fm_next_is_allocator(caller) ? 0 : weight;
+	return fm_allocator_has_code(caller) ? 0 : weight;
 }
 
 /* The stack from the caller of the interposed function on, without the frames of ours and of operator new, however many
@@ -241,7 +241,7 @@ __attribute__((noinline, cold)) void fm_tracking_keep(void *address, size_t size
 
 void fm_tracking_keep_again(void *address, const void *caller)
 {
-	size_t size = fm_next.malloc_usable_size(address);
+	size_t size = fm_next_allocator.malloc_usable_size(address);
 
 	if (!fm_self.inside && is_tracking())
 		fm_tracking_keep(address, size, FM_ALLOCATED_HEAP, size < FM_TRACKING_LARGE ? fm_tracking.interval : 1,
@@ -290,7 +290,7 @@ void fm_tracking_keep_mapped(void *address, size_t size, const void *caller)
 	fm_self_enter();
 	weight = large_weight();
 	if (weight > 0)
-		log_allocation(address, size, fm_next_is_allocator(caller) ? FM_ALLOCATED_ARENA : FM_ALLOCATED_MAPPED,
+		log_allocation(address, size, fm_allocator_has_code(caller) ? FM_ALLOCATED_ARENA : FM_ALLOCATED_MAPPED,
 		               weight, caller);
 	fm_self.calls++;
 	add_cost(begun);
@@ -362,7 +362,7 @@ static void measure_short_way(void)
 	for (unsigned i = 0; i < 2; i++) {
 		fm_self.until_tracked = fm_tracking.until_counted = FM_TRACKING_STEP;
 		with = time_pairs(fm_interposed_malloc, fm_interposed_free);
-		without = time_pairs(fm_next.malloc, fm_next.free);
+		without = time_pairs(fm_next_allocator.malloc, fm_next_allocator.free);
 	}
 	short_cost = with > without ? ((with - without) << 8) / (2 * MEASURED_PAIRS) : 0;
 }
@@ -388,13 +388,13 @@ void fm_allocations_open(void)
 	int error = errno;
 	void *found;
 
-	fm_next_find();
+	fm_next_allocator_find();
 	if (fm_session && fm_session->track && !opened) {
 		fm_self_enter();
 		found = dlsym(RTLD_DEFAULT, "malloc");
 		heap_is_ours = find_whose_heap(found);
 		fm_interposed_new_open();
-		fm_next_locate(heap_is_ours ? (const void *)fm_next.malloc : found);
+		fm_allocator_locate(heap_is_ours ? (const void *)fm_next_allocator.malloc : found);
 		measure_short_way();
 		fm_self.until_tracked = 0;
 		fm_tracking = (struct fm_tracking){0};

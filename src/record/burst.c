@@ -5,13 +5,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/context.h"
 #include "record/burst.h"
 #include "record/chosen.h"
 #include "record/costs.h"
 #include "record/log.h"
 #include "record/timer.h"
 #include "record/unwind.h"
-#include "record/windows.h"
+#include "record/window.h"
 
 enum {
 	MOST_TRANSLATORS = 64,
@@ -298,12 +299,12 @@ static bool prepare_window(struct burst *burst, struct translator_slot *slot)
 	const struct fm_translate_client client = {
 	    .choose = choose_all, .on_system_call = refuse_system_call, .on_leave = on_leave_window};
 
-	if (!slot->logging && fm_windows_open(slot, client, CODE_SIZE))
+	if (!slot->logging && fm_record_windows_open(slot, client, CODE_SIZE))
 		return false;
 	if (burst->kind == BURST_PACE)
 		fm_windows_begin_pace(slot);
 	else
-		fm_windows_begin(slot, fm_windows_length());
+		fm_record_window_begin(slot, fm_windows_length());
 	burst->translator = slot->logging;
 	return true;
 }
@@ -346,11 +347,11 @@ static void choose_kind(struct burst *burst, uint64_t period)
 
 void fm_burst_begin(ucontext_t *context)
 {
-	uint64_t pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP], ticks = fm_ticks(), period = fm_timer_period();
+	uint64_t pc = fm_context_pc(context), ticks = fm_ticks(), period = fm_timer_period();
 	struct burst *burst = fm_self.burst;
 	unsigned reason;
 
-	if (!fm_log_is_open() || fm_session->stop || fm_self.ended) {
+	if (!fm_is_alive() || fm_session->stop || fm_self.ended) {
 		fm_timer_disarm();
 		return;
 	}
@@ -400,12 +401,12 @@ void fm_burst_begin(ucontext_t *context)
 
 bool fm_burst_mend(ucontext_t *context)
 {
-	uint64_t pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP], fixed = fm_probe_fixup(pc);
+	uint64_t pc = fm_context_pc(context), fixed = fm_probe_fixup(pc);
 	struct burst *burst = fm_self.burst;
 	struct translator_slot *slot = burst ? burst->slot : NULL;
 
 	if (fixed) {
-		context->uc_mcontext.gregs[REG_RIP] = (greg_t)fixed;
+		fm_context_set_pc(context, fixed);
 		return true;
 	}
 	if (!slot || !fm_translator_holds(burst->translator, pc) || fm_translator_settle(burst->translator, context))
@@ -414,7 +415,7 @@ bool fm_burst_mend(ucontext_t *context)
 		burst->own_period += burst->period;
 	fm_self_enter();
 	if (fm_self.inside == 1)
-		log_missed(burst, (uint64_t)context->uc_mcontext.gregs[REG_RIP], FM_MISSED_FAULT, burst->period);
+		log_missed(burst, fm_context_pc(context), FM_MISSED_FAULT, burst->period);
 	finish(burst);
 	fm_self_leave();
 	__atomic_store_n(&slot->busy, 0, __ATOMIC_RELEASE);

@@ -1,4 +1,4 @@
-/* Takes samples: the timer's signal sends the thread into a code cache for some hundred references, one of which is
+/* Takes samples. The timer's signal sends the thread into a code cache for some hundred references; one of them is
    chosen and timed. */
 #ifndef FATHOM_RECORD_BURST_H
 #define FATHOM_RECORD_BURST_H
@@ -8,29 +8,29 @@
 #include <stdint.h>
 #include <ucontext.h>
 
-/* Once per process. */
+/* Initialises bursts, once per process. 0 or a negative errno. */
 int fm_burst_open(void);
 
-/* The timer fired in this thread; from the signal's handler. */
+/* Begins a burst of this thread, in the timer's signal handler. */
 void fm_burst_begin(ucontext_t *context);
 
-/* The calling thread has faulted. True: it was the runtime's own doing, and the context is mended: return from the
-   handler. False: the fault is the program's, and the context is what it would be without the runtime. */
+/* Handles a fault of the calling thread. True: the runtime caused it; the context is repaired, and the handler returns.
+   False: the program caused it; the context is as it would be without the runtime. */
 bool fm_burst_mend(ucontext_t *context);
 
-/* Code at these addresses may be another from now on. */
+/* Code at these addresses may have changed. */
 void fm_burst_code_changed(uint64_t begin, uint64_t size);
 
-/* Memory that must not be read without need: a device. */
+/* Marks memory of a device, which is read only where necessary. */
 void fm_burst_device(uint64_t begin, uint64_t size);
 
-/* Was it sent by a line that is watched? Then it has been noted. */
+/* Did a watched line send this signal? If so, the hit is noted. */
 bool fm_burst_is_watch(const siginfo_t *information);
 
-/* The thread, or the process, is about to end: no line is watched any more. Inside (self.h). */
+/* Ends all watches: the thread or the process is about to end. Inside (self.h). */
 void fm_burst_end_watches(void);
 
-/* The thread ends. */
+/* Ends the bursts of a thread that ends. */
 void fm_burst_end_thread(void);
 
 /* In the child after a fork. */

@@ -70,7 +70,7 @@ static bool combine(unsigned code, uint64_t a, uint64_t b, uint64_t *ret_value)
 	}
 }
 
-bool fm_walk_evaluate(struct fm_walk *walk, const struct fm_module *module, uint32_t expression, uint64_t frame,
+bool fm_walk_evaluate(struct fm_stack_walk *walk, const struct fm_module *module, uint32_t expression, uint64_t frame,
                       uint64_t *ret_value)
 {
 	struct fm_reader reader;

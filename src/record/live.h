@@ -1,9 +1,9 @@
-/* The addresses of the allocations that are kept and still live. Nothing here takes a lock, allocates by a function
-   that may be interposed, or changes errno; every function may be called in a signal handler, and interrupted by one.
+/* The set of addresses of kept, live allocations. Nothing here takes a lock, allocates by a function that may be
+   interposed, or changes errno. Every function may be called in a signal handler, and interrupted by one.
 
-   In front of the set is a filter of small counters: one load says of nearly every address that it is not there. The
-   set is a row of hash tables, each twice the one before, added as the need arises and never moved: 8 bytes for each
-   place, half of the places or more in use once it has grown, and room for FM_LIVE_MOST addresses. */
+   A filter of small counters precedes the set: one load excludes nearly every absent address. The set is a row of hash
+   tables, each twice as large as the one before. They are added on demand and never moved: 8 bytes per slot, at least
+   half of them in use after growth, for FM_LIVE_MOST addresses. */
 #ifndef FATHOM_RECORD_LIVE_H
 #define FATHOM_RECORD_LIVE_H
 
@@ -15,10 +15,10 @@ enum { FM_LIVE_FILTER = 1 << 19, FM_LIVE_MOST = 1 << 24 };
 
 extern uint8_t fm_live_filter[FM_LIVE_FILTER] __attribute__((visibility("hidden")));
 
-/* A counter for each 64 bytes: addresses of one page share a part of the filter, so it takes as much cache and memory
-   as the heap in use divided by 64. Up to a heap of 32 MiB only neighbours share a counter, beyond it others too. More
-   counters would miss the second cache, fewer would let more addresses through. Aligned addresses and heaps at aligned
-   addresses still spread over all of it. */
+/* Index of the counter of an address. One counter per 64 bytes: addresses of a page share a part of the filter, which
+   takes 1/64 of the heap in cache and memory. Up to a heap of 32 MiB only neighbours share a counter. More counters
+   would exceed the second cache, fewer would let more addresses through. Aligned addresses and heaps spread over the
+   whole filter. */
 static inline size_t fm_live_place(const void *address)
 {
 	uintptr_t x = (uintptr_t)address;
@@ -26,25 +26,25 @@ static inline size_t fm_live_place(const void *address)
 	return (x >> 6 ^ x >> 13) % FM_LIVE_FILTER;
 }
 
-/* False: it is certainly not there. */
+/* May the set contain the address? False: certainly not. */
 static inline bool fm_live_maybe(const void *address)
 {
 	return __atomic_load_n(&fm_live_filter[fm_live_place(address)], __ATOMIC_RELAXED) != 0;
 }
 
-/* 0; -EEXIST: it was there already, somebody released it unseen; -ENOMEM: no room. */
+/* Inserts an address. 0; -EEXIST: already present, its release was not seen; -ENOMEM: no room. */
 int fm_live_insert(const void *address);
 
-/* Whether it was there. */
+/* Removes an address. Was it present? */
 bool fm_live_remove(const void *address);
 
-/* fm_live_maybe() is true of this address from now on, for good. */
+/* Makes fm_live_maybe() true for this address, permanently. */
 void fm_live_suspect(const void *address);
 
-/* How many tables there are, which is what looking an address up depends on. */
+/* The number of tables: the cost of a lookup depends on it. */
 unsigned fm_live_tables(void);
 
-/* What all of it takes. */
+/* Memory of the filter and the set, in bytes. */
 size_t fm_live_bytes(void);
 
 #endif

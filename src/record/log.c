@@ -1,10 +1,6 @@
-/* The file of this process. It is opened again whenever it grows: a program may close files it does not know, and give
-   their numbers to others. Space is claimed before it is written to, since a full disk would otherwise be a fault in
-   the program. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
-#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -13,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/foreign.h"
-#include "base/put.h"
+#include "base/processor.h"
 #include "record/log.h"
 #include "record/starts.h"
 
@@ -24,18 +20,13 @@ enum {
 	PATIENCE = 2000,
 	STACK_TABLE = 1 << 16,
 	NAME_TABLE = 1 << 12,
-	PATH_ROOM = 4096,
 };
 
 struct fm_session *fm_session;
 struct fm_stream_process *fm_process;
 __thread struct fm_self fm_self __attribute__((tls_model("initial-exec")));
 
-/* Zero in a forked child, whatever way it was forked: the kernel clears this page. */
-static volatile uint32_t *alive;
-
 static struct {
-	char folder[PATH_ROOM], path[PATH_ROOM + 64];
 	uint64_t file_size;
 	uint8_t *unit; /* chunks that are given out, one after the other */
 	uint32_t next, count;
@@ -54,19 +45,6 @@ static void *map(long size, long protection, long flags, long file, long offset)
 	return fm_failed(result) ? NULL : (void *)result;
 }
 
-static uint64_t now_ns(long clock)
-{
-	struct timespec time = {0};
-
-	fm_system_call(SYS_clock_gettime, clock, (long)&time, 0, 0, 0, 0);
-	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
-
-bool fm_log_is_open(void)
-{
-	return alive && *alive;
-}
-
 /* A full disk is everybody's; what else one process may not do is its own. */
 static void note_full(int error)
 {
@@ -83,7 +61,6 @@ static void note_full(int error)
 /* Claims the bytes up to `size` of the file, so that they can be written. */
 static int claim(long file, uint64_t from, uint64_t size)
 {
-	static const uint8_t zeros[4096];
 	struct rlimit limit = {0};
 	long result;
 
@@ -91,15 +68,7 @@ static int claim(long file, uint64_t from, uint64_t size)
 	result = fm_system_call(SYS_prlimit64, 0, RLIMIT_FSIZE, 0, (long)&limit, 0, 0);
 	if (!fm_failed(result) && limit.rlim_cur < size)
 		return EFBIG;
-	result = fm_system_call(SYS_fallocate, file, 0, (long)from, (long)(size - from), 0, 0);
-	if (result != -EOPNOTSUPP && result != -ENOSYS)
-		return fm_failed(result) ? (int)-result : 0;
-	for (uint64_t at = from; at < size; at += sizeof(zeros)) {
-		result = fm_system_call(SYS_pwrite64, file, (long)zeros, sizeof(zeros), (long)at, 0, 0);
-		if (result != (long)sizeof(zeros))
-			return fm_failed(result) ? (int)-result : ENOSPC;
-	}
-	return 0;
+	return -fm_folder_claim(file, from, size - from);
 }
 
 /* Chunks lie at multiples of their size, so that their ends are known from any address in them. */
@@ -139,15 +108,14 @@ static bool grow(long flags)
 		note_full(0);
 		return false;
 	}
-	file = fm_system_call(SYS_openat, AT_FDCWD, (long)log_file.path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | flags, 0600,
-	                      0, 0);
+	file = fm_folder_open_file(flags);
 	if (fm_failed(file)) {
 		note_full((int)-file);
 		return false;
 	}
 	error = claim(file, from, size);
 	if (!error && !from) {
-		head = map(FM_STREAM_HEAD, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+		head = fm_map(FM_STREAM_HEAD, MAP_SHARED, file);
 		fm_process = (struct fm_stream_process *)head;
 		error = head ? 0 : ENOMEM;
 	}
@@ -183,7 +151,7 @@ static uint8_t *take_chunk(void)
 
 		if (!__atomic_compare_exchange_n(&log_file.growing, &free_lock, 1, false, __ATOMIC_ACQUIRE,
 		                                 __ATOMIC_RELAXED)) {
-			__builtin_ia32_pause();
+			fm_pause();
 			continue;
 		}
 		if (log_file.next < log_file.count || grow(0))
@@ -204,7 +172,7 @@ void *fm_log_begin(enum fm_stream_kind kind, size_t size)
 	size_t bytes = (sizeof(struct fm_stream_entry) + size + 7) & ~(size_t)7;
 	struct fm_stream_entry *entry;
 
-	if (!fm_log_is_open() || fm_session->stop || bytes > FM_STREAM_CHUNK)
+	if (!fm_is_alive() || fm_session->stop || bytes > FM_STREAM_CHUNK)
 		return NULL;
 	if (!fm_self.at || (size_t)(fm_self.end - fm_self.at) < bytes) {
 		fm_self.at =
@@ -294,7 +262,7 @@ uint32_t fm_log_name(const char *text)
 	uint32_t number;
 	bool is_new;
 
-	if (!fm_log_is_open())
+	if (!fm_is_alive())
 		return 0;
 	for (unsigned i = 0; i < FM_STREAM_TEXT_MAX - 1 && text[i]; i++)
 		hash = mix(hash, (uint8_t)text[i]);
@@ -311,7 +279,7 @@ uint32_t fm_log_stack(const uint64_t *addresses, unsigned count)
 	uint32_t number;
 	bool is_new;
 
-	if (!count || !fm_log_is_open())
+	if (!count || !fm_is_alive())
 		return 0;
 	if (count > FM_STREAM_STACK_MAX)
 		count = FM_STREAM_STACK_MAX;
@@ -352,9 +320,9 @@ void fm_log_end_thread(void)
 
 void fm_log_clock(void)
 {
-	uint64_t cpu = now_ns(CLOCK_PROCESS_CPUTIME_ID);
+	uint64_t cpu = fm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 
-	fm_process->last_ns = now_ns(CLOCK_MONOTONIC);
+	fm_process->last_ns = fm_clock_ns(CLOCK_MONOTONIC);
 	fm_process->last_ticks = fm_ticks();
 	/* a child of vfork has another clock, and its parent's memory */
 	if (cpu >= log_file.cpu_before)
@@ -383,13 +351,9 @@ static void note_arguments(void)
 static int make_file(bool forked)
 {
 	uint64_t ticks = fm_ticks();
-	char *at = fm_put_text(log_file.path, log_file.folder);
-	uint32_t process = (uint32_t)fm_system_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	uint32_t process = (uint32_t)fm_process_id();
 
-	at = fm_put_text(at, "/");
-	at = fm_put_number(at, process);
-	at = fm_put_text(at, "-");
-	fm_put_number(at, ticks);
+	fm_folder_name_file("");
 	log_file.file_size = 0;
 	log_file.next = log_file.count = 0;
 	log_file.growing = 0;
@@ -408,74 +372,32 @@ static int make_file(bool forked)
 	fm_process->forked = forked;
 	fm_process->process_space = fm_foreign_namespace();
 	fm_process->begun = ticks;
-	fm_process->began_ns = now_ns(CLOCK_REALTIME);
-	log_file.cpu_before = forked ? 0 : now_ns(CLOCK_PROCESS_CPUTIME_ID);
-	fm_process->first_ns = now_ns(CLOCK_MONOTONIC);
+	fm_process->began_ns = fm_clock_ns(CLOCK_REALTIME);
+	log_file.cpu_before = forked ? 0 : fm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	fm_process->first_ns = fm_clock_ns(CLOCK_MONOTONIC);
 	fm_process->first_ticks = fm_ticks();
 	note_arguments();
 	fm_log_clock();
 	__atomic_store_n(&fm_process->magic, FM_STREAM_MAGIC, __ATOMIC_RELEASE);
 	__atomic_fetch_add(&fm_session->processes, 1, __ATOMIC_RELAXED);
-	*alive = 1;
+	fm_alive_set(true);
 	return 0;
-}
-
-/* The folder must be ours alone: what others can write to is not trusted. */
-static int map_session(const char *folder)
-{
-	struct stat about = {0};
-	const long whole = FM_STARTS_OFFSET + (long)sizeof(struct fm_starts);
-	long directory = fm_system_call(SYS_openat, AT_FDCWD, (long)folder,
-	                                O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0, 0, 0),
-	     file;
-	int error = -EPERM;
-
-	if (fm_failed(directory))
-		return (int)directory;
-	if (!fm_system_call(SYS_fstat, directory, (long)&about, 0, 0, 0, 0) && !(about.st_mode & 022) &&
-	    about.st_uid == (uid_t)fm_system_call(SYS_geteuid, 0, 0, 0, 0, 0, 0)) {
-		file = fm_system_call(SYS_openat, directory, (long)"session", O_RDWR | O_NOFOLLOW | O_CLOEXEC, 0, 0, 0);
-		error = fm_failed(file) ? (int)file : 0;
-		if (!error) {
-			if (!fm_system_call(SYS_fstat, file, (long)&about, 0, 0, 0, 0) && S_ISREG(about.st_mode) &&
-			    about.st_size >= (off_t)sizeof(struct fm_session))
-				fm_session = map(about.st_size >= whole ? whole : (long)sizeof(struct fm_session),
-				                 PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-			error = fm_session ? 0 : -EBADMSG;
-			fm_system_call(SYS_close, file, 0, 0, 0, 0, 0);
-		}
-	}
-	fm_system_call(SYS_close, directory, 0, 0, 0, 0, 0);
-	if (!error && about.st_size >= whole)
-		fm_starts_open((struct fm_starts *)(void *)((char *)fm_session + FM_STARTS_OFFSET));
-	if (!error && (fm_session->magic != FM_SESSION_MAGIC || fm_session->version != FM_STREAM_VERSION)) {
-		fm_session = NULL;
-		error = -EBADMSG;
-	}
-	return error;
 }
 
 int fm_log_open(void)
 {
-	const char *folder = NULL;
+	const size_t whole = FM_STARTS_OFFSET + sizeof(struct fm_starts);
+	void *session = NULL;
 	enum fm_foreign foreign;
-	size_t length;
-	int error;
+	size_t bytes;
+	int error = fm_folder_open(FM_RECORD_VARIABLE, (struct fm_folder_identity){FM_SESSION_MAGIC, FM_STREAM_VERSION},
+	                           sizeof(struct fm_session), whole, &session, &bytes);
 
-	if (getauxval(AT_SECURE))
-		return -EPERM;
-	for (char **at = environ; at && *at; at++)
-		if (!strncmp(*at, FM_RECORD_VARIABLE "=", sizeof(FM_RECORD_VARIABLE)))
-			folder = *at + sizeof(FM_RECORD_VARIABLE);
-	if (!folder || folder[0] != '/')
-		return -ENOENT;
-	length = strlen(folder);
-	if (length >= PATH_ROOM)
-		return -ENAMETOOLONG;
-	memcpy(log_file.folder, folder, length + 1);
-	error = map_session(folder);
+	fm_session = session;
 	if (error)
 		return error;
+	if (fm_session->sampling && bytes >= whole)
+		fm_starts_open((struct fm_starts *)(void *)((char *)fm_session + FM_STARTS_OFFSET));
 	if (fm_session->sampling && !fm_starts_is_worth(false)) {
 		fm_session = NULL;
 		return -ECANCELED;
@@ -486,13 +408,9 @@ int fm_log_open(void)
 		fm_session = NULL;
 		return -EPERM;
 	}
-	alive = map(4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	log_file.stacks = map(STACK_TABLE * sizeof(uint64_t), PROT_READ | PROT_WRITE,
-	                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	log_file.names = map(NAME_TABLE * sizeof(uint64_t), PROT_READ | PROT_WRITE,
-	                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (!alive || !log_file.stacks || !log_file.names ||
-	    fm_failed(fm_system_call(SYS_madvise, (long)alive, 4096, MADV_WIPEONFORK, 0, 0, 0))) {
+	log_file.stacks = fm_map(STACK_TABLE * sizeof(uint64_t), MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	log_file.names = fm_map(NAME_TABLE * sizeof(uint64_t), MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1);
+	if (!log_file.stacks || !log_file.names || fm_alive_open()) {
 		fm_session = NULL;
 		return -ENOMEM;
 	}
@@ -510,10 +428,4 @@ void fm_log_forked(void)
 	}
 	if ((fm_session->sampling && !fm_starts_is_worth(true)) || make_file(true))
 		fm_session = NULL;
-}
-
-void fm_log_close(void)
-{
-	if (alive)
-		*alive = 0;
 }

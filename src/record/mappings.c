@@ -8,7 +8,7 @@
 
 void fm_mappings_changed(const void *address, size_t size)
 {
-	if (fm_log_is_open() && fm_session->sampling)
+	if (fm_is_alive() && fm_session->sampling)
 		fm_burst_code_changed((uint64_t)address, size);
 }
 
@@ -16,7 +16,7 @@ void fm_mappings_of_file(const void *address, size_t size, int file)
 {
 	struct stat about = {0};
 
-	if (!fm_log_is_open() || !fm_session->sampling || fm_self.inside ||
+	if (!fm_is_alive() || !fm_session->sampling || fm_self.inside ||
 	    fm_system_call(SYS_fstat, file, (long)&about, 0, 0, 0, 0) || !S_ISCHR(about.st_mode))
 		return;
 	if (about.st_rdev == makedev(1, 5)) /* /dev/zero is memory */

@@ -1,13 +1,13 @@
-/* What the program maps and unmaps, as far as samples must know of it. */
+/* Mappings of the program that matter to samples. */
 #ifndef FATHOM_RECORD_MAPPINGS_H
 #define FATHOM_RECORD_MAPPINGS_H
 
 #include <stddef.h>
 
-/* Code there may be another from now on. */
+/* The code at these addresses may have changed. */
 void fm_mappings_changed(const void *address, size_t size);
 
-/* A file was mapped. Devices are not read without need. */
+/* A file was mapped. Memory of devices is read only where necessary. */
 void fm_mappings_of_file(const void *address, size_t size, int file);
 
 #endif

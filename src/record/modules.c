@@ -16,38 +16,8 @@ int _dl_find_object(void *address, struct dl_find_object *result);
 #endif
 #pragma weak _dl_find_object
 
-typedef int find_object_function(void *address, struct dl_find_object *result);
-
 /* Its address, so that no call goes through the lazy binding of the loader, which is not for signal handlers. */
 static find_object_function *find_object;
-
-/* The loader may use vector registers, and they may hold values of the program. It is built for every processor, so
-   what is beyond the first 16 bytes of each stays as it is. */
-__attribute__((naked)) static int call_find_object(__attribute__((unused)) find_object_function *function,
-                                                   __attribute__((unused)) void *address,
-                                                   __attribute__((unused)) struct dl_find_object *result)
-{
-	__asm__("pushq %rbp\n\t"
-	        ".cfi_adjust_cfa_offset 8\n\t"
-	        ".cfi_offset %rbp, -16\n\t"
-	        "movq %rsp, %rbp\n\t"
-	        ".cfi_def_cfa_register %rbp\n\t"
-	        "subq $256, %rsp\n\t"
-	        "andq $-16, %rsp\n\t"
-	        ".irp i, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n\t"
-	        "movups %xmm\\i, 16 * \\i(%rsp)\n\t"
-	        ".endr\n\t"
-	        "movq %rdi, %rax\n\t"
-	        "movq %rsi, %rdi\n\t"
-	        "movq %rdx, %rsi\n\t"
-	        "call *%rax\n\t"
-	        ".irp i, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15\n\t"
-	        "movups 16 * \\i(%rsp), %xmm\\i\n\t"
-	        ".endr\n\t"
-	        "leave\n\t"
-	        ".cfi_def_cfa %rsp, 8\n\t"
-	        "ret");
-}
 
 /* Without _dl_find_object (C libraries before 2.35): a list of the modules, made anew by fm_modules_changed. Readers
    that meet an odd or changed sequence find nothing. */
@@ -124,14 +94,14 @@ static bool listed_module(uint64_t pc, struct fm_module *ret_module)
 	return true;
 }
 
-bool fm_modules_find(uint64_t pc, struct fm_module *ret_module)
+bool fm_modules_holding(uint64_t pc, struct fm_module *ret_module)
 {
 	struct dl_find_object found;
 
 	if (!find_object)
 		return listed_module(pc, ret_module);
 	found.dlfo_map_start = found.dlfo_map_end = found.dlfo_eh_frame = NULL;
-	if (call_find_object(find_object, (void *)pc, &found) || !found.dlfo_eh_frame)
+	if (fm_call_find_object(find_object, (void *)pc, &found) || !found.dlfo_eh_frame)
 		return false;
 	ret_module->start = (uint64_t)found.dlfo_map_start;
 	ret_module->end = (uint64_t)found.dlfo_map_end;

@@ -1,5 +1,5 @@
-/* Looks for a word that is touched now and then, as regularly as possible, in a long run of references: how often it is
-   touched tells how many references have passed, also where nobody counts them. Pure: allocates and calls nothing. */
+/* Finds a word with the most regular touches in a long run of references. The number of its touches gives the number of
+   references in native code. Allocates and calls nothing. */
 #ifndef FATHOM_RECORD_RHYTHM_H
 #define FATHOM_RECORD_RHYTHM_H
 
@@ -8,7 +8,7 @@
 
 enum {
 	FM_RHYTHM_WORDS = 2048,
-	FM_RHYTHM_ONE_IN = 16, /* words that are looked at: the others take no time */
+	FM_RHYTHM_ONE_IN = 16, /* one word in 16 is observed: the others cost no time */
 };
 
 struct fm_rhythm {
@@ -47,13 +47,13 @@ static inline void fm_rhythm_touch(struct fm_rhythm *rhythm, uint64_t word)
 
 struct fm_rhythm_choice {
 	uint64_t word;
-	double gap;       /* references between touches, on average */
-	double variation; /* standard deviation of the gaps, as a share of it */
-	uint32_t gaps;    /* that were seen */
+	double gap;       /* references between touches, average */
+	double variation; /* standard deviation of the gaps, relative to the average */
+	uint32_t gaps;    /* number of gaps seen */
 };
 
-/* The most regular word whose gaps are on average at least so long. False: there is none that is regular: one that
-   merely happened to be touched often would tell too few. */
+/* Chooses the most regular word whose average gap is at least `least_gap`. False: none is regular. A word chosen for
+   its many touches would underestimate the references. */
 bool fm_rhythm_choose(const struct fm_rhythm *rhythm, double least_gap, struct fm_rhythm_choice *ret_choice);
 
 #endif

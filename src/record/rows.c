@@ -2,7 +2,7 @@
 
 #include <stddef.h>
 
-#include "record/readable.h"
+#include "preload/readable.h"
 
 uint32_t fm_rows_generation = 1;
 

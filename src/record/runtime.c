@@ -1,5 +1,4 @@
 /* Begins and ends recording in a process: the library is preloaded, and this is what runs first. */
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -9,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "preload/hooks.h"
 #include "record/allocations.h"
 #include "record/burst.h"
 #include "record/costs.h"
@@ -19,8 +19,6 @@
 #include "record/timer.h"
 #include "record/unwind.h"
 #include "record/watch.h"
-
-#define EXPORTED __attribute__((visibility("default")))
 
 static bool samples; /* the sampler is set up */
 
@@ -42,14 +40,6 @@ static void in_child(void)
 		fm_thread_begin(true, 0);
 	}
 	errno = problem;
-}
-
-/* Children that are executed find the same environment; when they are not wanted, they find nothing. */
-static void hide_from_children(void)
-{
-	for (char **at = environ; at && *at; at++)
-		if (!strncmp(*at, FM_RECORD_VARIABLE "=", sizeof(FM_RECORD_VARIABLE)))
-			(*at)[0] = '_';
 }
 
 static int set_up_sampler(void)
@@ -87,11 +77,12 @@ __attribute__((constructor(101))) static void begin(void)
 	uint64_t started = fm_ticks();
 	int problem = errno;
 
+	fm_next_find();
 	fm_self_enter();
 	if (!fm_log_open() && !is_filtered() && !fm_unwind_open() && !fm_threads_open()) {
 		if (!fm_session->children)
-			hide_from_children();
-		pthread_atfork(NULL, NULL, in_child);
+			fm_folder_hide(FM_RECORD_VARIABLE);
+		pthread_atfork(fm_starts_parent, NULL, in_child);
 		fm_log_mappings();
 		fm_allocations_open();
 		samples = fm_session->sampling && !set_up_sampler();
@@ -101,14 +92,14 @@ __attribute__((constructor(101))) static void begin(void)
 		errno = problem;
 		return;
 	}
-	fm_log_close();
+	fm_alive_set(false);
 	fm_self_leave();
 	errno = problem;
 }
 
 __attribute__((destructor)) static void end(void)
 {
-	if (!fm_log_is_open())
+	if (!fm_is_alive())
 		return;
 	fm_self_enter();
 	fm_timer_stop();
@@ -124,75 +115,28 @@ __attribute__((destructor)) static void end(void)
 /* A filter of system calls may end the program for one of ours: before there is one, all of it stops. */
 static void stop_for_good(void)
 {
-	if (!fm_log_is_open())
+	if (!fm_is_alive())
 		return;
 	fm_self_enter();
 	fm_timer_stop();
 	fm_burst_end_watches();
 	fm_costs_close();
 	fm_process->filtered = fm_ticks();
-	fm_log_close();
+	fm_alive_set(false);
 	fm_self_leave();
 }
 
-EXPORTED int prctl(int option, ...)
+void fm_hook_filter(bool promised)
 {
-	static int (*next)(int, ...);
-	unsigned long arguments[4];
-	__builtin_va_list list;
-
-	__builtin_va_start(list, option);
-	for (unsigned i = 0; i < 4; i++)
-		arguments[i] = __builtin_va_arg(list, unsigned long);
-	__builtin_va_end(list);
-	if (!next)
-		next = (int (*)(int, ...))dlsym(RTLD_NEXT, "prctl");
-	if (option == PR_SET_SECCOMP)
+	if (!promised)
 		stop_for_good();
-	return next(option, arguments[0], arguments[1], arguments[2], arguments[3]);
 }
 
-EXPORTED long syscall(long number, ...)
+void fm_hook_code_changed(uint64_t begin, uint64_t end, bool unloaded)
 {
-	static long (*next)(long, ...);
-	long arguments[6];
-	__builtin_va_list list;
-
-	__builtin_va_start(list, number);
-	for (unsigned i = 0; i < 6; i++)
-		arguments[i] = __builtin_va_arg(list, long);
-	__builtin_va_end(list);
-	if (!next)
-		next = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
-	if (number == SYS_seccomp || (number == SYS_prctl && arguments[0] == PR_SET_SECCOMP))
-		stop_for_good();
-	return next(number, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
-}
-
-EXPORTED int mprotect(void *address, size_t size, int protection)
-{
-	static int (*next)(void *, size_t, int);
-	int result;
-
-	if (!next)
-		next = (int (*)(void *, size_t, int))dlsym(RTLD_NEXT, "mprotect");
-	result = next(address, size, protection);
-	if (fm_log_is_open())
-		fm_burst_code_changed((uint64_t)address, size);
-	return result;
-}
-
-EXPORTED int dlclose(void *handle)
-{
-	static int (*next)(void *);
-	int result;
-
-	if (!next)
-		next = (int (*)(void *))dlsym(RTLD_NEXT, "dlclose");
-	result = next(handle);
-	if (fm_log_is_open()) {
-		fm_burst_code_changed(0, UINT64_MAX);
+	if (!fm_is_alive())
+		return;
+	fm_burst_code_changed(begin, end - begin);
+	if (unloaded)
 		fm_unwind_forget();
-	}
-	return result;
 }

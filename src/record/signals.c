@@ -1,6 +1,5 @@
 /* Faults are taken over for two reasons: a timed load may fault where the program's own would not have been reached
    yet, and a handler of the program must see the program's own instruction, not one of the code cache. */
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -9,14 +8,11 @@
 #include <sys/syscall.h>
 #include <ucontext.h>
 
+#include "preload/hooks.h"
 #include "record/burst.h"
 #include "record/log.h"
 #include "record/signals.h"
 #include "record/timer.h"
-
-#define EXPORTED __attribute__((visibility("default")))
-
-sighandler_t bsd_signal(int number, sighandler_t handler);
 
 enum { SIGNALS = 65 };
 
@@ -27,20 +23,15 @@ static const uint8_t faults[SIGNALS] = {
 
 static struct sigaction programs[SIGNALS]; /* what the program has set */
 static bool is_open;
-static int (*next_sigaction)(int, const struct sigaction *, struct sigaction *);
-static int (*next_mask)(int, const sigset_t *, sigset_t *);
-static int (*next_thread_mask)(int, const sigset_t *, sigset_t *);
-static __typeof__(signal) *next_signal;
 
-static bool is_shared(int number)
+bool fm_hook_has_signal(int number)
 {
 	return is_open && number > 0 && number < SIGNALS && (number == FM_TIMER_SIGNAL || faults[number]);
 }
 
 static void send_to_self(int number)
 {
-	fm_system_call(SYS_tgkill, fm_system_call(SYS_getpid, 0, 0, 0, 0, 0, 0),
-	               fm_system_call(SYS_gettid, 0, 0, 0, 0, 0, 0), number, 0, 0, 0);
+	fm_system_call(SYS_tgkill, fm_process_id(), fm_thread_id(), number, 0, 0, 0);
 }
 
 /* Does what would have happened without us. The kernel has applied the program's flags and mask already. */
@@ -67,7 +58,7 @@ static void pass_on(int number, siginfo_t *information, void *context)
 		return; /* ignored, by default or by wish */
 	/* The end. A fault happens again when the handler has returned; what somebody sent is sent again, and so is a
 	   trap, which comes after its instruction. */
-	next_sigaction(number, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+	fm_next.sigaction(number, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
 	if (information->si_code <= 0 || number == SIGTRAP)
 		send_to_self(number);
 }
@@ -151,11 +142,11 @@ static int install(int number, const struct sigaction *program)
 		ours.sa_sigaction = on_timer;
 		sigemptyset(&ours.sa_mask);
 		ours.sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK;
-		return next_sigaction(number, &ours, NULL);
+		return fm_next.sigaction(number, &ours, NULL);
 	}
 	if (!is_handler(program)) {
 		if (faults[number] == 1)
-			return next_sigaction(number, program, NULL);
+			return fm_next.sigaction(number, program, NULL);
 		sigemptyset(&ours.sa_mask);
 		ours.sa_flags = SA_ONSTACK | SA_NODEFER;
 	}
@@ -169,10 +160,10 @@ static int install(int number, const struct sigaction *program)
 			if (faults[other])
 				sigaddset(&ours.sa_mask, other);
 	}
-	return next_sigaction(number, &ours, NULL);
+	return fm_next.sigaction(number, &ours, NULL);
 }
 
-static int change_action(int number, const struct sigaction *action, struct sigaction *before)
+int fm_hook_action(int number, const struct sigaction *action, struct sigaction *before)
 {
 	struct sigaction old = programs[number];
 
@@ -188,68 +179,8 @@ static int change_action(int number, const struct sigaction *action, struct siga
 	return 0;
 }
 
-static void find_next(void)
-{
-	if (next_sigaction)
-		return;
-	next_signal = (__typeof__(signal) *)dlsym(RTLD_NEXT, "signal");
-	next_mask = (int (*)(int, const sigset_t *, sigset_t *))dlsym(RTLD_NEXT, "sigprocmask");
-	next_thread_mask = (int (*)(int, const sigset_t *, sigset_t *))dlsym(RTLD_NEXT, "pthread_sigmask");
-	next_sigaction = (int (*)(int, const struct sigaction *, struct sigaction *))dlsym(RTLD_NEXT, "sigaction");
-}
-
-EXPORTED int sigaction(int number, const struct sigaction *restrict action, struct sigaction *restrict before)
-{
-	find_next();
-	return is_shared(number) ? change_action(number, action, before) : next_sigaction(number, action, before);
-}
-
-EXPORTED sighandler_t signal(int number, sighandler_t handler)
-{
-	struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART}, before;
-
-	find_next();
-	if (!is_shared(number))
-		return next_signal(number, handler);
-	sigemptyset(&action.sa_mask);
-	sigaddset(&action.sa_mask, number);
-	return change_action(number, &action, &before) ? SIG_ERR : before.sa_handler;
-}
-
-/* signal() of System V, which some standards ask for: a handler serves once. */
-static sighandler_t signal_once(int number, sighandler_t handler)
-{
-	struct sigaction action = {.sa_handler = handler, .sa_flags = (int)SA_RESETHAND | SA_NODEFER}, before;
-
-	find_next();
-	sigemptyset(&action.sa_mask);
-	if (!is_shared(number))
-		return next_sigaction(number, &action, &before) ? SIG_ERR : before.sa_handler;
-	return change_action(number, &action, &before) ? SIG_ERR : before.sa_handler;
-}
-
-EXPORTED sighandler_t __sysv_signal(int number, sighandler_t handler)
-{
-	return signal_once(number, handler);
-}
-
-EXPORTED sighandler_t sysv_signal(int number, sighandler_t handler)
-{
-	return signal_once(number, handler);
-}
-
-EXPORTED sighandler_t bsd_signal(int number, sighandler_t handler)
-{
-	return signal(number, handler);
-}
-
-EXPORTED sighandler_t ssignal(int number, sighandler_t handler)
-{
-	return signal(number, handler);
-}
-
 /* The timer's signals are never blocked: threads that block everything are sampled too. */
-static int change_mask(int (*next)(int, const sigset_t *, sigset_t *), int how, const sigset_t *set, sigset_t *before)
+int fm_hook_mask(fm_mask_function *next, int how, const sigset_t *set, sigset_t *before)
 {
 	sigset_t without;
 
@@ -263,28 +194,15 @@ static int change_mask(int (*next)(int, const sigset_t *, sigset_t *), int how, 
 	return next(how, &without, before);
 }
 
-EXPORTED int sigprocmask(int how, const sigset_t *restrict set, sigset_t *restrict before)
-{
-	find_next();
-	return change_mask(next_mask, how, set, before);
-}
-
-EXPORTED int pthread_sigmask(int how, const sigset_t *restrict set, sigset_t *restrict before)
-{
-	find_next();
-	return change_mask(next_thread_mask, how, set, before);
-}
-
 int fm_signals_open(void)
 {
 	sigset_t timers;
 
-	find_next();
-	if (!next_sigaction || !next_mask || !next_thread_mask || !next_signal)
+	if (!fm_next.sigaction || !fm_next.sigprocmask || !fm_next.pthread_sigmask || !fm_next.signal)
 		return -ENOTSUP;
 	for (int number = 1; number < SIGNALS; number++)
 		if (number == FM_TIMER_SIGNAL || faults[number]) {
-			if (next_sigaction(number, NULL, &programs[number]))
+			if (fm_next.sigaction(number, NULL, &programs[number]))
 				return -errno;
 			if (install(number, &programs[number]))
 				return -errno;
@@ -292,7 +210,7 @@ int fm_signals_open(void)
 	sigemptyset(&timers);
 	sigaddset(&timers, FM_TIMER_SIGNAL);
 	sigaddset(&timers, SIGTRAP);
-	next_thread_mask(SIG_UNBLOCK, &timers, NULL);
+	fm_next.pthread_sigmask(SIG_UNBLOCK, &timers, NULL);
 	is_open = true;
 	return 0;
 }

@@ -1,9 +1,9 @@
-/* Signals that the runtime shares with the program. The program sees its own handlers, as if nobody else had any: the
-   functions that set them are interposed. */
+/* Signals shared with the program. The functions that set handlers are interposed: the program sees only its own
+   handlers. */
 #ifndef FATHOM_RECORD_SIGNALS_H
 #define FATHOM_RECORD_SIGNALS_H
 
-/* Takes over the timer's signal and those of faults. Once per process; 0 or a negative errno. */
+/* Installs handlers for the timer's signal and for faults, once per process. 0 or a negative errno. */
 int fm_signals_open(void);
 
 #endif

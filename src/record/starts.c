@@ -2,12 +2,16 @@
 
 #include <stddef.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+#include "record/log.h"
 
 enum {
 	KNOWN = 8,          /* processes that began before others are passed over */
 	ENDED = 4,          /* … of which so many have ended */
 	SHORT_NS = 8000000, /* on average in less processor time than this */
-	ONE_OF = 32,        /* of those that would be passed over one is recorded: programs change */
+	ONE_OF = 64,        /* of those that would be passed over one is recorded: programs change */
 };
 
 static struct fm_starts *shared;
@@ -45,26 +49,56 @@ void fm_starts_open(struct fm_starts *starts)
 	path = hash_of((const char *)getauxval(AT_EXECFN)) | 1;
 }
 
+/* Whether the process that is this number of its program is to be recorded. */
+static bool is_worth(const struct fm_starts_program *program, uint32_t number)
+{
+	uint32_t ended = __atomic_load_n(&program->ended, __ATOMIC_RELAXED);
+
+	return number < KNOWN || ended < ENDED || number % ONE_OF == 0 ||
+	       __atomic_load_n(&program->cpu_ns, __ATOMIC_RELAXED) / ended > SHORT_NS;
+}
+
 bool fm_starts_is_worth(bool forked)
 {
-	uint32_t number, ended;
-
 	own = find(forked ? path ^ 2 : path);
-	if (!own)
-		return true;
-	number = __atomic_fetch_add(&own->started, 1, __ATOMIC_RELAXED);
-	ended = __atomic_load_n(&own->ended, __ATOMIC_RELAXED);
-	if (number < KNOWN || ended < ENDED || number % ONE_OF == 0 ||
-	    __atomic_load_n(&own->cpu_ns, __ATOMIC_RELAXED) / ended > SHORT_NS)
+	if (!own || is_worth(own, __atomic_fetch_add(&own->started, 1, __ATOMIC_RELAXED)))
 		return true;
 	__atomic_fetch_add(&own->skipped, 1, __ATOMIC_RELAXED);
 	return false;
+}
+
+bool fm_starts_leave_out(const char *executed)
+{
+	struct fm_starts_program *program = find(hash_of(executed) | 1);
+
+	if (!program || __atomic_load_n(&program->parents, __ATOMIC_RELAXED) ||
+	    is_worth(program, __atomic_load_n(&program->started, __ATOMIC_RELAXED)))
+		return false;
+	__atomic_fetch_add(&program->started, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&program->skipped, 1, __ATOMIC_RELAXED);
+	return true;
+}
+
+void fm_starts_parent(void)
+{
+	if (own)
+		__atomic_fetch_add(&own->parents, 1, __ATOMIC_RELAXED);
+}
+
+static bool waited_for_others(void)
+{
+	struct rusage children = {.ru_maxrss = 0};
+
+	fm_system_call(SYS_getrusage, RUSAGE_CHILDREN, (long)&children, 0, 0, 0, 0);
+	return children.ru_maxrss > 0;
 }
 
 void fm_starts_end(uint64_t cpu_ns)
 {
 	if (!own)
 		return;
+	if (waited_for_others())
+		fm_starts_parent();
 	__atomic_fetch_add(&own->cpu_ns, cpu_ns, __ATOMIC_RELAXED);
 	__atomic_fetch_add(&own->ended, 1, __ATOMIC_RELAXED);
 }

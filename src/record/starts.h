@@ -1,32 +1,40 @@
-/* Which processes are worth the cost of beginning to record them. A job of many short processes, all of the same
-   program, would take several times as long if each were recorded; what they do is known from the first ones. The
-   processes of a session share a table of programs, behind the session in its file. */
+/* Decides which processes are worth the cost of recording. A job of many short processes of one program would take
+   several times as long; the first ones are representative. The processes of a session share a table of programs,
+   stored after the session in its file. */
 #ifndef FATHOM_RECORD_STARTS_H
 #define FATHOM_RECORD_STARTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { FM_STARTS_PROGRAMS = 252, FM_STARTS_OFFSET = 4096 };
+enum { FM_STARTS_PROGRAMS = 201, FM_STARTS_OFFSET = 4096 };
 
-/* Shared by the tool, which makes it, and all processes. */
+/* Table of programs, made by the tool and shared by all processes. */
 struct fm_starts {
 	struct fm_starts_program {
-		uint64_t key;     /* hash of the path, or of a program's forked processes; 0: free */
+		uint64_t key;     /* hash of the path, or of the forked processes of a program; 0: free */
 		uint32_t started; /* processes … */
-		uint32_t ended;   /* … and those of them that were recorded to their end … */
-		uint64_t cpu_ns;  /* … in so much processor time */
+		uint32_t ended;   /* … recorded to their end … */
+		uint64_t cpu_ns;  /* … with this processor time */
 		uint64_t skipped; /* not recorded */
+		uint64_t parents; /* recorded ones that started other processes */
 	} programs[FM_STARTS_PROGRAMS];
 };
 
-/* The program of this process, by the path by which it was executed. `starts` may be NULL: an older tool has none. */
+/* Finds the entry of this process's program by its path. `starts` may be NULL: with an older tool. */
 void fm_starts_open(struct fm_starts *starts);
 
-/* Whether this process is to be recorded; counts it. */
+/* Is this process to be recorded? Counts the process. */
 bool fm_starts_is_worth(bool forked);
 
-/* The process has ended, and was recorded. */
+/* Can the program at this path run without the library? Yes if its processes are skipped and none is known to start
+   others. Counts a skipped process. */
+bool fm_starts_leave_out(const char *path);
+
+/* Notes that this process starts others. */
+void fm_starts_parent(void);
+
+/* Notes the end of a recorded process. */
 void fm_starts_end(uint64_t cpu_ns);
 
 #endif

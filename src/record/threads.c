@@ -1,4 +1,3 @@
-#include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
 #include <pthread.h>
@@ -8,33 +7,23 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "preload/next.h"
 #include "record/burst.h"
 #include "record/costs.h"
 #include "record/log.h"
 #include "record/threads.h"
 #include "record/timer.h"
-
-#define EXPORTED __attribute__((visibility("default")))
+#include "record/x86_64/registers.h"
 
 static pthread_key_t ending; /* whose destructor tells the end of a thread */
 static bool is_open;
 static uint32_t thread_count;
 static size_t local_bytes; /* thread-local variables of what is there from the beginning */
-static int (*next_create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 
 /* Threads that live, by the kernel's numbers; 0: a free place. With more of them the sum is not known. */
 enum { LIVING = 4096 };
 static uint32_t living[LIVING];
 static uint32_t too_many;
-
-static uint64_t cpu_of(uint32_t thread)
-{
-	struct timespec time = {0};
-
-	/* the processor clock of any thread of the process, as the kernel numbers such clocks */
-	fm_system_call(SYS_clock_gettime, (int)(~thread << 3 | 6), (long)&time, 0, 0, 0, 0);
-	return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
-}
 
 static void note_living(uint32_t thread, uint32_t instead)
 {
@@ -57,7 +46,7 @@ void fm_threads_sum_up(void)
 		uint32_t thread = __atomic_load_n(&living[i], __ATOMIC_RELAXED);
 
 		if (thread)
-			sum += cpu_of(thread);
+			sum += fm_clock_ns(FM_CLOCK_OF_THREAD(thread));
 	}
 	sum += __atomic_load_n(&fm_process->threads_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&fm_process->threads_ns, too_many ? 0 : sum, __ATOMIC_RELAXED);
@@ -69,20 +58,12 @@ void fm_threads_forked(void)
 	too_many = 0;
 }
 
-static uint64_t thread_pointer(void)
-{
-	uint64_t pointer;
-
-	__asm__("mov %%fs:0, %0" : "=r"(pointer));
-	return pointer;
-}
-
 void fm_thread_begin(bool main_thread, unsigned long stack_bytes)
 {
 	struct fm_stream_thread thread = {0};
-	uint64_t pointer = thread_pointer();
+	uint64_t pointer = fm_thread_pointer();
 
-	if (!fm_log_is_open())
+	if (!fm_is_alive())
 		return;
 	fm_self_enter();
 	fm_self.number = __atomic_add_fetch(&thread_count, 1, __ATOMIC_RELAXED);
@@ -90,7 +71,7 @@ void fm_thread_begin(bool main_thread, unsigned long stack_bytes)
 	fm_self.ended = 0;
 	fm_self.until_tracked = 0;
 	fm_self.random = fm_ticks() * 0x9e3779b97f4a7c15u ^ fm_self.number;
-	thread.id = (uint32_t)fm_system_call(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	thread.id = (uint32_t)fm_thread_id();
 	note_living(thread.id, 0);
 	fm_system_call(SYS_prctl, PR_GET_NAME, (long)thread.name, 0, 0, 0, 0);
 	if (stack_bytes) {
@@ -108,7 +89,7 @@ void fm_thread_begin(bool main_thread, unsigned long stack_bytes)
 /* Threads get their names after they have begun. */
 void fm_thread_name(void)
 {
-	struct fm_stream_thread thread = {.id = (uint32_t)fm_system_call(SYS_gettid, 0, 0, 0, 0, 0, 0)};
+	struct fm_stream_thread thread = {.id = (uint32_t)fm_thread_id()};
 
 	if (fm_self.ended || !fm_self.number)
 		return;
@@ -118,9 +99,9 @@ void fm_thread_name(void)
 
 void fm_thread_end(void)
 {
-	uint32_t own = (uint32_t)fm_system_call(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	uint32_t own = (uint32_t)fm_thread_id();
 
-	if (!fm_log_is_open() || fm_self.ended)
+	if (!fm_is_alive() || fm_self.ended)
 		return;
 	fm_self_enter();
 	fm_timer_stop();
@@ -128,7 +109,7 @@ void fm_thread_end(void)
 	fm_thread_name();
 	fm_log_write(FM_STREAM_THREAD_END, "", 0);
 	note_living(0, own);
-	__atomic_fetch_add(&fm_process->threads_ns, cpu_of(own), __ATOMIC_RELAXED);
+	__atomic_fetch_add(&fm_process->threads_ns, fm_clock_ns(FM_CLOCK_OF_THREAD(own)), __ATOMIC_RELAXED);
 	fm_self.ended = 1;
 	fm_log_end_thread();
 	fm_burst_end_thread();
@@ -165,20 +146,18 @@ EXPORTED int pthread_create(pthread_t *restrict thread, const pthread_attr_t *re
 	struct start *start;
 	int error;
 
-	if (!next_create)
-		next_create = (int (*)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *))dlsym(
-		    RTLD_NEXT, "pthread_create");
-	if (!is_open || !fm_log_is_open() || fm_session->stop)
-		return next_create(thread, attributes, routine, argument);
+	fm_next_find();
+	if (!is_open || !fm_is_alive() || fm_session->stop)
+		return fm_next.pthread_create(thread, attributes, routine, argument);
 	fm_self_enter();
 	start = malloc(sizeof(*start));
 	fm_self_leave();
 	if (!start)
-		return next_create(thread, attributes, routine, argument);
+		return fm_next.pthread_create(thread, attributes, routine, argument);
 	*start = (struct start){.routine = routine, .argument = argument, .stack_bytes = 8 << 20};
 	if (attributes)
 		pthread_attr_getstacksize(attributes, &start->stack_bytes);
-	error = next_create(thread, attributes, begin, start);
+	error = fm_next.pthread_create(thread, attributes, begin, start);
 	if (error) {
 		fm_self_enter();
 		free(start);

@@ -123,7 +123,7 @@ void fm_timer_close_file(int file)
 
 static int start_event(void)
 {
-	struct f_owner_ex owner = {.type = F_OWNER_TID, .pid = (pid_t)fm_system_call(SYS_gettid, 0, 0, 0, 0, 0, 0)};
+	struct f_owner_ex owner = {.type = F_OWNER_TID, .pid = fm_thread_id()};
 	long file = open_event(true);
 	bool traps = file >= 0;
 
@@ -151,7 +151,7 @@ static int start_posix(void)
 	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = FM_TIMER_SIGNAL};
 	long result;
 
-	event._sigev_un._tid = (int)fm_system_call(SYS_gettid, 0, 0, 0, 0, 0, 0);
+	event._sigev_un._tid = fm_thread_id();
 	result = fm_system_call(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, (long)&event, (long)&timer.number, 0, 0, 0);
 	if (result < 0)
 		return (int)result;

@@ -5,7 +5,7 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
-#include "record/readable.h"
+#include "preload/readable.h"
 #include "record/walk.h"
 
 /* A rule is a row in one word, for the frames that compilers make:
@@ -53,8 +53,7 @@ enum {
 static uint64_t find_own_end(void)
 {
 	if (!own_end) {
-		bool first =
-		    fm_system_call(SYS_gettid, 0, 0, 0, 0, 0, 0) == fm_system_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+		bool first = fm_thread_id() == fm_process_id();
 
 		own_end = first ? first_thread_end : (uint64_t)__builtin_thread_pointer() & ~7ull;
 	}
@@ -78,7 +77,7 @@ static bool in_own_stack(uint64_t sp)
 }
 
 /* Finds out where the stack of sp may be read. */
-static __attribute__((noinline)) bool enter_stack(struct fm_walk *walk)
+static __attribute__((noinline)) bool enter_stack(struct fm_stack_walk *walk)
 {
 	uint64_t sp = walk->registers[FM_SP], page = sp & -FM_PAGE;
 
@@ -100,7 +99,7 @@ static __attribute__((noinline)) bool enter_stack(struct fm_walk *walk)
 	return true;
 }
 
-bool fm_walk_extend(struct fm_walk *walk, uint64_t end)
+bool fm_walk_extend(struct fm_stack_walk *walk, uint64_t end)
 {
 	if (walk->own || end < walk->high || end - walk->high > MOST_PAGES * FM_PAGE)
 		return false;
@@ -168,8 +167,8 @@ static uint64_t rule_of(const struct fm_module *module, const struct fm_row *row
 }
 
 /* One column of a row. false: it cannot be known. */
-static bool column_value(struct fm_walk *walk, const struct fm_module *module, const struct fm_row *row, bool signal,
-                         unsigned column, uint64_t frame, uint64_t *ret_value)
+static bool column_value(struct fm_stack_walk *walk, const struct fm_module *module, const struct fm_row *row,
+                         bool signal, unsigned column, uint64_t frame, uint64_t *ret_value)
 {
 	uint64_t value = (uint64_t)(int64_t)row->value[column];
 
@@ -219,7 +218,8 @@ static bool column_value(struct fm_walk *walk, const struct fm_module *module, c
 }
 
 /* To the caller, by a row. */
-static bool step_by_row(struct fm_walk *walk, const struct fm_module *module, const struct fm_row *row, bool signal)
+static bool step_by_row(struct fm_stack_walk *walk, const struct fm_module *module, const struct fm_row *row,
+                        bool signal)
 {
 	uint64_t after[FM_COLUMNS], frame, sp = walk->registers[FM_SP];
 	bool rises;
@@ -261,14 +261,14 @@ static inline uint64_t key_of(uint64_t pc)
 }
 
 /* To the caller, by the tables; what they say is remembered. */
-static __attribute__((noinline)) bool step_by_tables(struct fm_walk *walk, uint64_t pc)
+static __attribute__((noinline)) bool step_by_tables(struct fm_stack_walk *walk, uint64_t pc)
 {
 	struct fm_module module;
 	struct fm_row row;
 	uint64_t key = key_of(pc), rule = RULE_END;
 	bool signal = false, found;
 
-	if (!fm_modules_find(pc, &module))
+	if (!fm_modules_holding(pc, &module))
 		return false;
 	found = fm_rows_find(&module, pc, &row, &signal);
 	if (found)
@@ -283,7 +283,7 @@ static __attribute__((noinline)) bool step_by_tables(struct fm_walk *walk, uint6
 
 /* A register saved that many words below an address. Below the red zone nothing is saved: there it has its value back
    already. */
-static inline __attribute__((always_inline)) void restore(struct fm_walk *walk, uint64_t rule, unsigned field,
+static inline __attribute__((always_inline)) void restore(struct fm_stack_walk *walk, uint64_t rule, unsigned field,
                                                           uint64_t from, bool anywhere)
 {
 	uint64_t words = rule >> (RULE_SAVED + RULE_SAVED_BITS * field) & RULE_MOST;
@@ -292,7 +292,7 @@ static inline __attribute__((always_inline)) void restore(struct fm_walk *walk, 
 		walk->registers[kept[field]] = fm_walk_load(from - 8 * words);
 }
 
-static inline __attribute__((always_inline)) void restore_all(struct fm_walk *walk, uint64_t rule, uint64_t from,
+static inline __attribute__((always_inline)) void restore_all(struct fm_stack_walk *walk, uint64_t rule, uint64_t from,
                                                               bool anywhere)
 {
 	restore(walk, rule, 0, from, anywhere);
@@ -305,7 +305,7 @@ static inline __attribute__((always_inline)) void restore_all(struct fm_walk *wa
 	restore(walk, rule, 5, from, anywhere);
 }
 
-static inline bool step(struct fm_walk *walk)
+static inline bool step(struct fm_stack_walk *walk)
 {
 	uint64_t pc = walk->pc - !walk->exact, frame, rule, mixed, from;
 	int64_t offset;
@@ -361,7 +361,7 @@ static inline bool step(struct fm_walk *walk)
 static unsigned walk_from(const struct fm_unwind_registers *registers, bool exact, uint64_t *addresses, unsigned most,
                           unsigned skip)
 {
-	struct fm_walk walk;
+	struct fm_stack_walk walk;
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < FM_RETURN; i++)
@@ -409,37 +409,6 @@ unsigned fm_unwind_captured(const struct fm_unwind_registers *registers, uint64_
 {
 	/* the first is in the function that asked */
 	return walk_from(registers, false, addresses, most, skip + 1);
-}
-
-_Static_assert(offsetof(struct fm_unwind_registers, di) == 72 && sizeof(struct fm_unwind_registers) == 80,
-               "fm_unwind_here writes it");
-
-/* The registers as they are behind the call of this. */
-__attribute__((naked)) unsigned fm_unwind_here(__attribute__((unused)) uint64_t *addresses,
-                                               __attribute__((unused)) unsigned most,
-                                               __attribute__((unused)) unsigned skip)
-{
-	__asm__("subq $88, %rsp\n\t"
-	        ".cfi_adjust_cfa_offset 88\n\t"
-	        "movq 88(%rsp), %rax\n\t"
-	        "movq %rax, 0(%rsp)\n\t"
-	        "leaq 96(%rsp), %rax\n\t"
-	        "movq %rax, 8(%rsp)\n\t"
-	        "movq %rbp, 16(%rsp)\n\t"
-	        "movq %rbx, 24(%rsp)\n\t"
-	        "movq %r12, 32(%rsp)\n\t"
-	        "movq %r13, 40(%rsp)\n\t"
-	        "movq %r14, 48(%rsp)\n\t"
-	        "movq %r15, 56(%rsp)\n\t"
-	        "movq $0, 64(%rsp)\n\t"
-	        "movl %edx, %ecx\n\t"
-	        "movl %esi, %edx\n\t"
-	        "movq %rdi, %rsi\n\t"
-	        "movq %rsp, %rdi\n\t"
-	        "call fm_unwind_captured\n\t"
-	        "addq $88, %rsp\n\t"
-	        ".cfi_adjust_cfa_offset -88\n\t"
-	        "ret");
 }
 
 int fm_unwind_open(void)

@@ -1,5 +1,5 @@
-/* Call stacks from the unwinding tables (.eh_frame) of the program and its libraries, without locks and without memory
-   of its own but one table: in signal handlers, in allocation functions, in the middle of anything. */
+/* Call stacks from the unwinding tables (.eh_frame) of the program and its libraries. Lock-free, with one table of
+   memory; safe in signal handlers and allocation functions. */
 #ifndef FATHOM_RECORD_UNWIND_H
 #define FATHOM_RECORD_UNWIND_H
 
@@ -7,26 +7,26 @@
 
 struct fm_unwind_registers {
 	uint64_t pc, sp, bp;
-	/* others are needed rarely: rbx, r12 … r15, as known; 0 when not */
+	/* rarely needed: rbx, r12 … r15; 0: not known */
 	uint64_t bx, r12, r13, r14, r15;
-	uint64_t r10; /* finds the frame while a function aligns its stack */
+	uint64_t r10; /* locates the frame while a function aligns its stack */
 	uint64_t di;  /* holds the return address inside vfork */
 };
 
-/* Maps the table of remembered rules. Once per process, before anything else; 0 or a negative errno. */
+/* Maps the table of remembered rules, once per process, first of all. 0 or a negative errno. */
 int fm_unwind_open(void);
 
-/* Addresses from the innermost frame outwards: the first is registers->pc, the others are return addresses. Stops where
-   there is no rule, where the stack does not grow, or after `most`. Memory of the stack is read only between
-   registers->sp (less the red zone of 128 bytes) and the end of the stack it lies in; no register needs to hold
-   anything sensible. Goes on through signal handlers, also from their alternate stack. Returns how many there are. */
+/* Writes addresses from the innermost frame outwards: first registers->pc, then return addresses. Stops without a rule,
+   where the stack does not grow, or after `most`. Reads the stack only from registers->sp (less the red zone of 128
+   bytes) to the end of that stack; any register may be invalid. Continues through signal handlers, also from an
+   alternate stack. Returns the number of addresses. */
 unsigned fm_unwind(const struct fm_unwind_registers *registers, uint64_t *addresses, unsigned most);
 
-/* The stack of the caller, beginning with the return address of the function that calls this, or of the one `skip`
-   frames further out. */
+/* Writes the call stack from the return address of the calling function on, or of the frame `skip` further out. Returns
+   the number of addresses. */
 unsigned fm_unwind_here(uint64_t *addresses, unsigned most, unsigned skip) __attribute__((noinline));
 
-/* Libraries came or went: what was remembered of them is void. */
+/* Libraries were loaded or unloaded: forgets their rules. */
 void fm_unwind_forget(void);
 
 #endif

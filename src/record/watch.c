@@ -154,7 +154,7 @@ bool fm_watch_note(struct fm_watches *watches, const siginfo_t *information)
 		return true;
 	}
 	point = trap.data & 0xff;
-	if (!watches || point >= FM_WATCHPOINTS || !fm_log_is_open())
+	if (!watches || point >= FM_WATCHPOINTS || !fm_is_alive())
 		return true;
 	watch = fm_watch_slots_of(&watches->slots, point);
 	/* not a late signal of a watch that had this watchpoint before */ if (watch && watch->is_pace) {

@@ -1,6 +1,6 @@
-/* How the references of a window are written into the stream: for each the number of references since its line was
-   touched last in this window, or 0 if it was not. Seven bits to a byte, the lowest first, the highest bit of a byte
-   set if more follow: mostly one byte. Which lines they were is not kept, only which were the same. */
+/* The code of a window's references in the stream. Each reference is the number of references since the last touch of
+   its line in the window, or 0 for a first touch. Seven bits per byte, lowest first; the highest bit of a byte is set
+   if more follow. Lines themselves are not kept, only which references share one. */
 #ifndef FATHOM_RECORD_WINDOW_CODE_H
 #define FATHOM_RECORD_WINDOW_CODE_H
 
@@ -10,7 +10,7 @@
 
 enum {
 	FM_WINDOW_REFERENCES_MAX = 16384,
-	FM_WINDOW_REFERENCE_BYTES = 3, /* the most that one takes */
+	FM_WINDOW_REFERENCE_BYTES = 3, /* the most bytes of one reference */
 };
 
 static inline uint8_t *fm_window_encode(uint8_t *at, uint32_t since)
@@ -21,8 +21,8 @@ static inline uint8_t *fm_window_encode(uint8_t *at, uint32_t since)
 	return at;
 }
 
-/* Numbers for the lines of all references of a window, from 0 on in the order in which they appear. -EBADMSG for bytes
-   that are no such thing, too few or too many. */
+/* Decodes a window: numbers its lines from 0 in order of appearance. -EBADMSG if the bytes are invalid, too few or too
+   many. */
 static inline int fm_window_decode(const uint8_t *bytes, size_t size, uint64_t *lines, uint32_t count)
 {
 	const uint8_t *at = bytes, *end = bytes + size;

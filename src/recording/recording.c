@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/profile.h"
 #include "recording/schema.h"
 
 size_t fm_recording_references(const struct fm_recording *recording)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/printable.h"
+#include "simulator/counters.h"
 
 static struct fm_schema schema;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -53,40 +54,30 @@ static void add_column(struct fm_table_schema *table, enum fm_column_kind kind, 
 #undef COLUMN
 #undef TABLE_END
 
-static void add_number(enum fm_column_kind kind, const char *prefix, unsigned prefix_index, const char *name, int index,
-                       size_t offset)
+static void add_number(enum fm_column_kind kind, const char *prefix, unsigned prefix_index, const char *name,
+                       int element, unsigned index)
 {
 	struct fm_number *number = &schema.numbers[schema.number_count++];
 
-	*number = (struct fm_number){.kind = kind, .offset = offset};
+	*number = (struct fm_number){.kind = kind, .index = index};
 	if (*prefix)
 		snprintf(number->name, sizeof(number->name), "%s%u.%s", prefix, prefix_index, name);
-	else if (index >= 0)
-		snprintf(number->name, sizeof(number->name), "%s.%d", name, index);
+	else if (element >= 0)
+		snprintf(number->name, sizeof(number->name), "%s.%d", name, element);
 	else
 		snprintf(number->name, sizeof(number->name), "%s%s", kind == FM_COLUMN_TIMING ? "timing." : "", name);
 }
 
-typedef struct fm_work work_row;
-typedef struct fm_core_counts counts_row;
-typedef struct fm_timing_counts timing_row;
-#define ROW_OF_WORK work_row
-#define ROW_OF_COUNTS counts_row
-#define ROW_OF_TIMING timing_row
-
 static void describe_numbers(void)
 {
-#define NUMBER(kind, member) add_number(FM_COLUMN_##kind, "", 0, #member, -1, offsetof(ROW_OF_##kind, member));
-#define ARRAY(kind, member, size)                                    \
-	for (unsigned i = 0; i < (unsigned)(size); i++)              \
-		add_number(FM_COLUMN_##kind, "", 0, #member, (int)i, \
-		           offsetof(ROW_OF_##kind, member) + i * sizeof(uint64_t));
-#define CACHE(member)                                                                          \
-	for (unsigned i = 0; i < FM_SIMULATED_CACHES_MAX; i++)                                 \
-		add_number(FM_COLUMN_COUNTS, "cache", i, #member, -1,                          \
-		           offsetof(counts_row, caches) + i * sizeof(struct fm_cache_counts) + \
-		               offsetof(struct fm_cache_counts, member));
-#include "recording/numbers.def"
+#define NUMBER(kind, member) add_number(FM_COLUMN_##kind, "", 0, #member, -1, FM_##kind##_##member);
+#define ARRAY(kind, member, size)                       \
+	for (unsigned i = 0; i < (unsigned)(size); i++) \
+		add_number(FM_COLUMN_##kind, "", 0, #member, (int)i, FM_##kind##_##member + i);
+#define CACHE(member)                                          \
+	for (unsigned i = 0; i < FM_SIMULATED_CACHES_MAX; i++) \
+		add_number(FM_COLUMN_COUNTS, "cache", i, #member, -1, fm_counter_of_cache(i, FM_CACHE_##member));
+#include "simulator/counters.def"
 #undef NUMBER
 #undef ARRAY
 #undef CACHE
@@ -181,7 +172,7 @@ static void clean_row(const struct fm_table_schema *table, char *row)
 			fm_printable_copy(figure->unit, sizeof(figure->unit), text);
 			snprintf(text, sizeof(text), "%.*s", (int)sizeof(figure->backend) - 1, figure->backend);
 			fm_printable_copy(figure->backend, sizeof(figure->backend), text);
-			/* no count or time is larger: sums and whole numbers of it stay what they are */
+			/* no count or time is larger, and sums and whole numbers keep their precision */
 			if (figure->available && !(fabs(figure->value) < 1e18))
 				*figure = fm_figure_unavailable("the recording has no number there");
 			if (isnan(figure->low) || isnan(figure->high))

@@ -1,4 +1,5 @@
-/* The tables of a recording as data: where each column stands in its struct. Made of tables.def and numbers.def. */
+/* The tables of a recording as data: the place of each column in its struct. Made from tables.def and
+   simulator/counters.def. */
 #ifndef FATHOM_RECORDING_SCHEMA_H
 #define FATHOM_RECORDING_SCHEMA_H
 
@@ -30,16 +31,16 @@ struct fm_table_schema {
 	const char *name, *words;
 	bool single; /* one row, in the recording itself */
 	size_t row_bytes;
-	size_t rows, count; /* where the recording has them */
+	size_t rows, count; /* offsets of both in the recording */
 	struct fm_column columns[FM_SCHEMA_COLUMNS];
 	unsigned column_count;
 };
 
-/* A number of the simulator's, by name. */
+/* A counter of the simulator, by name. */
 struct fm_number {
 	enum fm_column_kind kind;
 	char name[40];
-	size_t offset;
+	unsigned index; /* enum fm_counter */
 };
 
 struct fm_schema {
@@ -56,17 +57,17 @@ static inline bool fm_column_is_counts(enum fm_column_kind kind)
 	return kind >= FM_COLUMN_WORK;
 }
 
-/* What stands in a row: numbers of any width. A number that has no room becomes the nearest one that has, or the
-   largest where the column has no negative ones: never one that refers to another row. */
+/* The number of a row in a column of any width. A number outside of the column's range becomes the nearest one inside,
+   or the largest if the column is unsigned: never a reference to another row. */
 int64_t fm_column_integer(const struct fm_column *column, const void *place);
 void fm_column_set_integer(const struct fm_column *column, void *place, int64_t value);
 double fm_column_real(const struct fm_column *column, const void *place);
 void fm_column_set_real(const struct fm_column *column, void *place, double value);
 
-/* The rows of a table. */
+/* The rows of a table. *ret_count: their number. */
 void *fm_schema_rows(const struct fm_table_schema *table, struct fm_recording *recording, size_t *ret_count);
 
-/* Make all texts fit to print: they come from other people's programs, or files. */
+/* Makes all texts printable: they come from other programs or files. */
 void fm_schema_clean(struct fm_recording *recording);
 
 #endif

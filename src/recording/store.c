@@ -14,6 +14,7 @@
 
 #include "base/version.h"
 #include "recording/schema.h"
+#include "simulator/counters.h"
 
 #define UNSAVED ".saving-" /* between the name of a recording and six random characters, until it is complete */
 
@@ -33,7 +34,7 @@ static size_t add(char *text, size_t used, const char *format, const char *a, co
 	return used;
 }
 
-/* "a, b, c", with types when a table is to be made. `row` is the first: what refers to rows counts from 0. */
+/* "a, b, c", with types for the creation of a table. `row` is the first: references to rows count from 0. */
 static void list_columns(const struct fm_table_schema *table, bool types, char *text)
 {
 	size_t used = (size_t)snprintf(text, STATEMENT, types ? "\"row\" INTEGER PRIMARY KEY" : "\"row\"");
@@ -83,20 +84,6 @@ static unsigned count_columns(const struct fm_table_schema *table)
 	return count;
 }
 
-/* A number of the simulator's. */
-static int64_t number_at(const char *place)
-{
-	int64_t number;
-
-	memcpy(&number, place, sizeof(number));
-	return number;
-}
-
-static void set_number(char *place, int64_t number)
-{
-	memcpy(place, &number, sizeof(number));
-}
-
 /* Writing */
 
 struct writing {
@@ -137,7 +124,7 @@ static int bind_column(sqlite3_stmt *statement, int at, const struct fm_column *
 		return bind_figure(statement, at, (const struct fm_figure *)place);
 	case FM_COLUMN_LEVELS:
 		for (int i = 0; i < FM_SIMULATED_CACHES_MAX; i++)
-			sqlite3_bind_int64(statement, at + i, number_at(place + 8 * (size_t)i));
+			sqlite3_bind_int64(statement, at + i, (int64_t)fm_counter_get(place, (unsigned)i));
 		return FM_SIMULATED_CACHES_MAX;
 	case FM_COLUMN_INTEGER:
 		sqlite3_bind_int64(statement, at, fm_column_integer(column, place));
@@ -158,7 +145,7 @@ static int save_counts(struct writing *writing, const struct fm_table_schema *ta
 
 		if (schema->numbers[i].kind != column->kind)
 			continue;
-		value = number_at(place + schema->numbers[i].offset);
+		value = (int64_t)fm_counter_get(place, schema->numbers[i].index);
 		if (!value)
 			continue;
 		sqlite3_bind_text(writing->counts, 1, table->name, -1, SQLITE_STATIC);
@@ -228,7 +215,7 @@ static int save_documents(sqlite3 *file, const struct fm_recording *recording)
 	return r;
 }
 
-/* What people ask first, for any SQL tool. */
+/* Frequent questions, for any SQL tool. */
 static const char views[] =
     "CREATE VIEW functions AS SELECT function, module, sum(loads) AS loads, sum(stores) AS stores, sum(misses_1) AS "
     "misses_1, "
@@ -244,7 +231,7 @@ static int save_all(sqlite3 *file, struct fm_recording *recording)
 	char text[512];
 	int r;
 
-	/* a file of its own that nobody reads yet: no journal */
+	/* a private file without readers: no journal */
 	snprintf(text, sizeof(text),
 	         "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA application_id = %d; PRAGMA user_version "
 	         "= %d; "
@@ -360,7 +347,7 @@ int fm_store_save(const char *path, const struct fm_recording *recording, struct
 	return r;
 }
 
-/* Reading. The file may be anybody's: only tables are read, never views, and every value is checked. */
+/* Reading. The file is not trusted: only tables are read, never views, and every value is checked. */
 
 static int64_t number_of(sqlite3 *file, const char *query)
 {
@@ -382,7 +369,7 @@ static bool is_table(sqlite3 *file, const char *name)
 	return there;
 }
 
-/* Which of the statement's columns has a name; -1: none. Older files may lack some. */
+/* The index of a column by name in the statement; -1: none. Older files may lack some. */
 static int find_column(sqlite3_stmt *statement, const char *name, const char *suffix)
 {
 	char wanted[96];
@@ -427,7 +414,7 @@ static void read_figure(sqlite3_stmt *statement, const int *columns, struct fm_f
 
 enum { PARTS_MAX = FIGURE_COLUMNS };
 
-/* Where the statement has the parts of each column. */
+/* The places of the parts of each column in the statement. */
 static void find_parts(sqlite3_stmt *statement, const struct fm_column *column, int *ret_parts)
 {
 	for (unsigned i = 0; i < PARTS_MAX; i++) {
@@ -448,7 +435,7 @@ static void read_column(sqlite3_stmt *statement, const struct fm_column *column,
 		return;
 	}
 	for (unsigned i = 0; column->kind == FM_COLUMN_LEVELS && i < FM_SIMULATED_CACHES_MAX; i++)
-		set_number(place + 8 * (size_t)i, parts[i] < 0 ? 0 : sqlite3_column_int64(statement, parts[i]));
+		fm_counter_set(place, i, parts[i] < 0 ? 0 : (uint64_t)sqlite3_column_int64(statement, parts[i]));
 	if (parts[0] < 0)
 		return;
 	if (column->kind == FM_COLUMN_FLAG) {
@@ -462,7 +449,7 @@ static void read_column(sqlite3_stmt *statement, const struct fm_column *column,
 	}
 }
 
-/* What a recording from anybody may make us hold, of one table. */
+/* Memory that an untrusted recording may take for one table. */
 #define TABLE_BYTES_MAX (4ull << 30)
 
 static int load_table(sqlite3 *file, const struct fm_table_schema *table, struct fm_recording *recording)
@@ -488,7 +475,7 @@ static int load_table(sqlite3 *file, const struct fm_table_schema *table, struct
 		                          : fm_recording_grow((void **)(base + table->rows),
 		                                              (size_t *)(base + table->count), table->row_bytes);
 
-		/* samples may be many and are small; nothing else needs so much memory */
+		/* samples may be many and are small; other tables need less memory */
 		if (!row || ++rows > ROWS_MAX || rows * table->row_bytes > TABLE_BYTES_MAX) {
 			r = SQLITE_NOMEM;
 			break;
@@ -537,8 +524,8 @@ static void set_count(struct fm_recording *recording, const char *table_name, in
 	first = fm_schema_rows(table, recording, &rows);
 	for (unsigned i = 0; row >= 0 && (uint64_t)row < rows && i < table->column_count; i++)
 		if (table->columns[i].kind == number->kind)
-			set_number(first + (size_t)row * table->row_bytes + table->columns[i].offset + number->offset,
-			           value);
+			fm_counter_set(first + (size_t)row * table->row_bytes + table->columns[i].offset, number->index,
+			               (uint64_t)value);
 }
 
 static int load_counts(sqlite3 *file, struct fm_recording *recording)
@@ -612,7 +599,7 @@ static int load_all(sqlite3 *file, const char *path, struct fm_recording *record
 	return 0;
 }
 
-/* A path as an address: what has a meaning there is written as a number. */
+/* A path as an address: special characters are written as numbers. */
 static char *address_of(const char *path)
 {
 	char *address = malloc(3 * strlen(path) + 32), *at = address;

@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "profile/peak.h"
 #include "report/plot.h"
 #include "report/table.h"
+#include "streams/streams.h"
 
 enum { HEIGHT = 14, SIGN_OF_PROGRAM = '@' };
 
@@ -31,7 +33,7 @@ static unsigned most_threads(const struct fm_bandwidth_curve *curve)
 	return most;
 }
 
-/* Where `at` stands on the axes; NULL: nowhere. */
+/* Position of `at` on the axes; NULL: outside. */
 static void draw(const struct fm_machine *machine, const struct fm_picture_level *at, FILE *output, unsigned width)
 {
 	const struct fm_bandwidth_curve *curve = &machine->bandwidth_curve;
@@ -45,7 +47,7 @@ static void draw(const struct fm_machine *machine, const struct fm_picture_level
 		struct fm_plot_series *own = &series[plot.series_count];
 		size_t length = strlen(legend);
 
-		*own = (struct fm_plot_series){.name = fm_stream_kernels[fm_mixes[mix].kernel].name,
+		*own = (struct fm_plot_series){.name = fm_streams[fm_mixes[mix].kernel].name,
 		                               .x = x + used,
 		                               .y = y + used,
 		                               .sign = fm_mixes[mix].sign};
@@ -74,12 +76,12 @@ static void draw(const struct fm_machine *machine, const struct fm_picture_level
 		    .name = "program", .x = &own_x, .y = &own_y, .count = 1, .sign = SIGN_OF_PROGRAM};
 	}
 	snprintf(title, sizeof(title),
-	         "Latency of memory in ns against its traffic in GB/s, %u threads\nShare of writes: %s%s", all, legend,
+	         "Memory latency in ns over memory traffic in GB/s, %u threads\nShare of writes: %s%s", all, legend,
 	         at ? "; @ the program" : "");
 	fm_plot_print(&plot, output);
 }
 
-/* Latency at the highest rate of so many threads; not available: nobody measured it. */
+/* Latency at the highest rate of this number of threads; not available if not measured. */
 static const struct fm_figure *latency_at_most(const struct fm_bandwidth_curve *curve, unsigned mix, unsigned threads)
 {
 	const struct fm_bandwidth_curve_point *best = NULL;
@@ -115,7 +117,7 @@ static void peak_cells(struct fm_table *table, const struct fm_machine *machine,
 		const struct fm_figure *latency = latency_at_most(&machine->bandwidth_curve, mix, threads);
 		char gbs[32], ns[32];
 
-		/* of this table only what was measured */
+		/* only measured cells */
 		if (!peak.gbs.available || peak.gbs.origin != FM_ORIGIN_measured ||
 		    peak.write_share.value != share.value) {
 			fm_table_cell(table, "n/a");
@@ -135,13 +137,13 @@ static void print_peaks(const struct fm_machine *machine, FILE *output, unsigned
 	struct fm_table *table = memory ? fm_table_create("rrrrr") : NULL;
 	unsigned rows = 0;
 
-	_Static_assert(FM_MIXES == 4, "one column for each mixture");
+	_Static_assert(FM_MIXES == 4, "one column per share of writes");
 	if (!table)
 		return;
 	fm_table_cell(table, "Threads");
 	for (unsigned mix = 0; mix < FM_MIXES; mix++)
 		fm_table_cell(table, "%.0f %% writes", 100 * share_of(mix));
-	/* doubled, as they are measured; and all of them */
+	/* powers of two, as measured, and all threads */
 	for (unsigned threads = 1; threads <= FM_CPUS_MAX; threads++) {
 		bool power = !(threads & (threads - 1));
 
@@ -153,8 +155,9 @@ static void print_peaks(const struct fm_machine *machine, FILE *output, unsigned
 	}
 	if (rows) {
 		fprintf(output,
-		        "Peak of memory in GB/s by threads and share of writes (write-allocate counts as read), "
-		        "and a load's\nlatency while all but one of them move as much as they can\n");
+		        "Memory peak in GB/s by threads and share of writes (write-allocate counts as a read), and "
+		        "load\n"
+		        "latency while all other threads run at full bandwidth\n");
 		fm_table_print(table, output, 2, width);
 	}
 	fm_table_free(table);
@@ -175,7 +178,7 @@ void fm_bandwidth_curve_print_peak(const struct fm_picture_level *level, FILE *o
 	if (level->peak_share.available)
 		fprintf(output, " and %.0f %% writes.\n", 100 * level->peak_share.value);
 	else
-		fprintf(output, ", the best mixture: how much was written is not known.\n");
+		fprintf(output, ", at the best share of writes: the written amount is unknown.\n");
 }
 
 void fm_bandwidth_curve_place(const struct fm_machine *machine, const struct fm_picture_level *memory, FILE *output,
@@ -184,7 +187,7 @@ void fm_bandwidth_curve_place(const struct fm_machine *machine, const struct fm_
 	const struct fm_figure *latency = &memory->loaded_latency;
 
 	if (!machine) {
-		fprintf(output, "No bandwidth–latency curve: there is no profile of this machine (fathom machine).\n");
+		fprintf(output, "No bandwidth–latency curve: this machine has no profile. Run 'fathom machine'.\n");
 		return;
 	}
 	if (!machine->bandwidth_curve.count) {
@@ -193,10 +196,11 @@ void fm_bandwidth_curve_place(const struct fm_machine *machine, const struct fm_
 	}
 	draw(machine, memory, output, width);
 	if (!memory->gbs.available)
-		fprintf(output, "The program's place is not known: %s.\n", memory->gbs.why);
+		fprintf(output, "The program's position is unknown: %s.\n", memory->gbs.why);
 	else if (latency->available)
 		fprintf(output,
-		        "The program: %.3g GB/s of memory traffic, at which a load takes %.0f ns (%.0f … %.0f).\n",
+		        "The program: %.3g GB/s of memory traffic; load latency at this traffic %.0f ns (%.0f … "
+		        "%.0f).\n",
 		        memory->gbs.value, latency->value, latency->low, latency->high);
 	else
 		fprintf(output, "The program: %.3g GB/s of memory traffic, %s.\n", memory->gbs.value, latency->why);

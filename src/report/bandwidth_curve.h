@@ -1,21 +1,21 @@
-/* The bandwidth–latency curve of a machine for people, and a program's place on it. */
+/* The bandwidth–latency curve of a machine as text, and the position of a program on it. */
 #ifndef FATHOM_REPORT_BANDWIDTH_CURVE_H
 #define FATHOM_REPORT_BANDWIDTH_CURVE_H
 
 #include <stdio.h>
 
-#include "machine/machine.h"
+#include "profile/profile.h"
 #include "model/picture.h"
 
-/* Memory's peaks by threads and mixture with the latency beside them, and the curve of all threads. Nothing when
-   neither was measured. */
+/* Prints peaks of memory by threads and mixture with their latency, and the curve of all threads; nothing without
+   measurements. */
 void fm_bandwidth_curve_print(const struct fm_machine *machine, FILE *output, unsigned width);
 
-/* The curve with the place of what was observed at memory, and in words. A reason when there is none. */
+/* Prints the curve with the position of the program, as a picture and in words; without a curve, the reason. */
 void fm_bandwidth_curve_place(const struct fm_machine *machine, const struct fm_picture_level *memory, FILE *output,
                               unsigned width);
 
-/* "Peak of memory: 2 threads, 25 % of the traffic written": which of its peaks a level is compared with. */
+/* Prints the peak to which a level is compared: "Peak of memory: 2 threads, 25 % of the traffic written". */
 void fm_bandwidth_curve_print_peak(const struct fm_picture_level *level, FILE *output);
 
 #endif

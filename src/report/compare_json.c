@@ -1,4 +1,4 @@
-/* Two recordings of sampled references, for scripts. */
+/* Two recordings of sampled references, as JSON. */
 #include <jansson.h>
 
 #include "json/figure.h"
@@ -56,21 +56,17 @@ void fm_comparison_print_json(const struct fm_comparison *comparison, const stru
 	json_t *root = fm_json_document("report"), *compared = json_object();
 
 	(void)options;
-	json_object_set_new(root, "machine", json_null());
-	json_object_set_new(root, "machine_why", json_string("each recording has its own"));
-	json_object_set_new(root, "disturbance", json_null());
-	json_object_set_new(root, "disturbance_why", json_string("samples are not trials"));
+	fm_json_set_null(root, "machine", "each recording has a separate one");
+	fm_json_set_null(root, "disturbance", "samples are not trials");
 	json_object_set_new(compared, "first", side_json(comparison->first));
 	json_object_set_new(compared, "second", side_json(comparison->second));
 	json_object_set_new(compared, "unit", json_string(comparison->unit));
-	json_object_set_new(compared, "levels_why", *comparison->why ? json_string(comparison->why) : json_null());
+	json_object_set_new(compared, "levels_why", fm_json_text(comparison->why));
 	json_object_set_new(compared, "whole", row_json(comparison, &comparison->whole));
 	json_object_set_new(compared, "regions", rows_json(comparison, comparison->regions, comparison->region_count));
 	json_object_set_new(compared, "objects", rows_json(comparison, comparison->objects, comparison->object_count));
 	json_object_set_new(compared, "routines",
 	                    rows_json(comparison, comparison->routines, comparison->routine_count));
 	json_object_set_new(root, "comparison", compared);
-	json_dumpf(root, output, JSON_INDENT(1));
-	fputc('\n', output);
-	json_decref(root);
+	fm_json_print(root, output);
 }

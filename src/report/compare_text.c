@@ -1,4 +1,4 @@
-/* Two recordings of sampled references, for people. */
+/* Two recordings of sampled references, as text. */
 #include <math.h>
 #include <string.h>
 
@@ -45,7 +45,7 @@ static const char *verdict(const struct fm_compared *time, bool regions)
 	return fm_change_name(time->change);
 }
 
-/* The level whose share changed most, of those whose change is shown. */
+/* The level with the largest shown change of its share. */
 static const char *level_text(const struct fm_comparison *comparison, const struct fm_compared_row *row, char *text,
                               size_t size)
 {
@@ -78,9 +78,7 @@ static void print_rows(const struct fm_comparison *comparison, const char *title
 	fm_table_cell(table, "%s", title);
 	fm_table_cell(table, "first%s", seconds ? "" : ", cycles");
 	fm_table_cell(table, "second%s", seconds ? "" : ", cycles");
-	fm_table_cell(table, "second/first");
-	fm_table_cell(table, "verdict");
-	fm_table_cell(table, "level");
+	fm_table_cells(table, "second/first", "verdict", "level");
 	for (size_t i = 0; i < count && i < options->top; i++) {
 		const struct fm_compared_row *row = &rows[i];
 		char text[120];
@@ -116,7 +114,7 @@ void fm_comparison_print_text(const struct fm_comparison *comparison, const stru
 		        fm_text_grouped(number, sizeof(number), fm_recording_references(recording)),
 		        recording->sampling.sampler);
 	}
-	fprintf(output, "± and ranges are 95 %% intervals; where they do not exclude it, no difference is shown.\n");
+	fprintf(output, "± and ranges are 95 %% intervals; \"no difference shown\": the interval includes zero.\n");
 	fprintf(output, "\nAll references: mean cost %s cycles",
 	        fm_interval_text(text, sizeof(text), &whole->mean_cost.first, 1));
 	fprintf(output, " → %s cycles: %s", fm_interval_text(text, sizeof(text), &whole->mean_cost.second, 1),

@@ -1,89 +1,15 @@
 #include "report/coverage.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
 #include "recording/curve_rows.h"
-#include "recording/estimate.h"
-#include "recording/windows.h"
+#include "windows/estimate.h"
+#include "windows/totals.h"
 #include "report/curve.h"
 
-unsigned fm_window_named_work(const struct fm_recording *recording, const struct fm_recorded_window *window,
-                              unsigned cache, struct fm_named *ret_list)
-{
-	(void)recording, (void)cache;
-	return fm_named_work(&window->work, ret_list);
-}
-
-unsigned fm_window_named_counts(const struct fm_recording *recording, const struct fm_recorded_window *window,
-                                unsigned cache, struct fm_named *ret_list)
-{
-	(void)recording, (void)cache;
-	return fm_named_counts(&window->counts, ret_list);
-}
-
-unsigned fm_window_named_cache(const struct fm_recording *recording, const struct fm_recorded_window *window,
-                               unsigned cache, struct fm_named *ret_list)
-{
-	(void)recording;
-	return fm_named_cache(&window->counts.caches[cache], ret_list);
-}
-
-unsigned fm_window_named_cycles(const struct fm_recording *recording, const struct fm_recorded_window *window,
-                                unsigned cache, struct fm_named *ret_list)
-{
-	(void)recording, (void)cache;
-	return fm_named_cycles(&window->timing, ret_list);
-}
-
-unsigned fm_window_named_stalls(const struct fm_recording *recording, const struct fm_recorded_window *window,
-                                unsigned cache, struct fm_named *ret_list)
-{
-	(void)cache;
-	return fm_named_stalls(&recording->machine, &window->timing, ret_list);
-}
-
-/* Which number of struct fm_core_counts it is, found by its value; FM_ESTIMATES: none. */
-static unsigned index_of(const struct fm_recording *recording, fm_window_namer *namer, unsigned cache, unsigned number)
-{
-	struct fm_recorded_window probe = {0};
-	struct fm_named list[FM_NAMED_MAX];
-
-	if (namer != fm_window_named_counts && namer != fm_window_named_cache)
-		return FM_ESTIMATES;
-	for (uint64_t i = 0; i < FM_ESTIMATES; i++) {
-		uint64_t value = i + 1;
-
-		memcpy((char *)&probe.counts + i * sizeof(value), &value, sizeof(value));
-	}
-	namer(recording, &probe, cache, list);
-	return list[number].value && list[number].value <= FM_ESTIMATES ? (unsigned)list[number].value - 1
-	                                                                : FM_ESTIMATES;
-}
-
-/* What goes with instructions, which are counted. */
-static struct fm_estimate estimate_other(const struct fm_recording *recording, fm_window_namer *namer, unsigned cache,
-                                         unsigned number)
-{
-	double *values = calloc(recording->windows_count + 1, sizeof(*values)), half;
-	struct fm_named list[FM_NAMED_MAX];
-	struct fm_window_total total;
-
-	for (size_t i = 0; values && i < recording->windows_count; i++) {
-		namer(recording, &recording->windows[i], cache, list);
-		values[i] = (double)list[number].value;
-	}
-	if (!values)
-		return (struct fm_estimate){0, 0, INFINITY};
-	total = fm_windows_sum(recording, values);
-	half = fm_window_half_width(&total);
-	free(values);
-	return (struct fm_estimate){total.value, fmax(0, total.value - half), total.value + half};
-}
-
-/* Counted all the time, not in windows only. */
+/* Counted during the whole run, not only in windows. */
 static bool is_counted(const char *name)
 {
 	static const char *const counted[] = {"instructions", "loads", "stores", "load_bytes", "store_bytes"};
@@ -94,29 +20,26 @@ static bool is_counted(const char *name)
 	return false;
 }
 
-struct fm_figure fm_coverage_figure(const struct fm_recording *recording, fm_window_namer *namer, unsigned cache,
-                                    unsigned number, const struct fm_named *named)
+struct fm_figure fm_coverage_figure(const struct fm_recording *recording, const struct fm_estimates *estimates,
+                                    const struct fm_named_number *named)
 {
 	double value = (double)named->value, part;
-	struct fm_estimates estimates;
 	struct fm_estimate all;
-	unsigned index;
 
-	if (!namer || !fm_windows_used(recording))
+	if (!fm_windows_used(recording))
 		return fm_figure_make(value, value, value, named->unit, FM_ORIGIN_simulated, "exact", 1);
 	if (recording->windows_count < FM_WINDOWS_LEAST && is_counted(named->name))
 		return fm_figure_make(value, value, value, named->unit, FM_ORIGIN_counted, "windows", 1);
-	index = index_of(recording, namer, cache, number);
-	if (fm_estimate_all(recording, &estimates))
+	if (!estimates)
 		return fm_figure_unavailable("out of memory");
-	all = index < FM_ESTIMATES ? estimates.counts[index] : estimate_other(recording, namer, cache, number);
-	if (estimates.windows < FM_WINDOWS_LEAST || !isfinite(all.high))
-		return fm_figure_unavailable("only %u windows: it ran too briefly for them", estimates.windows);
-	/* a part of the run was in less of the windows */
+	all = estimates->numbers[named->number];
+	if (estimates->windows < FM_WINDOWS_LEAST || !isfinite(all.high))
+		return fm_figure_unavailable("only %u windows: it ran too briefly for them", estimates->windows);
+	/* a part of the run has fewer windows */
 	part = all.value > 0 ? value / all.value * (value > 0 && value < all.value ? sqrt(all.value / value) : 1) : 1;
 	return fm_figure_make(value, fmax(0, value - (all.value - all.low) * part),
 	                      value + (all.high - all.value) * part, named->unit, FM_ORIGIN_sampled, "windows",
-	                      estimates.windows);
+	                      estimates->windows);
 }
 
 /* Sums over all processes. */
@@ -150,7 +73,7 @@ static bool is_native(const struct fm_recording *recording)
 	return recording->processes_count && recording->processes[0].native;
 }
 
-/* Below this the report begins with it. */
+/* Below this coverage, the report begins with the coverage. */
 #define MOST_SEEN 0.95
 
 bool fm_coverage_is_partial(const struct fm_recording *recording)
@@ -176,8 +99,8 @@ void fm_coverage_print(const struct fm_recording *recording, FILE *output)
 		return;
 	if (recording->windows_count)
 		fprintf(output,
-		        "Seen through %zu windows: %.2g %% of %s instructions, which were counted. What is made of\n"
-		        "them is sampled, with 95 %% intervals from the differences between windows.\n",
+		        "Coverage: %zu windows with %.2g %% of %s instructions. Instructions are counted, other\n"
+		        "figures are estimates with 95 %% confidence intervals.\n",
 		        recording->windows_count, seen.instructions > 0 ? 100 * seen.in_windows / seen.instructions : 0,
 		        fm_text_grouped(text, sizeof(text), (uint64_t)seen.instructions));
 	if (recording->processes[0].native > 1 && recording->windows_count < FM_WINDOWS_LEAST)
@@ -185,14 +108,14 @@ void fm_coverage_print(const struct fm_recording *recording, FILE *output)
 		        "Too short for windows (%zu): few figures. --counters exact sees every load and store.\n",
 		        recording->windows_count);
 	if (!recording->windows_count && recording->processes[0].native < 2)
-		fprintf(output, "Run natively in a code cache, every load and store %sseen.\n",
+		fprintf(output, "Instrumented run in a code cache: every load and store %sseen.\n",
 		        fm_coverage_is_partial(recording) ? "there " : "");
 	if (seen.outside + seen.inside && (seen.outside > (seen.inside + seen.outside) / 100))
-		fprintf(output, "Not seen: %.0f %% of its time it was outside the code cache (left it %s).\n",
+		fprintf(output, "Not seen: %.0f %% of the time outside the code cache (%s).\n",
 		        100 * (double)seen.outside / (double)(seen.inside + seen.outside),
 		        *recording->processes[0].left ? recording->processes[0].left : "for reasons not counted");
 	if (seen.threads)
-		fprintf(output, "Not seen: %llu threads, for which there was no room.\n",
+		fprintf(output, "Not seen: %llu threads beyond the limit of the engine.\n",
 		        (unsigned long long)seen.threads);
 }
 

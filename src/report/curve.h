@@ -1,4 +1,4 @@
-/* Miss-ratio curves for people and for scripts. */
+/* Miss-ratio curves as text and JSON. */
 #ifndef FATHOM_REPORT_CURVE_H
 #define FATHOM_REPORT_CURVE_H
 
@@ -14,12 +14,12 @@ struct fm_curve_level {
 	double bytes;
 };
 
-/* The curve from 32 KiB to 64 MiB with its interval as a shaded band and the levels as vertical lines, then what it
-   means in words. Within `width` columns, and never wider than 100. */
+/* Prints the curve from 32 KiB to 64 MiB with its interval as a shaded band and the levels as vertical lines, then an
+   explanation. Within `width` columns, at most 100. */
 void fm_curve_print(const struct fm_miss_curve *curve, const char *title, const struct fm_curve_level *levels,
                     unsigned level_count, unsigned width, FILE *output);
 
-/* Only the words, as one text; returns buffer. */
+/* Writes only the explanation. Returns `buffer`. */
 const char *fm_curve_words(char *buffer, size_t size, const struct fm_miss_curve *curve,
                            const struct fm_curve_level *levels, unsigned level_count);
 
@@ -28,7 +28,7 @@ const char *fm_curve_words(char *buffer, size_t size, const struct fm_miss_curve
    memory. The sizes go from 16 KiB to 256 MiB, four per octave. */
 json_t *fm_curve_json(const struct fm_miss_curve *curve);
 
-/* A curve that was recorded: the picture with the machine's caches, what it rests on, what it lacks. */
+/* Prints a recorded curve: the drawing with the machine's caches, its data, its limits. */
 void fm_curve_print_recorded(const struct fm_recording *recording, size_t index, unsigned width, FILE *output);
 
 /* fm_curve_json() of it with "caches", "references" and "remark" beside; from windows also "pace" (references per ns),

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* As many digits as other figures have. */
+/* Six digits, like other figures. */
 static json_t *real(double value)
 {
 	char text[32];

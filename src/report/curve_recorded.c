@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "json/figure.h"
 #include "recording/curve_rows.h"
 #include "report/curve.h"
 #include "report/table.h"
@@ -18,7 +19,7 @@ static unsigned read_levels(const struct fm_recording *recording, struct fm_curv
 
 static const char *const kinds[FM_CURVE_KINDS] = {"program", "region", "object", "line"};
 
-/* Of a part as shares of its own references, as far as windows know how many there are. */
+/* Misses of a part as shares of its own references, if windows show their number. */
 static bool read_own(const struct fm_recording *recording, size_t index, struct fm_miss_curve *ret_curve)
 {
 	const struct fm_recorded_curve *row = &recording->curves[index];
@@ -36,7 +37,7 @@ static bool read_own(const struct fm_recording *recording, size_t index, struct 
 	return true;
 }
 
-/* ": fits into L2 if 30 % smaller", of the level that takes the least; "". */
+/* ": fits into L2 if 30 % smaller", for the level with the smallest reduction; or "". */
 static const char *fit_of(const struct fm_recording *recording, size_t index, const struct fm_curve_level *levels,
                           unsigned count, char *text, size_t size)
 {
@@ -61,7 +62,7 @@ static const char *fit_of(const struct fm_recording *recording, size_t index, co
 	return text;
 }
 
-/* Who misses: a row for each part, a column for each level. */
+/* Misses: a row for each part, a column for each level. */
 static void print_parts(const struct fm_recording *recording, const struct fm_curve_level *levels, unsigned count,
                         unsigned width, FILE *output)
 {
@@ -99,7 +100,7 @@ static void print_parts(const struct fm_recording *recording, const struct fm_cu
 		fm_table_cell(table, "%.80s%s", row->name, fit_of(recording, i, levels, count, text, sizeof(text)));
 	}
 	if (any) {
-		fprintf(output, "\nWhat misses a cache of each level's size, in %% of all loads and stores:\n");
+		fprintf(output, "\nMisses of a cache of each level's size, in %% of all loads and stores:\n");
 		fm_table_print(table, output, 2, width);
 	}
 	fm_table_free(table);
@@ -111,8 +112,8 @@ static void say_followed(const struct fm_recorded_curve *row, struct fm_table *t
 
 	fm_table_cell(
 	    table,
-	    "From one line of %llu, followed for the whole run: %s touches, and %s loads and stores, which were "
-	    "counted. Below 32 KiB only the levels above tell.",
+	    "Estimated from one cache line in %llu, followed for the whole run: %s accesses sampled, %s loads and "
+	    "stores counted. Below 32 KiB, see the level table above.",
 	    (unsigned long long)row->one_in, fm_text_grouped(touches, sizeof(touches), (uint64_t)row->samples),
 	    fm_text_grouped(references, sizeof(references), row->references));
 }
@@ -122,8 +123,8 @@ static void say_windows(const struct fm_recorded_curve *row, struct fm_table *ta
 	char windows[32], references[32], watched[32], reused[32];
 
 	fm_table_cell(table,
-	              "From %s windows with %s references; %s lines were watched after them, of these %s until "
-	              "their reuse; about %.2g references per ns.",
+	              "Estimated from %s windows with %s references. %s lines were watched after the windows, %s of "
+	              "them until their reuse, at about %.2g references per ns.",
 	              fm_text_grouped(windows, sizeof(windows), row->windows),
 	              fm_text_grouped(references, sizeof(references), row->references),
 	              fm_text_grouped(watched, sizeof(watched), row->watched),
@@ -152,8 +153,7 @@ void fm_curve_print_recorded(const struct fm_recording *recording, size_t index,
 	if (*row->remark)
 		fm_table_cell(table, row->one_in ? "The curve is %s." : "Not complete: %s.", row->remark);
 	fputc('\n', output);
-	fm_table_print(table, output, 0, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 0, width);
 	if (row->one_in)
 		print_parts(recording, levels, count, width, output);
 }
@@ -193,7 +193,7 @@ json_t *fm_curve_recorded_json(const struct fm_recording *recording, size_t inde
 		                                        (json_int_t)recording->caches[i].bytes));
 	json_object_set_new(root, "caches", caches);
 	json_object_set_new(root, "references", json_integer((json_int_t)row->references));
-	json_object_set_new(root, "remark", *row->remark ? json_string(row->remark) : json_null());
+	json_object_set_new(root, "remark", fm_json_text(row->remark));
 	if (row->one_in) {
 		json_object_set_new(root, "windows", json_integer((json_int_t)recording->windows_count));
 		json_object_set_new(root, "one_line_in", json_integer((json_int_t)row->one_in));

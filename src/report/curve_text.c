@@ -19,7 +19,7 @@ struct picture {
 	bool mark[COLUMNS_MAX];
 };
 
-/* Where a size is, in columns. */
+/* Position of a size, in columns. */
 static double column_of(const struct picture *picture, double bytes)
 {
 	return (log2(bytes) - SMALLEST) / (LARGEST - SMALLEST) * (picture->columns - 1);
@@ -84,7 +84,7 @@ static void print_row(const struct picture *picture, unsigned row, FILE *output)
 	double half = picture->top / ROWS / 2;
 	unsigned end = picture->columns;
 
-	/* nothing but blanks at the end of a line */
+	/* blanks at the end of a line are omitted */
 	while (end > 0 && !picture->dots[row][end - 1] && !picture->mark[end - 1]) {
 		struct fm_miss_point point = point_at(picture, end - 1);
 
@@ -108,7 +108,7 @@ static void print_row(const struct picture *picture, unsigned row, FILE *output)
 	fputc('\n', output);
 }
 
-/* Names centred at columns, in the order of the columns. One that would touch the name before it is left out. */
+/* Names centred at columns, in the order of the columns. A name that would touch the previous one is omitted. */
 static void print_names(const double *columns, char (*names)[16], unsigned count, unsigned width, FILE *output)
 {
 	size_t printed = 0;
@@ -228,7 +228,7 @@ const char *fm_curve_words(char *buffer, size_t size, const struct fm_miss_curve
 		else
 			say(&words, " one of %s's (%s)", levels[i].name, bytes);
 		say(&words, i + 1 < level_count ? ", " : ". ");
-		/* the one that takes the least, if the fall is more than the interval */
+		/* the smallest reduction, if the fall exceeds the interval */
 		if (own.found && (!nearest || own.shrink < fit.shrink) && point.low > own.then) {
 			nearest = &levels[i];
 			fit = own;
@@ -242,7 +242,7 @@ const char *fm_curve_words(char *buffer, size_t size, const struct fm_miss_curve
 	else if (level_count && fm_miss_at(curve, levels[0].bytes).high < 0.01)
 		say(&words, "The working set fits into %s. ", levels[0].name);
 	if (curve->largest_bytes < exp2(LARGEST))
-		say(&words, "Above %s nothing is known: no reuse was observed for that long. ",
+		say(&words, "Above %s the miss ratio is unknown: no longer reuse distance was observed. ",
 		    fm_text_bytes(bytes, sizeof(bytes), curve->largest_bytes));
 	if (curve->clock_error >= 0.3)
 		say(&words, "Sizes are uncertain by a factor of %.1f. ", exp(1.96 * curve->clock_error));

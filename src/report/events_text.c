@@ -1,4 +1,4 @@
-/* Events by name, for people. */
+/* Events by name, as text. */
 #include <math.h>
 
 #include "base/text.h"
@@ -12,7 +12,7 @@ static const char *grouped(char *buffer, size_t size, double value)
 	return fm_text_grouped(buffer, size, value > 0 ? (uint64_t)(value + 0.5) : 0);
 }
 
-/* Marked regions, each thread that ran them by itself. */
+/* Marked regions, one row for each thread. */
 static void print_regions(const struct fm_recording *recording, FILE *output)
 {
 	struct fm_table *table;
@@ -20,12 +20,7 @@ static void print_regions(const struct fm_recording *recording, FILE *output)
 	if (!recording->marked_count)
 		return;
 	table = fm_table_create("lrrrrl");
-	fm_table_cell(table, "Region");
-	fm_table_cell(table, "thread");
-	fm_table_cell(table, "times");
-	fm_table_cell(table, "seconds");
-	fm_table_cell(table, "count");
-	fm_table_cell(table, "event");
+	fm_table_cells(table, "Region", "thread", "times", "seconds", "count", "event");
 	for (size_t i = 0; i < recording->marked_count; i++)
 		for (size_t k = 0; k < recording->events_count; k++) {
 			const struct fm_recorded_marked *marked = &recording->marked[i];
@@ -47,10 +42,9 @@ static void print_regions(const struct fm_recording *recording, FILE *output)
 			fm_table_cell(table, "%s", recording->events[k].name);
 		}
 	fputc('\n', output);
-	fm_table_print(table, output, 2, WIDE);
-	fm_table_free(table);
+	fm_table_end(table, output, 2, WIDE);
 	if (recording->run.regions_lost)
-		fprintf(output, "%llu instances of regions had no room and are missing\n",
+		fprintf(output, "%llu instances of regions are missing: the buffer was full\n",
 		        (unsigned long long)recording->run.regions_lost);
 }
 
@@ -64,12 +58,12 @@ static void remark(const struct fm_recorded_event *event, const struct fm_record
 	if (!figure->available)
 		used = (size_t)snprintf(text, size, "%s", figure->why);
 	else if (count->running < count->enabled)
-		used = (size_t)snprintf(text, size, "shared its counter: seen %.1f %% of the time",
+		used = (size_t)snprintf(text, size, "shared its counter: counted %.1f %% of the time",
 		                        100 * (double)count->running / (double)count->enabled);
-	/* an unimplemented code opens and stays at zero: not to be taken for a count */
+	/* an unimplemented event code opens and stays at zero, which is no count */
 	if (figure->available && !count->value && event->needs_pmu)
 		used = (size_t)snprintf(
-		    text, size, "stayed at zero: nothing happened, or it is not counted here ('fathom events')");
+		    text, size, "stayed at zero: the event did not occur, or does not count here ('fathom events')");
 	if (count->user_only && used < size)
 		snprintf(text + used, size - used, "%swithout the kernel (not permitted)", used ? "; " : "");
 }
@@ -82,10 +76,7 @@ static void print_counted(const struct fm_recording *recording, FILE *output)
 	        recording->asked.repeats > 1 ? ", medians with their intervals" : "");
 	if (recording->parts_count > 1)
 		fm_table_cell(table, "thread");
-	fm_table_cell(table, "count");
-	fm_table_cell(table, "event");
-	fm_table_cell(table, "between");
-	fm_table_cell(table, "remarks");
+	fm_table_cells(table, "count", "event", "between", "remarks");
 	for (size_t i = 0; i < recording->event_counts_count; i++) {
 		const struct fm_recorded_count *count = &recording->event_counts[i];
 		const struct fm_recorded_event *event = &recording->events[count->event];
@@ -105,16 +96,15 @@ static void print_counted(const struct fm_recording *recording, FILE *output)
 		remark(event, count, remarks, sizeof(remarks));
 		fm_table_cell(table, "%s", remarks);
 	}
-	fm_table_print(table, output, 2, WIDE);
-	fm_table_free(table);
+	fm_table_end(table, output, 2, WIDE);
 	fprintf(output, "\n%.6f seconds\n", recording->run.elapsed.value);
 	print_regions(recording, output);
 }
 
 static void print_simulated(const struct fm_analysis *analysis, FILE *output)
 {
-	fprintf(output, "\n%s on the simulated %s: what its counters would say\n", analysis->recording->run.program,
-	        analysis->recording->machine.name);
+	fprintf(output, "\n%s on the simulated %s: counts of its simulated counters\n",
+	        analysis->recording->run.program, analysis->recording->machine.name);
 	for (size_t i = 0; i < analysis->event_count; i++) {
 		const struct fm_event_value *event = &analysis->events[i];
 		char value[48], thread[32] = "";
@@ -172,6 +162,5 @@ void fm_metrics_print(const struct fm_analysis *analysis, const struct fm_writer
 		fm_table_cell(table, "%s", metric->why);
 	}
 	fprintf(output, "\n%s\n", *analysis->group->title ? analysis->group->title : "Metrics");
-	fm_table_print(table, output, 2, options->width);
-	fm_table_free(table);
+	fm_table_end(table, output, 2, options->width);
 }

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "recording/windows.h"
+#include "windows/totals.h"
 #include "report/coverage.h"
 #include "report/numbers.h"
 #include "report/parts.h"
@@ -42,8 +42,7 @@ static void print_levels(const struct fm_analysis *analysis, FILE *output, unsig
 		number_cell(table, cache->lines_prefetch);
 		number_cell(table, cache->lines_written);
 	}
-	fm_table_print(table, output, 0, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 0, width);
 	fprintf(output, "memory  %s lines read, ", fm_text_grouped(text, sizeof(text), analysis->total.memory_reads));
 	fprintf(output, "%s written", fm_text_grouped(text, sizeof(text), analysis->total.memory_writes));
 	if (analysis->recording->machine.sockets > 1)
@@ -61,7 +60,7 @@ static void print_levels(const struct fm_analysis *analysis, FILE *output, unsig
 		fputc('\n', output);
 }
 
-/* The stalls of one kind, by who serves. */
+/* The stalls of one kind, by level. */
 static void print_level_stalls(const struct fm_machine_description *machine, bool bandwidth, const uint64_t *stalls,
                                uint64_t cycles, FILE *output)
 {
@@ -83,7 +82,7 @@ static void print_cycles(const struct fm_analysis *analysis, FILE *output)
 
 	if (!timing->cycles)
 		return;
-	fprintf(output, "\nCycles %s, of which nothing executed in %.1f %%:\n",
+	fprintf(output, "\nCycles %s; nothing executed in %.1f %%:\n",
 	        fm_text_grouped(text, sizeof(text), timing->cycles), 100 * (double)timing->no_execute / cycles);
 	for (int i = 0; i < FM_STALL_COUNT; i++)
 		if (timing->stalls[i] > timing->cycles / 1000)
@@ -106,7 +105,7 @@ static void count_row(struct fm_table *table, const struct fm_analysis *analysis
 	number_cell(table, counts->stores);
 	for (unsigned i = 0; i < analysis->recording->machine.cache_count; i++)
 		number_cell(table, counts->caches[i].load_misses + counts->caches[i].store_misses);
-	/* there is room for one of them */
+	/* the table has room for one of the two */
 	number_cell(table,
 	            analysis->timing.cycles ? timing->cycles : counts->transfers_modified + counts->transfers_clean);
 }
@@ -121,9 +120,7 @@ static struct fm_table *count_table(const struct fm_analysis *analysis, const ch
 	table = fm_table_create(alignment);
 	fm_table_cell(table, "%s", first);
 	fm_table_cell(table, "%s", second);
-	fm_table_cell(table, "instructions");
-	fm_table_cell(table, "loads");
-	fm_table_cell(table, "stores");
+	fm_table_cells(table, "instructions", "loads", "stores");
 	for (unsigned i = 0; i < analysis->recording->machine.cache_count; i++)
 		fm_table_cell(table, "%s misses", analysis->recording->machine.caches[i].name);
 	fm_table_cell(table, analysis->timing.cycles ? "cycles" : "transfers");
@@ -231,7 +228,7 @@ static void print_objects(const struct fm_analysis *analysis, FILE *output, unsi
 	for (size_t i = 0; i < analysis->object_count; i++) {
 		const struct fm_recorded_object *object = &analysis->objects[i];
 
-		/* the rest of memory is the last and always shown */
+		/* the rest of memory is the last row and always shown */
 		if (i >= top && !object->rest)
 			continue;
 		fm_text_elide(name, sizeof(name), object->name, object->rest ? NAME_COLUMNS : 20);
@@ -246,8 +243,7 @@ static void print_objects(const struct fm_analysis *analysis, FILE *output, unsi
 		miss_cells(table, analysis, object->loads, object->stores, object->misses, object->moved);
 	}
 	fputc('\n', output);
-	fm_table_print(table, output, 0, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 0, width);
 }
 
 static void print_places(const struct fm_analysis *analysis, FILE *output, unsigned width,
@@ -274,8 +270,7 @@ static void print_places(const struct fm_analysis *analysis, FILE *output, unsig
 		miss_cells(table, analysis, places[i].loads, places[i].stores, places[i].misses, places[i].moved);
 	}
 	fputc('\n', output);
-	fm_table_print(table, output, 0, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 0, width);
 }
 
 static void print_processes(const struct fm_analysis *analysis, FILE *output, unsigned width, unsigned top)
@@ -286,11 +281,7 @@ static void print_processes(const struct fm_analysis *analysis, FILE *output, un
 	if (recording->processes_count < 2)
 		return;
 	table = fm_table_create("lrrrr");
-	fm_table_cell(table, "Process");
-	fm_table_cell(table, "instructions");
-	fm_table_cell(table, "loads");
-	fm_table_cell(table, "stores");
-	fm_table_cell(table, "lines read from memory");
+	fm_table_cells(table, "Process", "instructions", "loads", "stores", "lines read from memory");
 	for (size_t i = 0; i < recording->processes_count && i < top; i++) {
 		const struct fm_recorded_process *process = &recording->processes[i];
 		char name[64];
@@ -383,7 +374,7 @@ static void print_sharing(const struct fm_analysis *analysis, FILE *output, unsi
 		print_shared_line(recording, i, output);
 }
 
-/* Sums over all processes of what was lost. */
+/* Sums of the losses of all processes. */
 static struct fm_recorded_process losses(const struct fm_recording *recording)
 {
 	struct fm_recorded_process sum = {0};
@@ -403,7 +394,7 @@ static struct fm_recorded_process losses(const struct fm_recording *recording)
 	return sum;
 }
 
-/* Was it a marker, or a function? */
+/* Reports if the region is a function, not a marker. */
 static void print_region_kind(const struct fm_recording *recording, FILE *output)
 {
 	uint64_t calls = 0;
@@ -414,18 +405,20 @@ static void print_region_kind(const struct fm_recording *recording, FILE *output
 		marked |= recording->processes[i].region_marked;
 	}
 	if (calls && !marked)
-		fprintf(output, "No marker is called \"%s\": the region is the function of that name, %llu call%s.\n",
+		fprintf(output,
+		        "No marker has the name \"%s\": the region is the function of that name, %llu call%s.\n",
 		        recording->asked.region, (unsigned long long)calls, calls == 1 ? "" : "s");
 	else if (calls)
 		fprintf(
 		    output,
-		    "The region \"%s\" is marked. Before the first marker came, %llu call%s of the function of that "
-		    "name began, and what %s accessed is in the totals.\n",
+		    "The region \"%s\" is marked. Before the first marker, %llu call%s of the function of that name "
+		    "began;\n"
+		    "the totals include %s accesses.\n",
 		    recording->asked.region, (unsigned long long)calls, calls == 1 ? "" : "s",
-		    calls == 1 ? "it" : "they");
+		    calls == 1 ? "its" : "their");
 }
 
-/* What programs beside it took of what they share with it. */
+/* Shared cache lines and memory traffic of the programs beside. */
 static void print_beside(const struct fm_recording *recording, FILE *output)
 {
 	const struct fm_machine_description *machine = &recording->machine;
@@ -435,7 +428,7 @@ static void print_beside(const struct fm_recording *recording, FILE *output)
 		uint64_t lines;
 		char text[40];
 
-		fprintf(output, "Beside it, from core %u on: %s (%u run%s): ", beside->core, beside->command,
+		fprintf(output, "Concurrent program from core %u on: %s (%u run%s): ", beside->core, beside->command,
 		        beside->runs, beside->runs == 1 ? "" : "s");
 		if (fm_lines_from_shared(machine, &beside->counts, &lines))
 			fprintf(output, "%s lines from %s, ", fm_text_grouped(text, sizeof(text), lines),
@@ -446,9 +439,8 @@ static void print_beside(const struct fm_recording *recording, FILE *output)
 		        beside->ended ? "; it ended before the program" : "");
 	}
 	if (recording->beside_count && recording->processes_count > 1)
-		fprintf(
-		    output,
-		    "Processes that the program made or executed had caches of their own, with nobody beside them.\n");
+		fprintf(output,
+		        "Child processes of the program had separate caches, without the concurrent programs.\n");
 }
 
 void fm_exact_print_remarks(const struct fm_analysis *analysis, FILE *output)
@@ -461,43 +453,48 @@ void fm_exact_print_remarks(const struct fm_analysis *analysis, FILE *output)
 
 	print_beside(recording, output);
 	for (size_t i = 0; i < recording->executions_count; i++)
-		fprintf(output, "Not followed: the program executed %s, which ran outside the engine.\n",
+		fprintf(output, "Not covered: the program executed %s, which ran outside the engine.\n",
 		        recording->executions[i].program);
 	if (made)
-		fprintf(output, "The totals include %zu other process%s; an executed one begins with empty caches.\n",
+		fprintf(output,
+		        "The totals include %zu other process%s; an executed program begins with empty "
+		        "caches.\n",
 		        made, made == 1 ? "" : "es");
 	if (*asked->region && !recording->regions_count)
 		fprintf(output, "The region \"%s\" never began: nothing was counted.\n", asked->region);
 	print_region_kind(recording, output);
 	if (asked->window_end || asked->last_instance)
-		fprintf(output,
-		        "Accesses are those of the window or instances; instructions are the whole program's.\n");
+		fprintf(output, "Accesses cover the window or instances only; instructions cover the whole program.\n");
 	if (asked->timing && !recording->processes[0].timing)
 		fprintf(output,
 		        "No cycles: core timing decodes x86-64 only, and this program is for another processor.\n");
 	if (lost.kernel_bytes)
-		fprintf(output, "Not seen: %s bytes that system calls wrote into the program's buffers.\n",
+		fprintf(output, "Not covered: %s bytes that system calls wrote into the program's buffers.\n",
 		        fm_text_grouped(text, sizeof(text), lost.kernel_bytes));
 	if (asked->free_running && fm_part_thread_count(recording) > 1)
-		fprintf(output, "Free running: what depends on the order of threads differs from run to run.\n");
+		fprintf(output, "Free running: counts that depend on the order of threads vary between runs.\n");
 	if (lost.forced_turns > 2)
-		fprintf(output, "%s turns were given out of order.\n",
+		fprintf(output, "%s turns of threads were out of order.\n",
 		        fm_text_grouped(text, sizeof(text), lost.forced_turns));
 	if (lost.lost_sites || lost.lost_threads || lost.lost_regions)
-		fprintf(output, "Too many to list: %llu places, %llu threads, %llu regions (totals are complete).\n",
+		fprintf(output,
+		        "Not listed: %llu places, %llu threads, %llu regions, beyond the limit (totals are "
+		        "complete).\n",
 		        (unsigned long long)lost.lost_sites, (unsigned long long)lost.lost_threads,
 		        (unsigned long long)lost.lost_regions);
 	if (lost.unlogged)
 		fprintf(output,
-		        "DOUBTFUL: the program has too much code: accesses of some of its instructions are missing.\n");
+		        "DOUBTFUL: the accesses of some instructions are missing: the program has too much code.\n");
 	if (lost.lost_processes)
-		fprintf(output, "The counts of %llu processes are missing: there was no room for them. Set TMPDIR.\n",
+		fprintf(output,
+		        "The counts of %llu processes are missing: the disk was full. Set TMPDIR to another "
+		        "folder.\n",
 		        (unsigned long long)lost.lost_processes);
 	if (lost.accesses_lost)
 		fprintf(output, "The last %llu accesses had not been simulated when the program was ended.\n",
 		        (unsigned long long)lost.accesses_lost);
 	if (recording->run.signal)
-		fprintf(output, "The program was ended by signal %lld (%s); counts are those until then.\n",
+		fprintf(output, "The program was ended by signal %lld (%s); the counts end there.\n",
 		        (long long)recording->run.signal, strsignal((int)recording->run.signal));
 }
 
@@ -509,11 +506,11 @@ void fm_exact_print(const struct fm_analysis *analysis, const struct fm_writer_o
 	unsigned width = options->width, top = options->top, threads = fm_part_thread_count(recording);
 	char text[40], other[40];
 
-	/* a path may be long */
+	/* long paths get a line of their own */
 	fprintf(output, "%s%son %s (%s)\n", program,
 	        strlen(program) + strlen(machine->name) + strlen(machine->title) + 7 > width ? "\n" : " ",
 	        machine->name, machine->title);
-	fprintf(output, "Simulated: %s of this machine, not of the one you are on. %.2f s under the engine.\n",
+	fprintf(output, "Simulated: %s of this machine, not of the host. %.2f s under the engine.\n",
 	        fm_windows_used(recording) ? "sampled counts" : "exact counts", recording->run.engine_seconds);
 	fm_coverage_print(recording, output);
 	fprintf(output, "%s instructions, ", fm_text_grouped(text, sizeof(text), analysis->work.instructions));

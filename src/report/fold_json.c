@@ -1,4 +1,4 @@
-/* Findings, folded regions, streams and working sets, for scripts. */
+/* Findings, folded regions, streams and working sets, as JSON. */
 #include <jansson.h>
 #include <string.h>
 
@@ -6,28 +6,23 @@
 #include "json/figure.h"
 #include "report/parts.h"
 
-static void set_text(json_t *object, const char *name, const char *text)
-{
-	json_object_set_new(object, name, text && *text ? json_string(text) : json_null());
-}
-
 static void set_object(json_t *entry, const struct fm_fold *fold, int64_t object)
 {
-	set_text(entry, "object", object < 0 ? NULL : fold->samples->objects[object].name);
+	json_object_set_new(entry, "object", fm_json_text(object < 0 ? NULL : fold->samples->objects[object].name));
 }
 
 static void set_line(json_t *entry, const struct fm_fold *fold, int64_t index)
 {
 	const struct fm_sampled_line *line = index < 0 ? NULL : &fold->samples->lines[index];
 
-	set_text(entry, "function", line ? line->function : NULL);
-	set_text(entry, "file", line ? line->file : NULL);
+	json_object_set_new(entry, "function", fm_json_text(line ? line->function : NULL));
+	json_object_set_new(entry, "file", fm_json_text(line ? line->file : NULL));
 	json_object_set_new(entry, "line", line && line->line ? json_integer((json_int_t)line->line) : json_null());
 }
 
 static void set_region(json_t *entry, const struct fm_fold *fold, int64_t region)
 {
-	set_text(entry, "region", region < 0 ? NULL : fold->regions[region].name);
+	json_object_set_new(entry, "region", fm_json_text(region < 0 ? NULL : fold->regions[region].name));
 }
 
 static json_t *findings_json(const struct fm_fold *fold)
@@ -101,8 +96,8 @@ static json_t *working_sets_json(const struct fm_fold *fold)
 		set_object(entry, fold, set->object);
 		fm_json_set_figure(entry, "bytes", &set->bytes);
 		fm_json_set_figure(entry, "gbs", &set->gbs);
-		set_text(entry, "fits", set->fits);
-		set_text(entry, "exceeds", set->exceeds);
+		json_object_set_new(entry, "fits", fm_json_text(set->fits));
+		json_object_set_new(entry, "exceeds", fm_json_text(set->exceeds));
 		json_array_append_new(array, entry);
 	}
 	return array;
@@ -160,7 +155,7 @@ static json_t *folded_json(const struct fm_fold *fold, size_t most)
 		set_line(entry, fold, region->line);
 		fm_json_set_figure(entry, "seconds", &region->seconds);
 		fm_json_set_figure(entry, "length", &region->length);
-		set_text(entry, "why", region->why);
+		json_object_set_new(entry, "why", fm_json_text(region->why));
 		for (size_t k = 0; k < region->mode_count; k++) {
 			const struct fm_fold_mode *mode = &region->modes[k];
 			json_t *row = json_pack("{s:I, s:I, s:I, s:f, s:f}", "instances", (json_int_t)mode->instances,
@@ -169,7 +164,7 @@ static json_t *folded_json(const struct fm_fold *fold, size_t most)
 			                        mode->longest);
 
 			fm_json_set_figure(row, "length", &mode->length);
-			set_text(row, "why", mode->why);
+			json_object_set_new(row, "why", fm_json_text(mode->why));
 			json_object_set_new(row, "phases", phases_json(fold, mode));
 			json_object_set_new(row, "rates", rates_json(mode));
 			fm_json_set_served(row, fold->samples, &mode->served);
@@ -185,7 +180,7 @@ void fm_fold_set_json(json_t *root, const struct fm_fold *fold, size_t most)
 {
 	json_object_set_new(root, "clock", json_string(fold->clock == FM_FOLD_SECONDS ? "seconds" : "references"));
 	json_object_set_new(root, "folded", folded_json(fold, most));
-	set_text(root, "folded_why", fold->why);
+	json_object_set_new(root, "folded_why", fm_json_text(fold->why));
 	json_object_set_new(root, "streams", streams_json(fold));
 	json_object_set_new(root, "working_sets", working_sets_json(fold));
 	json_object_set_new(root, "findings", findings_json(fold));

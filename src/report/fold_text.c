@@ -1,4 +1,4 @@
-/* Findings, folded regions, streams and working sets, for people. */
+/* Findings, folded regions, streams and working sets, as text. */
 #include <math.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ static const char *line_text(const struct fm_samples *samples, int64_t index, ch
 	return fm_text_elide(text, size, whole, columns);
 }
 
-/* Only where it is. */
+/* File and line only. */
 static const char *place_text(const struct fm_samples *samples, int64_t index, char *text, size_t size)
 {
 	const struct fm_sampled_line *line = &samples->lines[index];
@@ -49,8 +49,7 @@ static void print_part(FILE *output, const char *word, const char *text, unsigne
 	fm_table_cell(table, "%s", " ");
 	fm_table_cell(table, "%s", word);
 	fm_table_cell(table, "%s", text);
-	fm_table_print(table, output, 0, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 0, width);
 }
 
 void fm_fold_print_findings(const struct fm_fold *fold, const struct fm_writer_options *options, FILE *output)
@@ -105,11 +104,9 @@ static void print_phases(const struct fm_fold *fold, const struct fm_fold_mode *
 	bool timed = fold->clock == FM_FOLD_SECONDS;
 	struct fm_table *table = fm_table_create("lrrlrr");
 
-	fm_table_cell(table, "Phase");
-	fm_table_cell(table, "place %%");
+	fm_table_cells(table, "Phase", "place %");
 	fm_table_cell(table, "%s", timed ? "ms" : "");
-	fm_table_cell(table, "most observed line");
-	fm_table_cell(table, "of it %%");
+	fm_table_cells(table, "most observed line", "of it %");
 	fm_table_cell(table, "%s", *model->cycles_unit ? model->cycles_unit : "cycles");
 	for (size_t i = 0; i < mode->phase_count; i++) {
 		const struct fm_fold_phase *phase = &mode->phases[i];
@@ -126,8 +123,7 @@ static void print_phases(const struct fm_fold *fold, const struct fm_fold_mode *
 		fm_table_cell(table, "%.0f", 100 * phase->line_share);
 		fm_table_cell(table, "%s", fm_interval_text(text, sizeof(text), &phase->served.mean_cost_cycles, 1));
 	}
-	fm_table_print(table, output, 2, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 2, width);
 }
 
 static const char *direction_text(const struct fm_stream *stream)
@@ -206,11 +202,7 @@ static void print_working_sets(const struct fm_fold *fold, int64_t region, size_
 	struct fm_table *table = fm_table_create("lrllr");
 	size_t count = 0;
 
-	fm_table_cell(table, "Working set");
-	fm_table_cell(table, "bytes");
-	fm_table_cell(table, "exceeds");
-	fm_table_cell(table, "fits into");
-	fm_table_cell(table, "GB/s");
+	fm_table_cells(table, "Working set", "bytes", "exceeds", "fits into", "GB/s");
 	for (size_t i = 0; i < fold->working_set_count; i++) {
 		const struct fm_working_set *set = &fold->working_sets[i];
 		char text[96];
@@ -223,7 +215,7 @@ static void print_working_sets(const struct fm_fold *fold, int64_t region, size_
 		                              : fm_text_elide(text, sizeof(text),
 		                                              fold->samples->objects[set->object].name, NAME_COLUMNS));
 		fm_table_cell(table, "%s", range_text(text, sizeof(text), &set->bytes));
-		/* that which fits nowhere and exceeds nothing has no caches to be compared with */
+		/* without both, there are no caches for comparison */
 		fm_table_cell(table, "%s", *set->exceeds ? set->exceeds : *set->fits ? "-" : "n/a");
 		fm_table_cell(table, "%s", *set->fits ? set->fits : "n/a");
 		fm_table_cell(table, "%s", fm_interval_text(text, sizeof(text), &set->gbs, 1));
@@ -240,13 +232,13 @@ static void print_head(const struct fm_fold_region *region, const struct fm_fold
 	char text[96], number[32], samples[32], references[32];
 
 	fprintf(output, "\n%s %s: %s instances of %s",
-	        region->found ? "Folded, found by themselves (no region is marked):" : "Folded region", region->name,
+	        region->found ? "Folded, detected loop (no region is marked):" : "Folded region", region->name,
 	        fm_text_grouped(number, sizeof(number), mode->instances),
 	        length_text(text, sizeof(text), &mode->length));
 	if (region->mode_count > 1)
 		fprintf(output, " (mode %zu of %zu)", (size_t)(mode - region->modes) + 1, region->mode_count);
 	if (region->set_aside)
-		fprintf(output, ", %llu set aside", (unsigned long long)region->set_aside);
+		fprintf(output, ", %llu excluded (unusual duration)", (unsigned long long)region->set_aside);
 	if (region->unfinished)
 		fprintf(output, ", %llu without an end or a sample", (unsigned long long)region->unfinished);
 	fprintf(output, "; %s samples", fm_text_grouped(samples, sizeof(samples), mode->sample_count));

@@ -1,4 +1,4 @@
-/* One self-contained page: the data of the analysis in the middle of a page that was made when Fathom was built. */
+/* One self-contained page: the data of the analysis inside a page made at build time. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,12 +8,13 @@
 #include "report/html_parts.h"
 #include "report/page.h"
 #include "report/parts.h"
+#include "report/scale.h"
 #include "report/squeeze.h"
 
 enum { ROWS = 256, SOURCE_LINES = 256 };
 
-/* Whatever a program calls its functions, the data must not end the element that it is in, nor begin a comment in it:
-   no '<' remains. Other characters are ASCII already. */
+/* Names of functions are arbitrary. The data must not end its element or begin a comment, so '<' is escaped. Other
+ * characters are ASCII. */
 static int put_escaped(const char *buffer, size_t size, void *context)
 {
 	FILE *output = context;
@@ -44,12 +45,12 @@ static void put_page(const json_t *root, FILE *output)
 static json_t *begin(const struct fm_recording *recording, const char *kind)
 {
 	json_t *root = json_pack("{s:i, s:s, s:s, s:s, s:o, s:o}", "format", 1, "fathom", FM_VERSION, "kind", kind,
-	                         "program", fm_observed_words(recording), "host", fm_html_text(recording->run.host),
-	                         "started", fm_html_text(recording->run.started));
+	                         "program", fm_observed_words(recording), "host", fm_json_text(recording->run.host),
+	                         "started", fm_json_text(recording->run.started));
 
 	json_object_set_new(root, "machine", fm_html_machine(recording));
 	json_object_set_new(root, "trust", fm_html_trust(recording));
-	/* runs with less cache or bandwidth, where recordings have them */
+	/* runs with less cache or bandwidth, if recorded */
 	json_object_set_new(root, "squeeze", fm_html_table(recording, "squeeze_steps"));
 	json_object_set_new(root, "curve",
 	                    recording->curves_count ? fm_curve_recorded_json(recording, 0) : json_null());
@@ -88,7 +89,7 @@ static void print_samples(const struct fm_fold *fold, const struct fm_writer_opt
 	size_t most = options->top > ROWS ? options->top : ROWS;
 
 	json_object_set_new(root, "sampling", sampling_json(samples));
-	json_object_set_new(root, "filter", fm_html_text(samples->filter));
+	json_object_set_new(root, "filter", fm_json_text(samples->filter));
 	for (size_t i = 0; i < samples->warning_count; i++)
 		json_array_append_new(warnings, json_string(samples->warnings[i]));
 	json_object_set_new(root, "warnings", warnings);
@@ -126,8 +127,8 @@ static json_t *stat_findings(const struct fm_analysis *analysis)
 		json_array_append_new(array, json_pack("{s:s, s:s, s:f, s:s, s:o, s:o}", "title", finding->name,
 		                                       "verdict", fm_verdict_name(finding->verdict), "confidence",
 		                                       finding->confidence, "evidence", finding->evidence, "advice",
-		                                       fm_html_text(finding->advice ? finding->advice : ""), "where",
-		                                       fm_html_text(where)));
+		                                       fm_json_text(finding->advice ? finding->advice : ""), "where",
+		                                       fm_json_text(where)));
 	}
 	return array;
 }
@@ -157,6 +158,16 @@ static void print_squeeze(const struct fm_squeeze *squeeze, const struct fm_writ
 	json_decref(root);
 }
 
+static void print_scale(const struct fm_scale *scale, const struct fm_writer_options *options, FILE *output)
+{
+	json_t *root = begin(scale->recording, "scale");
+
+	(void)options;
+	json_object_set_new(root, "scaled", fm_scale_json(scale));
+	put_page(root, output);
+	json_decref(root);
+}
+
 static const char *lacks(void)
 {
 	return fm_page_lacks;
@@ -167,4 +178,5 @@ const struct fm_writer fm_writer_html = {.name = "html",
                                          .stat = print_stat,
                                          .samples = print_samples,
                                          .rates = true,
-                                         .squeeze = print_squeeze};
+                                         .squeeze = print_squeeze,
+                                         .scale = print_scale};

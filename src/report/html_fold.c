@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "fold/findings.h"
+#include "json/figure.h"
 #include "report/html_parts.h"
 #include "report/html_points.h"
 
@@ -30,14 +31,14 @@ static json_t *findings_json(const struct fm_fold *fold)
 		json_array_append_new(
 		    array, json_pack("{s:s, s:s, s:f, s:s, s:o, s:I, s:I, s:o, s:o}", "title", finding->title,
 		                     "verdict", "present", "confidence", finding->confidence, "evidence",
-		                     finding->evidence, "advice", fm_html_text(finding->advice), "object",
+		                     finding->evidence, "advice", fm_json_text(finding->advice), "object",
 		                     (json_int_t)finding->object, "line", (json_int_t)finding->line, "region",
 		                     name_json(fold, finding->region), "worth", fm_html_figure(&finding->worth)));
 	}
 	return array;
 }
 
-/* The region, and which kind of its instances where there are several. */
+/* The region, and its mode if there are several. */
 static json_t *stream_region(const struct fm_fold *fold, const struct fm_stream *stream)
 {
 	char name[FM_NAME + 40];
@@ -82,7 +83,7 @@ static json_t *sets_json(const struct fm_fold *fold)
 		const struct fm_working_set *set = &fold->working_sets[i];
 		char name[FM_NAME + FM_FUNCTION + 40];
 
-		/* of each region its usual kind of instance */
+		/* only the most frequent mode of each region */
 		if (!set->bytes.available || set->bytes.value <= 0 || set->mode)
 			continue;
 		if (set->object >= 0)
@@ -98,7 +99,7 @@ static json_t *sets_json(const struct fm_fold *fold)
 	return array;
 }
 
-/* How long instances take, and where they are seen most. */
+/* Duration of instances, and the line with the most samples. */
 static json_t *regions_json(const struct fm_fold *fold)
 {
 	json_t *array = json_array();
@@ -202,12 +203,11 @@ static void say(char *words, size_t size, const struct fm_fold_region *region, c
 	                      (unsigned long long)mode->instances, mode->sample_count, mode->references);
 
 	if (region->set_aside && (size_t)length < size)
-		length +=
-		    snprintf(words + length, size - (size_t)length, " %llu were set aside: they took another time.",
-		             (unsigned long long)region->set_aside);
+		length += snprintf(words + length, size - (size_t)length, " %llu instances excluded: unusual duration.",
+		                   (unsigned long long)region->set_aside);
 	if (region->found && (size_t)length < size)
 		snprintf(words + length, size - (size_t)length,
-		         " The iterations were found by themselves, confidence %.2f.", region->confidence);
+		         " The loop was detected without markers, confidence %.2f.", region->confidence);
 }
 
 static json_t *timeline_json(const struct fm_fold *fold, const struct fm_fold_region *region, size_t index, size_t most)
@@ -248,14 +248,14 @@ void fm_html_set_folded(json_t *root, json_t *timelines, const struct fm_fold *f
 	json_object_set_new(root, "findings", findings_json(fold));
 	if (references < FEW) {
 		snprintf(why, sizeof(why),
-		         "%zu samples are too few to find anything: record longer, or with a higher --overhead.",
+		         "No findings: %zu samples are too few. Record longer, or with a higher --overhead.",
 		         references);
 		json_object_set_new(root, "findings_why", json_string(why));
 	}
 	json_object_set_new(root, "streams", streams_json(fold));
 	json_object_set_new(root, "folded", regions_json(fold));
 	json_object_set_new(root, "phases", all_phases_json(fold));
-	json_object_set_new(root, "streams_why", fm_html_text(fold->why));
+	json_object_set_new(root, "streams_why", fm_json_text(fold->why));
 	if (fold->working_set_count)
 		json_object_set_new(root, "working_sets", sets_json(fold));
 	for (size_t i = 0; i < fold->region_count; i++)

@@ -1,7 +1,9 @@
-/* The machine in `report --html`: its latency staircase and its levels, and which events it counts correctly. */
+/* The machine in `report --html`: latency curve, levels, and correct events. */
 #include <string.h>
 
 #include "fold/streams.h"
+#include "profile/curves.h"
+#include "profile/profile.h"
 #include "recording/schema.h"
 #include "report/html_parts.h"
 
@@ -30,7 +32,7 @@ static void add_described(json_t *points, double bytes, double ns)
 	json_array_append_new(points, json_pack("{s:f, s:[f, f, f]}", "bytes", bytes, "ns", ns, ns, ns));
 }
 
-/* What the description of a simulated machine says a load takes: a step for each cache, and one beyond. */
+/* Load latencies of a simulated machine's description: a step for each cache, and memory. */
 static json_t *described_json(const struct fm_machine_description *machine)
 {
 	enum { FIRST = 4096, BEYOND = 16 };
@@ -49,7 +51,7 @@ static json_t *described_json(const struct fm_machine_description *machine)
 	return json_pack("{s:s, s:b, s:o}", "pages", "", "described", 1, "points", points);
 }
 
-/* Not measured: a description, or nothing but the caches of the machine that was recorded on. */
+/* Without measurement: a description, or only the caches of the recorded machine. */
 static json_t *unmeasured_json(const struct fm_recording *recording)
 {
 	json_t *levels = json_array(), *curves = json_array();
@@ -70,7 +72,7 @@ json_t *fm_html_machine(const struct fm_recording *recording)
 	const struct fm_machine *profile = recording->profile;
 	json_t *levels = json_array(), *curves = json_array();
 
-	/* a simulated machine of another name is not the one that was measured */
+	/* a simulated machine with another name is not the measured one */
 	if (!profile || (recording->has_machine && strcmp(recording->machine.name, "host") != 0)) {
 		json_decref(levels);
 		json_decref(curves);
@@ -117,7 +119,7 @@ static json_t *cell_json(const struct fm_column *column, const char *place)
 	case FM_COLUMN_INTEGER:
 		return json_integer(fm_column_integer(column, place));
 	default:
-		return NULL; /* figures and counts have tables of their own */
+		return NULL; /* figures and counts have separate tables */
 	}
 }
 

@@ -1,5 +1,5 @@
-/* What the page of `report --html` is put together from. Each returns a new reference to JSON that the page's scripts
-   (web/) read; docs/decisions/html.md has the format. */
+/* Parts of the page of `report --html`. Each function returns a new reference to JSON for the page's scripts (web/);
+ * docs/decisions/html.md has the format. */
 #ifndef FATHOM_REPORT_HTML_PARTS_H
 #define FATHOM_REPORT_HTML_PARTS_H
 
@@ -7,26 +7,26 @@
 
 #include "report/writer.h"
 
-/* [value, low, high], or a text: why it is not available. */
+/* [value, low, high], or the reason why the figure is not available. */
 json_t *fm_html_figure(const struct fm_figure *figure);
 
-/* The text, or null when it is empty. */
-json_t *fm_html_text(const char *text);
+/* A number with five digits. */
+json_t *fm_html_number(double value);
 
-/* Levels, latency curves, bandwidth of the machine that was measured; null when the recording has no profile. */
+/* Levels, latency curves, bandwidth of the measured machine; null if the recording has no profile. */
 json_t *fm_html_machine(const struct fm_recording *recording);
 
-/* Events and formulas that validation trusts on that machine; null: nobody validated. */
+/* Validated events and formulas of that machine; null: not validated. */
 json_t *fm_html_trust(const struct fm_recording *recording);
 
-/* A table of the recording as it is, by its name in recording/tables.def: an array of objects; null when there is no
-   such table or it is empty. For what the page shows without knowing more about it. */
+/* A table of the recording by its name in recording/tables.def, as an array of objects; null if it is empty or does not
+ * exist. */
 json_t *fm_html_table(const struct fm_recording *recording, const char *name);
 
 /* The tables of sampled references are members of `root`. */
 void fm_html_set_tables(json_t *root, const struct fm_samples *samples, size_t most);
 
-/* What a sample cost, in cycles above a hit; negative: not known. */
+/* Cost of a sample, in cycles above a hit; negative: unknown. */
 double fm_html_cost(const struct fm_samples *samples, const struct fm_recorded_sample *sample);
 
 /* The whole run as points in time. */
@@ -38,7 +38,7 @@ void fm_html_set_folded(json_t *root, json_t *timelines, const struct fm_fold *f
 /* Shares, levels and costs. */
 json_t *fm_html_served(const struct fm_samples *samples, const struct fm_served *served);
 
-/* Source files of hot lines, as far as they can be read here: pieces around these lines. */
+/* Excerpts of readable source files around hot lines. */
 struct fm_html_source_line {
 	const char *file;
 	int64_t line;

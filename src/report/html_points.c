@@ -11,7 +11,7 @@ enum {
 	LANES = FM_HTML_LANES_MAX + 1,
 	NO_LINE = 0xffff,
 	COST_STEPS = 254,
-	COST_OCTAVES = 16, /* costs up to 65536 cycles are told apart */
+	COST_OCTAVES = 16, /* costs up to 65536 cycles are distinguished */
 	WEIGHT_STEPS = 16, /* per octave */
 };
 
@@ -67,7 +67,7 @@ void fm_html_points_extend(struct fm_html_points *points, uint32_t object, uint6
 	extent->seen = true;
 }
 
-/* Offered i is taken where i * room / total passes a whole number: as even as can be. */
+/* Point i is taken if i * room / total passes a whole number, which spaces points evenly. */
 bool fm_html_points_wants(struct fm_html_points *points)
 {
 	size_t at = points->offered++;

@@ -1,6 +1,5 @@
-/* Source files in `report --html`: the pieces around hot lines, where the file is there. A recording may come from
-   anybody and name any file, so only regular files that look like source are shown: a page that is sent to somebody
-   must not hold a key or a password. */
+/* Source excerpts around hot lines in `report --html`. A recording is untrusted and may name any file. Only regular
+ * files with endings of source files are shown, so that a page that is sent to others contains no keys or passwords. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -61,7 +60,7 @@ static char *read_whole(const char *path, time_t *ret_changed)
 	return text;
 }
 
-/* A line as JSON can hold it: what is no UTF-8 is shown as '?'. */
+/* A line for JSON: invalid UTF-8 is shown as '?'. */
 static json_t *line_json(const char *begin, size_t length)
 {
 	char text[WIDTH_MAX + 1];

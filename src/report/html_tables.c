@@ -2,10 +2,12 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "json/figure.h"
 #include "report/html_parts.h"
+#include "report/sample_rows.h"
 
-/* As many digits as anybody reads: the page is smaller. */
-static json_t *short_number(double value)
+/* Five digits keep the page small. */
+json_t *fm_html_number(double value)
 {
 	char text[32];
 
@@ -19,13 +21,8 @@ json_t *fm_html_figure(const struct fm_figure *figure)
 {
 	if (!figure->available)
 		return json_string(*figure->why ? figure->why : "not available");
-	return json_pack("[o, o, o]", short_number(figure->value), short_number(figure->low),
-	                 short_number(figure->high));
-}
-
-json_t *fm_html_text(const char *text)
-{
-	return *text ? json_string(text) : json_null();
+	return json_pack("[o, o, o]", fm_html_number(figure->value), fm_html_number(figure->low),
+	                 fm_html_number(figure->high));
 }
 
 json_t *fm_html_served(const struct fm_samples *samples, const struct fm_served *served)
@@ -38,99 +35,6 @@ json_t *fm_html_served(const struct fm_samples *samples, const struct fm_served 
 	                 fm_html_figure(&served->share), "stores", fm_html_figure(&served->stores), "levels", levels,
 	                 "cost", fm_html_figure(&served->mean_cost_cycles), "tlb",
 	                 fm_html_figure(&served->translation_misses));
-}
-
-static const char *answer(enum fm_samples_answer given)
-{
-	return given == FM_ANSWER_YES ? "yes" : given == FM_ANSWER_NO ? "no" : "inconclusive";
-}
-
-static void set_order(json_t *entry, const struct fm_pattern_verdict *verdict)
-{
-	json_object_set_new(entry, "order", json_string(fm_pattern_name(verdict->pattern)));
-	json_object_set_new(entry, "order_reason", json_string(verdict->reason));
-}
-
-static json_t *objects_json(const struct fm_samples *samples, size_t most)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < samples->object_count && i < most; i++) {
-		const struct fm_sampled_object *object = &samples->objects[i];
-		json_t *entry = json_pack(
-		    "{s:s, s:s, s:f, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:i, s:b}", "name", object->name, "kind",
-		    fm_memory_kind_name(object->kind), "bytes", (double)object->bytes, "count",
-		    short_number(object->count), "began", short_number(object->began), "ended",
-		    short_number(object->ended), "site", fm_html_text(object->site), "type", fm_html_text(object->type),
-		    "module", fm_html_text(object->module), "read_only", answer(object->read_only), "use",
-		    fm_samples_use_name(object->use), "threads", (int)object->threads, "divided", object->divided);
-
-		json_object_set_new(entry, "served", fm_html_served(samples, &object->served));
-		set_order(entry, &object->pattern);
-		json_array_append_new(array, entry);
-	}
-	return array;
-}
-
-static json_t *lines_json(const struct fm_samples *samples, size_t most)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < samples->line_count && i < most; i++) {
-		const struct fm_sampled_line *line = &samples->lines[i];
-		json_t *entry = json_pack("{s:s, s:o, s:I, s:o, s:o, s:o, s:I}", "function", line->function, "file",
-		                          fm_html_text(line->file), "line", (json_int_t)line->line, "inlined",
-		                          fm_html_text(line->inlined), "chain", fm_html_text(line->chain), "module",
-		                          fm_html_text(line->module), "object", (json_int_t)line->object);
-
-		json_object_set_new(entry, "served", fm_html_served(samples, &line->served));
-		set_order(entry, &line->pattern);
-		json_array_append_new(array, entry);
-	}
-	return array;
-}
-
-static json_t *routines_json(const struct fm_samples *samples, size_t most)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < samples->routine_count && i < most; i++)
-		json_array_append_new(array, json_pack("{s:s, s:o, s:o, s:o}", "name", samples->routines[i].function,
-		                                       "module", fm_html_text(samples->routines[i].module), "served",
-		                                       fm_html_served(samples, &samples->routines[i].self), "inclusive",
-		                                       fm_html_figure(&samples->routines[i].inclusive.share)));
-	return array;
-}
-
-static json_t *regions_json(const struct fm_samples *samples, size_t most)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < samples->region_count && i < most; i++)
-		json_array_append_new(array, json_pack("{s:s, s:I, s:o, s:o}", "name", samples->regions[i].name,
-		                                       "instances", (json_int_t)samples->regions[i].instances,
-		                                       "seconds", short_number(samples->regions[i].seconds), "served",
-		                                       fm_html_served(samples, &samples->regions[i].served)));
-	return array;
-}
-
-/* "index" is what points refer to. */
-static json_t *threads_json(const struct fm_samples *samples, size_t most)
-{
-	const struct fm_recording *recording = samples->recording;
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < samples->thread_count && i < most; i++) {
-		uint32_t index = samples->threads[i].thread;
-		const struct fm_recorded_sampled_thread *thread = &recording->sampled_threads[index];
-
-		json_array_append_new(array,
-		                      json_pack("{s:i, s:I, s:I, s:s, s:o}", "index", (int)index, "process",
-		                                (json_int_t)recording->sampled_processes[thread->process].process,
-		                                "thread", (json_int_t)thread->thread, "name", thread->name, "served",
-		                                fm_html_served(samples, &samples->threads[i].served)));
-	}
-	return array;
 }
 
 static json_t *sharing_json(const struct fm_samples *samples, size_t most)
@@ -153,8 +57,8 @@ static json_t *missed_json(const struct fm_samples *samples)
 
 	for (size_t i = 0; i < samples->missed_count; i++)
 		json_array_append_new(array, json_pack("{s:s, s:o, s:o}", "reason", samples->missed[i].reason, "share",
-		                                       short_number(samples->missed[i].share), "function",
-		                                       fm_html_text(samples->missed[i].function)));
+		                                       fm_html_number(samples->missed[i].share), "function",
+		                                       fm_json_text(samples->missed[i].function)));
 	return array;
 }
 
@@ -174,16 +78,12 @@ void fm_html_set_tables(json_t *root, const struct fm_samples *samples, size_t m
 
 	json_object_set_new(root, "classes", names_json(samples, true));
 	json_object_set_new(root, "levels", names_json(samples, false));
-	json_object_set_new(root, "levels_why", fm_html_text(model->why));
+	json_object_set_new(root, "levels_why", fm_json_text(model->why));
 	json_object_set_new(root, "cost_unit", json_string(*model->cycles_unit ? model->cycles_unit : "cycles"));
-	json_object_set_new(root, "cost_origin", fm_html_text(model->cost_origin));
+	json_object_set_new(root, "cost_origin", fm_json_text(model->cost_origin));
 	json_object_set_new(root, "origin", json_string(model->simulated ? "simulated" : "sampled"));
 	json_object_set_new(root, "whole", fm_html_served(samples, &samples->whole));
-	json_object_set_new(root, "objects", objects_json(samples, most));
-	json_object_set_new(root, "lines", lines_json(samples, most));
-	json_object_set_new(root, "routines", routines_json(samples, most));
-	json_object_set_new(root, "regions", regions_json(samples, most));
-	json_object_set_new(root, "threads", threads_json(samples, most));
+	fm_sample_rows_set(root, samples, most, true);
 	json_object_set_new(root, "sharing", sharing_json(samples, most));
 	json_object_set_new(root, "missed", missed_json(samples));
 	json_object_set_new(root, "totals",

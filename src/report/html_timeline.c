@@ -1,10 +1,10 @@
-/* The three panels of `report --html`: what is drawn over time. */
+/* The three panels of `report --html` over time. */
 #include <math.h>
 
 #include "report/html_parts.h"
 #include "report/html_points.h"
 
-/* Where the object of a sample begins; 0: it has no beginning, or several pieces that are each their own. */
+/* Beginning of a sample's object; 0: it has none, or consists of several pieces. */
 static uint64_t beginning(const struct fm_recording *recording, const struct fm_recorded_sample *sample)
 {
 	const struct fm_recorded_memory *memory = sample->memory < 0 ? NULL : &recording->memories[sample->memory];

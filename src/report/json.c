@@ -1,28 +1,31 @@
-/* For scripts: one JSON object (docs/schemas/stat.schema.json). Built from the front to the back; nothing is changed
-   once it is written. */
+/* For scripts: one JSON object (docs/schemas/stat.schema.json). */
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
 
 #include "json/figure.h"
 #include "model/counted.h"
-#include "recording/windows.h"
+#include "profile/profile.h"
+#include "windows/totals.h"
 #include "report/coverage.h"
 #include "report/numbers.h"
 #include "report/parts.h"
+#include "report/scale.h"
 #include "report/squeeze.h"
 
-/* Where numbers come from, for their intervals. */
-struct source {
-	const struct fm_recording *recording;
-	fm_window_namer *namer; /* NULL: never sampled */
-	unsigned cache;
+/* Counts of a part, and estimates of the whole run. NULL for pictures from hardware counters. */
+struct counted {
+	const struct fm_work *work;
+	const struct fm_core_counts *counts;
+	const struct fm_timing_counts *timing;
+	const struct fm_estimates *estimates;
 };
 
-static void set_named(json_t *object, const struct fm_named *list, unsigned count, struct source source)
+static void set_named(json_t *object, const struct fm_recording *recording, const struct counted *counted,
+                      const struct fm_named_number *list, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
-		struct fm_figure figure = fm_coverage_figure(source.recording, source.namer, source.cache, i, &list[i]);
+		struct fm_figure figure = fm_coverage_figure(recording, counted->estimates, &list[i]);
 		json_t *entry = fm_json_figure(&figure);
 
 		/* counts are whole and exact, however large */
@@ -34,13 +37,6 @@ static void set_named(json_t *object, const struct fm_named *list, unsigned coun
 		json_object_set_new(object, list[i].name, entry);
 	}
 }
-
-/* What was counted of a part; NULL when counters of a machine told its picture. */
-struct counted {
-	const struct fm_work *work;
-	const struct fm_core_counts *counts;
-	const struct fm_timing_counts *timing;
-};
 
 static void set_level(json_t *entry, const struct fm_picture_level *level)
 {
@@ -68,11 +64,10 @@ static json_t *levels_json(const struct fm_recording *recording, const struct co
 	for (unsigned i = 0; i < count; i++) {
 		const char *name = picture ? picture->levels[i].name : recording->machine.caches[i].name;
 		json_t *level = json_pack("{s:s}", "name", name);
-		struct fm_named list[FM_NAMED_MAX];
+		struct fm_named_number list[FM_NAMED_MAX];
 
 		if (counted && i < recording->machine.cache_count)
-			set_named(level, list, fm_named_cache(&counted->counts->caches[i], list),
-			          (struct source){recording, fm_window_named_cache, i});
+			set_named(level, recording, counted, list, fm_named_cache(counted->counts, i, list));
 		if (picture)
 			set_level(level, &picture->levels[i]);
 		json_array_append_new(levels, level);
@@ -85,17 +80,16 @@ static void set_cycles(json_t *object, const struct fm_recording *recording, con
 {
 	bool simulated = counted && counted->timing->cycles, told = picture && picture->active.available;
 	json_t *cycles = json_object(), *causes;
-	struct fm_named list[FM_NAMED_MAX];
+	struct fm_named_number list[FM_NAMED_MAX];
 
 	if (simulated) {
-		set_named(cycles, list, fm_named_cycles(counted->timing, list),
-		          (struct source){recording, fm_window_named_cycles, 0});
+		set_named(cycles, recording, counted, list, fm_named_cycles(counted->timing, list));
 		causes = json_object();
-		set_named(causes, list, fm_named_stalls(&recording->machine, counted->timing, list),
-		          (struct source){recording, fm_window_named_stalls, 0});
+		set_named(causes, recording, counted, list,
+		          fm_named_stalls(&recording->machine, counted->timing, list));
 		json_object_set_new(cycles, "stalls", causes);
 	}
-	/* of windows the picture knows more: what they do not know of memory */
+	/* with windows, the picture has more precise cycles */
 	if (told && (!simulated || fm_windows_used(recording))) {
 		fm_json_set_figure(cycles, "active", &picture->active);
 		fm_json_set_figure(cycles, "productive", &picture->productive);
@@ -116,7 +110,7 @@ static void set_cycles(json_t *object, const struct fm_recording *recording, con
 	json_object_set_new(object, "cycles_why",
 	                    json_string(!counted && picture       ? picture->active.why
 	                                : recording->asked.timing ? "core timing decodes x86-64 only"
-	                                                          : "no core timing was asked for (--timing)"));
+	                                                          : "core timing needs --timing"));
 }
 
 static json_t *patterns_json(const struct fm_judged *judged, const struct fm_where *where)
@@ -157,15 +151,13 @@ static void set_part(json_t *object, const struct fm_recording *recording, const
                      const struct fm_judged *judged, const struct fm_where *where)
 {
 	const struct fm_picture *picture = judged ? &judged->picture : NULL;
-	struct fm_named list[FM_NAMED_MAX];
+	struct fm_named_number list[FM_NAMED_MAX];
 
 	if (counted) {
 		json_t *counts = json_object();
 
-		set_named(counts, list, fm_named_work(counted->work, list),
-		          (struct source){recording, fm_window_named_work, 0});
-		set_named(counts, list, fm_named_counts(counted->counts, list),
-		          (struct source){recording, fm_window_named_counts, 0});
+		set_named(counts, recording, counted, list, fm_named_work(counted->work, list));
+		set_named(counts, recording, counted, list, fm_named_counts(counted->counts, list));
 		json_object_set_new(object, "counts", counts);
 	}
 	if (!counted && !picture)
@@ -202,10 +194,9 @@ static json_t *places_json(const struct fm_recording *recording, const struct fm
 		    per_cache(recording, places[i].misses), "lines_moved", per_cache(recording, places[i].moved));
 
 		if (lines) {
-			json_object_set_new(entry, "file", *places[i].file ? json_string(places[i].file) : json_null());
+			json_object_set_new(entry, "file", fm_json_text(places[i].file));
 			json_object_set_new(entry, "line", json_integer((json_int_t)places[i].line));
-			json_object_set_new(entry, "inlined",
-			                    *places[i].chain ? json_string(places[i].chain) : json_null());
+			json_object_set_new(entry, "inlined", fm_json_text(places[i].chain));
 		}
 		json_array_append_new(array, entry);
 	}
@@ -262,7 +253,7 @@ static json_t *sharing_json(const struct fm_analysis *analysis, size_t top)
 		    (json_int_t)shared->modified, "transfers_clean", (json_int_t)shared->clean, "invalidations",
 		    (json_int_t)shared->invalidations, "true_transfers", (json_int_t)shared->true_transfers,
 		    "false_transfers", (json_int_t)shared->false_transfers, "kind", fm_sharing_kind(shared), "object",
-		    *shared->object ? json_string(shared->object) : json_null(), "threads", users_json(recording, i));
+		    fm_json_text(shared->object), "threads", users_json(recording, i));
 
 		if (analysis->has_picture) {
 			struct fm_figure rate = analysis->whole.picture.seconds;
@@ -300,14 +291,15 @@ static json_t *exact_threads(const struct fm_analysis *analysis)
 			continue;
 		entry = json_pack("{s:i, s:i, s:b}", "thread", (int)thread->thread, "core", (int)thread->core,
 		                  "shares_core", (int)thread->shares_core);
-		set_part(entry, recording, &(struct counted){&thread->work, &thread->counts, &thread->timing},
+		set_part(entry, recording,
+		         &(struct counted){&thread->work, &thread->counts, &thread->timing, analysis->estimates},
 		         judged_at(&analysis->threads, thread->thread), NULL);
 		json_array_append_new(array, entry);
 	}
 	return array;
 }
 
-/* A region that several threads ran, all together: its thread is null. */
+/* A region of several threads, summed; its thread is null. */
 static json_t *region_json(const struct fm_recording *recording, const struct fm_judged *judged)
 {
 	const struct fm_picture *picture = &judged->picture;
@@ -333,7 +325,8 @@ static json_t *exact_regions(const struct fm_analysis *analysis)
 			continue;
 		entry = json_pack("{s:s, s:i, s:I}", "name", region->name, "thread", (int)region->thread, "instances",
 		                  (json_int_t)region->instances);
-		set_part(entry, recording, &(struct counted){&region->work, &region->counts, &region->timing},
+		set_part(entry, recording,
+		         &(struct counted){&region->work, &region->counts, &region->timing, analysis->estimates},
 		         judged_at(&analysis->region_threads, at++), NULL);
 		json_array_append_new(array, entry);
 	}
@@ -385,7 +378,7 @@ static json_t *moments_json(const struct fm_analysis *analysis)
 
 /* The document */
 
-/* What others left of it while the program was looked at. */
+/* The share of the machine that neighbours left to the program. */
 static void set_neighbours(json_t *object, const struct fm_machine_description *machine)
 {
 	unsigned life = machine->cache_count ? machine->caches[machine->cache_count - 1].life : 0;
@@ -402,8 +395,7 @@ static void set_machine(json_t *root, const struct fm_recording *recording)
 	               recording->asked.question == FM_QUESTION_COUNTED_LEVELS;
 
 	if (counted) {
-		json_object_set_new(root, "machine", json_null());
-		json_object_set_new(root, "machine_why", json_string("the one Fathom runs on"));
+		fm_json_set_null(root, "machine", "the host");
 	} else {
 		json_object_set_new(root, "machine",
 		                    json_pack("{s:s, s:s, s:b, s:f}", "name", recording->machine.name, "title",
@@ -413,14 +405,13 @@ static void set_machine(json_t *root, const struct fm_recording *recording)
 	}
 	json_object_set_new(root, "disturbance", json_null());
 	json_object_set_new(root, "disturbance_why",
-	                    json_string(counted ? "counts of the program itself, not times"
-	                                        : "simulated counts do not depend on the moment"));
-	json_object_set_new(root, "program",
-	                    *recording->run.program ? json_string(recording->run.program) : json_null());
+	                    json_string(counted ? "counts of the program, not times"
+	                                        : "simulated counts do not depend on the load of the host"));
+	json_object_set_new(root, "program", fm_json_text(recording->run.program));
 	json_object_set_new(root, "exit_status", json_integer((json_int_t)recording->run.exit_status));
 }
 
-/* Of several threads: what the predicted time consists of, and what of it is measured instead. */
+/* Parts of the predicted time of several threads; waiting is measured. */
 static json_t *times_json(const struct fm_picture *picture)
 {
 	const struct fm_picture_times *times = &picture->times;
@@ -478,9 +469,7 @@ static void set_native(json_t *root, const struct fm_analysis *analysis)
 		                              error->count_most, "time_error_median", error->time_median,
 		                              "time_error_nine_tenths", error->time_most));
 	} else {
-		json_object_set_new(root, "combination", json_null());
-		json_object_set_new(root, "combination_why",
-		                    json_string("'fathom machine --check' has not checked it"));
+		fm_json_set_null(root, "combination", "not checked: run 'fathom machine --check'");
 	}
 }
 
@@ -493,7 +482,7 @@ static json_t *names_json(const struct fm_recording *recording)
 	return array;
 }
 
-/* What programs beside it took of what they share. */
+/* Shared lines and memory traffic of the programs beside. */
 static json_t *beside_json(const struct fm_recording *recording)
 {
 	json_t *array = json_array();
@@ -513,7 +502,8 @@ static json_t *beside_json(const struct fm_recording *recording)
 		json_object_set_new(entry, "exit_status",
 		                    beside->ended ? json_integer((json_int_t)beside->exit_status) : json_null());
 		if (!beside->ended)
-			json_object_set_new(entry, "exit_status_why", json_string("it was ended with the program"));
+			json_object_set_new(entry, "exit_status_why",
+			                    json_string("Fathom ended this program when the observed program ended"));
 		json_object_set_new(entry, "lines_from_shared_cache",
 		                    shared ? json_integer((json_int_t)lines) : json_null());
 		if (!shared)
@@ -536,7 +526,8 @@ static void set_exact(json_t *root, const struct fm_analysis *analysis, size_t t
 		json_object_set_new(root, "coverage", coverage);
 	if ((coverage = fm_coverage_curve_json(recording)))
 		json_object_set_new(root, "curve", coverage);
-	set_part(root, recording, &(struct counted){&analysis->work, &analysis->total, &analysis->timing},
+	set_part(root, recording,
+	         &(struct counted){&analysis->work, &analysis->total, &analysis->timing, analysis->estimates},
 	         &analysis->whole, analysis->where);
 	set_native(root, analysis);
 	json_object_set_new(root, "threads", exact_threads(analysis));
@@ -673,7 +664,7 @@ static void set_counted_events(json_t *root, const struct fm_analysis *analysis)
 		json_object_set_new(root, "intervals", event_intervals(recording));
 }
 
-/* Levels as counters tell them, of this machine or a simulated one. */
+/* Levels by counters of this machine or a simulated one. */
 static void set_counted_levels(json_t *root, const struct fm_analysis *analysis)
 {
 	const struct fm_recording *recording = analysis->recording;
@@ -721,19 +712,19 @@ static void print_stat(const struct fm_analysis *analysis, const struct fm_write
 {
 	json_t *root = fm_stat_json(analysis, options);
 
-	json_dumpf(root, output, JSON_INDENT(1));
-	fputc('\n', output);
-	json_decref(root);
+	fm_json_print(root, output);
 }
 
 static void print_squeeze(const struct fm_squeeze *squeeze, const struct fm_writer_options *options, FILE *output)
 {
-	json_t *root = fm_squeeze_json(squeeze);
-
 	(void)options;
-	json_dumpf(root, output, JSON_INDENT(1));
-	fputc('\n', output);
-	json_decref(root);
+	fm_json_print(fm_squeeze_json(squeeze), output);
+}
+
+static void print_scale(const struct fm_scale *scale, const struct fm_writer_options *options, FILE *output)
+{
+	(void)options;
+	fm_json_print(fm_scale_json(scale), output);
 }
 
 const struct fm_writer fm_writer_json = {.name = "json",
@@ -741,4 +732,5 @@ const struct fm_writer fm_writer_json = {.name = "json",
                                          .samples = fm_samples_print_json,
                                          .rates = true,
                                          .compared = fm_comparison_print_json,
-                                         .squeeze = print_squeeze};
+                                         .squeeze = print_squeeze,
+                                         .scale = print_scale};

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "profile/family.h"
 #include "report/bandwidth_curve.h"
+#include "report/parts.h"
 #include "report/plot.h"
 #include "report/table.h"
 
@@ -39,8 +41,7 @@ void fm_disturbance_print(const struct fm_disturbance *disturbance, FILE *output
 	         (double)disturbance->stolen_ns / 1e9, (double)disturbance->elapsed_ns / 1e9);
 	fm_table_cell(table, "Disturbance:");
 	fm_table_cell(table, "%s", text);
-	fm_table_print(table, output, 0, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 0, width);
 }
 
 static int by_number(const void *left, const void *right)
@@ -72,7 +73,7 @@ static void print_head(const struct fm_machine *machine, FILE *output)
 	        fm_effort_name(machine->effort), machine->taken);
 }
 
-/* What is not of this moment. */
+/* Figures kept from an earlier profile. */
 static void print_kept(const struct fm_machine *machine, FILE *output, unsigned width)
 {
 	struct fm_table *table = fm_table_create("lw");
@@ -82,7 +83,7 @@ static void print_kept(const struct fm_machine *machine, FILE *output, unsigned 
 		char text[400] = "";
 		size_t used = 0;
 
-		/* one row for all that was measured at the same time */
+		/* one row for all figures of one measurement */
 		for (int other = 0; *taken && other < FM_KEPT_PARTS; other++) {
 			if (strcmp(machine->kept[other].taken, taken) != 0)
 				continue;
@@ -96,8 +97,7 @@ static void print_kept(const struct fm_machine *machine, FILE *output, unsigned 
 			fm_table_cell(table, "%s", text);
 		}
 	}
-	fm_table_print(table, output, 0, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 0, width);
 }
 
 /* "1.58 MiB (1.5–1.61)": the range in the unit of the value, to keep the table narrow. */
@@ -118,7 +118,7 @@ static const char *bytes_or(char *buffer, size_t size, const struct fm_figure *f
 	return buffer;
 }
 
-/* A latency; when its interval is wide, the interval itself: "12–41 ns" says more than "inconclusive". */
+/* A latency, or its interval if that is wide: "12–41 ns" is more useful than "inconclusive". */
 static const char *latency_text(char *buffer, size_t size, const struct fm_level *level, const struct fm_figure *figure)
 {
 	char low[32], high[32];
@@ -155,7 +155,7 @@ static void print_levels(const struct fm_machine *machine, FILE *output, unsigne
 		if (level->no_plateau && level->latency_ns.available) {
 			fm_table_cell(notes, "%s:", level->name);
 			fm_table_cell(notes,
-			              "no plateau: latency rises steadily with the size, so the ranges cover the "
+			              "no plateau: latency rises steadily with the size, and the range covers the "
 			              "whole rise; typical value %s ns",
 			              fm_text_number(text, sizeof(text), level->latency_ns.value));
 		} else if (level->advertised_bytes && !level->effective_bytes.available) {
@@ -263,15 +263,14 @@ static void print_bandwidth_table(const struct fm_machine *machine, FILE *output
 	memset(alignment + 2, 'r', machine->level_count);
 	alignment[2 + machine->level_count] = 0;
 	table = fm_table_create(alignment);
-	fm_table_cell(table, "Kernel");
-	fm_table_cell(table, "operation");
+	fm_table_cells(table, "Kernel", "operation");
 	for (unsigned level = 0; level < machine->level_count; level++)
 		fm_table_cell(table, "%s", machine->levels[level].name);
 	for (int kernel = 0; kernel < FM_STREAM_COUNT; kernel++) {
 		if (!measured_with(machine, (enum fm_stream_kernel_index)kernel, isa, threads))
 			continue;
-		fm_table_cell(table, "%s", fm_stream_kernels[kernel].name);
-		fm_table_cell(table, "%s", fm_stream_kernels[kernel].formula);
+		fm_table_cell(table, "%s", fm_streams[kernel].name);
+		fm_table_cell(table, "%s", fm_streams[kernel].formula);
 		for (unsigned level = 0; level < machine->level_count; level++) {
 			const struct fm_bandwidth *point =
 			    find_bandwidth(machine, level, (enum fm_stream_kernel_index)kernel, isa, threads);
@@ -280,8 +279,7 @@ static void print_bandwidth_table(const struct fm_machine *machine, FILE *output
 			fm_table_cell(table, "%s", point ? fm_figure_text_bare(text, sizeof(text), &point->gbs) : "");
 		}
 	}
-	fm_table_print(table, output, 2, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 2, width);
 }
 
 /* Bandwidth of the load kernel per instruction set and level, as bars. */
@@ -320,13 +318,13 @@ static void print_staircase(const struct fm_machine *machine, FILE *output, unsi
 static const char *share_text(char *buffer, size_t size, const struct fm_figure *share)
 {
 	if (!share->available)
-		snprintf(buffer, size, "reads lines first: n/a (%s)", share->why);
+		snprintf(buffer, size, "write-allocate: n/a (%s)", share->why);
 	else
-		snprintf(buffer, size, "%s lines first (share %.2f, %.2f–%.2f)",
-		         share->low > 0.5     ? "reads"
-		         : share->high < 0.5  ? "does not read"
-		         : share->value > 0.5 ? "probably reads"
-		                              : "probably does not read",
+		snprintf(buffer, size, "%s (share %.2f, %.2f–%.2f)",
+		         share->low > 0.5     ? "write-allocate"
+		         : share->high < 0.5  ? "no write-allocate"
+		         : share->value > 0.5 ? "probably write-allocate"
+		                              : "probably no write-allocate",
 		         share->value, share->low, share->high);
 	return buffer;
 }
@@ -340,7 +338,7 @@ static const char *string_gbs(char *buffer, size_t size, const struct fm_machine
 
 	for (unsigned i = 0; i < stores->point_count; i++) {
 		const struct fm_bandwidth *point = &stores->points[i];
-		const char *name = point->string ? point->string->name : fm_stream_kernels[point->kernel].name;
+		const char *name = point->string ? point->string->name : fm_streams[point->kernel].name;
 
 		if (!strcmp(name, kernel) && !machine->levels[point->level].advertised_bytes && point->gbs.available &&
 		    in_pieces == (point->piece > 0)) {
@@ -368,8 +366,7 @@ static void print_string_stores(const struct fm_machine *machine, FILE *output, 
 
 	if (!stores->point_count)
 		return;
-	fprintf(output,
-	        "String stores in memory, 1 thread (whether they read lines first is inferred from their time):\n");
+	fprintf(output, "String stores in memory, 1 thread (write-allocate is inferred from the time):\n");
 	table = fm_table_create("lw");
 	for (unsigned i = 0; i < 2; i++) {
 		char brief[224], extended[224], gbs[4][32], bytes[2][32];
@@ -385,8 +382,7 @@ static void print_string_stores(const struct fm_machine *machine, FILE *output, 
 		              string_gbs(gbs[2], sizeof(gbs[2]), machine, rows[i].plain, false),
 		              string_gbs(gbs[3], sizeof(gbs[3]), machine, rows[i].nontemporal, false));
 	}
-	fm_table_print(table, output, 2, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 2, width);
 }
 
 static void print_small_pages(const struct fm_machine *machine, FILE *output)
@@ -475,8 +471,7 @@ static void print_transfers(const struct fm_machine *machine, FILE *output, unsi
 			fm_table_cell(table, "%s", i == j ? "·" : text);
 		}
 	}
-	fm_table_print(table, output, 2, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 2, width);
 }
 
 static const struct fm_contention_point *find_contention(const struct fm_machine *machine, unsigned kind,
@@ -497,12 +492,9 @@ static void print_contention(const struct fm_machine *machine, FILE *output, uns
 			fprintf(output, "Contention for a line: n/a (%s)\n", machine->contention_why.why);
 		return;
 	}
-	fprintf(output, "Contention for a line (what an operation takes each thread while all want the line):\n");
+	fprintf(output, "Contention for a line (time of an operation per thread while all threads use the line):\n");
 	table = fm_table_create("rrrr");
-	fm_table_cell(table, "threads");
-	fm_table_cell(table, "atomic add, one word");
-	fm_table_cell(table, "store, own words");
-	fm_table_cell(table, "add, own words");
+	fm_table_cells(table, "threads", "atomic add, one word", "store, own words", "add, own words");
 	for (unsigned i = 0; i < machine->contention_count; i++) {
 		unsigned threads = machine->contentions[i].threads;
 
@@ -516,8 +508,7 @@ static void print_contention(const struct fm_machine *machine, FILE *output, uns
 			fm_table_cell(table, "%s", point ? fm_figure_text(text, sizeof(text), &point->ns) : "");
 		}
 	}
-	fm_table_print(table, output, 2, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 2, width);
 }
 
 static void print_numa(const struct fm_machine *machine, FILE *output, unsigned width)
@@ -528,11 +519,7 @@ static void print_numa(const struct fm_machine *machine, FILE *output, unsigned 
 		return;
 	table = fm_table_create("rrrrr");
 	fprintf(output, "NUMA nodes:\n");
-	fm_table_cell(table, "CPUs of");
-	fm_table_cell(table, "memory of");
-	fm_table_cell(table, "threads");
-	fm_table_cell(table, "load");
-	fm_table_cell(table, "latency");
+	fm_table_cells(table, "CPUs of", "memory of", "threads", "load", "latency");
 	for (unsigned i = 0; i < machine->numa_count; i++) {
 		const struct fm_numa_pair *pair = &machine->numa[i];
 		char text[64];
@@ -543,11 +530,10 @@ static void print_numa(const struct fm_machine *machine, FILE *output, unsigned 
 		fm_table_cell(table, "%s", fm_figure_text(text, sizeof(text), &pair->gbs));
 		fm_table_cell(table, "%s", fm_figure_text(text, sizeof(text), &pair->latency_ns));
 	}
-	fm_table_print(table, output, 2, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 2, width);
 }
 
-/* "256", "72 … 116", with a word when it is not what was measured. */
+/* "256", "72 … 116", with a word if it differs from the measurement. */
 static void print_published(struct fm_table *table, const struct fm_figure *measured, const struct fm_figure *published)
 {
 	const char *word = fm_family_differs(measured, published) ? " differs" : "";
@@ -570,19 +556,18 @@ static void print_parameter(struct fm_table *table, const char *name, const char
 		print_published(table, figure, published);
 		fm_table_cell(table, "%s: %s", unit, words);
 	} else {
-		fm_table_cell(table, "-");
-		fm_table_cell(table, "%s", "");
+		fm_table_cells(table, "-", "");
 		print_published(table, figure, published);
 		fm_table_cell(table, *figure->why ? "%s: %s: %s" : "%s: %s", unit, words, figure->why);
 	}
 }
 
-/* What the measurement does not tell, and the table does: host uses it. */
+/* Values known only from the published table; host uses them. */
 static void print_taken(const struct fm_machine *machine, const struct fm_family *family, FILE *output)
 {
 	const char *separator = ": ";
 
-	fprintf(output, "Published values are of %s. Known from them only", fm_family_words(family));
+	fprintf(output, "Published values are for %s. Published only", fm_family_words(family));
 	for (unsigned i = 0; i < fm_machine_core_figures(machine); i++) {
 		struct fm_core_figure core = fm_machine_core_figure(machine, i);
 		struct fm_figure taken = fm_family_or_published(core.figure, family, core.name);
@@ -605,13 +590,13 @@ void fm_machine_print_core(const struct fm_machine *machine, FILE *output, unsig
 		fputs("The core was not measured: run 'fathom machine' again.\n", output);
 	if (!table)
 		return;
-	fputs("Core (each by a kernel of its own; cycles are dependent additions)\n", output);
+	fputs("Core (one kernel per figure; unit: cycles of dependent additions)\n", output);
 	for (unsigned i = 0; i < 5; i++)
 		fm_table_cell(table, "%s", i == 3 && !family ? "" : heads[i]);
 	for (unsigned i = 0; i < fm_machine_core_figures(machine); i++) {
 		struct fm_core_figure core = fm_machine_core_figure(machine, i);
 
-		/* whole groups may not have been measured, with the reason for it elsewhere */
+		/* a group may be unmeasured as a whole; the reason is printed elsewhere */
 		if (!core.figure->available && !core.published.available && !strcmp(core.figure->why, "not measured"))
 			continue;
 		print_parameter(table, core.name, core.words, core.unit, core.figure, &core.published);
@@ -620,11 +605,10 @@ void fm_machine_print_core(const struct fm_machine *machine, FILE *output, unsig
 		enum fm_touch_parameter parameter = (enum fm_touch_parameter)i;
 		const struct fm_figure none = fm_figure_unavailable("not published");
 
-		print_parameter(table, fm_touch_parameter_name(parameter), fm_touch_parameter_words(parameter),
-		                fm_touch_parameter_unit(parameter), &machine->touch[i], &none);
+		print_parameter(table, fm_touch_parameters[parameter].name, fm_touch_parameters[parameter].words,
+		                fm_touch_parameters[parameter].unit, &machine->touch[i], &none);
 	}
-	fm_table_print(table, output, 2, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 2, width);
 	if (family)
 		print_taken(machine, family, output);
 }
@@ -699,15 +683,10 @@ static void print_line(FILE *output, const char *separator, const char *quantity
 		fprintf(output, "%s%s%s%s%s\n", separator, separator, separator, separator, separator);
 }
 
-void fm_machine_print_separated(const struct fm_machine *machine, FILE *output, const char *separator)
+static void separate_levels(const struct fm_machine *machine, FILE *output, const char *separator)
 {
-	static const char *const heads[] = {"quantity", "place", "detail", "value", "unit",
-	                                    "low",      "high",  "origin", "trials"};
 	char detail[96];
 
-	for (unsigned i = 0; i < 9; i++)
-		fprintf(output, "%s%s", heads[i], i < 8 ? separator : "\n");
-	print_line(output, separator, "frequency", "core", "", &machine->frequency_ghz);
 	for (unsigned i = 0; i < machine->level_count; i++) {
 		const struct fm_level *level = &machine->levels[i];
 
@@ -725,8 +704,8 @@ void fm_machine_print_separated(const struct fm_machine *machine, FILE *output, 
 	for (unsigned i = 0; i < machine->bandwidth_count; i++) {
 		const struct fm_bandwidth *point = &machine->bandwidths[i];
 
-		snprintf(detail, sizeof(detail), "%s/%s/%u", fm_stream_kernels[point->kernel].name,
-		         fm_isa_name(point->isa), point->threads);
+		snprintf(detail, sizeof(detail), "%s/%s/%u", fm_streams[point->kernel].name, fm_isa_name(point->isa),
+		         point->threads);
 		print_line(output, separator, "bandwidth", machine->levels[point->level].name, detail, &point->gbs);
 	}
 	if (machine->string_stores.point_count) {
@@ -739,32 +718,46 @@ void fm_machine_print_separated(const struct fm_machine *machine, FILE *output, 
 		print_line(output, separator, "lines_read_first", "memory", "rep_movs/long",
 		           &stores->copy_long_allocates);
 	}
-	for (unsigned i = 0; machine->core_measured && i < FM_CORE_PARAMETERS; i++)
-		print_line(output, separator, fm_core_parameter_name((enum fm_core_parameter)i), "core", "",
-		           &machine->core[i]);
-	for (unsigned i = 0; machine->core_measured && i < FM_TRANSLATION_PARAMETERS; i++)
-		print_line(output, separator, fm_translation_parameter_name((enum fm_translation_parameter)i), "core",
-		           "4 KiB pages", &machine->translation[i]);
-	for (unsigned i = 0; machine->core_measured && i < FM_WAYS_COUNT; i++)
-		print_line(output, separator, fm_ways_name((enum fm_ways)i), "core", "", &machine->ways[i]);
-	for (unsigned i = 0; machine->prefetch_measured && i < FM_PREFETCH_PARAMETERS; i++)
-		print_line(output, separator, fm_prefetch_parameter_name((enum fm_prefetch_parameter)i), "core", "",
-		           &machine->prefetch[i]);
-	for (unsigned i = 0; machine->translation_huge_measured && i < FM_TRANSLATION_PARAMETERS; i++)
-		print_line(output, separator, fm_translation_parameter_name((enum fm_translation_parameter)i), "core",
-		           "2 MiB pages", &machine->translation_huge[i]);
-	for (unsigned i = 0; machine->touch_measured && i < FM_TOUCH_PARAMETERS; i++)
-		print_line(output, separator, fm_touch_parameter_name((enum fm_touch_parameter)i), "kernel", "",
-		           &machine->touch[i]);
+}
+
+static void separate_core(const struct fm_machine *machine, FILE *output, const char *separator)
+{
+	const struct {
+		bool measured;
+		const struct fm_parameter *parameters;
+		const struct fm_figure *figures;
+		unsigned count;
+		const char *place, *detail;
+	} groups[] = {
+	    {machine->core_measured, fm_core_parameters, machine->core, FM_CORE_PARAMETERS, "core", ""},
+	    {machine->core_measured, fm_translation_parameters, machine->translation, FM_TRANSLATION_PARAMETERS, "core",
+	     "4 KiB pages"},
+	    {machine->core_measured, fm_ways_parameters, machine->ways, FM_WAYS_COUNT, "core", ""},
+	    {machine->prefetch_measured, fm_prefetch_parameters, machine->prefetch, FM_PREFETCH_PARAMETERS, "core", ""},
+	    {machine->translation_huge_measured, fm_translation_parameters, machine->translation_huge,
+	     FM_TRANSLATION_PARAMETERS, "core", "2 MiB pages"},
+	    {machine->touch_measured, fm_touch_parameters, machine->touch, FM_TOUCH_PARAMETERS, "kernel", ""},
+	};
+
+	for (unsigned g = 0; g < sizeof(groups) / sizeof(groups[0]); g++)
+		for (unsigned i = 0; groups[g].measured && i < groups[g].count; i++)
+			print_line(output, separator, groups[g].parameters[i].name, groups[g].place, groups[g].detail,
+			           &groups[g].figures[i]);
 	for (unsigned i = 0; i < fm_machine_core_figures(machine); i++) {
 		struct fm_core_figure core = fm_machine_core_figure(machine, i);
 
 		if (core.published.available)
 			print_line(output, separator, core.name, "core", "published", &core.published);
 	}
+}
+
+static void separate_memory(const struct fm_machine *machine, FILE *output, const char *separator)
+{
+	char detail[96];
+
 	for (unsigned i = 0; i < FM_SMALL_PAGES_KERNELS; i++)
-		print_line(output, separator, fm_stream_kernels[fm_small_pages_kernels[i]].name, "memory",
-		           "4 KiB pages", &machine->small_pages[i]);
+		print_line(output, separator, fm_streams[fm_small_pages_kernels[i]].name, "memory", "4 KiB pages",
+		           &machine->small_pages[i]);
 	print_line(output, separator, "outstanding_misses", "core", "", &machine->outstanding_misses);
 	for (unsigned i = 0; i < machine->loaded_count; i++) {
 		snprintf(detail, sizeof(detail), "%.1f GB/s", machine->loaded[i].traffic_gbs.value);
@@ -773,17 +766,23 @@ void fm_machine_print_separated(const struct fm_machine *machine, FILE *output, 
 	for (unsigned i = 0; i < machine->bandwidth_curve.count; i++) {
 		const struct fm_bandwidth_curve_point *point = &machine->bandwidth_curve.points[i];
 
-		snprintf(detail, sizeof(detail), "%s/%u/%.3g", fm_stream_kernels[point->kernel].name, point->threads,
+		snprintf(detail, sizeof(detail), "%s/%u/%.3g", fm_streams[point->kernel].name, point->threads,
 		         point->rate);
 		print_line(output, separator, "curve_traffic", "memory", detail, &point->traffic_gbs);
 		print_line(output, separator, "curve_latency", "memory", detail, &point->latency_ns);
 	}
+}
+
+static void separate_pairs(const struct fm_machine *machine, FILE *output, const char *separator)
+{
+	char detail[96];
+
 	for (unsigned i = 0; i < machine->transfer_count; i++) {
 		snprintf(detail, sizeof(detail), "%u-%u", machine->transfers[i].from_cpu, machine->transfers[i].to_cpu);
 		print_line(output, separator, "core_to_core", "core", detail, &machine->transfers[i].ns);
 	}
 	for (unsigned i = 0; i < machine->contention_count; i++) {
-		snprintf(detail, sizeof(detail), "%s/%u", fm_contention_kind_name(machine->contentions[i].kind),
+		snprintf(detail, sizeof(detail), "%s/%u", fm_contention_kinds[machine->contentions[i].kind].name,
 		         machine->contentions[i].threads);
 		print_line(output, separator, "contention", "core", detail, &machine->contentions[i].ns);
 	}
@@ -792,4 +791,14 @@ void fm_machine_print_separated(const struct fm_machine *machine, FILE *output, 
 		print_line(output, separator, "numa_bandwidth", "memory", detail, &machine->numa[i].gbs);
 		print_line(output, separator, "numa_latency", "memory", detail, &machine->numa[i].latency_ns);
 	}
+}
+
+void fm_machine_print_separated(const struct fm_machine *machine, FILE *output, const char *separator)
+{
+	fm_separated_head(output, separator, "quantity place detail value unit low high origin trials");
+	print_line(output, separator, "frequency", "core", "", &machine->frequency_ghz);
+	separate_levels(machine, output, separator);
+	separate_core(machine, output, separator);
+	separate_memory(machine, output, separator);
+	separate_pairs(machine, output, separator);
 }

@@ -1,21 +1,21 @@
-/* The machine profile for people and for spreadsheets. */
+/* The machine profile as text and separated values. */
 #ifndef FATHOM_REPORT_MACHINE_TEXT_H
 #define FATHOM_REPORT_MACHINE_TEXT_H
 
 #include <stdio.h>
 
-#include "machine/machine.h"
+#include "profile/profile.h"
 
-/* Tables and staircases, within `width` columns. verbose adds the curves' points and every bandwidth. */
+/* Prints tables and staircases within `width` columns; with `verbose` also the curves' points and every bandwidth. */
 void fm_machine_print(const struct fm_machine *machine, FILE *output, unsigned width, int verbose);
 
-/* What the core can do. */
+/* Prints the parameters of the core. */
 void fm_machine_print_core(const struct fm_machine *machine, FILE *output, unsigned width);
 
-/* One figure per line: quantity, level, detail, value, unit, low, high, origin, trials. */
+/* Prints one figure per line: quantity, level, detail, value, unit, low, high, origin, trials. */
 void fm_machine_print_separated(const struct fm_machine *machine, FILE *output, const char *separator);
 
-/* "undisturbed", or how many of the trials were and why. */
+/* Prints "undisturbed", or the number of disturbed trials with the causes. */
 void fm_disturbance_print(const struct fm_disturbance *disturbance, FILE *output, unsigned width);
 
 #endif

@@ -3,75 +3,90 @@
 #include <stdio.h>
 #include <string.h>
 
-unsigned fm_named_work(const struct fm_work *work, struct fm_named *ret)
+#define WORK(member, unit)                                                       \
+	{                                                                        \
+#member, unit, work->member, FM_ESTIMATE_WORK + FM_WORK_##member \
+	}
+#define COUNT(member, unit)                                       \
+	{                                                         \
+#member, unit, counts->member, FM_COUNTS_##member \
+	}
+#define CACHE(member, unit)                                                                                \
+	{                                                                                                  \
+#member, unit, counts->caches[cache].member, fm_counter_of_cache(cache, FM_CACHE_##member) \
+	}
+#define TIMING(member)                                                                     \
+	{                                                                                  \
+#member, "cycles", timing->member, FM_ESTIMATE_TIMING + FM_TIMING_##member \
+	}
+
+unsigned fm_named_work(const struct fm_work *work, struct fm_named_number *ret)
 {
-	const struct fm_named list[] = {
-	    {"instructions", "instructions", work->instructions},
-	    {"vector_calculations", "instructions", work->vector_calculations},
-	    {"vector_inserts", "instructions", work->vector_inserts},
-	    {"divisions", "instructions", work->divisions},
-	    {"flops", "operations", work->flops},
+	const struct fm_named_number list[] = {
+	    WORK(instructions, "instructions"),
+	    WORK(vector_calculations, "instructions"),
+	    WORK(vector_inserts, "instructions"),
+	    WORK(divisions, "instructions"),
+	    WORK(flops, "operations"),
 	};
 
 	memcpy(ret, list, sizeof(list));
 	return sizeof(list) / sizeof(list[0]);
 }
 
-unsigned fm_named_counts(const struct fm_core_counts *counts, struct fm_named *ret)
+unsigned fm_named_counts(const struct fm_core_counts *counts, struct fm_named_number *ret)
 {
-	const struct fm_named list[] = {
-	    {"loads", "accesses", counts->loads},
-	    {"stores", "accesses", counts->stores},
-	    {"nontemporal_stores", "accesses", counts->nontemporal_stores},
-	    {"load_bytes", "B", counts->load_bytes},
-	    {"store_bytes", "B", counts->store_bytes},
-	    {"splits", "accesses", counts->splits},
-	    {"memory_reads", "lines", counts->memory_reads},
-	    {"memory_reads_remote", "lines", counts->memory_reads_remote},
-	    {"memory_writes", "lines", counts->memory_writes},
-	    {"memory_writes_remote", "lines", counts->memory_writes_remote},
-	    {"nontemporal_lines", "lines", counts->nontemporal_lines},
-	    {"transfers_modified", "lines", counts->transfers_modified},
-	    {"transfers_modified_remote", "lines", counts->transfers_modified_remote},
-	    {"transfers_modified_loads", "lines", counts->transfers_modified_loads},
-	    {"transfers_modified_loads_remote", "lines", counts->transfers_modified_loads_remote},
-	    {"transfers_clean", "lines", counts->transfers_clean},
-	    {"upgrades", "lines", counts->upgrades},
-	    {"invalidations", "lines", counts->invalidations},
-	    {"tlb_misses_1", "misses", counts->tlb_misses[0]},
-	    {"tlb_misses_2", "misses", counts->tlb_misses[1]},
+	const struct fm_named_number list[] = {
+	    COUNT(loads, "accesses"),
+	    COUNT(stores, "accesses"),
+	    COUNT(nontemporal_stores, "accesses"),
+	    COUNT(load_bytes, "B"),
+	    COUNT(store_bytes, "B"),
+	    COUNT(splits, "accesses"),
+	    COUNT(memory_reads, "lines"),
+	    COUNT(memory_reads_remote, "lines"),
+	    COUNT(memory_writes, "lines"),
+	    COUNT(memory_writes_remote, "lines"),
+	    COUNT(nontemporal_lines, "lines"),
+	    COUNT(transfers_modified, "lines"),
+	    COUNT(transfers_modified_remote, "lines"),
+	    COUNT(transfers_modified_loads, "lines"),
+	    COUNT(transfers_modified_loads_remote, "lines"),
+	    COUNT(transfers_clean, "lines"),
+	    COUNT(upgrades, "lines"),
+	    COUNT(invalidations, "lines"),
+	    {"tlb_misses_1", "misses", counts->tlb_misses[0], FM_COUNTS_tlb_misses},
+	    {"tlb_misses_2", "misses", counts->tlb_misses[1], FM_COUNTS_tlb_misses + 1},
 	};
 
 	memcpy(ret, list, sizeof(list));
 	return sizeof(list) / sizeof(list[0]);
 }
 
-unsigned fm_named_cache(const struct fm_cache_counts *cache, struct fm_named *ret)
+unsigned fm_named_cache(const struct fm_core_counts *counts, unsigned cache, struct fm_named_number *ret)
 {
-	const struct fm_named list[] = {
-	    {"load_hits", "accesses", cache->load_hits},        {"load_misses", "accesses", cache->load_misses},
-	    {"store_hits", "accesses", cache->store_hits},      {"store_misses", "accesses", cache->store_misses},
-	    {"lines_demand", "lines", cache->lines_demand},     {"lines_ownership", "lines", cache->lines_ownership},
-	    {"lines_prefetch", "lines", cache->lines_prefetch}, {"prefetch_hits", "lines", cache->prefetch_hits},
-	    {"lines_written", "lines", cache->lines_written},
+	const struct fm_named_number list[] = {
+	    CACHE(load_hits, "accesses"),    CACHE(load_misses, "accesses"), CACHE(store_hits, "accesses"),
+	    CACHE(store_misses, "accesses"), CACHE(lines_demand, "lines"),   CACHE(lines_ownership, "lines"),
+	    CACHE(lines_prefetch, "lines"),  CACHE(prefetch_hits, "lines"),  CACHE(lines_written, "lines"),
 	};
 
 	memcpy(ret, list, sizeof(list));
 	return sizeof(list) / sizeof(list[0]);
 }
 
-unsigned fm_named_cycles(const struct fm_timing_counts *timing, struct fm_named *ret)
+unsigned fm_named_cycles(const struct fm_timing_counts *timing, struct fm_named_number *ret)
 {
-	const struct fm_named list[] = {
-	    {"active", "cycles", timing->cycles},
-	    {"productive", "cycles", timing->cycles - timing->no_execute},
-	    {"stall", "cycles", timing->no_execute},
-	    {"miss_pending", "cycles", timing->miss_pending},
-	    {"miss_pending_stall", "cycles", timing->miss_pending_stall},
-	    {"load_pending_stall", "cycles", timing->load_pending_stall},
-	    {"fill_buffers_full", "cycles", timing->fill_buffers_full},
-	    {"super_queue_full", "cycles", timing->super_queue_full},
-	    {"store_buffer_full", "cycles", timing->store_buffer_full},
+	const struct fm_named_number list[] = {
+	    {"active", "cycles", timing->cycles, FM_ESTIMATE_TIMING + FM_TIMING_cycles},
+	    {"productive", "cycles", timing->cycles - timing->no_execute, FM_ESTIMATE_PRODUCTIVE},
+	    {"stall", "cycles", timing->no_execute, FM_ESTIMATE_TIMING + FM_TIMING_no_execute},
+	    TIMING(miss_pending),
+	    TIMING(miss_pending_stall),
+	    TIMING(load_pending_stall),
+	    TIMING(fill_buffers_full),
+	    TIMING(super_queue_full),
+	    TIMING(store_buffer_full),
 	};
 
 	memcpy(ret, list, sizeof(list));
@@ -79,21 +94,25 @@ unsigned fm_named_cycles(const struct fm_timing_counts *timing, struct fm_named 
 }
 
 unsigned fm_named_stalls(const struct fm_machine_description *machine, const struct fm_timing_counts *timing,
-                         struct fm_named *ret)
+                         struct fm_named_number *ret)
 {
 	unsigned count = 0;
 
 	for (int i = 0; i < FM_STALL_COUNT; i++, count++) {
-		ret[count] = (struct fm_named){.unit = "cycles", .value = timing->stalls[i]};
+		ret[count] = (struct fm_named_number){.unit = "cycles",
+		                                      .value = timing->stalls[i],
+		                                      .number = FM_ESTIMATE_TIMING + FM_TIMING_stalls + (unsigned)i};
 		snprintf(ret[count].name, sizeof(ret[count].name), "%s", fm_stall_name((enum fm_stall)i));
 	}
 	for (unsigned bandwidth = 0; bandwidth < 2; bandwidth++)
 		for (unsigned i = 0; i < FM_SERVED_COUNT; i++) {
 			if (i >= machine->cache_count && i < FM_SERVED_MEMORY)
 				continue;
-			ret[count] = (struct fm_named){.unit = "cycles",
-			                               .value = bandwidth ? timing->bandwidth_stalls[i]
-			                                                  : timing->latency_stalls[i]};
+			ret[count] = (struct fm_named_number){
+			    .unit = "cycles",
+			    .value = bandwidth ? timing->bandwidth_stalls[i] : timing->latency_stalls[i],
+			    .number = FM_ESTIMATE_TIMING + i +
+			              (bandwidth ? FM_TIMING_bandwidth_stalls : FM_TIMING_latency_stalls)};
 			fm_stall_level_name(machine, bandwidth, i, ret[count].name, sizeof(ret[count].name));
 			count++;
 		}

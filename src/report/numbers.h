@@ -1,27 +1,27 @@
-/* What the engine counts, by the names that scripts see: in one place for JSON and for spreadsheets. */
+/* Counts of the engine, with their names for JSON and separated values. */
 #ifndef FATHOM_REPORT_NUMBERS_H
 #define FATHOM_REPORT_NUMBERS_H
 
-#include "simulator/core.h"
-#include "simulator/work.h"
+#include "windows/estimate.h"
 
-struct fm_named {
+struct fm_named_number {
 	char name[40];
 	const char *unit;
 	uint64_t value;
+	unsigned number; /* of struct fm_estimates; FM_ESTIMATES: no estimate */
 };
 
 enum { FM_NAMED_MAX = 64 };
 
-/* Each returns how many it wrote. */
-unsigned fm_named_work(const struct fm_work *work, struct fm_named *ret);
-unsigned fm_named_counts(const struct fm_core_counts *counts, struct fm_named *ret);
-unsigned fm_named_cache(const struct fm_cache_counts *cache, struct fm_named *ret);
-unsigned fm_named_cycles(const struct fm_timing_counts *timing, struct fm_named *ret);
+/* Fill an array with named numbers. Return the number of entries. */
+unsigned fm_named_work(const struct fm_work *work, struct fm_named_number *ret);
+unsigned fm_named_counts(const struct fm_core_counts *counts, struct fm_named_number *ret);
+unsigned fm_named_cache(const struct fm_core_counts *counts, unsigned cache, struct fm_named_number *ret);
+unsigned fm_named_cycles(const struct fm_timing_counts *timing, struct fm_named_number *ret);
 unsigned fm_named_stalls(const struct fm_machine_description *machine, const struct fm_timing_counts *timing,
-                         struct fm_named *ret);
+                         struct fm_named_number *ret);
 
-/* Lines that the last cache had, for loads, stores and prefetchers; false: cores do not share it. */
+/* Counts lines served by the last cache, for loads, stores and prefetchers. False: the cache is not shared. */
 bool fm_lines_from_shared(const struct fm_machine_description *machine, const struct fm_core_counts *counts,
                           uint64_t *ret_lines);
 

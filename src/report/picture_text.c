@@ -31,59 +31,60 @@ static const char *bytes(char *text, size_t size, const struct fm_figure *figure
 
 /* The first lines */
 
-/* With less than this a program of several threads is not by itself. */
+/* Below this share of a processor, other programs disturb the threads. */
 #define PROCESSOR_ENOUGH 0.8
 
-/* What the predicted time of several threads consists of. */
+/* Parts of the predicted time of several threads. */
 static void print_times(const struct fm_picture *picture, FILE *output)
 {
 	const struct fm_picture_times *times = &picture->times;
 
-	fprintf(output,
-	        "Of this %.3g s are their own work, %.3g s handing over lines that several use, %.3g s spinning.\n",
+	fprintf(output, "Parts: %.3g s own work, %.3g s cache line transfers between threads, %.3g s spinning.\n",
 	        times->work.value, times->sharing.value, times->spinning.value);
 	if (times->wall.available)
-		fprintf(output,
-		        "Predicted on the wall clock: %.3g s, of which %.3g s are waiting, as measured; measured: %.3g "
-		        "s.\n",
-		        times->wall.value, fmin(times->wall.value, times->waiting_longest), picture->seconds.value);
+		fprintf(
+		    output,
+		    "Predicted wall-clock time: %.3g s, including %.3g s measured waiting time; measured: %.3g s.\n",
+		    times->wall.value, fmin(times->wall.value, times->waiting_longest), picture->seconds.value);
 	if (times->available.available && times->available.value < PROCESSOR_ENOUGH)
 		fprintf(output,
-		        "Other programs ran: ready threads had a processor %.0f %% of the time, so that they met, span "
-		        "and\n"
-		        "waited otherwise than by themselves.\n",
+		        "Other programs ran: ready threads had a processor %.0f %% of the time. Line transfers, "
+		        "spinning\n"
+		        "and waiting differ from a run on an idle machine.\n",
 		        100 * times->available.value);
 }
 
-/* A little less is noise. */
+/* Smaller losses are noise. */
 static void print_share(const struct fm_machine_description *machine, FILE *output)
 {
 	enum { NEARLY_ALL = 93 };
 
 	if (machine->core.share && machine->core.share < NEARLY_ALL)
 		fprintf(output,
-		        "Others use this core: they left %u %% of its instructions per cycle. The prediction has that "
-		        "in it.\n",
+		        "%u %% of the core's instructions per cycle were available: others use this core. The "
+		        "prediction\n"
+		        "includes this.\n",
 		        machine->core.share);
 }
 
-/* Does the simulated machine describe this program? What is wrong is said first. */
+/* Comparison of predicted and measured time; doubt comes first. */
 static void print_prediction(const struct fm_picture *picture, FILE *output)
 {
 	if (picture->unseen > 0) {
 		fprintf(
 		    output,
-		    "DOUBTFUL: %.0f %% of its time it executed what is not seen. Counts, GB/s and cycles are of the\n"
-		    "rest, and no time is predicted. --engine qemu sees all of it.\n",
+		    "DOUBTFUL: %.0f %% of the time was not covered. Counts, GB/s and cycles refer to the rest, and no\n"
+		    "time is predicted. Use --engine qemu for full coverage.\n",
 		    100 * picture->unseen);
 		return;
 	}
 	if (!picture->off.available) {
 		if (picture->predicted_seconds.available && picture->seconds.available)
-			fprintf(
-			    output,
-			    "Predicted from the simulated cycles: %.3g s of user time, compared with nothing:\n%s.\n",
-			    picture->predicted_seconds.value, picture->off.why);
+			fprintf(output,
+			        "Predicted from the simulated cycles: %.3g s of user time. No measured time for "
+			        "comparison:\n"
+			        "%s.\n",
+			        picture->predicted_seconds.value, picture->off.why);
 		return;
 	}
 	if (picture->doubtful)
@@ -97,18 +98,17 @@ static void print_prediction(const struct fm_picture *picture, FILE *output)
 	if (picture->doubtful)
 		fprintf(
 		    output,
-		    "The simulated host does not fit this program: cycles and predicted time may be wrong by as much.\n"
-		    "The confidence of bottlenecks is how often doubtful verdicts were right. Counts are not "
-		    "affected.\n");
+		    "The simulated host does not fit this program: cycles and predicted time may have the same error.\n"
+		    "Confidence of bottlenecks: how often doubtful verdicts were right. Counts are not affected.\n");
 }
 
-/* Apart from what is predicted of the program itself. Processor time is counted in ticks. */
+/* Kernel time is separate from the prediction of user time. Processor time is counted in ticks. */
 static void print_kernel_time(const struct fm_recorded_native *native, const struct fm_picture *picture, FILE *output)
 {
 	const struct fm_figure *faults = &picture->fault_seconds;
 
 	if (native->share_seconds > 0.05)
-		fprintf(output, "%.0f %% of its CPU time was in the kernel, which is not predicted%s\n",
+		fprintf(output, "%.0f %% of the CPU time was spent in the kernel and is not predicted%s\n",
 		        100 * native->kernel_share,
 		        fm_kernel_matters(native) && faults->available ? ", except page faults." : ".");
 	if (fm_kernel_matters(native) && faults->available)
@@ -118,7 +118,7 @@ static void print_kernel_time(const struct fm_recorded_native *native, const str
 		        native->kernel_seconds);
 }
 
-/* Times that counted code was compared with uncounted code: below this the time of one run has a wide interval. */
+/* Comparisons of counted with uncounted code: with fewer, the time of one run has a wide interval. */
 enum { FEW_TRIALS = 4 };
 
 static void print_combined(const struct fm_analysis *analysis, FILE *output)
@@ -149,7 +149,7 @@ static void print_combined(const struct fm_analysis *analysis, FILE *output)
 		        (int)analysis->recording->run.signal);
 	print_kernel_time(native, picture, output);
 	print_prediction(picture, output);
-	fprintf(output, "Counts are simulated on %s; GB/s are these counts over that time.\n", picture->machine);
+	fprintf(output, "Counts are simulated on %s; GB/s = counts / native run time.\n", picture->machine);
 	fm_coverage_print(analysis->recording, output);
 	if (error && error->cases)
 		fprintf(output,
@@ -158,7 +158,7 @@ static void print_combined(const struct fm_analysis *analysis, FILE *output)
 		        error->cases, 100 * error->count_median, 100 * error->count_most, 100 * error->time_median,
 		        100 * error->time_most);
 	else
-		fprintf(output, "Their error is not known: 'fathom machine --check' measures it.\n");
+		fprintf(output, "The error of the counts is unknown: run 'fathom machine --check'.\n");
 }
 
 static void print_source(const struct fm_analysis *analysis, FILE *output)
@@ -184,10 +184,10 @@ static void print_source(const struct fm_analysis *analysis, FILE *output)
 		fprintf(output, ", counted by the counters of %s.\n", picture->machine);
 	}
 	if (picture->part.region && picture->instances && picture->seconds.available)
-		fprintf(output, "Only region %s was counted%s; it took %.3g s.\n", picture->part.region,
-		        recording->asked.last_instance ? ", its chosen instances" : "", picture->seconds.value);
+		fprintf(output, "Counted only in region %s%s: %.3g s.\n", picture->part.region,
+		        recording->asked.last_instance ? ", selected instances" : "", picture->seconds.value);
 	if (*picture->differs)
-		fprintf(output, "The two runs did not do the same, so there are no rates:\n%s.\n", picture->differs);
+		fprintf(output, "No rates, since the two runs differ:\n%s.\n", picture->differs);
 }
 
 static void print_levels(const struct fm_picture *picture, FILE *output, unsigned width)
@@ -195,13 +195,7 @@ static void print_levels(const struct fm_picture *picture, FILE *output, unsigne
 	struct fm_table *table = fm_table_create("lrrrrrr");
 	char text[40];
 
-	fm_table_cell(table, "Level");
-	fm_table_cell(table, "read");
-	fm_table_cell(table, "write-allocate");
-	fm_table_cell(table, "written");
-	fm_table_cell(table, "GB/s");
-	fm_table_cell(table, "peak GB/s");
-	fm_table_cell(table, "of peak");
+	fm_table_cells(table, "Level", "read", "write-allocate", "written", "GB/s", "peak GB/s", "of peak");
 	for (unsigned i = 0; i < picture->level_count; i++) {
 		const struct fm_picture_level *level = &picture->levels[i];
 
@@ -214,18 +208,17 @@ static void print_levels(const struct fm_picture *picture, FILE *output, unsigne
 		fm_table_cell(table, level->utilisation.available ? "%.0f %%" : "n/a", 100 * level->utilisation.value);
 	}
 	fputc('\n', output);
-	fm_table_print(table, output, 0, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 0, width);
 	for (unsigned i = 0; i < picture->level_count; i++)
 		if (picture->levels[i].utilisation.available && picture->levels[i].utilisation.low > 1.05)
 			fprintf(output,
-			        "%s: more than the measured peak. Counts and time are not of the same thing, or the "
-			        "program\n"
-			        "moves data in a way that no kernel of 'fathom machine' does.\n",
+			        "%s: above the measured peak. Counts and time may differ in scope, or the access "
+			        "pattern of the\n"
+			        "program is not among the kernels of 'fathom machine'.\n",
 			        picture->levels[i].name);
 }
 
-/* What the shares of the peak are shares of; memory's place on the curve. */
+/* The peaks behind the shares; the position of memory on the curve. */
 static void print_peaks(const struct fm_analysis *analysis, const struct fm_writer_options *options, FILE *output)
 {
 	const struct fm_picture *picture = &analysis->whole.picture;
@@ -264,9 +257,7 @@ static void print_patterns(const struct fm_analysis *analysis, const struct fm_w
 	struct fm_table *table = fm_table_create("llw");
 	unsigned absent = 0;
 
-	fm_table_cell(table, "Pattern");
-	fm_table_cell(table, "verdict");
-	fm_table_cell(table, "evidence");
+	fm_table_cells(table, "Pattern", "verdict", "evidence");
 	for (unsigned i = 0; i < whole->finding_count; i++) {
 		const struct fm_finding *finding = &whole->findings[i];
 		char text[600];
@@ -282,17 +273,14 @@ static void print_patterns(const struct fm_analysis *analysis, const struct fm_w
 		if (finding->verdict != FM_VERDICT_PRESENT)
 			continue;
 		if (*fm_where_text(&analysis->where[i], text, sizeof(text))) {
-			fm_table_cell(table, "%s", "");
-			fm_table_cell(table, "where");
+			fm_table_cells(table, "", "where");
 			fm_table_cell(table, "%s", text);
 		}
-		fm_table_cell(table, "%s", "");
-		fm_table_cell(table, "try");
+		fm_table_cells(table, "", "try");
 		fm_table_cell(table, "%s", finding->advice);
 	}
 	fputc('\n', output);
-	fm_table_print(table, output, 0, options->width);
-	fm_table_free(table);
+	fm_table_end(table, output, 0, options->width);
 	if (absent)
 		fprintf(output, "%u other patterns are absent (-v lists them).\n", absent);
 }
@@ -305,18 +293,13 @@ static struct fm_table *part_table(const struct fm_picture *picture, const char 
 
 	fm_table_cell(table, "%s", first);
 	if (region) {
-		fm_table_cell(table, "threads");
-		fm_table_cell(table, "times");
-		fm_table_cell(table, "s");
+		fm_table_cells(table, "threads", "times", "s");
 	} else {
 		fm_table_cell(table, "useful work");
 	}
 	for (unsigned i = picture->level_count > 3 ? picture->level_count - 3 : 1; i < picture->level_count; i++)
 		fm_table_cell(table, "%s", picture->levels[i].name);
-	fm_table_cell(table, "prod.");
-	fm_table_cell(table, "bandw.");
-	fm_table_cell(table, "latency");
-	fm_table_cell(table, "patterns");
+	fm_table_cells(table, "prod.", "bandw.", "latency", "patterns");
 	return table;
 }
 
@@ -365,8 +348,7 @@ static void print_threads(const struct fm_analysis *analysis, FILE *output, unsi
 		part_cells(table, part);
 	}
 	fputc('\n', output);
-	fm_table_print(table, output, 0, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 0, width);
 	if (analysis->threads.count > ROWS_MAX)
 		fprintf(output, "%zu more threads (--json has them).\n", analysis->threads.count - ROWS_MAX);
 }
@@ -390,13 +372,12 @@ static void print_regions(const struct fm_analysis *analysis, FILE *output, unsi
 		part_cells(table, &regions->parts[i]);
 	}
 	fputc('\n', output);
-	fm_table_print(table, output, 0, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 0, width);
 	if (regions->count > ROWS_MAX)
 		fprintf(output, "%zu more regions (--json has them).\n", regions->count - ROWS_MAX);
 }
 
-/* Which source lines and variables move the most. */
+/* Source lines and variables with the most traffic. */
 static void print_movers(const struct fm_analysis *analysis, FILE *output)
 {
 	const struct fm_machine_description *machine = &analysis->recording->machine;
@@ -409,7 +390,7 @@ static void print_movers(const struct fm_analysis *analysis, FILE *output)
 		if (!line->moved[last] && !line->moved[0] && !line->misses[0])
 			break;
 		if (!shown++)
-			fprintf(output, "\nMost of it comes from\n");
+			fprintf(output, "\nMain sources\n");
 		fm_text_elide(name, sizeof(name), *line->inlined ? line->inlined : line->function, 30);
 		if (*line->file)
 			fprintf(output,
@@ -441,7 +422,7 @@ static void print_false_sharing(const struct fm_analysis *analysis, FILE *output
 		for (size_t k = 0; k < recording->users_count; k++)
 			if (recording->users[k].shared == i)
 				fprintf(output, "  thread %lld: %s, %s:%lld\n", (long long)recording->users[k].thread,
-				        *recording->users[k].field ? recording->users[k].field : "data without a name",
+				        *recording->users[k].field ? recording->users[k].field : "unnamed data",
 				        fm_file_name(recording->users[k].file),
 				        (long long)recording->users[k].source_line);
 	}
@@ -453,8 +434,7 @@ static void print_formulas(const struct fm_picture *picture, FILE *output, unsig
 	struct fm_table *table = fm_table_create("lw");
 	unsigned rows = 0;
 
-	fm_table_cell(table, "Level");
-	fm_table_cell(table, "formula");
+	fm_table_cells(table, "Level", "formula");
 	for (unsigned i = 0; i < picture->level_count; i++)
 		if (*picture->levels[i].source) {
 			fm_table_cell(table, "%s", picture->levels[i].name);
@@ -478,7 +458,7 @@ void fm_picture_print(const struct fm_analysis *analysis, const struct fm_writer
 
 	print_source(analysis, output);
 	if (picture->part.region && !picture->instances) {
-		fprintf(output, "Nothing was counted: no such instance of the region happened.\n");
+		fprintf(output, "Nothing was counted: the region has no such instance.\n");
 		return;
 	}
 	print_levels(picture, output, options->width);
@@ -495,7 +475,7 @@ void fm_picture_print(const struct fm_analysis *analysis, const struct fm_writer
 		print_formulas(picture, output, options->width);
 	}
 	if (analysis->recording->run.regions_lost)
-		fprintf(output, "%llu instances of regions had no room and are missing.\n",
+		fprintf(output, "%llu instances of regions are missing: the buffer was full.\n",
 		        (unsigned long long)analysis->recording->run.regions_lost);
 }
 

@@ -10,7 +10,7 @@ struct fm_plot_series {
 	const double *x;
 	const double *y;
 	unsigned count;
-	char sign; /* put at every point, and nothing joins them; 0: lines */
+	char sign; /* drawn at every point, without lines; 0: lines */
 };
 
 struct fm_plot {
@@ -26,8 +26,8 @@ struct fm_plot {
 	unsigned mark_count;
 };
 
-/* Both axes are logarithmic unless they are linear. Points are joined by lines unless the series has a sign; where
-   signs meet, the later one is seen. With more than one series, each later one is drawn dotted. */
+/* Axes are logarithmic unless `linear` is set. Points are joined by lines unless the series has a sign; a later sign
+ * covers an earlier one. Later series are dotted. */
 void fm_plot_print(const struct fm_plot *plot, FILE *output);
 
 #endif

@@ -1,4 +1,4 @@
-/* One line on stderr that says what is being done and how long it will take, when stderr is a terminal. */
+/* A line on stderr with the current step and the remaining time, if stderr is a terminal. */
 #ifndef FATHOM_REPORT_PROGRESS_H
 #define FATHOM_REPORT_PROGRESS_H
 
@@ -12,7 +12,7 @@ struct fm_progress {
 
 void fm_progress_begin(struct fm_progress *progress, bool quiet);
 
-/* context is the struct fm_progress; at most ten times a second something is written. */
+/* Updates the line, at most ten times a second. `context`: the struct fm_progress. */
 void fm_progress_update(void *context, const char *what, double share, double seconds_left);
 
 void fm_progress_end(struct fm_progress *progress);

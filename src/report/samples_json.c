@@ -5,29 +5,23 @@
 #include "json/figure.h"
 #include "report/curve.h"
 #include "report/parts.h"
+#include "report/sample_rows.h"
 
-enum { ROWS = 128 }; /* of each list, or as many as --top asks for */
+enum { ROWS = 128 }; /* of each list, or N of --top N if larger */
 
-static void set_text(json_t *object, const char *name, const char *text)
-{
-	json_object_set_new(object, name, *text ? json_string(text) : json_null());
-}
-
-/* Each level, those that are told together, what is no level, and lines in flight. */
+/* Each level, joint levels, costs beyond all levels, and lines in flight. */
 static json_t *levels_json(const struct fm_samples *samples, const struct fm_served *served)
 {
 	const struct fm_served_model *model = samples->model;
 	json_t *array = json_array();
 	struct fm_figure unseen = fm_figure_unavailable(
-	    model->simulated
-	        ? "samples of the engine do not tell them"
-	        : "a load that is timed afterwards finds the line arrived: lines in flight cannot be seen");
+	    model->simulated ? "samples of the engine have no lines in flight"
+	                     : "a timed load cannot see lines in flight: the line has already arrived");
 	json_t *entry;
 
 	for (unsigned i = 0; i < model->levels; i++) {
 		const char *class = model->class_names[model->class_of[i]];
-		struct fm_figure joint =
-		    fm_figure_unavailable("its costs cannot be told from others': see \"%s\"", class);
+		struct fm_figure joint = fm_figure_unavailable("its costs cannot be distinguished: see \"%s\"", class);
 
 		entry = json_pack("{s:s}", "name", model->level_names[i]);
 		fm_json_set_figure(entry, "share",
@@ -78,7 +72,7 @@ static json_t *sampling_json(const struct fm_samples *samples)
 
 	fm_json_set_figure(object, "overhead", &sampling->overhead);
 	fm_json_set_figure(object, "rate", &sampling->rate);
-	set_text(object, "loss", sampling->loss);
+	json_object_set_new(object, "loss", fm_json_text(sampling->loss));
 	json_object_set_new(object, "lost",
 	                    json_pack("{s:I, s:I, s:I, s:I, s:I}", "entries", (json_int_t)sampling->lost_entries,
 	                              "stacks", (json_int_t)sampling->lost_stacks, "allocations",
@@ -88,129 +82,15 @@ static json_t *sampling_json(const struct fm_samples *samples)
 	json_object_set_new(object, "seen_share",
 	                    samples->recording->run.seen_share > 0 ? json_real(samples->recording->run.seen_share)
 	                                                           : json_null());
-	set_text(object, "unseen_why", samples->recording->run.unseen_why);
+	json_object_set_new(object, "unseen_why", fm_json_text(samples->recording->run.unseen_why));
 	json_object_set_new(object, "missed_share", json_real(samples->missed_share));
 	for (size_t i = 0; i < samples->missed_count; i++)
 		json_array_append_new(missed, json_pack("{s:s, s:I, s:f, s:f}", "reason", samples->missed[i].reason,
 		                                        "count", (json_int_t)samples->missed[i].count, "seconds",
 		                                        samples->missed[i].seconds, "share", samples->missed[i].share));
 	json_object_set_new(object, "missed", missed);
-	set_text(object, "cost_origin", samples->model->cost_origin);
+	json_object_set_new(object, "cost_origin", fm_json_text(samples->model->cost_origin));
 	return object;
-}
-
-static const char *answer(enum fm_samples_answer given)
-{
-	return given == FM_ANSWER_YES ? "yes" : given == FM_ANSWER_NO ? "no" : "inconclusive";
-}
-
-static json_t *order_json(const struct fm_pattern_verdict *verdict)
-{
-	return json_pack("{s:s, s:f, s:s}", "pattern", fm_pattern_name(verdict->pattern), "confidence",
-	                 verdict->confidence, "reason", verdict->reason);
-}
-
-static json_t *object_json(const struct fm_samples *samples, const struct fm_sampled_object *object)
-{
-	json_t *entry =
-	    json_pack("{s:s, s:s, s:I, s:f, s:f, s:f, s:f}", "name", object->name, "kind",
-	              fm_memory_kind_name(object->kind), "bytes", (json_int_t)object->bytes, "count", object->count,
-	              "began", object->began, "ended", object->ended, "mean_lifetime", object->mean_lifetime);
-
-	set_text(entry, "site", object->site);
-	set_text(entry, "type", object->type);
-	set_text(entry, "module", object->module);
-	fm_json_set_served(entry, samples, &object->served);
-	fm_json_set_figure(entry, "assigned_share", &object->assigned);
-	json_object_set_new(entry, "read_only", json_string(answer(object->read_only)));
-	json_object_set_new(entry, "sharing", json_string(fm_samples_use_name(object->use)));
-	json_object_set_new(entry, "threads", json_integer(object->threads));
-	json_object_set_new(entry, "divided", json_boolean(object->divided));
-	json_object_set_new(entry, "order", order_json(&object->pattern));
-	return entry;
-}
-
-static json_t *objects_json(const struct fm_samples *samples, size_t most)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < samples->object_count && i < most; i++)
-		json_array_append_new(array, object_json(samples, &samples->objects[i]));
-	return array;
-}
-
-static json_t *routines_json(const struct fm_samples *samples, size_t most)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < samples->routine_count && i < most; i++) {
-		const struct fm_sampled_routine *routine = &samples->routines[i];
-		json_t *entry = json_pack("{s:s}", "name", routine->function), *inclusive = json_object();
-
-		set_text(entry, "module", routine->module);
-		fm_json_set_served(entry, samples, &routine->self);
-		fm_json_set_served(inclusive, samples, &routine->inclusive);
-		json_object_set_new(entry, "inclusive", inclusive);
-		json_array_append_new(array, entry);
-	}
-	return array;
-}
-
-static json_t *lines_json(const struct fm_samples *samples, size_t most)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < samples->line_count && i < most; i++) {
-		const struct fm_sampled_line *line = &samples->lines[i];
-		json_t *entry = json_pack("{s:s, s:I}", "function", line->function, "line", (json_int_t)line->line);
-
-		set_text(entry, "file", line->file);
-		set_text(entry, "inlined", line->inlined);
-		set_text(entry, "chain", line->chain);
-		set_text(entry, "module", line->module);
-		set_text(entry, "object", line->object < 0 ? "" : samples->objects[line->object].name);
-		fm_json_set_served(entry, samples, &line->served);
-		json_object_set_new(entry, "order", order_json(&line->pattern));
-		json_array_append_new(array, entry);
-	}
-	return array;
-}
-
-static json_t *regions_json(const struct fm_samples *samples, size_t most)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < samples->region_count && i < most; i++) {
-		const struct fm_sampled_region *region = &samples->regions[i];
-		json_t *entry = json_pack("{s:s, s:I, s:f}", "name", region->name, "instances",
-		                          (json_int_t)region->instances, "seconds", region->seconds);
-
-		fm_json_set_served(entry, samples, &region->served);
-		json_array_append_new(array, entry);
-	}
-	return array;
-}
-
-static json_t *thread_json(const struct fm_samples *samples, uint32_t index)
-{
-	const struct fm_recorded_sampled_thread *thread = &samples->recording->sampled_threads[index];
-
-	return json_pack("{s:I, s:I, s:s}", "process",
-	                 (json_int_t)samples->recording->sampled_processes[thread->process].process, "thread",
-	                 (json_int_t)thread->thread, "name", thread->name);
-}
-
-static json_t *threads_json(const struct fm_samples *samples, size_t most)
-{
-	json_t *array = json_array();
-
-	for (size_t i = 0; i < samples->thread_count && i < most; i++) {
-		json_t *entry = thread_json(samples, samples->threads[i].thread);
-
-		fm_json_set_served(entry, samples, &samples->threads[i].served);
-		json_array_append_new(array, entry);
-	}
-	return array;
 }
 
 static json_t *sharing_json(const struct fm_samples *samples, size_t most)
@@ -219,7 +99,7 @@ static json_t *sharing_json(const struct fm_samples *samples, size_t most)
 
 	for (size_t i = 0; i < samples->sharing_count && samples->sharing[i].object < most; i++) {
 		const struct fm_sampled_sharing *row = &samples->sharing[i];
-		json_t *entry = thread_json(samples, row->thread);
+		json_t *entry = fm_thread_json(samples, row->thread);
 
 		json_object_set_new(entry, "object", json_string(samples->objects[row->object].name));
 		json_object_set_new(entry, "kind", json_string(fm_samples_use_name(samples->objects[row->object].use)));
@@ -239,16 +119,13 @@ static void set_machine(json_t *root, const struct fm_recording *recording)
 		                    json_pack("{s:s, s:s, s:b}", "name", recording->machine.name, "title",
 		                              recording->machine.title, "simulated", 1));
 	} else {
-		json_object_set_new(root, "machine", json_null());
-		json_object_set_new(root, "machine_why", json_string("the one that the program was recorded on"));
+		fm_json_set_null(root, "machine", "the machine of the recording");
 	}
-	json_object_set_new(root, "disturbance", json_null());
-	json_object_set_new(root, "disturbance_why",
-	                    json_string("samples are not trials: costs that fit no level are \"other\""));
-	set_text(root, "program", recording->run.program);
+	fm_json_set_null(root, "disturbance", "samples are not trials: costs that fit no level are \"other\"");
+	json_object_set_new(root, "program", fm_json_text(recording->run.program));
 	json_object_set_new(root, "exit_status", json_integer((json_int_t)recording->run.exit_status));
-	set_text(root, "host", recording->run.host);
-	set_text(root, "started", recording->run.started);
+	json_object_set_new(root, "host", fm_json_text(recording->run.host));
+	json_object_set_new(root, "started", fm_json_text(recording->run.started));
 }
 
 void fm_samples_print_json(const struct fm_fold *fold, const struct fm_writer_options *options, FILE *output)
@@ -259,18 +136,14 @@ void fm_samples_print_json(const struct fm_fold *fold, const struct fm_writer_op
 
 	set_machine(root, samples->recording);
 	json_object_set_new(root, "sampling", sampling_json(samples));
-	set_text(root, "filter", samples->filter);
+	json_object_set_new(root, "filter", fm_json_text(samples->filter));
 	json_object_set_new(root, "filtered_share", json_real(samples->filtered));
 	for (size_t i = 0; i < samples->warning_count; i++)
 		json_array_append_new(warnings, json_string(samples->warnings[i]));
 	json_object_set_new(root, "warnings", warnings);
 	fm_json_set_served(whole, samples, &samples->whole);
 	json_object_set_new(root, "whole", whole);
-	json_object_set_new(root, "objects", objects_json(samples, most));
-	json_object_set_new(root, "routines", routines_json(samples, most));
-	json_object_set_new(root, "lines", lines_json(samples, most));
-	json_object_set_new(root, "regions", regions_json(samples, most));
-	json_object_set_new(root, "threads", threads_json(samples, most));
+	fm_sample_rows_set(root, samples, most, false);
 	json_object_set_new(root, "sharing", sharing_json(samples, most));
 	json_object_set_new(root, "totals",
 	                    json_pack("{s:I, s:I, s:I, s:I, s:I}", "objects", (json_int_t)samples->object_count,
@@ -281,7 +154,5 @@ void fm_samples_print_json(const struct fm_fold *fold, const struct fm_writer_op
 	                    samples->recording->curves_count ? fm_curve_recorded_json(samples->recording, 0)
 	                                                     : json_null());
 	fm_fold_set_json(root, fold, most);
-	json_dumpf(root, output, JSON_INDENT(1));
-	fputc('\n', output);
-	json_decref(root);
+	fm_json_print(root, output);
 }

@@ -1,4 +1,4 @@
-/* Sampled references, for people. */
+/* Sampled references, as text. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +7,7 @@
 #include "report/coverage.h"
 #include "report/curve.h"
 #include "report/parts.h"
+#include "report/sample_rows.h"
 #include "report/table.h"
 
 enum { NAME_COLUMNS = 23, BAR = 10, THREAD_COLUMNS = 6 };
@@ -62,29 +63,29 @@ static void print_head(const struct fm_samples *samples, FILE *output)
 	        fm_text_elide(program, sizeof(program), fm_observed_words(recording), 40), sampling->seconds,
 	        sampling->cpu_seconds, fm_text_grouped(number, sizeof(number), references));
 	if (samples->model->every)
-		fprintf(output, " (every one)");
+		fprintf(output, " (all references)");
 	else if (sampling->rate.available && *sampling->rate.unit)
 		fprintf(output, ",\n%.4g per second of processor time", sampling->rate.value);
 	else if (sampling->rate.available && sampling->rate.value > 0)
-		fprintf(output, ",\none of %.0f references", 1 / sampling->rate.value);
+		fprintf(output, ",\nsampling period %.0f references", 1 / sampling->rate.value);
 	fprintf(output, ". Sampler: %s. Overhead: ", sampling->sampler);
 	if (sampling->overhead.available)
 		fprintf(output, "%s %%", percent(text, sizeof(text), &sampling->overhead));
 	else
 		fprintf(output, "n/a");
 	if (sampling->overhead_asked > 0)
-		fprintf(output, " (asked for: %.3g %%)", 100 * sampling->overhead_asked);
+		fprintf(output, " (limit: %.3g %%)", 100 * sampling->overhead_asked);
 	fprintf(output, ".\n");
 	if (others)
-		fprintf(output, "%s more samples tell levels and costs only, not how often something is referred to.\n",
+		fprintf(output, "%s extra samples serve levels and costs only; shares do not include them.\n",
 		        fm_text_grouped(number, sizeof(number), others));
 	if (*samples->filter)
 		fprintf(output,
-		        "Only %s: %s samples, %.1f %% of the processor time sampled. All shares are shares of these.\n",
+		        "Only %s: %s samples, %.1f %% of the sampled processor time. Shares refer to these samples.\n",
 		        samples->filter, fm_text_grouped(number, sizeof(number), samples->whole.samples),
 		        100 * samples->filtered);
 	if (!samples->model->every)
-		fprintf(output, "Shares are percent of %s; ± and ranges are 95 %% intervals.\n",
+		fprintf(output, "Shares are percent of %s; ± and ranges are 95 %% confidence intervals.\n",
 		        samples->model->simulated ? "the references" : "processor time");
 }
 
@@ -94,8 +95,7 @@ static void print_wrapped(FILE *output, const char *mark, const char *text, unsi
 
 	fm_table_cell(table, "%s", mark);
 	fm_table_cell(table, "%s", text);
-	fm_table_print(table, output, 0, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 0, width);
 }
 
 static void print_warnings(const struct fm_samples *samples, FILE *output, unsigned width)
@@ -108,7 +108,7 @@ static void print_warnings(const struct fm_samples *samples, FILE *output, unsig
 
 /* Levels, as columns of several tables */
 
-/* What has costs beyond all levels has a column only where it matters. */
+/* Costs beyond all levels have a column only if they matter. */
 static unsigned shown_classes(const struct fm_samples *samples)
 {
 	const struct fm_served_model *model = samples->model;
@@ -148,19 +148,12 @@ static void level_cells(struct fm_table *table, const struct fm_samples *samples
 	fm_table_cell(table, "%s", fm_interval_text(text, sizeof(text), &served->mean_cost_cycles, 1));
 }
 
-static void print_more(FILE *output, size_t count, unsigned top, const char *what)
-{
-	if (count > top)
-		fprintf(output, "… and %zu more %s (--top)\n", count - top, what);
-}
-
 static void print_whole(const struct fm_samples *samples, FILE *output, unsigned width)
 {
 	struct fm_table *table = level_table(samples, "lr", "rr");
 	bool nodes = samples->recording->sampling.nodes > 1;
 
-	fm_table_cell(table, "All references");
-	fm_table_cell(table, "stores %%");
+	fm_table_cells(table, "All references", "stores %");
 	level_heads(table, samples);
 	fm_table_cell(table, "TLB misses %%");
 	fm_table_cell(table, "%s", nodes ? "local %" : "");
@@ -171,10 +164,9 @@ static void print_whole(const struct fm_samples *samples, FILE *output, unsigned
 	if (nodes)
 		percent_cell(table, &samples->whole.local);
 	fputc('\n', output);
-	fm_table_print(table, output, 0, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 0, width);
 	if (!samples->model->simulated)
-		fprintf(output, "Lines in flight (fill buffers): n/a, a timed load cannot see them.\n");
+		fprintf(output, "Lines in flight (fill buffers): n/a; a timed load cannot observe them.\n");
 	if (samples->whole.mean_cost_cycles.available)
 		fprintf(output, "Mean cost: %s.\n", samples->model->cost_origin);
 }
@@ -199,36 +191,71 @@ static const char *bar(const struct fm_samples *samples, const struct fm_served 
 	return text;
 }
 
+static void text_cell(struct fm_table *table, const struct fm_samples *samples, const struct fm_row_text *column,
+                      const char *row)
+{
+	char text[400];
+
+	if (!column->text)
+		return;
+	if (row)
+		column->text(samples, row, text, sizeof(text));
+	fm_table_cell(table, "%s", row ? text : column->heading);
+}
+
+/* A row of any kind; NULL: the headings. */
+static void row_cells(struct fm_table *table, const struct fm_samples *samples, const struct fm_sample_rows *kind,
+                      const char *row)
+{
+	char name[400];
+
+	if (row)
+		kind->say(samples, row, true, name, sizeof(name));
+	fm_table_cell(table, "%s", row ? name : kind->title);
+	for (unsigned i = 0; i < 2; i++)
+		text_cell(table, samples, &kind->before[i], row);
+	for (unsigned i = 0; i < 2 && kind->shares[i].heading; i++)
+		if (row)
+			percent_cell(table, (const struct fm_figure *)(row + kind->shares[i].figure));
+		else
+			fm_table_cell(table, "%s", kind->shares[i].heading);
+	if (row)
+		level_cells(table, samples, (const struct fm_served *)(row + kind->served));
+	else
+		level_heads(table, samples);
+	text_cell(table, samples, &kind->after, row);
+}
+
+static void print_rows(const struct fm_samples *samples, enum fm_sample_kind which, FILE *output, unsigned width,
+                       unsigned top)
+{
+	const struct fm_sample_rows *kind = &fm_sample_rows[which];
+	size_t count = fm_sample_rows_count(samples, kind);
+	struct fm_table *table;
+	unsigned figures = 0;
+	char before[8];
+
+	if (!count || count < kind->least)
+		return;
+	for (unsigned i = 0; i < 2; i++)
+		figures += (kind->before[i].text != NULL) + (kind->shares[i].heading != NULL);
+	snprintf(before, sizeof(before), "l%.*s", (int)figures, "rrrr");
+	table = level_table(samples, before, kind->after.text ? "l" : "");
+	row_cells(table, samples, kind, NULL);
+	for (size_t i = 0; i < count && i < top; i++)
+		row_cells(table, samples, kind, fm_sample_row(samples, kind, i));
+	fputc('\n', output);
+	fm_table_end(table, output, 0, width);
+	if (count > top)
+		fprintf(output, "… and %zu more %s (--top)\n", count - top, kind->name);
+}
+
 static void print_objects(const struct fm_samples *samples, FILE *output, unsigned width, unsigned top)
 {
-	struct fm_table *table = level_table(samples, "lrr", "");
-
-	if (!samples->object_count) {
-		fm_table_free(table);
-		return;
-	}
-	fm_table_cell(table, "Object");
-	fm_table_cell(table, "share %%");
-	fm_table_cell(table, "stores %%");
-	level_heads(table, samples);
-	for (size_t i = 0; i < samples->object_count && i < top; i++) {
-		const struct fm_sampled_object *object = &samples->objects[i];
-		char name[160];
-
-		fm_table_cell(table, "%s%s", fm_text_elide(name, sizeof(name), object->name, NAME_COLUMNS),
-		              object->assigned.available ? " *" : "");
-		percent_cell(table, &object->served.share);
-		percent_cell(table, &object->served.stores);
-		level_cells(table, samples, &object->served);
-	}
-	fputc('\n', output);
-	fm_table_print(table, output, 0, width);
-	fm_table_free(table);
-	print_more(output, samples->object_count, top, "objects");
+	print_rows(samples, FM_ROWS_OBJECTS, output, width, top);
 	for (size_t i = 0; i < samples->object_count && i < top; i++)
 		if (samples->objects[i].assigned.available) {
-			fprintf(output,
-			        "* Small allocations were sampled: includes references seen in untracked memory.\n");
+			fprintf(output, "* Small allocations were sampled: includes references to untracked memory.\n");
 			break;
 		}
 }
@@ -244,7 +271,7 @@ static const char *lifetime(char *text, size_t size, const struct fm_sampled_obj
 	return text;
 }
 
-/* The first callers, as many as fit into a line; the JSON has all of them. */
+/* The first callers that fit into a line; the JSON has all. */
 static void site_cell(struct fm_table *table, const char *site)
 {
 	enum { PARTS = 3 };
@@ -258,7 +285,7 @@ static void site_cell(struct fm_table *table, const char *site)
 		fm_table_cell(table, "%s", site);
 }
 
-/* What is known beyond the name: of a name that is the call site, who called it. */
+/* Details beyond the name; for a call site, its callers. */
 static void origin_cell(struct fm_table *table, const struct fm_sampled_object *object)
 {
 	size_t length = strlen(object->name);
@@ -281,11 +308,7 @@ static void print_sites(const struct fm_samples *samples, FILE *output, unsigned
 
 	fm_table_cell(table, "Object");
 	fm_table_cell(table, "%s", *samples->model->why ? "" : "levels");
-	fm_table_cell(table, "bytes");
-	fm_table_cell(table, "times");
-	fm_table_cell(table, "lifetime");
-	fm_table_cell(table, "order");
-	fm_table_cell(table, "from");
+	fm_table_cells(table, "bytes", "times", "lifetime", "order", "from");
 	for (size_t i = 0; i < samples->object_count && i < top; i++) {
 		const struct fm_sampled_object *object = &samples->objects[i];
 		char name[160], size[40], letters[BAR + 1], life[48], count[32];
@@ -309,122 +332,7 @@ static void print_sites(const struct fm_samples *samples, FILE *output, unsigned
 	fm_table_free(table);
 }
 
-/* Code */
-
-static void print_routines(const struct fm_samples *samples, FILE *output, unsigned width, unsigned top)
-{
-	struct fm_table *table = level_table(samples, "lrr", "");
-
-	fm_table_cell(table, "Routine");
-	fm_table_cell(table, "self %%");
-	fm_table_cell(table, "with callees %%");
-	level_heads(table, samples);
-	for (size_t i = 0; i < samples->routine_count && i < top; i++) {
-		const struct fm_sampled_routine *routine = &samples->routines[i];
-		char function[128], module[64];
-
-		fm_table_cell(table, "%s [%s]", fm_text_elide(function, sizeof(function), routine->function, 20),
-		              fm_text_elide(module, sizeof(module), routine->module, 12));
-		percent_cell(table, &routine->self.share);
-		percent_cell(table, &routine->inclusive.share);
-		level_cells(table, samples, &routine->self);
-	}
-	if (samples->routine_count) {
-		fputc('\n', output);
-		fm_table_print(table, output, 0, width);
-		print_more(output, samples->routine_count, top, "routines");
-	}
-	fm_table_free(table);
-}
-
-static void print_lines(const struct fm_samples *samples, FILE *output, unsigned width, unsigned top)
-{
-	struct fm_table *table = level_table(samples, "lr", "l");
-
-	fm_table_cell(table, "Line");
-	fm_table_cell(table, "share %%");
-	level_heads(table, samples);
-	fm_table_cell(table, "object");
-	for (size_t i = 0; i < samples->line_count && i < top; i++) {
-		const struct fm_sampled_line *line = &samples->lines[i];
-		char file[80], function[128], object[64];
-
-		fm_text_elide(function, sizeof(function), *line->inlined ? line->inlined : line->function, 16);
-		if (line->line)
-			fm_table_cell(table, "%s:%lld %s",
-			              fm_text_elide(file, sizeof(file), fm_file_name(line->file), 16),
-			              (long long)line->line, function);
-		else
-			fm_table_cell(table, "%s [%s]", function, fm_text_elide(file, sizeof(file), line->module, 16));
-		percent_cell(table, &line->served.share);
-		level_cells(table, samples, &line->served);
-		fm_table_cell(table, "%s",
-		              line->object < 0
-		                  ? ""
-		                  : fm_text_elide(object, sizeof(object), samples->objects[line->object].name, 18));
-	}
-	if (samples->line_count) {
-		fputc('\n', output);
-		fm_table_print(table, output, 0, width);
-		print_more(output, samples->line_count, top, "lines");
-	}
-	fm_table_free(table);
-}
-
-static void print_regions(const struct fm_samples *samples, FILE *output, unsigned width, unsigned top)
-{
-	struct fm_table *table = level_table(samples, "lrrr", "");
-
-	fm_table_cell(table, "Region");
-	fm_table_cell(table, "times");
-	fm_table_cell(table, "seconds");
-	fm_table_cell(table, "share %%");
-	level_heads(table, samples);
-	for (size_t i = 0; i < samples->region_count && i < top; i++) {
-		const struct fm_sampled_region *region = &samples->regions[i];
-		char name[128], number[32];
-
-		fm_table_cell(table, "%s", fm_text_elide(name, sizeof(name), region->name, NAME_COLUMNS));
-		fm_table_cell(table, "%s", fm_text_grouped(number, sizeof(number), region->instances));
-		fm_table_cell(table, "%.3g", region->seconds);
-		percent_cell(table, &region->served.share);
-		level_cells(table, samples, &region->served);
-	}
-	if (samples->region_count) {
-		fputc('\n', output);
-		fm_table_print(table, output, 0, width);
-		print_more(output, samples->region_count, top, "regions");
-	}
-	fm_table_free(table);
-}
-
 /* Threads */
-
-static void print_threads(const struct fm_samples *samples, FILE *output, unsigned width, unsigned top)
-{
-	struct fm_table *table = level_table(samples, "lrr", "");
-
-	fm_table_cell(table, "Thread");
-	fm_table_cell(table, "share %%");
-	fm_table_cell(table, "stores %%");
-	level_heads(table, samples);
-	for (size_t i = 0; i < samples->thread_count && i < top; i++) {
-		const struct fm_sampled_by_thread *thread = &samples->threads[i];
-		const struct fm_recorded_sampled_thread *recorded =
-		    &samples->recording->sampled_threads[thread->thread];
-
-		fm_table_cell(table, "%u %s", recorded->thread, recorded->name);
-		percent_cell(table, &thread->served.share);
-		percent_cell(table, &thread->served.stores);
-		level_cells(table, samples, &thread->served);
-	}
-	if (samples->thread_count > 1) {
-		fputc('\n', output);
-		fm_table_print(table, output, 0, width);
-		print_more(output, samples->thread_count, top, "threads");
-	}
-	fm_table_free(table);
-}
 
 static const struct fm_sampled_sharing *find_sharing(const struct fm_samples *samples, size_t object, uint32_t thread)
 {
@@ -434,11 +342,11 @@ static const struct fm_sampled_sharing *find_sharing(const struct fm_samples *sa
 	return NULL;
 }
 
-/* Rows are objects, columns the threads with the most references; w: the thread writes. */
+/* Rows are objects, columns are the threads with the most references; w: the thread writes. */
 static void print_sharing(const struct fm_samples *samples, FILE *output, unsigned width, unsigned top)
 {
 	size_t threads = samples->thread_count < THREAD_COLUMNS ? samples->thread_count : THREAD_COLUMNS;
-	/* only the heaviest objects are told by thread */
+	/* only the heaviest objects have rows by thread */
 	size_t objects = samples->sharing_count ? samples->sharing[samples->sharing_count - 1].object + 1 : 0;
 	char alignment[FM_TABLE_COLUMNS_MAX + 1] = "l";
 	struct fm_table *table;
@@ -469,9 +377,8 @@ static void print_sharing(const struct fm_samples *samples, FILE *output, unsign
 		fm_table_cell(table, "%s%s", fm_samples_use_name(object->use), object->divided ? ", divided" : "");
 	}
 	fputc('\n', output);
-	fm_table_print(table, output, 0, width);
-	fm_table_free(table);
-	fprintf(output, "w: the thread writes. Divided: each thread uses a part of its own.\n");
+	fm_table_end(table, output, 0, width);
+	fprintf(output, "w: the thread writes. Divided: each thread uses a separate part.\n");
 }
 
 static void print_missed(const struct fm_samples *samples, FILE *output, unsigned width, unsigned top)
@@ -481,10 +388,7 @@ static void print_missed(const struct fm_samples *samples, FILE *output, unsigne
 	if (!samples->missed_count)
 		return;
 	table = fm_table_create("lrrw");
-	fm_table_cell(table, "Not sampled");
-	fm_table_cell(table, "times");
-	fm_table_cell(table, "processor time %%");
-	fm_table_cell(table, "mostly in");
+	fm_table_cells(table, "Not sampled", "times", "processor time %", "mostly in");
 	for (size_t i = 0; i < samples->missed_count && i < top; i++) {
 		const struct fm_sampled_missed *missed = &samples->missed[i];
 		char number[32];
@@ -496,8 +400,7 @@ static void print_missed(const struct fm_samples *samples, FILE *output, unsigne
 		              *missed->module ? "]" : "");
 	}
 	fputc('\n', output);
-	fm_table_print(table, output, 0, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 0, width);
 }
 
 void fm_samples_print_text(const struct fm_fold *fold, const struct fm_writer_options *options, FILE *output)
@@ -517,11 +420,11 @@ void fm_samples_print_text(const struct fm_fold *fold, const struct fm_writer_op
 	print_whole(samples, output, options->width);
 	print_objects(samples, output, options->width, options->top);
 	print_sites(samples, output, options->width, options->top);
-	print_routines(samples, output, options->width, options->top);
-	print_regions(samples, output, options->width, options->top);
+	print_rows(samples, FM_ROWS_ROUTINES, output, options->width, options->top);
+	print_rows(samples, FM_ROWS_REGIONS, output, options->width, options->top);
 	fm_fold_print_regions(fold, options, output);
-	print_lines(samples, output, options->width, options->top);
-	print_threads(samples, output, options->width, options->top);
+	print_rows(samples, FM_ROWS_LINES, output, options->width, options->top);
+	print_rows(samples, FM_ROWS_THREADS, output, options->width, options->top);
 	print_sharing(samples, output, options->width, options->top);
 	print_missed(samples, output, options->width, options->top);
 }

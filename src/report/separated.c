@@ -1,8 +1,30 @@
-/* For spreadsheets and scripts: one figure per line, fields between separators. */
+/* Separated values: one figure per line. */
 #include "report/numbers.h"
 #include "report/parts.h"
 
-static void print_named(FILE *output, const char *separator, const char *place, const struct fm_named *list,
+void fm_separated_head(FILE *output, const char *separator, const char *names)
+{
+	for (; *names; names++)
+		if (*names == ' ')
+			fputs(separator, output);
+		else
+			fputc(*names, output);
+	fputc('\n', output);
+}
+
+void fm_separated_figure(FILE *output, const char *separator, int digits, const char *place, const char *name,
+                         const struct fm_figure *figure)
+{
+	fprintf(output, "%s%s%s%s", place, separator, name, separator);
+	if (figure->available)
+		fprintf(output, "%.*g%s%.*g%s%.*g%s%s%s%s%s\n", digits, figure->value, separator, digits, figure->low,
+		        separator, digits, figure->high, separator, figure->unit, separator,
+		        fm_origin_name(figure->origin), separator);
+	else
+		fprintf(output, "%s%s%s%s%s%s\n", separator, separator, separator, separator, separator, figure->why);
+}
+
+static void print_named(FILE *output, const char *separator, const char *place, const struct fm_named_number *list,
                         unsigned count)
 {
 	for (unsigned i = 0; i < count; i++)
@@ -14,14 +36,14 @@ static void print_all(const struct fm_recording *recording, FILE *output, const 
                       const struct fm_work *work, const struct fm_core_counts *counts,
                       const struct fm_timing_counts *timing)
 {
-	struct fm_named list[FM_NAMED_MAX];
+	struct fm_named_number list[FM_NAMED_MAX];
 	char place[160];
 
 	print_named(output, separator, where, list, fm_named_work(work, list));
 	print_named(output, separator, where, list, fm_named_counts(counts, list));
 	for (unsigned i = 0; i < recording->machine.cache_count; i++) {
 		snprintf(place, sizeof(place), "%s/%s", where, recording->machine.caches[i].name);
-		print_named(output, separator, place, list, fm_named_cache(&counts->caches[i], list));
+		print_named(output, separator, place, list, fm_named_cache(counts, i, list));
 	}
 	if (timing->cycles)
 		print_named(output, separator, where, list, fm_named_cycles(timing, list));
@@ -32,7 +54,7 @@ static void print_exact(const struct fm_analysis *analysis, const char *separato
 	const struct fm_recording *recording = analysis->recording;
 	char where[160];
 
-	fprintf(output, "place%squantity%svalue%sunit\n", separator, separator, separator);
+	fm_separated_head(output, separator, "place quantity value unit");
 	print_all(recording, output, separator, "total", &analysis->work, &analysis->total, &analysis->timing);
 	for (size_t i = 0; i < recording->threads_count; i++) {
 		const struct fm_recorded_thread *thread = &recording->threads[i];
@@ -54,8 +76,7 @@ static void print_exact(const struct fm_analysis *analysis, const char *separato
 
 static void print_events(const struct fm_recording *recording, const char *separator, FILE *output)
 {
-	fprintf(output, "thread%sevent%scount%slow%shigh%sunit%srunning%swhy\n", separator, separator, separator,
-	        separator, separator, separator, separator);
+	fm_separated_head(output, separator, "thread event count low high unit running why");
 	for (size_t i = 0; i < recording->event_counts_count; i++) {
 		const struct fm_recorded_count *count = &recording->event_counts[i];
 		const struct fm_recorded_event *event = &recording->events[count->event];
@@ -89,18 +110,6 @@ static void print_simulated_events(const struct fm_analysis *analysis, const cha
 	}
 }
 
-/* One figure of a picture. */
-static void print_figure(FILE *output, const char *separator, const char *place, const char *name,
-                         const struct fm_figure *figure)
-{
-	fprintf(output, "%s%s%s%s", place, separator, name, separator);
-	if (figure->available)
-		fprintf(output, "%.9g%s%.9g%s%.9g%s%s%s%s%s\n", figure->value, separator, figure->low, separator,
-		        figure->high, separator, figure->unit, separator, fm_origin_name(figure->origin), separator);
-	else
-		fprintf(output, "%s%s%s%s%s%s\n", separator, separator, separator, separator, separator, figure->why);
-}
-
 static void print_picture(const struct fm_picture *picture, const char *place, const char *separator, FILE *output)
 {
 	const struct {
@@ -114,24 +123,23 @@ static void print_picture(const struct fm_picture *picture, const char *place, c
 	               {"other_stall", &picture->other_stall}};
 
 	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
-		print_figure(output, separator, place, figures[i].name, figures[i].figure);
+		fm_separated_figure(output, separator, 9, place, figures[i].name, figures[i].figure);
 	for (unsigned i = 0; i < picture->level_count; i++) {
 		const struct fm_picture_level *level = &picture->levels[i];
 		char where[160];
 
 		snprintf(where, sizeof(where), "%s/%s", place, level->name);
-		print_figure(output, separator, where, "read_bytes", &level->read_bytes);
-		print_figure(output, separator, where, "allocate_bytes", &level->allocate_bytes);
-		print_figure(output, separator, where, "write_bytes", &level->write_bytes);
-		print_figure(output, separator, where, "gbs", &level->gbs);
-		print_figure(output, separator, where, "utilisation", &level->utilisation);
+		fm_separated_figure(output, separator, 9, where, "read_bytes", &level->read_bytes);
+		fm_separated_figure(output, separator, 9, where, "allocate_bytes", &level->allocate_bytes);
+		fm_separated_figure(output, separator, 9, where, "write_bytes", &level->write_bytes);
+		fm_separated_figure(output, separator, 9, where, "gbs", &level->gbs);
+		fm_separated_figure(output, separator, 9, where, "utilisation", &level->utilisation);
 	}
 }
 
 static void print_levels(const struct fm_analysis *analysis, const char *separator, FILE *output)
 {
-	fprintf(output, "place%squantity%svalue%slow%shigh%sunit%sorigin%swhy\n", separator, separator, separator,
-	        separator, separator, separator, separator);
+	fm_separated_head(output, separator, fm_separated_figures);
 	print_picture(&analysis->whole.picture, "total", separator, output);
 	for (size_t i = 0; i < analysis->regions.count; i++) {
 		char place[128];

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "recording/windows.h"
+#include "windows/totals.h"
 #include "report/parts.h"
 
 enum { STRIPS_MAX = FM_PICTURE_LEVELS + 3, COLUMNS_MAX = 160, MOMENTS_MAX = 4096 };
@@ -62,7 +62,7 @@ static void gather(const struct fm_judged_list *moments, struct strips *strips)
 	}
 }
 
-/* The mean of the moments that fall into a column, weighted by how long they took. */
+/* The mean of the moments in a column, weighted by duration. */
 static double mean(const struct strips *strips, const double *values, double from, double to)
 {
 	double sum = 0, time = 0;
@@ -89,8 +89,7 @@ void fm_series_print(const struct fm_analysis *analysis, const struct fm_writer_
 		double end = strips.at[strips.moments - 1];
 
 		fprintf(output, "\nOver %.3g s of %s, in %u steps:\n", end,
-		        fm_windows_used(analysis->recording) ? "the program's own time" : "simulated time",
-		        strips.moments);
+		        fm_windows_used(analysis->recording) ? "program time" : "simulated time", strips.moments);
 		for (unsigned i = 0; i < strips.count; i++) {
 			const struct strip *strip = &strips.strips[i];
 

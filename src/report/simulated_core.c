@@ -24,20 +24,21 @@ static struct row row_of(const struct fm_machine_description *machine, const str
 	enum fm_translation_parameter translation = (enum fm_translation_parameter)(index - FM_CORE_PARAMETERS);
 
 	if (index < FM_CORE_PARAMETERS)
-		return (struct row){fm_core_parameter_name(core), fm_core_parameter_unit(core), &found->core[core],
+		return (struct row){fm_core_parameters[core].name, fm_core_parameters[core].unit, &found->core[core],
 		                    fm_core_described(machine, core)};
 	if (index >= FIRST_PREFETCH) {
 		enum fm_prefetch_parameter prefetch = (enum fm_prefetch_parameter)(index - FIRST_PREFETCH);
 
-		return (struct row){fm_prefetch_parameter_name(prefetch), fm_prefetch_parameter_unit(prefetch),
+		return (struct row){fm_prefetch_parameters[prefetch].name, fm_prefetch_parameters[prefetch].unit,
 		                    &found->prefetch[prefetch], fm_prefetch_described(machine, prefetch)};
 	}
 	if (index >= FIRST_WAYS) {
 		enum fm_ways ways = (enum fm_ways)(index - FIRST_WAYS);
 
-		return (struct row){fm_ways_name(ways), "ways", &found->ways[ways], fm_ways_described(machine, ways)};
+		return (struct row){fm_ways_parameters[ways].name, "ways", &found->ways[ways],
+		                    fm_ways_described(machine, ways)};
 	}
-	return (struct row){fm_translation_parameter_name(translation), fm_translation_parameter_unit(translation),
+	return (struct row){fm_translation_parameters[translation].name, fm_translation_parameters[translation].unit,
 	                    &found->translation[translation], fm_translation_described(machine, translation)};
 }
 
@@ -48,12 +49,8 @@ void fm_simulated_core_print(const struct fm_machine_description *machine, const
 
 	if (!table)
 		return;
-	fprintf(output, "Core of %s (simulated), by the kernels that measure real ones\n", machine->title);
-	fm_table_cell(table, "%s", "");
-	fm_table_cell(table, "found");
-	fm_table_cell(table, "interval");
-	fm_table_cell(table, "in the file");
-	fm_table_cell(table, "%s", "");
+	fprintf(output, "Core of %s (simulated), measured with the kernels for real cores\n", machine->title);
+	fm_table_cells(table, "", "found", "interval", "in the file", "");
 	for (unsigned i = 0; i < ALL; i++) {
 		struct row row = row_of(machine, found, i);
 
@@ -62,8 +59,7 @@ void fm_simulated_core_print(const struct fm_machine_description *machine, const
 			fm_table_cell(table, "%.2f", row.figure->value);
 			fm_table_cell(table, "%.2f … %.2f", row.figure->low, row.figure->high);
 		} else {
-			fm_table_cell(table, "-");
-			fm_table_cell(table, "%s", "");
+			fm_table_cells(table, "-", "");
 		}
 		if (isnan(row.described))
 			fm_table_cell(table, "-");
@@ -71,8 +67,7 @@ void fm_simulated_core_print(const struct fm_machine_description *machine, const
 			fm_table_cell(table, "%.2f", row.described);
 		fm_table_cell(table, "%s", row.figure->available ? row.unit : row.figure->why);
 	}
-	fm_table_print(table, output, 2, 100);
-	fm_table_free(table);
+	fm_table_end(table, output, 2, 100);
 }
 
 json_t *fm_simulated_core_to_json(const struct fm_machine_description *machine, const struct fm_found_core *found)

@@ -1,4 +1,4 @@
-/* What taking cache and bandwidth away has told, for people and for scripts. */
+/* Results of `squeeze`, as text and JSON. */
 #ifndef FATHOM_REPORT_SQUEEZE_H
 #define FATHOM_REPORT_SQUEEZE_H
 
@@ -12,7 +12,7 @@ void fm_squeeze_print(const struct fm_squeeze *squeeze, unsigned width, int verb
 /* docs/schemas/squeeze.schema.json: a new reference, NULL when out of memory. */
 json_t *fm_squeeze_json(const struct fm_squeeze *squeeze);
 
-/* Two programs that share the cache. */
+/* Prints the prediction for two programs that share the cache. */
 void fm_squeeze_pair_print(const struct fm_squeeze *const squeezes[2], const struct fm_squeeze_pair *pair,
                            FILE *output);
 json_t *fm_squeeze_pair_json(const struct fm_squeeze *const squeezes[2], const struct fm_squeeze_pair *pair);

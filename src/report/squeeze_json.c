@@ -23,11 +23,11 @@ static void add_live_points(const struct fm_squeeze *squeeze, const struct fm_de
 		const struct fm_figure time = isfinite(from->high)
 		                                  ? fm_figure_make(from->time, from->low, from->high, "s",
 		                                                   FM_ORIGIN_measured, how->backend, from->runs)
-		                                  : fm_figure_unavailable("one pair of runs alone tells nothing"),
+		                                  : fm_figure_unavailable("one pair of runs has no interval"),
 		                       slowdown = fm_figure_scaled(&time, 1 / squeeze->seconds, "times");
 		json_t *point = json_object();
 
-		/* one point has everything */
+		/* only one point has the full amount */
 		if (!is_size && from->amount >= how->gbs) {
 			json_decref(point);
 			continue;
@@ -41,7 +41,7 @@ static void add_live_points(const struct fm_squeeze *squeeze, const struct fm_de
 	}
 }
 
-/* Every run as it was. */
+/* Every run with its measurements. */
 static json_t *runs_of(const struct fm_squeeze *squeeze)
 {
 	static const char *const roles[] = {
@@ -85,7 +85,7 @@ static json_t *curve_of(const struct fm_squeeze *squeeze)
 		                       slowdown = fm_figure_scaled(&time, 1 / squeeze->seconds, "times");
 		json_t *point;
 
-		/* the map's */
+		/* belongs to the map */
 		if (step->bytes < squeeze->how->bytes && step->gbs < squeeze->how->gbs)
 			continue;
 		point = json_pack("{s:f, s:f, s:I, s:I, s:I, s:I, s:I}", "capacity_bytes", step->bytes, "gbs",
@@ -99,7 +99,7 @@ static json_t *curve_of(const struct fm_squeeze *squeeze)
 	return curve;
 }
 
-/* Cell by cell, from everything on. */
+/* Cell by cell, from the full amounts on. */
 static json_t *map_of(const struct fm_squeeze *squeeze)
 {
 	const struct fm_squeeze_map *map = &squeeze->map;
@@ -172,8 +172,7 @@ static json_t *begin(const struct fm_squeeze *squeeze)
 	                    json_pack("{s:s, s:s, s:b, s:f}", "name", squeeze->recording->machine.name, "title",
 	                              squeeze->recording->machine.title, "simulated", 1, "frequency_ghz",
 	                              squeeze->recording->machine.frequency_ghz));
-	json_object_set_new(root, "disturbance", json_null());
-	json_object_set_new(root, "disturbance_why", json_string("simulated times do not depend on the moment"));
+	fm_json_set_null(root, "disturbance", "simulated times do not depend on the load of the host");
 	json_object_set_new(root, "level", json_string(squeeze->how->level));
 	json_object_set_new(root, "level_bytes", json_real(squeeze->how->bytes));
 	return root;
@@ -192,9 +191,9 @@ json_t *fm_squeeze_json(const struct fm_squeeze *squeeze)
 	json_object_set_new(root, "memory_gbs", number_or_null(how->gbs));
 	json_object_set_new(root, "noticeable", json_real(how->noticeable));
 	json_object_set_new(root, "runs", json_integer((json_int_t)squeeze->recording->squeeze_steps_count));
-	json_object_set_new(root, "region", *how->region ? json_string(how->region) : json_null());
+	json_object_set_new(root, "region", fm_json_text(how->region));
 	json_object_set_new(root, "complete", json_boolean(!*how->stopped));
-	json_object_set_new(root, "stopped", *how->stopped ? json_string(how->stopped) : json_null());
+	json_object_set_new(root, "stopped", fm_json_text(how->stopped));
 	json_object_set_new(root, "kind",
 	                    squeeze->capacity_in_use.available && !squeeze->control_fails
 	                        ? json_string(kinds[squeeze->kind])
@@ -202,8 +201,7 @@ json_t *fm_squeeze_json(const struct fm_squeeze *squeeze)
 	fm_json_set_figure(root, "capacity_in_use_bytes", &squeeze->capacity_in_use);
 	fm_json_set_figure(root, "bandwidth_in_use_gbs", &squeeze->bandwidth_in_use);
 	if (how->live) {
-		json_object_set_new(root, "traffic_gbs", json_null());
-		json_object_set_new(root, "traffic_gbs_why", json_string("nothing counts it live"));
+		fm_json_set_null(root, "traffic_gbs", "no live counter for it");
 		json_object_set_new(root, "footprint_bytes", json_real(how->footprint_bytes));
 		fm_json_set_figure(root, "control", &squeeze->control);
 		fm_json_set_figure(root, "near_ns", &how->near_ns);

@@ -31,14 +31,10 @@ static void print_range(const struct fm_figure *figure, bool is_size, const char
 static void print_capacity(const struct fm_squeeze *squeeze, FILE *output)
 {
 	static const char *const reasons[] = {
-	    [FM_SQUEEZE_SMALL] =
-	        "it needs little of this cache: what it uses often fits the caches before it, or is small",
-	    [FM_SQUEEZE_STREAMING] =
-	        "it streams: what it reads is gone before it is used again, in a cache of any of these "
-	        "sizes",
-	    [FM_SQUEEZE_UNTOLD] =
-	        "it has more memory than this cache holds, so that it streams, or what it uses often fits "
-	        "the caches before it"};
+	    [FM_SQUEEZE_SMALL] = "small working set: frequently used data fit the caches before this one",
+	    [FM_SQUEEZE_STREAMING] = "streaming: data are evicted before reuse, in a cache of any of these sizes",
+	    [FM_SQUEEZE_UNTOLD] = "streaming, or frequently used data fit the caches before this one; the total memory "
+	                          "exceeds this cache"};
 	const struct fm_recorded_squeeze *how = squeeze->how;
 
 	fprintf(output, "Capacity in use, %s: ", how->level);
@@ -48,9 +44,9 @@ static void print_capacity(const struct fm_squeeze *squeeze, FILE *output)
 	}
 	print_range(&squeeze->capacity_in_use, true, "", output);
 	if (squeeze->kind == FM_SQUEEZE_SENSITIVE)
-		fprintf(output, ": with less it is slower\n");
+		fprintf(output, ": less capacity is slower\n");
 	else if (squeeze->capacity_in_use.high > squeeze->capacity.points[0].amount)
-		fprintf(output, "; times vary too much to tell whether it is slower with less than that\n");
+		fprintf(output, "; below that, times vary too much for a decision\n");
 	else
 		fprintf(output, "\n  insensitive: %s\n", reasons[squeeze->kind]);
 }
@@ -65,7 +61,7 @@ static void print_bandwidth(const struct fm_squeeze *squeeze, FILE *output)
 	if (squeeze->how->live)
 		fputc('\n', output);
 	else
-		fprintf(output, "; it moves %.3g GB/s on average\n", squeeze->traffic_gbs);
+		fprintf(output, "; average traffic %.3g GB/s\n", squeeze->traffic_gbs);
 }
 
 static void print_control(const struct fm_squeeze *squeeze, FILE *output)
@@ -73,14 +69,14 @@ static void print_control(const struct fm_squeeze *squeeze, FILE *output)
 	const struct fm_figure *control = &squeeze->control;
 
 	if (!control->available) {
-		fprintf(output, "Control, nothing taken: n/a (%s)\n", control->why);
+		fprintf(output, "Control without a limit: n/a (%s)\n", control->why);
 		return;
 	}
-	fprintf(output, "Control, nothing taken: %.3f times as long (%.3f to %.3f)%s\n", control->value, control->low,
-	        control->high,
-	        squeeze->control_fails ? ": DOUBTFUL, taking the cache away by this means slows the program by itself"
-	        : control->high > 1 + squeeze->how->noticeable ? ": undecided, since times vary"
-	                                                       : ": what was found is the cache");
+	fprintf(output, "Control without a limit: %.3f times the run time (%.3f to %.3f)%s\n", control->value,
+	        control->low, control->high,
+	        squeeze->control_fails                         ? ": DOUBTFUL, the method alone slows the program down"
+	        : control->high > 1 + squeeze->how->noticeable ? ": inconclusive, since times vary"
+	                                                       : ": the effect is due to the cache");
 }
 
 static void print_second_opinion(const struct fm_squeeze *squeeze, FILE *output)
@@ -89,18 +85,17 @@ static void print_second_opinion(const struct fm_squeeze *squeeze, FILE *output)
 		fprintf(output, "Miss-ratio curve: n/a (%s)\n", squeeze->curve_need.why);
 		return;
 	}
-	fprintf(output, "Capacity that the miss-ratio curve tells: ");
+	fprintf(output, "Capacity estimated from the miss-ratio curve: ");
 	print_range(&squeeze->curve_need, true, "", output);
 	if (squeeze->capacity_in_use.available)
-		fprintf(output, squeeze->agrees
-		                    ? "; both methods agree\n"
-		                    : "; the methods disagree: the curve counts every miss in full, also those that "
-		                      "prefetchers and overlap hide\n");
+		fprintf(output, squeeze->agrees ? "; both methods agree\n"
+		                                : "; the methods disagree:\n"
+		                                  "  the curve also counts misses hidden by prefetch and overlap\n");
 	else
 		fprintf(output, "\n");
 }
 
-/* Live: how many pairs, and what they said. */
+/* Live: pairs of runs and their results. */
 static void print_live_points(const struct fm_squeeze *squeeze, const struct fm_design *design, bool is_size,
                               unsigned width, FILE *output)
 {
@@ -109,10 +104,7 @@ static void print_live_points(const struct fm_squeeze *squeeze, const struct fm_
 	if (!table)
 		return;
 	fm_table_cell(table, "%s", is_size ? squeeze->how->level : "GB/s");
-	fm_table_cell(table, "time");
-	fm_table_cell(table, "times as long");
-	fm_table_cell(table, NULL);
-	fm_table_cell(table, "pairs");
+	fm_table_cells(table, "time", "run time ratio", "", "pairs");
 	for (unsigned i = 0; i < design->count; i++) {
 		const struct fm_design_point *point = &design->points[i];
 		char text[32];
@@ -128,12 +120,10 @@ static void print_live_points(const struct fm_squeeze *squeeze, const struct fm_
 			              point->high / squeeze->seconds);
 			fm_table_cell(table, "%u", point->runs);
 		} else {
-			fm_table_cell(table, NULL);
-			fm_table_cell(table, NULL);
+			fm_table_cells(table, "", "");
 		}
 	}
-	fm_table_print(table, output, 2, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 2, width);
 }
 
 static void print_curve(const struct fm_squeeze *squeeze, const struct fm_design *design, bool is_size, unsigned width,
@@ -143,8 +133,9 @@ static void print_curve(const struct fm_squeeze *squeeze, const struct fm_design
 	struct fm_table *table;
 	double x[FM_DESIGN_POINTS], y[FM_DESIGN_POINTS];
 	const struct fm_plot_series series = {.name = "time", .x = x, .y = y, .count = design->count};
-	const struct fm_plot plot = {.title = is_size ? "time with less cache, times that with all of it"
-	                                              : "time with less bandwidth (GB/s), times that with all of it",
+	const struct fm_plot plot = {.title = is_size ? "run time with less cache, relative to the full cache"
+	                                              : "run time with less bandwidth (GB/s), relative to full "
+	                                                "bandwidth",
 	                             .x_is_bytes = is_size,
 	                             .width = width < 90 ? width : 90,
 	                             .height = PLOT_HEIGHT,
@@ -165,10 +156,7 @@ static void print_curve(const struct fm_squeeze *squeeze, const struct fm_design
 	if (!table)
 		return;
 	fm_table_cell(table, "%s", is_size ? squeeze->how->level : "GB/s");
-	fm_table_cell(table, "time");
-	fm_table_cell(table, "slower by");
-	fm_table_cell(table, "misses");
-	fm_table_cell(table, "memory, GB/s");
+	fm_table_cells(table, "time", "slower by", "misses", "memory, GB/s");
 	for (unsigned i = 0; i < design->count; i++)
 		for (size_t k = 0; k < recording->squeeze_steps_count; k++) {
 			const struct fm_recorded_squeeze_step *step = &recording->squeeze_steps[k];
@@ -186,11 +174,10 @@ static void print_curve(const struct fm_squeeze *squeeze, const struct fm_design
 			fm_table_cell(table, "%.3g", (double)step->memory_bytes / seconds * 1e-9);
 			break;
 		}
-	fm_table_print(table, output, 2, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 2, width);
 }
 
-/* The darker, the slower. */
+/* Darker is slower. */
 static const char *shade_of(double slowdown, double noticeable)
 {
 	return slowdown <= 1 + noticeable ? " "
@@ -207,8 +194,7 @@ static void print_map_cell(const struct fm_squeeze *squeeze, unsigned capacity, 
 	                       *predicted = &squeeze->map.predicted[capacity][bandwidth];
 
 	if (!slowdown->available) {
-		fm_table_cell(table, "n/a");
-		fm_table_cell(table, NULL);
+		fm_table_cells(table, "n/a", "");
 		return;
 	}
 	fm_table_cell(table, "%s %.3f", shade_of(slowdown->value, squeeze->how->noticeable), slowdown->value);
@@ -230,7 +216,7 @@ static void print_map(const struct fm_squeeze *squeeze, unsigned width, FILE *ou
 		return;
 	if (!map->capacities) {
 		fprintf(output, "\nMap of both: n/a (%s)\n",
-		        *squeeze->how->stopped ? squeeze->how->stopped : "nothing less than everything was tried");
+		        *squeeze->how->stopped ? squeeze->how->stopped : "no reduced amount was tried");
 		return;
 	}
 	for (unsigned i = 0; i < 2 * map->bandwidths; i++)
@@ -239,8 +225,8 @@ static void print_map(const struct fm_squeeze *squeeze, unsigned width, FILE *ou
 	table = fm_table_create(columns);
 	if (!table)
 		return;
-	fprintf(output, "\nWith less of both: times as long, by %s (down) and GB/s of memory (across)%s\n",
-	        squeeze->how->level, squeeze->how->live ? "" : "; in brackets what the two curves predict");
+	fprintf(output, "\nLess of both: run time ratio by %s (down) and GB/s of memory (across)%s\n",
+	        squeeze->how->level, squeeze->how->live ? "" : "; in brackets: prediction from the two curves");
 	fm_table_cell(table, NULL);
 	for (unsigned k = 0; k < map->bandwidths; k++) {
 		fm_table_cell(table, "%s", amount_text(text, sizeof(text), map->gbs[k], false));
@@ -251,8 +237,7 @@ static void print_map(const struct fm_squeeze *squeeze, unsigned width, FILE *ou
 		for (unsigned k = 0; k < map->bandwidths; k++)
 			print_map_cell(squeeze, i, k, table);
 	}
-	fm_table_print(table, output, 2, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 2, width);
 	fprintf(output, "  ░ up to 1.25, ▒ up to 1.5, ▓ up to 2, █ more\n");
 }
 
@@ -271,22 +256,18 @@ static void range_cell(struct fm_table *table, const struct fm_figure *figure, b
 		fm_table_cell(table, "less than %s", high);
 }
 
-/* What each of several ranks uses, by how many share the cache. */
+/* Use of each rank, by the number of ranks that share the cache. */
 static void print_mappings(const struct fm_squeeze *squeeze, unsigned width, FILE *output)
 {
 	struct fm_table *table = squeeze->mapping_count ? fm_table_create("rrrrrrr") : NULL;
 
 	if (!table)
 		return;
-	fprintf(output, "\n%u ranks: what each uses, by how many share one %s and its memory\n", squeeze->how->ranks,
+	fprintf(output, "\n%u ranks: use of each rank, by number of ranks per %s and its memory\n", squeeze->how->ranks,
 	        squeeze->how->level);
-	fm_table_cell(table, "sharing");
-	fm_table_cell(table, "caches");
-	fm_table_cell(table, "time");
-	fm_table_cell(table, "than alone");
+	fm_table_cells(table, "sharing", "caches", "time", "than alone");
 	fm_table_cell(table, "%s in use", squeeze->how->level);
-	fm_table_cell(table, "GB/s in use");
-	fm_table_cell(table, "moves, GB/s");
+	fm_table_cells(table, "GB/s in use", "moves, GB/s");
 	for (unsigned i = 0; i < squeeze->mapping_count; i++) {
 		const struct fm_squeeze_mapping *mapping = &squeeze->mappings[i];
 
@@ -296,8 +277,7 @@ static void print_mappings(const struct fm_squeeze *squeeze, unsigned width, FIL
 			fm_table_cell(table, "%.4g ms", mapping->seconds.value * 1e3);
 			fm_table_cell(table, "%.3f times", mapping->sharing.value);
 		} else {
-			fm_table_cell(table, "n/a");
-			fm_table_cell(table, "n/a");
+			fm_table_cells(table, "n/a", "n/a");
 		}
 		range_cell(table, &mapping->capacity_in_use, true);
 		range_cell(table, &mapping->bandwidth_in_use, false);
@@ -306,8 +286,7 @@ static void print_mappings(const struct fm_squeeze *squeeze, unsigned width, FIL
 		else
 			fm_table_cell(table, "n/a");
 	}
-	fm_table_print(table, output, 2, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 2, width);
 	for (unsigned i = 0; i < squeeze->mapping_count; i++)
 		if (!squeeze->mappings[i].capacity_in_use.available)
 			fprintf(output, "  %u in one %s: %s\n", squeeze->mappings[i].ranks, squeeze->how->level,
@@ -320,7 +299,7 @@ static void print_predictions(const struct fm_squeeze *squeeze, unsigned width, 
 
 	if (!table)
 		return;
-	fprintf(output, "\nPredicted from these runs\n");
+	fprintf(output, "\nPredictions from these runs\n");
 	for (unsigned i = 0; i < squeeze->prediction_count; i++) {
 		const struct fm_squeeze_prediction *prediction = &squeeze->predictions[i];
 
@@ -334,16 +313,15 @@ static void print_predictions(const struct fm_squeeze *squeeze, unsigned width, 
 			fm_table_cell(table, "%s", prediction->slowdown.why);
 			fm_table_cell(table, NULL);
 		}
-		/* the same from fewer runs, where it is known how many more misses there are */
+		/* the same from fewer runs, if the number of additional misses is known */
 		if (prediction->from_half.available && squeeze->has_curve)
-			fm_table_cell(table, "; from half and the curve %.3f (%.3f to %.3f)",
+			fm_table_cell(table, "; from a run with half and the miss-ratio curve: %.3f (%.3f to %.3f)",
 			              prediction->from_half.value, prediction->from_half.low,
 			              prediction->from_half.high);
 		else
 			fm_table_cell(table, NULL);
 	}
-	fm_table_print(table, output, 2, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 2, width);
 }
 
 void fm_squeeze_print(const struct fm_squeeze *squeeze, unsigned width, int verbosity, FILE *output)
@@ -355,12 +333,12 @@ void fm_squeeze_print(const struct fm_squeeze *squeeze, unsigned width, int verb
 		fprintf(output, "%s\non this machine; %s %s; %u %s, back end %s\n", squeeze->recording->run.program,
 		        how->level, fm_text_bytes(size, sizeof(size), how->bytes), squeeze->runs,
 		        *how->region ? "windows" : "runs", how->backend);
-		fprintf(output, "With everything: %.4g s, the median", squeeze->seconds);
+		fprintf(output, "With full capacity and bandwidth: median %.4g s", squeeze->seconds);
 		if (*how->region)
-			fprintf(output, " of an instance of region \"%s\"", how->region);
-		fprintf(output, ". Slower by more than %.3g %% counts as degraded", 100 * how->noticeable);
+			fprintf(output, " per instance of region \"%s\"", how->region);
+		fprintf(output, ". Degraded: slower by more than %.3g %%", 100 * how->noticeable);
 		if (squeeze->set_aside)
-			fprintf(output, "; %u pairs of %s were disturbed and set aside", squeeze->set_aside,
+			fprintf(output, "; %u pairs of %s excluded: disturbed", squeeze->set_aside,
 			        *how->region ? "windows" : "runs");
 		fprintf(output, ".\n");
 	} else {
@@ -368,11 +346,13 @@ void fm_squeeze_print(const struct fm_squeeze *squeeze, unsigned width, int verb
 		        squeeze->recording->run.program, squeeze->recording->machine.title, how->level,
 		        fm_text_bytes(size, sizeof(size), how->bytes), how->gbs,
 		        squeeze->recording->squeeze_steps_count, how->backend);
-		fprintf(output, "With everything: %.4g ms. Slower by more than %.3g %% counts as degraded.\n",
+		fprintf(output,
+		        "With full capacity and bandwidth: %.4g ms. A run counts as degraded if it is over %.3g %% "
+		        "slower.\n",
 		        squeeze->seconds * 1e3, 100 * how->noticeable);
 	}
 	if (squeeze->backend && (verbosity > 0 || how->live))
-		fprintf(output, "Taken away: %s. Calibration: %s.\n", squeeze->backend->takes, how->calibration);
+		fprintf(output, "Limited: %s. Calibration: %s.\n", squeeze->backend->takes, how->calibration);
 	fputc('\n', output);
 	print_capacity(squeeze, output);
 	print_bandwidth(squeeze, output);
@@ -380,7 +360,7 @@ void fm_squeeze_print(const struct fm_squeeze *squeeze, unsigned width, int verb
 		print_control(squeeze, output);
 	print_second_opinion(squeeze, output);
 	if (*how->stopped)
-		fprintf(output, "Not everything was measured: %s.\n", how->stopped);
+		fprintf(output, "Not complete: %s.\n", how->stopped);
 	if (squeeze->capacity.count > 1)
 		print_curve(squeeze, &squeeze->capacity, true, width, output);
 	if (squeeze->bandwidth.count > 1)
@@ -400,14 +380,12 @@ void fm_squeeze_pair_print(const struct fm_squeeze *const squeezes[2], const str
 	for (unsigned i = 0; i < 2; i++) {
 		const struct fm_figure *slowdown = &pair->slowdown[i];
 
-		fprintf(
-		    output,
-		    "%s\n  has %s of the cache and takes %.3f times as long as alone (%.3f to %.3f); misses %.1f %% of "
-		    "requests\n",
-		    squeezes[i]->recording->run.program, fm_text_bytes(size, sizeof(size), pair->share[i]),
-		    slowdown->value, slowdown->low, slowdown->high, 100 * pair->misses[i]);
+		fprintf(output,
+		        "%s\n"
+		        "  share of the cache %s; run time %.3f times that alone (%.3f to %.3f); miss ratio %.1f %%\n",
+		        squeezes[i]->recording->run.program, fm_text_bytes(size, sizeof(size), pair->share[i]),
+		        slowdown->value, slowdown->low, slowdown->high, 100 * pair->misses[i]);
 	}
-	fprintf(
-	    output,
-	    "\nThe interval is from LRU to random replacement. Bandwidth of memory is taken to suffice for both.\n");
+	fprintf(output,
+	        "\nThe interval spans LRU to random replacement. Memory bandwidth is assumed sufficient for both.\n");
 }

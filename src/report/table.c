@@ -59,6 +59,12 @@ void fm_table_cell(struct fm_table *table, const char *format, ...)
 	table->cells[table->count++] = text;
 }
 
+void fm_table_texts(struct fm_table *table, const char *const *texts, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		fm_table_cell(table, "%s", texts[i]);
+}
+
 static const char *cell(const struct fm_table *table, size_t row, unsigned column)
 {
 	size_t index = row * table->columns + column;
@@ -77,7 +83,7 @@ static void print_wrapped(FILE *output, const char *text, size_t start, size_t w
 {
 	size_t column = start;
 
-	bool joined = false; /* to what was printed before: a piece of a word that is too long for a line */
+	bool joined = false; /* continues a word that is too long for a line */
 
 	while (*text) {
 		size_t length = strcspn(text, " "), room = width > start ? width - start : 1;
@@ -136,7 +142,7 @@ void fm_table_print(const struct fm_table *table, FILE *output, unsigned indent,
 		}
 	for (unsigned column = 0; column < table->columns; column++)
 		natural += widths[column] + (column ? gap : 0);
-	/* large numbers: closer together, rather than beyond the edge */
+	/* large numbers: columns move closer together, to stay within the width */
 	if (table->closes && natural > width)
 		gap = 1;
 	for (size_t row = 0; row < rows; row++) {
@@ -167,4 +173,10 @@ void fm_table_print(const struct fm_table *table, FILE *output, unsigned indent,
 		}
 		fputc('\n', output);
 	}
+}
+
+void fm_table_end(struct fm_table *table, FILE *output, unsigned indent, unsigned width)
+{
+	fm_table_print(table, output, indent, width);
+	fm_table_free(table);
 }

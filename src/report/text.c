@@ -3,6 +3,7 @@
 
 #include "report/coverage.h"
 #include "report/parts.h"
+#include "report/scale.h"
 #include "report/squeeze.h"
 
 const char *fm_observed_words(const struct fm_recording *recording)
@@ -19,7 +20,7 @@ const char *fm_file_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* Of counters, moments come before the rest, as they did while the program ran. */
+/* With counters, moments come first, as in the live run. */
 static void print_moments(const struct fm_analysis *analysis, const struct fm_writer_options *options, FILE *output)
 {
 	const struct fm_recording *recording = analysis->recording;
@@ -80,6 +81,11 @@ static void print_moment(const struct fm_recording *recording, size_t first, con
 	fflush(output);
 }
 
+static void print_scale(const struct fm_scale *scale, const struct fm_writer_options *options, FILE *output)
+{
+	fm_scale_print(scale, options->width, options->verbosity, output);
+}
+
 static void print_squeeze(const struct fm_squeeze *squeeze, const struct fm_writer_options *options, FILE *output)
 {
 	fm_squeeze_print(squeeze, options->width, options->verbosity, output);
@@ -90,4 +96,5 @@ const struct fm_writer fm_writer_text = {.name = "text",
                                          .samples = fm_samples_print_text,
                                          .compared = fm_comparison_print_text,
                                          .squeeze = print_squeeze,
+                                         .scale = print_scale,
                                          .moment = print_moment};

@@ -150,7 +150,7 @@ static void put_errors(const struct fm_validation *validation, FILE *output)
 	fputs("</svg>\n", output);
 }
 
-/* What was counted over what is true, both logarithmic; the line is what would be right. */
+/* Counts over true values, both logarithmic; the line shows correct counts. */
 static void put_scatter(const struct fm_validation *validation, unsigned event, FILE *output)
 {
 	enum { SIZE = 300, EDGE = 34 };
@@ -199,7 +199,7 @@ static void put_events(const struct fm_validation *validation, FILE *output)
 {
 	const struct fm_matrix *matrix = validation->matrix;
 
-	fputs("<h2>Events</h2><table><tr><th>event<th>class<th>what it counts</tr>\n", output);
+	fputs("<h2>Events</h2><table><tr><th>event<th>class<th>counted quantity</tr>\n", output);
 	for (unsigned class = 0; class < FM_CLASS_COUNT; class ++)
 		for (unsigned i = 0; i < matrix->event_count; i++) {
 			const struct fm_judgement *judgement = &validation->judgements[i];

@@ -73,13 +73,12 @@ static json_t *judgement_json(const struct fm_validation *validation, unsigned e
 	                                                      judgement->floor_most, "runs", (int)judgement->floor_runs)
 	                                          : json_null());
 	if (!judgement->floor_runs)
-		json_object_set_new(entry, "floor_why",
-		                    json_string("no run in which, as far as is known, there is nothing to count"));
+		json_object_set_new(entry, "floor_why", json_string("no run with a known count of zero"));
 	if (judgement->alternative >= 0)
 		json_object_set_new(entry, "alternative",
 		                    json_pack("{s:s, s:f}", "quantity", all->quantities[judgement->alternative].name,
 		                              "per_unit", judgement->alternative_factor));
-	json_object_set_new(entry, "formula", *judgement->formula ? json_string(judgement->formula) : json_null());
+	json_object_set_new(entry, "formula", fm_json_text(judgement->formula));
 	if (!*judgement->formula)
 		json_object_set_new(entry, "formula_why", json_string(judgement->reason));
 	json_object_set_new(entry, "reason", json_string(judgement->reason));
@@ -115,9 +114,7 @@ static json_t *resource_json(const struct fm_validation *validation, const struc
 			json_object_set_new(entry, "indicator_limits", json_string(text));
 		fm_json_set_figure(entry, "maximal_events_per_second", &events);
 	} else {
-		json_object_set_new(entry, "indicator", json_null());
-		json_object_set_new(entry, "indicator_why",
-		                    json_string("no event matches it, and no sum of up to three events does"));
+		fm_json_set_null(entry, "indicator", "no event and no sum of up to three events matches");
 	}
 	return entry;
 }

@@ -20,12 +20,7 @@ static void print_resources(const struct fm_validation *validation, FILE *output
 	char text[320], limits[240];
 
 	fm_table_cell(table, socket ? "Socket" : "Core");
-	fm_table_cell(table, "access");
-	fm_table_cell(table, "GB/s");
-	fm_table_cell(table, "M transfers/s");
-	fm_table_cell(table, "M events/s");
-	fm_table_cell(table, "error");
-	fm_table_cell(table, "best indicator");
+	fm_table_cells(table, "access", "GB/s", "M transfers/s", "M events/s", "error", "best indicator");
 	for (unsigned i = 0; i < validation->resource_count; i++) {
 		const struct fm_resource *resource = &validation->resources[i];
 
@@ -40,8 +35,7 @@ static void print_resources(const struct fm_validation *validation, FILE *output
 			fm_table_cell(table, "%.0f", resource->maximal_events / 1e6);
 			fm_table_cell(table, "%.1f %%", 100 * resource->indicator.error);
 		} else {
-			fm_table_cell(table, "n/a");
-			fm_table_cell(table, "n/a");
+			fm_table_cells(table, "n/a", "n/a");
 		}
 		fm_indicator_limits(validation->matrix, &resource->indicator, limits, sizeof(limits));
 		fm_table_cell(table, "%s%s%s",
@@ -68,11 +62,9 @@ static void print_stalls(const struct fm_validation *validation, FILE *output, u
 		table = fm_table_create("lrrrrw");
 		fm_table_cell(table, "Cycles per load (+24 multiplies)");
 		fm_table_cell(table, "%s", stalls->levels[cache]);
-		fm_table_cell(table, "+24 independent");
-		fm_table_cell(table, "+24 dependent");
+		fm_table_cells(table, "+24 independent", "+24 dependent");
 		fm_table_cell(table, "%s", stalls->levels[shown]);
-		fm_table_cell(table, "role");
-		fm_table_cell(table, "(run time)");
+		fm_table_cells(table, "role", "(run time)");
 		fm_table_cell(table, "%.1f", stalls->cycles_plain[cache]);
 		fm_table_cell(table, "%.1f", stalls->cycles_independent[cache]);
 		fm_table_cell(table, "%.1f", stalls->cycles_dependent[cache]);
@@ -89,8 +81,7 @@ static void print_stalls(const struct fm_validation *validation, FILE *output, u
 			fm_table_cell(table, "%s", fm_stall_role_words(test->role));
 		}
 		fputc('\n', output);
-		fm_table_print(table, output, 0, width);
-		fm_table_free(table);
+		fm_table_end(table, output, 0, width);
 	}
 	if (!count) {
 		if (*stalls->why)
@@ -98,18 +89,16 @@ static void print_stalls(const struct fm_validation *validation, FILE *output, u
 		return;
 	}
 	table = fm_table_create("lw");
-	fm_table_cell(table, "Cycles");
-	fm_table_cell(table, "formula");
+	fm_table_cells(table, "Cycles", "formula");
 	for (unsigned i = 0; i < count; i++) {
 		fm_table_cell(table, "%s", formulas[i].name);
 		fm_table_cell(table, "%s", formulas[i].formula);
 	}
 	fputc('\n', output);
-	fm_table_print(table, output, 0, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 0, width);
 }
 
-/* By class, so that what can be trusted comes first. Short stories stand beside the names, long ones below. */
+/* Sorted by class, trusted events first. Short stories stand beside the names, long ones below. */
 static void print_events(const struct fm_validation *validation, FILE *output, unsigned width)
 {
 	const struct fm_matrix *matrix = validation->matrix;
@@ -129,8 +118,7 @@ static void print_events(const struct fm_validation *validation, FILE *output, u
 			fprintf(output, "  %s\n", matrix->events[i].name);
 			table = fm_table_create("w");
 			fm_table_cell(table, "%s", judgement->reason);
-			fm_table_print(table, output, 6, width);
-			fm_table_free(table);
+			fm_table_end(table, output, 6, width);
 		}
 	}
 }
@@ -164,12 +152,9 @@ static void print_errors(const struct fm_validation *validation, FILE *output, u
 	for (unsigned i = 0; i < count; i++)
 		scale = fmax(scale, fmax(fabs(cells[i].least), fabs(cells[i].most)));
 	table = fm_table_create("lllrrr");
-	fm_table_cell(table, "Lines in and out");
-	fm_table_cell(table, "kernel");
+	fm_table_cells(table, "Lines in and out", "kernel");
 	fm_table_cell(table, "error from -%.0f %% to +%.0f %%", 100 * scale, 100 * scale);
-	fm_table_cell(table, "mean");
-	fm_table_cell(table, "min");
-	fm_table_cell(table, "max");
+	fm_table_cells(table, "mean", "min", "max");
 	for (unsigned i = 0; i < count; i++) {
 		char bar[BAR + 1];
 
@@ -183,8 +168,7 @@ static void print_errors(const struct fm_validation *validation, FILE *output, u
 		fm_table_cell(table, "%+.2f %%", 100 * cells[i].most);
 	}
 	fputc('\n', output);
-	fm_table_print(table, output, 0, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 0, width);
 }
 
 static void print_imbalance(const struct fm_validation *validation, FILE *output, unsigned width)
@@ -196,12 +180,7 @@ static void print_imbalance(const struct fm_validation *validation, FILE *output
 	if (count < 2)
 		return;
 	table = fm_table_create("lrrrrw");
-	fm_table_cell(table, "Unbalanced product");
-	fm_table_cell(table, "thread 0");
-	fm_table_cell(table, "thread 1");
-	fm_table_cell(table, "ratio");
-	fm_table_cell(table, "error");
-	fm_table_cell(table, "formula");
+	fm_table_cells(table, "Unbalanced product", "thread 0", "thread 1", "ratio", "error", "formula");
 	for (unsigned i = 0; i < count; i++) {
 		fm_table_cell(table, "%s", rows[i].metric);
 		if (*rows[i].refused) {
@@ -217,8 +196,7 @@ static void print_imbalance(const struct fm_validation *validation, FILE *output
 		fm_table_cell(table, "%s", rows[i].formula);
 	}
 	fputc('\n', output);
-	fm_table_print(table, output, 0, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 0, width);
 }
 
 static void print_sharing(const struct fm_validation *validation, FILE *output, unsigned width)
@@ -233,9 +211,7 @@ static void print_sharing(const struct fm_validation *validation, FILE *output, 
 		return;
 	snprintf(layout, 3 + sharing.event_count + 1, "%s", columns);
 	table = fm_table_create(layout);
-	fm_table_cell(table, "Lines handed over");
-	fm_table_cell(table, "between");
-	fm_table_cell(table, "lines");
+	fm_table_cells(table, "Lines transferred", "between", "lines");
 	for (unsigned i = 0; i < sharing.event_count; i++)
 		fm_table_cell(table, "[%u]", i + 1);
 	for (unsigned r = 0; r < sharing.row_count; r++) {
@@ -249,8 +225,7 @@ static void print_sharing(const struct fm_validation *validation, FILE *output, 
 			              100 * (row->counts[i] / row->model - 1));
 	}
 	fputc('\n', output);
-	fm_table_print(table, output, 0, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 0, width);
 	for (unsigned i = 0; i < sharing.event_count; i++)
 		fprintf(output, "[%u] %s\n", i + 1, event_name(validation, (int)sharing.events[i]));
 }
@@ -271,7 +246,7 @@ static void print_summary(const struct fm_validation *validation, FILE *output)
 	fputc('\n', output);
 }
 
-/* Which columns a file does not have: what an event counts of these nobody can tell. */
+/* Missing columns of a file: counts of these quantities cannot be judged. */
 static void print_missing(const struct fm_validation *validation, FILE *output, unsigned width)
 {
 	const struct fm_matrix *matrix = validation->matrix;
@@ -281,10 +256,11 @@ static void print_missing(const struct fm_validation *validation, FILE *output, 
 	if (!fm_validation_missing(matrix, names, sizeof(names)))
 		return;
 	table = fm_table_create("w");
-	fm_table_cell(table, "Not in the file: %s. Quantities are judged without them; --missing-zero takes them as 0.",
+	fm_table_cell(table,
+	              "Not in the file: %s. Quantities are tested without these columns; --missing-zero sets "
+	              "them to 0.",
 	              names);
-	fm_table_print(table, output, 0, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 0, width);
 }
 
 void fm_validation_print(const struct fm_validation *validation, FILE *output, unsigned width, int verbose)
@@ -371,13 +347,7 @@ static void print_ratios(const struct fm_validation *validation, unsigned event,
 	struct fm_table *table = fm_table_create("lllrrrr");
 	unsigned rows = 0;
 
-	fm_table_cell(table, "Kernel");
-	fm_table_cell(table, "width");
-	fm_table_cell(table, "data in");
-	fm_table_cell(table, "cores");
-	fm_table_cell(table, "true");
-	fm_table_cell(table, "counted");
-	fm_table_cell(table, "ratio");
+	fm_table_cells(table, "Kernel", "width", "data in", "cores", "true", "counted", "ratio");
 	for (unsigned r = 0; r < matrix->run_count; r++) {
 		const struct fm_run *run = &matrix->runs[r];
 		double truth = judgement->quantity < 0
@@ -443,8 +413,7 @@ void fm_validation_explain(const struct fm_validation *validation, unsigned even
 	fm_table_cell(table, "noise");
 	fm_table_cell(table, matrix->repeats > 1 ? "standard deviation %.2f %%" : "not known (one repetition)",
 	              100 * judgement->reproducibility);
-	fm_table_print(table, output, 0, width);
-	fm_table_free(table);
+	fm_table_end(table, output, 0, width);
 	plot_event(validation, event, output, width);
 	print_ratios(validation, event, output, width);
 }

@@ -7,6 +7,7 @@
 #include "fold/compare.h"
 #include "fold/fold.h"
 #include "patterns/analysis.h"
+#include "scale/scale.h"
 #include "squeeze/squeeze.h"
 
 struct fm_writer_options {
@@ -14,26 +15,28 @@ struct fm_writer_options {
 	unsigned top;   /* rows of lists that may be long */
 	int verbosity;
 	const char *separator; /* of fields */
-	bool curve;            /* of sampled references: the misses of caches of any size, and nothing else */
-	bool bandwidth_curve;  /* of memory, and the program's place on it */
-	bool moments_written;  /* they were, while they came */
+	bool curve;            /* for sampled references: only the miss-ratio curve */
+	bool bandwidth_curve;  /* of memory, with the position of the program */
+	bool moments_written;  /* the live run printed them */
 	bool no_source;        /* pages show no source files */
 };
 
 struct fm_writer {
 	const char *name;
-	/* "" when it can write; else what it lacks. NULL: it always can. */
+	/* "" if it can write, otherwise the missing part. NULL: it always can. */
 	const char *(*lacks)(void);
 	void (*stat)(const struct fm_analysis *analysis, const struct fm_writer_options *options, FILE *output);
 	/* Sampled references: fold->samples has the tables. */
 	void (*samples)(const struct fm_fold *fold, const struct fm_writer_options *options, FILE *output);
-	bool rates; /* it shows the fitted rates of folded regions (fm_fold_tell_rates()) */
+	bool rates; /* shows the fitted rates of folded regions (fm_fold_add_rates()) */
 	/* Two recordings of them. NULL: not in this format. */
 	void (*compared)(const struct fm_comparison *comparison, const struct fm_writer_options *options, FILE *output);
-	/* What taking cache and bandwidth away has told. NULL: not in this format. */
+	/* Results of `squeeze`. NULL: not in this format. */
 	void (*squeeze)(const struct fm_squeeze *squeeze, const struct fm_writer_options *options, FILE *output);
-	/* What has just been counted, while the program still runs: intervals from `first` on, and, where levels are
-	   told by counters, their picture. NULL: everything comes at the end. */
+	/* Results of `scale`. NULL: not in this format. */
+	void (*scale)(const struct fm_scale *scale, const struct fm_writer_options *options, FILE *output);
+	/* Counts while the program runs: intervals from `first` on; for levels by counters, their picture. NULL: all
+	 * output comes at the end. */
 	void (*moment)(const struct fm_recording *recording, size_t first, const struct fm_judged *moment,
 	               const struct fm_writer_options *options, FILE *output);
 };

@@ -1,22 +1,22 @@
-/* Bins that grow with what they hold: whole numbers one by one at first, then so many per octave. */
+/* Bins of growing width: single whole numbers at first, then a fixed number of bins per octave. */
 #ifndef FATHOM_REUSE_BINS_H
 #define FATHOM_REUSE_BINS_H
 
 #include <math.h>
 #include <stdint.h>
 
-/* Distances: 16 per octave, so that a bin is at most 6 % wide. */
+/* Distances: 16 bins per octave, each at most 6 % wide. */
 enum { FM_DISTANCE_BITS = 4, FM_DISTANCE_BINS = (64 - FM_DISTANCE_BITS + 1) << FM_DISTANCE_BITS };
 
-/* Times: 32 per octave up to 2^48 references; the last bin holds what is beyond, and what never comes. */
+/* Times: 32 bins per octave up to 2^48 references; the last bin is for longer times and for no reuse. */
 enum {
 	FM_TIME_BITS = 5,
 	FM_TIME_OCTAVES = 48,
 	FM_TIME_BINS = ((FM_TIME_OCTAVES - FM_TIME_BITS + 1) << FM_TIME_BITS) + 1
 };
 
-/* Distances among lines of which only a share is followed, 2^bits per octave up to 2^20 of them; then one bin for what
-   is beyond, and one for first touches. */
+/* Distances among followed lines: 2^bits bins per octave up to 2^20 lines; then one bin for longer distances, and one
+   for first touches. */
 enum { FM_LINES_OCTAVES = 20 };
 #define FM_LINES_BINS(bits) (((FM_LINES_OCTAVES - (bits) + 1) << (bits)) + 2)
 
@@ -31,13 +31,15 @@ static inline unsigned fm_bin_of(uint64_t value, unsigned bits)
 	return (unsigned)((shift << bits) + (value >> shift));
 }
 
-/* The smallest number in a bin: 2^64 and above do not fit, hence a double. */
+/* The smallest number in a bin, as a double: it may be 2^64 or more. */
 static inline double fm_bin_low(unsigned bin, unsigned bits)
 {
 	unsigned size = 1u << bits, octave = bin >> bits;
 
 	if (octave < 2)
 		return bin;
+	if (octave + bits < 64)
+		return (double)((uint64_t)(size + (bin & (size - 1))) << (octave - 1));
 	return ldexp(size + (bin & (size - 1)), (int)octave - 1);
 }
 

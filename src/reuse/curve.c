@@ -1,18 +1,19 @@
 #include "reuse/curve.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/statistics.h"
 #include "reuse/phases.h"
+#include "reuse/tuning.h"
 
-/* What StatStack and the bins of times add to the error of a size, as a relative standard error, and to a miss ratio:
-   tests/reuse/judge.c shows that intervals hold with these. */
-#define MODEL_ERROR 0.03
-#define MODEL_FLOOR 0.002
-
-enum { RESAMPLES = 400 };
+enum {
+	EACH_THREAD = 50, /* resamples that are worth a thread */
+	MOST_THREADS = 16,
+};
 
 double fm_miss_bytes(unsigned point)
 {
@@ -23,7 +24,7 @@ double fm_miss_bytes(unsigned point)
 struct shares {
 	double shared[FM_MISS_POINTS], private[FM_MISS_POINTS];
 	double shared_low[FM_MISS_POINTS], private_low[FM_MISS_POINTS]; /* if what was not observed were all reused */
-	double doubt[FM_MISS_POINTS]; /* square of what few samples leave open downwards */
+	double doubt[FM_MISS_POINTS]; /* square of the doubt downwards because of few samples */
 	double largest;               /* size in lines up to which reuses were observed */
 };
 
@@ -94,12 +95,12 @@ static void add_shares(const struct fm_survival *survival, const double *distanc
 		    fmax(sum->largest, distances ? distances[survival->observed] : fm_time_bin_low(survival->observed));
 }
 
-/* What belongs to a cluster, in lists that are sorted by clusters. */
+/* The data of a cluster, in lists that are sorted by clusters. */
 struct span {
 	size_t first_cell, cell_end; /* by time */
 	size_t first_near, near_end; /* by distance */
 	size_t first_sample, sample_end;
-	double unwatched; /* the share of the survivors that no sample stands for */
+	double unwatched; /* the share of the survivors that no sample represents */
 };
 
 /* Everything that resampling needs. */
@@ -110,7 +111,7 @@ struct estimation {
 	uint8_t *phase_of;
 	unsigned phases;
 	uint32_t *members; /* clusters by phase */
-	uint32_t *drawn;   /* a resample of a phase */
+	double *taken;     /* how often each member is in the resample */
 	uint32_t first_member[FM_MISS_PHASES_MAX + 1];
 	double weight[FM_MISS_PHASES_MAX]; /* share of references */
 	struct fm_times_sum *sum;
@@ -120,14 +121,27 @@ struct estimation {
 	double line_bytes;
 };
 
+static bool make_own(struct estimation *estimation)
+{
+	estimation->taken = calloc(estimation->times->clusters, sizeof(double));
+	estimation->sum = malloc(sizeof(*estimation->sum));
+	estimation->survival = malloc(sizeof(*estimation->survival));
+	return estimation->taken && estimation->sum && estimation->survival;
+}
+
+static void free_own(struct estimation *estimation)
+{
+	free(estimation->taken);
+	free(estimation->sum);
+	free(estimation->survival);
+}
+
 static void free_estimation(struct estimation *estimation)
 {
 	free(estimation->spans);
 	free(estimation->phase_of);
 	free(estimation->members);
-	free(estimation->drawn);
-	free(estimation->sum);
-	free(estimation->survival);
+	free_own(estimation);
 }
 
 static void find_spans(struct estimation *estimation)
@@ -182,8 +196,8 @@ static int weigh_phases(struct estimation *estimation)
 	return 0;
 }
 
-/* Something that none of n samples shows may still be up to 3/n of what they stand for, at 95 %. Resampling cannot
-   tell: it only repeats what was seen. */
+/* An event that none of n samples shows may still be up to 3/n of the references that they represent, at 95 %.
+   Resampling does not show it, since it repeats the same samples. */
 static double measure_unseen(const struct estimation *estimation)
 {
 	double squares = 0;
@@ -215,11 +229,7 @@ static int prepare(struct estimation *estimation)
 	estimation->spans = calloc(clusters, sizeof(*estimation->spans));
 	estimation->phase_of = calloc(clusters, 1);
 	estimation->members = calloc(clusters, sizeof(uint32_t));
-	estimation->drawn = calloc(clusters, sizeof(uint32_t));
-	estimation->sum = malloc(sizeof(*estimation->sum));
-	estimation->survival = malloc(sizeof(*estimation->survival));
-	if (!estimation->spans || !estimation->phase_of || !estimation->members || !estimation->drawn ||
-	    !estimation->sum || !estimation->survival)
+	if (!make_own(estimation) || !estimation->spans || !estimation->phase_of || !estimation->members)
 		return -ENOMEM;
 	find_spans(estimation);
 	phases = fm_phases_find(times, FM_MISS_PHASES_MAX, estimation->phase_of);
@@ -240,21 +250,21 @@ static int prepare(struct estimation *estimation)
 	return 0;
 }
 
-/* Nobody enters late here: a sample that is watched from a window's end on stands for the window's survivors from their
-   references on. Short distances are then those of the place itself, and only what is added after the window comes from
-   the average of the phase. */
-static void sum_distances(const struct estimation *estimation, uint32_t cluster, struct fm_times_sum *sum)
+/* There are no late entries here: a sample that is watched from a window's end on represents the window's survivors
+   from their references on. Short distances are then those of the place itself, and only the part after the window
+   comes from the average of the phase. */
+static void sum_distances(const struct estimation *estimation, uint32_t cluster, double taken, struct fm_times_sum *sum)
 {
 	const struct span *span = &estimation->spans[cluster];
 
 	for (size_t i = span->first_near; i < span->near_end; i++) {
 		const struct fm_times_cell *cell = &estimation->part->by_distance.cells[i];
-		double censored = cell->censored * span->unwatched;
-		double samples = cell->reused + censored;
+		double reused = taken * cell->reused, censored = taken * cell->censored * span->unwatched;
+		double samples = reused + censored;
 
-		sum->entered[0] += cell->reused + censored;
-		sum->reused[cell->bin] += cell->reused;
-		sum->written[cell->bin] += cell->written;
+		sum->entered[0] += samples;
+		sum->reused[cell->bin] += reused;
+		sum->written[cell->bin] += taken * cell->written;
 		sum->censored[cell->bin] += censored;
 		sum->samples[0] += samples;
 		sum->samples[cell->bin] -= samples;
@@ -263,18 +273,29 @@ static void sum_distances(const struct estimation *estimation, uint32_t cluster,
 		const struct fm_reuse *reuse = &estimation->part->samples[i];
 		double passed = expect_distance(estimation->distances, reuse->time) -
 		                expect_distance(estimation->distances, reuse->entered);
+		double weight = taken * reuse->weight;
 		unsigned bin = fm_time_bin((reuse->entered > 0 ? reuse->distance : 0) + passed + 1);
 
-		sum->entered[0] += reuse->weight;
-		sum->samples[0]++;
-		sum->samples[bin]--;
+		sum->entered[0] += weight;
+		sum->samples[0] += taken;
+		sum->samples[bin] -= taken;
 		if (reuse->censored)
-			sum->censored[bin] += reuse->weight;
+			sum->censored[bin] += weight;
 		else
-			sum->reused[bin] += reuse->weight;
+			sum->reused[bin] += weight;
 		if (!reuse->censored && reuse->written)
-			sum->written[bin] += reuse->weight;
+			sum->written[bin] += weight;
 	}
+}
+
+/* The number of times that each cluster of a phase is in a resample: a third of them is not, and the others are summed
+   once. */
+static void draw(struct estimation *estimation, struct fm_random *random, uint32_t first, uint32_t count)
+{
+	for (uint32_t i = first; i < first + count; i++)
+		estimation->taken[i] = random ? 0 : 1;
+	for (uint32_t i = 0; random && i < count; i++)
+		estimation->taken[first + fm_random_below(random, count)]++;
 }
 
 /* All clusters once, or, with a generator, as many drawn from each phase as it has. */
@@ -288,21 +309,21 @@ static void estimate(struct estimation *estimation, struct fm_random *random, do
 		uint32_t first = estimation->first_member[phase], count = estimation->first_member[phase + 1] - first;
 		bool by_distance = times->by_distance.count > 0 || estimation->part != times;
 
+		draw(estimation, random, first, count);
 		memset(sum, 0, sizeof(*sum));
-		for (uint32_t i = 0; i < count; i++) {
-			uint32_t cluster = estimation->members[first + (random ? fm_random_below(random, count) : i)];
-			const struct span *span = &estimation->spans[cluster];
+		for (uint32_t i = first; i < first + count; i++) {
+			const struct span *span = &estimation->spans[estimation->members[i]];
 
-			estimation->drawn[i] = cluster;
-			for (size_t k = span->first_cell; k < span->cell_end; k++)
-				fm_times_sum_cell(sum, &times->by_time.cells[k], 1);
+			for (size_t k = span->first_cell; estimation->taken[i] > 0 && k < span->cell_end; k++)
+				fm_times_sum_cell(sum, &times->by_time.cells[k], estimation->taken[i]);
 		}
 		fm_survival_estimate(sum, estimation->survival);
 		expect_distances(estimation->survival, estimation->distances);
 		if (by_distance) {
 			memset(sum, 0, sizeof(*sum));
-			for (uint32_t i = 0; i < count; i++)
-				sum_distances(estimation, estimation->drawn[i], sum);
+			for (uint32_t i = first; i < first + count; i++)
+				if (estimation->taken[i] > 0)
+					sum_distances(estimation, estimation->members[i], estimation->taken[i], sum);
 			fm_survival_estimate(sum, estimation->survival);
 		}
 		add_shares(estimation->survival, by_distance ? NULL : estimation->distances, estimation->weight[phase],
@@ -330,33 +351,92 @@ static void set_interval(struct fm_miss_point *point, const double *lows, const 
 	point->high = limited(high);
 }
 
-/* Resample clusters; every resample has its own error of the clock and of the model. */
-static int bootstrap(struct estimation *estimation, const struct fm_miss_options *options, const double *doubts,
-                     struct fm_miss_curve *shared, struct fm_miss_curve *private)
+/* Resamples of one thread: all with these numbers modulo `step`. */
+struct resampling {
+	struct estimation estimation; /* shares everything but what resampling writes to */
+	double error;
+	uint64_t seed;
+	unsigned first, step, count;
+	double *values;
+	pthread_t thread;
+};
+
+/* Every resample has its own error of the clock and of the model, and its own random numbers, so that results do not
+   depend on the number of threads. */
+static void *resample(void *argument)
 {
-	unsigned resamples = options->resamples ? options->resamples : RESAMPLES;
-	double error = hypot(options->clock_error, MODEL_ERROR);
-	uint32_t clusters = estimation->times->clusters;
-	/* percentiles of few clusters are too narrow by what Student's t is wider than the normal distribution */
-	double widen = clusters > 1 ? fm_statistics_student(clusters - 1) / 1.96 : 1;
+	struct resampling *own = argument;
 	struct shares shares;
-	double *values = calloc((size_t)4 * FM_MISS_POINTS * resamples, sizeof(*values));
 
-	if (!values)
-		return -ENOMEM;
-	for (unsigned i = 0; i < resamples; i++) {
-		double scale = exp(error * fm_random_normal(options->random));
+	for (unsigned i = own->first; i < own->count; i += own->step) {
+		struct fm_random random;
+		double scale;
 
-		estimate(estimation, options->random, scale, &shares);
+		fm_random_seed(&random, own->seed + i);
+		scale = exp(own->error * fm_random_normal(&random));
+		estimate(&own->estimation, &random, scale, &shares);
 		for (unsigned point = 0; point < FM_MISS_POINTS; point++) {
 			const double found[4] = {shares.shared_low[point], shares.shared[point],
 			                         shares.private_low[point], shares.private[point]};
 
 			for (unsigned k = 0; k < 4; k++)
-				values[((size_t)4 * point + k) * resamples + i] = found[k];
+				own->values[((size_t)4 * point + k) * own->count + i] = found[k];
 		}
 	}
-	for (unsigned point = 0; point < FM_MISS_POINTS; point++) {
+	return NULL;
+}
+
+/* Fills the values with resamples of the clusters. */
+static int resample_all(const struct estimation *estimation, const struct fm_miss_options *options, unsigned count,
+                        double *values)
+{
+	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned wanted = count / EACH_THREAD + 1, threads = 0;
+	struct resampling *all;
+	int status = 0;
+
+	wanted = processors > 0 && wanted > (unsigned long)processors ? (unsigned)processors : wanted;
+	wanted = wanted > MOST_THREADS ? MOST_THREADS : wanted;
+	all = calloc(wanted, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	for (unsigned i = 0; i < wanted; i++)
+		all[i] = (struct resampling){.estimation = *estimation,
+		                             .error = hypot(options->clock_error, MODEL_ERROR),
+		                             .seed = i ? all->seed : fm_random_next(options->random),
+		                             .first = i,
+		                             .step = wanted,
+		                             .count = count,
+		                             .values = values};
+	for (unsigned i = 0; i < wanted; i++)
+		if (!make_own(&all[i].estimation))
+			status = -ENOMEM;
+	while (!status && threads + 1 < wanted &&
+	       !pthread_create(&all[threads + 1].thread, NULL, resample, &all[threads + 1]))
+		threads++;
+	/* this thread has the first share, and those of threads that could not be started */
+	for (unsigned i = 0; !status && i < wanted; i = i ? i + 1 : threads + 1)
+		resample(&all[i]);
+	for (unsigned i = 0; i < threads; i++)
+		pthread_join(all[i + 1].thread, NULL);
+	for (unsigned i = 0; i < wanted; i++)
+		free_own(&all[i].estimation);
+	free(all);
+	return status;
+}
+
+/* Intervals from resampled clusters. */
+static int bootstrap(const struct estimation *estimation, const struct fm_miss_options *options, const double *doubts,
+                     struct fm_miss_curve *shared, struct fm_miss_curve *private)
+{
+	unsigned resamples = options->resamples ? options->resamples : RESAMPLES;
+	uint32_t clusters = estimation->times->clusters;
+	/* percentiles of few clusters are too narrow by what Student's t is wider than the normal distribution */
+	double widen = clusters > 1 ? fm_statistics_student(clusters - 1) / 1.96 : 1;
+	double *values = calloc((size_t)4 * FM_MISS_POINTS * resamples, sizeof(*values));
+	int status = values ? resample_all(estimation, options, resamples, values) : -ENOMEM;
+
+	for (unsigned point = 0; !status && point < FM_MISS_POINTS; point++) {
 		double *own = values + (size_t)4 * point * resamples;
 
 		for (unsigned k = 0; k < 4; k++)
@@ -366,9 +446,9 @@ static int bootstrap(struct estimation *estimation, const struct fm_miss_options
 		set_interval(&private->points[point], own + (size_t)2 * resamples, own + (size_t)3 * resamples,
 		             resamples, widen, sqrt(doubts[point]), estimation->unseen);
 	}
-	shared->bootstrapped = private->bootstrapped = true;
+	shared->bootstrapped = private->bootstrapped = !status;
 	free(values);
-	return 0;
+	return status;
 }
 
 /* A larger cache never misses more. Each end of the intervals is made to fall as well. */

@@ -4,22 +4,11 @@
 #include <stdlib.h>
 
 #include "base/statistics.h"
+#include "reuse/tuning.h"
 
-/* Touches that are not seen, or seen late, in windows and in the latest lines; of all references. */
-#define FLOOR 0.003
-/* Between two touches the share of lines that is followed varies like that of pairs drawn at random, or less: data that
-   lies together is followed evenly. */
+/* The share of followed lines between two touches varies at most like that of pairs drawn at random. */
 #define SPREAD M_SQRT2
-/* How much more or fewer misses there may be, compared with the rest, where nothing was seen: such stretches are few,
-   and favour slow code. */
-#define UNEVEN 0.35
-/* The share of touches across such stretches whose distance lacks something that matters. */
-#define CLOSER 0.5
-/* Slices of time have more lines in them, compared with references, where code waits for memory. */
-#define SLOW 2.0
-/* Sizes are known no better than this. */
-#define SIZES 0.02
-/* What none of n touches shows may still be 3/n of them, at 95 %. */
+/* An event that none of n touches shows is at most 3/n of them, at 95 %. */
 #define UNSEEN 3.0
 
 /* Sums from each bin on, so that a size is looked up. */
@@ -55,7 +44,7 @@ static int add_up(const struct fm_lines_sample *sample, struct sums *ret_sums)
 	return 0;
 }
 
-/* Those that miss a cache which holds so many followed lines, of one group or of all. */
+/* Touches that miss a cache which holds `lines` followed lines, of one group or of all. */
 static double missed(const struct sums *sums, const double *from, double lines)
 {
 	unsigned bin = lines > 0 ? fm_bin_of((uint64_t)(lines + 0.5), sums->sample->bits) : 0;
@@ -121,8 +110,8 @@ static struct fm_miss_point estimate(const struct sums *sums, double lines)
 	chance = hypot(chance, uneven);
 	return (struct fm_miss_point){
 	    .value = limited(scale * found),
-	    .low = limited(scale * (found - hypot(chance, below)) - FLOOR),
-	    .high = limited(scale * (found + fmax(hypot(chance, above) + closer, UNSEEN)) + FLOOR)};
+	    .low = limited(scale * (found - hypot(chance, below)) - LINES_FLOOR),
+	    .high = limited(scale * (found + fmax(hypot(chance, above) + closer, UNSEEN)) + LINES_FLOOR)};
 }
 
 int fm_miss_lines(const struct fm_lines_sample *sample, struct fm_miss_curve *ret_curve)

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEATURES = 4, SHORTEST = 5, RUNS_MAX = 128 };
-#define FINEST 1e-6     /* a share of a few thousand references is not known better than this variance */
-#define SIGNIFICANT 6.0 /* standard errors; each run is searched for its best cut, so this is no single test */
+#include "reuse/tuning.h"
+
+enum { FEATURES = 4, RUNS_MAX = 128 };
 
 struct feature {
 	uint32_t cluster;
@@ -31,8 +31,7 @@ static void ages(const struct fm_times *times, unsigned *ret_bins)
 
 	if (sum) {
 		fm_times_sum(times, NULL, sum);
-		/* nine tenths of all samples have left by then; those that are watched on are few */
-		for (end = 1; end < FM_TIME_BINS - 1 && left < 0.9 * sum->samples[0]; end++)
+		for (end = 1; end < FM_TIME_BINS - 1 && left < PHASE_AGES * sum->samples[0]; end++)
 			left -= sum->samples[end];
 	}
 	free(sum);
@@ -83,11 +82,11 @@ static void describe_run(const struct feature *features, struct run *run)
 		run->mean[k] = sum / count;
 		for (uint32_t i = run->first; i < run->end; i++)
 			squares += (features[i].share[k] - run->mean[k]) * (features[i].share[k] - run->mean[k]);
-		run->variance[k] = squares / fmax(count - 1, 1) + FINEST;
+		run->variance[k] = squares / fmax(count - 1, 1) + PHASE_VARIANCE_LEAST;
 	}
 }
 
-/* How many standard errors two runs are apart, by the feature that tells them best. */
+/* The distance of two runs in standard errors, by the feature in which they differ most. */
 static double apart(const struct run *a, const struct run *b)
 {
 	double most = 0;
@@ -103,9 +102,9 @@ static double apart(const struct run *a, const struct run *b)
 static uint32_t find_cut(const struct feature *features, const struct run *run)
 {
 	uint32_t best = run->end, length = run->end - run->first;
-	double most = SIGNIFICANT;
+	double most = PHASE_SIGNIFICANT;
 
-	for (uint32_t reach = SHORTEST; length >= 2 * SHORTEST; reach *= 4) {
+	for (uint32_t reach = PHASE_LEAST; length >= 2 * PHASE_LEAST; reach *= 4) {
 		for (unsigned k = 0; k < FEATURES; k++) {
 			/* sums and squares over the places before and after, moved along with the cut */
 			double sum[2] = {0}, squares[2] = {0};
@@ -120,12 +119,13 @@ static uint32_t find_cut(const struct feature *features, const struct run *run)
 				}
 				n = middle - first;
 				m = end - middle;
-				if (n >= SHORTEST && m >= SHORTEST) {
+				if (n >= PHASE_LEAST && m >= PHASE_LEAST) {
 					spread = squares[0] - sum[0] * sum[0] / n + squares[1] - sum[1] * sum[1] / m;
 					t = fabs(sum[0] / n - sum[1] / m) /
-					    sqrt((fmax(spread, 0) / (n + m - 2) + FINEST) * (1 / n + 1 / m));
-					if (t / (1 + SIGNIFICANT / (n + m - 2)) > most) {
-						most = t / (1 + SIGNIFICANT / (n + m - 2));
+					    sqrt((fmax(spread, 0) / (n + m - 2) + PHASE_VARIANCE_LEAST) *
+					         (1 / n + 1 / m));
+					if (t / (1 + PHASE_SIGNIFICANT / (n + m - 2)) > most) {
+						most = t / (1 + PHASE_SIGNIFICANT / (n + m - 2));
 						best = middle;
 					}
 				}
@@ -197,7 +197,7 @@ int fm_phases_find(const struct fm_times *times, unsigned most, uint8_t *ret_pha
 					drop = runs[i].phase;
 				}
 			}
-		if (phases <= most && least > SIGNIFICANT / 2)
+		if (phases <= most && least > PHASE_SIGNIFICANT / 2)
 			break;
 		for (unsigned i = 0; i < count; i++)
 			if (runs[i].phase == drop)

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "reuse/tuning.h"
+
 enum { WORD_BITS = 6, NODE_BITS = 4, NODE = 1 << NODE_BITS, LEVELS_MAX = 7 };
 enum { TABLE_FIRST = 1 << 12, AXIS_FIRST = 1 << 14 };
 
@@ -57,7 +59,7 @@ static void free_axis(struct fm_stack_parts *parts)
 	}
 }
 
-/* An empty axis for so many references, a power of two. */
+/* An empty axis for `size` references, a power of two. */
 static int make_axis(struct fm_stack_parts *parts, uint32_t end)
 {
 	struct fm_stack_parts made = {.end = end};
@@ -177,7 +179,7 @@ static void spread(double *bins, double low, double high, double weight)
 	bins[bin] += weight;
 }
 
-/* What was counted while the share was what it is, as references of the program. */
+/* The counts since the last change of the share, as references of the program. */
 static void weigh(const struct fm_stack_parts *parts, struct fm_distances *sum)
 {
 	double scale = 1 / parts->share;
@@ -205,7 +207,7 @@ static void lower_share(struct fm_stack_parts *parts)
 	memset(parts->bins, 0, sizeof(parts->bins));
 	parts->cold = 0;
 	while (parts->lines > parts->lines_most) {
-		parts->share *= 0.75;
+		parts->share *= SAMPLE_KEPT;
 		parts->threshold = (uint64_t)(parts->share * 0x1p64);
 		for (size_t i = 0; i <= parts->mask; i++) {
 			struct entry *entry = &parts->table[i];

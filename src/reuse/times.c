@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 static int compare_cells(const void *first, const void *second)
 {
 	const struct fm_times_cell *a = first, *b = second;
@@ -104,15 +106,8 @@ int fm_times_add_cells(struct fm_times *times, struct fm_cells *list, const stru
 
 static int add_sample(struct fm_times *times, const struct fm_reuse *reuse)
 {
-	if (times->sample_count == times->sample_capacity) {
-		size_t capacity = 2 * times->sample_capacity + 256;
-		struct fm_reuse *samples = realloc(times->samples, capacity * sizeof(*samples));
-
-		if (!samples)
-			return -ENOMEM;
-		times->samples = samples;
-		times->sample_capacity = capacity;
-	}
+	if (!fm_array_grow(times->samples, times->sample_count, times->sample_room))
+		return -ENOMEM;
 	times->samples[times->sample_count] = *reuse;
 	times->samples[times->sample_count].cluster = count_cluster(times, reuse->cluster);
 	times->sample_count++;
@@ -133,7 +128,7 @@ int fm_times_add(struct fm_times *times, const struct fm_reuse *reuse)
 		return 0; /* observed for no time that counts */
 	if (!end)
 		end = 1;
-	/* whoever is reused was observed: entering the same bin would count for half */
+	/* a reused reference was observed: entering the same bin would count for half */
 	if (begin >= end)
 		begin = end - 1;
 	cells[0] =

@@ -1,10 +1,10 @@
-/* Reuse times: how many references pass from a reference until its line is touched again. A sample of them is rarely
-   complete: a window ends, a watched line is given up. Such a reuse is censored: it is only known to come later. A line
-   that is watched from some time after its reference on is only known to have come that far: its observation is
-   delayed. Kaplan and Meier's estimate takes both into account.
+/* Reuse times: references from a reference to the next touch of its line. Samples are often incomplete: a window or a
+   watch ends. Such a reuse is censored: it comes later, at an unknown time. A line watched only from some time after
+   its reference has a delayed entry: it was observed only because it lasted that long. Kaplan and Meier's estimate
+   accounts for both.
 
-   Samples belong to clusters, the windows they were taken in: samples of one window resemble each other, so intervals
-   come from resampling windows. */
+   Samples belong to clusters, their windows: samples of one window are similar, so intervals come from resampling
+   windows. */
 #ifndef FATHOM_REUSE_TIMES_H
 #define FATHOM_REUSE_TIMES_H
 
@@ -15,78 +15,79 @@
 #include "reuse/bins.h"
 
 struct fm_reuse {
-	double time; /* references until the reuse, at least 1; if censored: until nobody looked any more. INFINITY if
-	                censored by the end of the program: the line is never used again. */
-	double entered;  /* observed only from this time on, 0 if from the reference on */
-	double weight;   /* references it stands for; of a line that is watched from a window's end on: all survivors of
-	                    the window, divided by how many are watched */
-	double distance; /* other lines touched until it entered */
+	double time;    /* references to the reuse, at least 1; if censored: to the end of observation. INFINITY if
+	                   censored by the end of the program: never reused. */
+	double entered; /* start of the observation, 0: at the reference */
+	double weight; /* represented references; of a watched line: all survivors of the window, divided by the watched
+	                  ones */
+	double distance; /* other lines touched before `entered` */
 	uint32_t cluster;
 	bool censored;
 	bool written; /* another thread wrote to the line in between */
 };
 
-/* What happened in one bin of times. */
+/* The weights in one bin of times. */
 struct fm_times_cell {
 	uint32_t cluster;
 	uint32_t bin;
-	double entered, censored, reused, written; /* weights; written ones are among the reused */
+	double entered, censored, reused, written; /* written ones are part of the reused */
 	int32_t samples_in, samples_out;
 };
 
 struct fm_cells {
 	struct fm_times_cell *cells;
 	size_t count, capacity;
-	size_t merged; /* when it was merged last, this many were left */
+	size_t merged; /* entries after the last merge */
 };
 
 enum { FM_CLUSTERS_MAX = 2048 };
 
-/* Zero-initialise. Clusters are numbered from 0 in the order of time. When there are more than FM_CLUSTERS_MAX, every
-   two neighbours become one, so that memory stays bounded; callers go on with their own numbers. */
+/* Reuse times by cluster. Zero-initialise. Clusters are numbered from 0 in order of time. Beyond FM_CLUSTERS_MAX, pairs
+   of neighbours are joined, to limit memory; callers keep their own numbers. */
 struct fm_times {
 	struct fm_cells by_time;
-	/* Inside windows distances are known as well. Bins hold distance + 1; the censored are the survivors. */
+	/* Inside windows distances are known as well. Bins have distance + 1; survivors are censored. */
 	struct fm_cells by_distance;
 	struct fm_reuse *samples; /* those of fm_times_add() */
-	size_t sample_count, sample_capacity;
+	size_t sample_count, sample_room;
 	uint32_t clusters;
-	unsigned halved; /* how often: a caller's number is divided by two to this power */
+	unsigned halved; /* number of halvings: a caller's number is divided by 2^halved */
 };
 
-/* -ENOMEM; -EINVAL for a weight or a time that is none. */
+/* Adds a sample. 0; -ENOMEM; -EINVAL for an invalid weight or time. */
 int fm_times_add(struct fm_times *times, const struct fm_reuse *reuse);
 
-/* Cells that were put together elsewhere, for one of the two lists. */
+/* Adds cells made elsewhere to one of the two lists. 0 or -ENOMEM. */
 int fm_times_add_cells(struct fm_times *times, struct fm_cells *list, const struct fm_times_cell *cells, size_t count);
 void fm_times_free(struct fm_times *times);
 
-/* Make neighbouring clusters one until that has been done so often. */
+/* Joins pairs of neighbouring clusters until `halved` halvings are done. */
 void fm_times_halve(struct fm_times *times, unsigned halved);
 
-/* One cell per cluster and bin; cells and samples sorted by cluster. */
+/* Merges to one cell per cluster and bin; sorts cells and samples by cluster. */
 void fm_times_merge(struct fm_times *times);
 
-/* All clusters together. */
+/* Sums over all clusters. */
 struct fm_times_sum {
 	double entered[FM_TIME_BINS], censored[FM_TIME_BINS], reused[FM_TIME_BINS], written[FM_TIME_BINS];
-	double samples[FM_TIME_BINS]; /* how many more are observed after the bin than before it */
+	double samples[FM_TIME_BINS]; /* samples that enter the observation in the bin, less those that leave */
 };
 
-/* Add a cell so many times. */
+/* Adds a cell with a weight. */
 void fm_times_sum_cell(struct fm_times_sum *sum, const struct fm_times_cell *cell, double taken);
 
-/* Merged times; each cluster counts `times_taken[cluster]` times, or once where that is NULL. */
+/* Sums merged times. Each cluster counts `times_taken[cluster]` times; NULL: once. */
 void fm_times_sum(const struct fm_times *times, const uint32_t *times_taken, struct fm_times_sum *ret_sum);
 
 struct fm_survival {
-	double at[FM_TIME_BINS + 1];      /* the share of reuses whose time is not below the bin's first */
-	double written[FM_TIME_BINS + 1]; /* the share whose time is below it, with a write of another thread */
-	double samples[FM_TIME_BINS];     /* how many samples the bin rests on */
-	unsigned observed;                /* nothing is known from this bin on */
+	double at[FM_TIME_BINS + 1];      /* share of reuses with a time not below the bin's lowest */
+	double written[FM_TIME_BINS + 1]; /* share of reuses below it, with a write by another thread */
+	double samples[FM_TIME_BINS];     /* number of samples behind the bin */
+	unsigned observed;                /* first bin without observations */
 };
 
-/* Kaplan and Meier, bin by bin: exact where a bin is one number; in wide bins those that enter or leave count half. */
+/* Kaplan and Meier's estimate by bins. Exact in bins of one number; in wide bins, entries and censored samples count
+   half. */
 void fm_survival_estimate(const struct fm_times_sum *sum, struct fm_survival *ret_survival);
 
 #endif

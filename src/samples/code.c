@@ -1,4 +1,4 @@
-/* Routines, by themselves and with what they call, and source lines. */
+/* Routines, alone and with their callees, and source lines. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,9 +55,8 @@ static void numbered_free(struct numbered *numbered)
 	free(numbered->example);
 }
 
-/* Chosen samples by frame: those of frame f are list[begin[f]] … list[begin[f + 1] - 1]; the last frame stands for
- * none.
- */
+/* Chosen samples by frame: those of frame f are list[begin[f]] … list[begin[f + 1] - 1]. The last frame is for samples
+   without one. */
 static int sort_by_frame(const struct fm_chosen *chosen, uint32_t **ret_list, size_t **ret_begin)
 {
 	size_t frames = chosen->recording->frames_count;
@@ -86,7 +85,7 @@ static int sort_by_frame(const struct fm_chosen *chosen, uint32_t **ret_list, si
 	return 0;
 }
 
-/* Each routine of a call stack once. `mark` holds who has had this stack already. */
+/* Each routine of a call stack once. `mark` holds the last turn of each routine. */
 static void add_stack(const struct fm_recording *recording, const struct numbered *routines, int64_t frame,
                       const struct fm_served_sum *sum, struct fm_served_sum *inclusive, uint32_t *mark, uint32_t turn)
 {
@@ -132,7 +131,7 @@ static int sum_inclusive(const struct fm_chosen *chosen, const struct numbered *
 	return r;
 }
 
-/* Those that only call others come last, by what they call. */
+/* Routines without own samples come last, by their callees. */
 static int by_self(const void *first, const void *second)
 {
 	const struct fm_sampled_routine *a = first, *b = second;
@@ -144,8 +143,8 @@ static int by_self(const void *first, const void *second)
 	return strcmp(a->function, b->function);
 }
 
-static int tell_routines(struct fm_samples *samples, const struct fm_chosen *chosen, const struct numbered *routines,
-                         const struct fm_served_sum *self, const struct fm_served_sum *inclusive)
+static int add_routines(struct fm_samples *samples, const struct fm_chosen *chosen, const struct numbered *routines,
+                        const struct fm_served_sum *self, const struct fm_served_sum *inclusive)
 {
 	uint32_t *order = fm_samples_order(self, routines->count);
 
@@ -164,12 +163,12 @@ static int tell_routines(struct fm_samples *samples, const struct fm_chosen *cho
 		samples->routine_count++;
 		snprintf(routine->function, sizeof(routine->function), "%s", *code->function ? code->function : "?");
 		snprintf(routine->module, sizeof(routine->module), "%s", code->module);
-		fm_served_tell(samples->model, &self[order[i]], &chosen->whole, detailed, &routine->self);
+		fm_served_compute(samples->model, &self[order[i]], &chosen->whole, detailed, &routine->self);
 		if (inclusive[order[i]].count == self[order[i]].count)
 			routine->inclusive = routine->self;
 		else
-			fm_served_tell(samples->model, &inclusive[order[i]], &chosen->whole, detailed,
-			               &routine->inclusive);
+			fm_served_compute(samples->model, &inclusive[order[i]], &chosen->whole, detailed,
+			                  &routine->inclusive);
 	}
 	if (samples->routine_count)
 		qsort(samples->routines, samples->routine_count, sizeof(*samples->routines), by_self);
@@ -177,7 +176,7 @@ static int tell_routines(struct fm_samples *samples, const struct fm_chosen *cho
 	return 0;
 }
 
-/* Which object a line refers to most. */
+/* The object with the most references by a line. */
 static int find_objects(const struct fm_chosen *chosen, const struct numbered *lines, int64_t *objects)
 {
 	struct fm_names names = {0};
@@ -202,8 +201,8 @@ static int find_objects(const struct fm_chosen *chosen, const struct numbered *l
 	return r;
 }
 
-static int tell_lines(struct fm_samples *samples, struct fm_chosen *chosen, const struct numbered *lines,
-                      const struct fm_served_sum *sums)
+static int add_lines(struct fm_samples *samples, struct fm_chosen *chosen, const struct numbered *lines,
+                     const struct fm_served_sum *sums)
 {
 	uint32_t *order = fm_samples_order(sums, lines->count);
 	int64_t *objects = calloc(lines->count + 1, sizeof(*objects));
@@ -227,7 +226,7 @@ static int tell_lines(struct fm_samples *samples, struct fm_chosen *chosen, cons
 		snprintf(line->function, sizeof(line->function), "%s", *code->function ? code->function : "?");
 		snprintf(line->module, sizeof(line->module), "%s", code->module);
 		line->object = objects[order[i]];
-		fm_served_tell(samples->model, &sums[order[i]], &chosen->whole, i < FM_DETAILED_MAX, &line->served);
+		fm_served_compute(samples->model, &sums[order[i]], &chosen->whole, i < FM_DETAILED_MAX, &line->served);
 	}
 	for (size_t i = 0; !r && i < chosen->count; i++)
 		chosen->line[i] = place[lines->of_code[fm_chosen_sample(chosen, i)->code]];
@@ -262,9 +261,9 @@ int fm_samples_code(struct fm_samples *samples, struct fm_chosen *chosen)
 	if (!r)
 		r = sum_inclusive(chosen, &routines, inclusive);
 	if (!r)
-		r = tell_routines(samples, chosen, &routines, self, inclusive);
+		r = add_routines(samples, chosen, &routines, self, inclusive);
 	if (!r)
-		r = tell_lines(samples, chosen, &lines, by_line);
+		r = add_lines(samples, chosen, &lines, by_line);
 out:
 	numbered_free(&routines);
 	numbered_free(&lines);

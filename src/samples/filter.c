@@ -1,4 +1,4 @@
-/* Which samples are looked at. */
+/* Selection of samples. */
 #include <errno.h>
 #include <fnmatch.h>
 #include <math.h>
@@ -219,7 +219,7 @@ static int prepare(const struct fm_recording *recording, struct choice *choice, 
 			if (choice->frames && !any)
 				return no_match(error, "marked region or function", filter->region,
 				                "the report without --region lists them");
-			say(samples, "function %s and what it calls", filter->region);
+			say(samples, "function %s and its callees", filter->region);
 		} else {
 			say(samples, "region %s", filter->region);
 		}
@@ -280,7 +280,7 @@ int fm_chosen_take(const struct fm_recording *recording, const struct fm_served_
 	if (!chosen->whole.count && recording->samples_count)
 		r = *samples->filter
 		        ? fm_error_set(error, EINVAL, "no sample is left by the filter: %s", samples->filter)
-		        : fm_error_set(error, EBADMSG, "no sample of the recording tells what is referred to");
+		        : fm_error_set(error, EBADMSG, "no sample of the recording has an address");
 out:
 	free(spans);
 	free(choice.memories);

@@ -1,4 +1,4 @@
-/* Numbers for keys: the same key has the same number, in the order of first appearance. */
+/* Numbers for keys: equal keys have equal numbers, in order of first appearance. */
 #ifndef FATHOM_SAMPLES_NAMES_H
 #define FATHOM_SAMPLES_NAMES_H
 
@@ -13,9 +13,9 @@ struct fm_names {
 	size_t count, room, slot_count;
 };
 
-/* A text; -ENOMEM. */
+/* The number of a text. 0 or -ENOMEM. */
 int fm_names_find(struct fm_names *names, const char *key, uint32_t *ret_number);
-/* Any bytes. */
+/* The number of a sequence of bytes. 0 or -ENOMEM. */
 int fm_names_find_bytes(struct fm_names *names, const void *key, size_t length, uint32_t *ret_number);
 void fm_names_free(struct fm_names *names);
 

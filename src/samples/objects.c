@@ -1,4 +1,4 @@
-/* Objects: which memories of a recording are one, their shares, and what untracked memory adds to pools. */
+/* Objects: memories of a recording joined, their shares, and the untracked memory of pools. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "samples/parts.h"
+#include "samples/unmixing.h"
 
-enum { APART_MAX = 4 }; /* so many allocations of one call site are listed one by one */
+enum { APART_MAX = 4 }; /* most allocations of one call site with rows of their own */
 
 const char *fm_memory_kind_name(uint32_t kind)
 {
@@ -62,7 +63,7 @@ int fm_grouping_make(const struct fm_recording *recording, struct fm_grouping *r
 	char key[1024];
 	int r = object && place ? 0 : -ENOMEM;
 
-	/* how many places each site has */
+	/* the number of places of each site */
 	for (size_t i = 0; !r && i < count; i++) {
 		make_key(&recording->memories[i], false, key, sizeof(key));
 		r = fm_names_find(&sites, key, &object[i]);
@@ -105,7 +106,7 @@ void fm_grouping_free(struct fm_grouping *grouping)
 	free(grouping->object);
 }
 
-/* What is known of an object without its samples. */
+/* Properties of an object without its samples. */
 
 static void describe(struct fm_sampled_object *object, const struct fm_recorded_memory *memory)
 {
@@ -132,10 +133,9 @@ static void describe(struct fm_sampled_object *object, const struct fm_recorded_
 
 /* Untracked memory */
 
-/* Where small allocations were sampled, a tracked block stands for others, whose references were seen in memory that
-   nobody tracked. Those of an instruction that is known to use one pool are that pool's (pools.c). Of the rest so much
-   as a pool's blocks stand for belongs to the pool; less where all pools together claim more than there is. What nobody
-   claims stays. */
+/* If small allocations were sampled, a tracked block represents others, whose references were seen in untracked memory.
+   Those of an instruction with one pool are that pool's (pools.c). Of the rest, each pool gets the number that its
+   blocks represent, or less if all pools together claim more than there is. The remainder stays. */
 struct claims {
 	double *claim;     /* of each object: weight */
 	double *counted;   /* of each object: weight of untracked references that were counted as its own, … */
@@ -254,7 +254,7 @@ static enum fm_samples_answer is_read_only(const struct fm_served *served)
 {
 	if (served->stores.value > 0)
 		return FM_ANSWER_NO;
-	return served->stores.high < 0.04 ? FM_ANSWER_YES : FM_ANSWER_INCONCLUSIVE;
+	return served->stores.high < FM_STORES_NONE ? FM_ANSWER_YES : FM_ANSWER_INCONCLUSIVE;
 }
 
 /* Objects of the grouping that have samples, in its order: where each one ended up. */
@@ -285,8 +285,8 @@ static int make_objects(struct fm_samples *samples, const struct fm_grouping *gr
 	return 0;
 }
 
-static void tell_objects(struct fm_samples *samples, const struct fm_chosen *chosen, const struct fm_served_sum *sums,
-                         const uint32_t *of_object, size_t count)
+static void compute_objects(struct fm_samples *samples, const struct fm_chosen *chosen,
+                            const struct fm_served_sum *sums, const uint32_t *of_object, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct fm_sampled_object *object;
@@ -294,13 +294,13 @@ static void tell_objects(struct fm_samples *samples, const struct fm_chosen *cho
 		if (!sums[i].count)
 			continue;
 		object = &samples->objects[of_object[i]];
-		fm_served_tell(samples->model, &sums[i], &chosen->whole, of_object[i] < FM_DETAILED_MAX,
-		               &object->served);
+		fm_served_compute(samples->model, &sums[i], &chosen->whole, of_object[i] < FM_DETAILED_MAX,
+		                  &object->served);
 		object->read_only = is_read_only(&object->served);
 	}
 }
 
-static void tell_levels(struct fm_samples *samples, const struct fm_chosen *chosen)
+static void compute_levels(struct fm_samples *samples, const struct fm_chosen *chosen)
 {
 	for (size_t i = 0; i < chosen->count; i++) {
 		const struct fm_served *prior = &samples->objects[chosen->object[i]].served;
@@ -312,7 +312,7 @@ static void tell_levels(struct fm_samples *samples, const struct fm_chosen *chos
 	}
 }
 
-/* Shares change by what untracked memory adds: in order again. */
+/* Untracked memory changes shares: sort again. */
 static int sort_objects(struct fm_samples *samples, struct fm_chosen *chosen)
 {
 	uint32_t *where = malloc((samples->object_count + 1) * sizeof(*where));
@@ -320,7 +320,7 @@ static int sort_objects(struct fm_samples *samples, struct fm_chosen *chosen)
 	if (!where)
 		return -ENOMEM;
 	for (size_t i = 0; i < samples->object_count; i++)
-		samples->objects[i].threads = (unsigned)i; /* where it was */
+		samples->objects[i].threads = (unsigned)i; /* its old place */
 	qsort(samples->objects, samples->object_count, sizeof(*samples->objects), compare_shares);
 	for (size_t i = 0; i < samples->object_count; i++) {
 		where[samples->objects[i].threads] = (uint32_t)i;
@@ -361,7 +361,7 @@ int fm_samples_objects(struct fm_samples *samples, struct fm_chosen *chosen)
 	if (!r)
 		r = make_objects(samples, &grouping, sums, of_object);
 	if (!r) {
-		tell_objects(samples, chosen, sums, of_object, grouping.count);
+		compute_objects(samples, chosen, sums, of_object, grouping.count);
 		claim(samples, chosen, of_object, &claims);
 		assign_untracked(samples, chosen, &claims);
 		for (size_t i = 0; i < chosen->count; i++)
@@ -371,7 +371,7 @@ int fm_samples_objects(struct fm_samples *samples, struct fm_chosen *chosen)
 	if (!r)
 		r = number_namesakes(samples);
 	if (!r)
-		tell_levels(samples, chosen);
+		compute_levels(samples, chosen);
 	free(sums);
 	free(of_object);
 	free(claims.claim);

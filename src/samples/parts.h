@@ -1,4 +1,4 @@
-/* What the analysis is put together from. */
+/* Shared by the files of the analysis. */
 #ifndef FATHOM_SAMPLES_PARTS_H
 #define FATHOM_SAMPLES_PARTS_H
 
@@ -6,20 +6,20 @@
 #include "samples/samples.h"
 
 enum {
-	FM_DETAILED_MAX = 128, /* rows of a table that have levels: telling them takes time */
-	FM_STACK_MAX = 256,    /* frames that are followed: a damaged recording may have rings of them */
+	FM_DETAILED_MAX = 128, /* rows of a table with levels, which take time to compute */
+	FM_STACK_MAX = 256,    /* followed frames: a damaged recording may have rings of them */
 };
 
-/* Samples that are left by the filter, in the recording's order. */
+/* Selected samples, in the recording's order. */
 struct fm_chosen {
 	const struct fm_recording *recording;
 	const struct fm_served_model *model;
 	size_t count;
-	uint32_t *index;             /* of the sample */
-	struct fm_served_bins *bins; /* of the chosen ones */
-	bool weighted;               /* samples have weights; else each counts the same */
-	uint32_t *object;            /* of each; filled by fm_samples_objects() */
-	uint32_t *line;              /* of each; filled by fm_samples_code() */
+	uint32_t *index;             /* index of each sample */
+	struct fm_served_bins *bins; /* of the selected samples */
+	bool weighted;               /* samples have weights; otherwise equal ones */
+	uint32_t *object;            /* per sample; filled by fm_samples_objects() */
+	uint32_t *line;              /* per sample; filled by fm_samples_code() */
 	struct fm_served_sum whole;
 };
 
@@ -38,21 +38,21 @@ static inline double fm_chosen_weight(const struct fm_chosen *chosen, size_t i)
 	return fm_chosen_weight_of(chosen, fm_chosen_sample(chosen, i));
 }
 
-/* `ret_chosen` is freed by fm_chosen_free() in any case. */
+/* Selects samples. Free `ret_chosen` with fm_chosen_free() in any case. */
 int fm_chosen_take(const struct fm_recording *recording, const struct fm_served_model *model,
                    const struct fm_samples_filter *filter, struct fm_samples *samples, struct fm_chosen *ret_chosen,
                    struct fm_error *error);
 void fm_chosen_free(struct fm_chosen *chosen);
 
-/* Which object each memory of the recording belongs to: several of one call site are one. */
+/* The object of each memory of the recording: those of one call site form one object. */
 struct fm_grouping {
-	uint32_t *object; /* of each memory; the last entry is for samples of no known memory */
+	uint32_t *object; /* per memory; the last entry is for samples without known memory */
 	size_t count;
 };
 int fm_grouping_make(const struct fm_recording *recording, struct fm_grouping *ret_grouping);
 void fm_grouping_free(struct fm_grouping *grouping);
 
-/* The name of an object as a filter and a report see it. */
+/* The name of an object in filters and reports. */
 void fm_samples_object_name(const struct fm_recorded_memory *memory, char *name, size_t size);
 
 /* pools.c */
@@ -69,7 +69,7 @@ int fm_samples_missed(struct fm_samples *samples);
 int fm_samples_warn(struct fm_samples *samples);
 int fm_samples_places(struct fm_samples *samples, const struct fm_chosen *chosen);
 
-/* Indexes 0 … count-1, largest weight first. NULL: no memory. */
+/* Indexes 0 … count-1, largest weight first. NULL: out of memory. */
 uint32_t *fm_samples_order(const struct fm_served_sum *sums, size_t count);
 
 #endif

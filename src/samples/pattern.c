@@ -7,11 +7,9 @@
 #include <string.h>
 
 #include "base/statistics.h"
+#include "samples/ordering.h"
 
-enum { LEAST = 30, STEPS = 1000, SPEEDS = 801, LINE = 64, SMALLEST = 4096 };
-
-/* Chance that random order looks like this, and the least agreement of the steps, before order is believed. */
-static const double CHANCE = 1e-3, AGREEMENT = 0.25;
+enum { STEPS = 1000, SPEEDS = 801, LINE = 64 };
 
 const char *fm_pattern_name(enum fm_pattern pattern)
 {
@@ -108,8 +106,8 @@ static int take_steps(const struct fm_pattern_point *points, const double *ranks
 	return 0;
 }
 
-/* How well the steps fit one speed (objects per second), 0 … 1: the mean of their remainders as points on a circle,
-   since after the end of a pass comes the beginning of the next. `ret_rest`: which remainder that is, -0.5 … 0.5. */
+/* Agreement of the steps with one speed (objects per second), 0 … 1: the mean of their remainders as points on a
+   circle, since the next pass follows the end of one. `ret_rest`: that remainder, -0.5 … 0.5. */
 static double agreement(const struct steps *steps, double speed, double *ret_rest)
 {
 	double real = 0, imaginary = 0;
@@ -124,11 +122,12 @@ static double agreement(const struct steps *steps, double speed, double *ret_res
 	return hypot(real, imaginary) / steps->count;
 }
 
-/* The best speed's agreement, and how many were tried. Between two that were tried, the remainder of the steps tells
-   the speed, if no other one has the same: one pass more between samples must have been tried or be too fast. */
+/* The agreement of the best speed, and the number of speeds tried. Between two tried speeds the remainder of the steps
+   gives the speed, if no other speed has the same remainder: one pass more between samples must have been tried or be
+   too fast. */
 static double best_agreement(const struct steps *steps, double fastest, double *ret_speed, unsigned *ret_tried)
 {
-	double distance = steps->spread > 0 ? 0.125 / steps->spread : INFINITY, rest, best_rest;
+	double distance = steps->spread > 0 ? FM_SPEED_STEP / steps->spread : INFINITY, rest, best_rest;
 	double best = agreement(steps, 0, &best_rest);
 	unsigned each = (unsigned)fmin(fastest / distance, (SPEEDS - 1) / 2.0);
 
@@ -156,22 +155,23 @@ static int judge_order(double agrees, unsigned tried, const struct steps *steps,
 	double chance = tried * exp(-(double)steps->count * agrees * agrees);
 	double pass = hints->bytes_per_second > 0 ? bytes / hints->bytes_per_second : 0;
 
-	if (chance < CHANCE && agrees >= AGREEMENT)
-		return verdict(ret, FM_PATTERN_ADVANCES, fmin(0.99, 0.5 + agrees / 2),
-		               "the way from one sampled address to the next fits the time between them");
-	if (pass >= 4 * steps->usual && chance > 0.01)
-		return verdict(ret, FM_PATTERN_RANDOM, steps->count >= 100 ? 0.95 : 0.8,
-		               "the next sampled address can be anywhere, sooner than a pass in order could get there");
-	if (bytes < 8 * hints->first_bytes)
+	if (chance < FM_STEPS_CHANCE && agrees >= FM_STEPS_AGREEMENT)
+		return verdict(ret, FM_PATTERN_ADVANCES, fmin(FM_ORDER_CERTAIN, 0.5 + agrees / 2),
+		               "the distance between consecutive sampled addresses fits the time between the samples");
+	if (pass >= FM_PASS_STEPS * steps->usual && chance > FM_CHANCE_RANDOM)
+		return verdict(ret, FM_PATTERN_RANDOM, steps->count >= FM_ORDER_MANY ? FM_ORDER_SURE : FM_ORDER_LIKELY,
+		               "the next sampled address can be anywhere, sooner than a pass in order could reach it");
+	if (bytes < FM_RANDOM_RANGE * hints->first_bytes)
 		return verdict(ret, FM_PATTERN_INCONCLUSIVE, 0,
-		               "passes may be shorter than the time between samples, and the object fits into caches");
-	if (hints->first_high < 0.5 && chance > 0.01)
-		return verdict(ret, FM_PATTERN_RANDOM, 0.8,
-		               "sampled addresses have no order, and most references miss the first cache");
-	if (hints->first_low > 0.5)
-		return verdict(ret, FM_PATTERN_LOCAL, 0.8,
-		               "references that follow each other hit the same lines; passes are too short to be seen");
-	return verdict(ret, FM_PATTERN_INCONCLUSIVE, 0, "passes may be shorter than the time between samples");
+		               "passes may be shorter than the sampling period, and the object fits into caches");
+	if (hints->first_high < FM_FIRST_MISSES && chance > FM_CHANCE_RANDOM)
+		return verdict(ret, FM_PATTERN_RANDOM, FM_ORDER_LIKELY,
+		               "sampled addresses have no order, and most references miss the L1 cache");
+	if (hints->first_low > FM_FIRST_MISSES)
+		return verdict(
+		    ret, FM_PATTERN_LOCAL, FM_ORDER_LIKELY,
+		    "consecutive references hit the same lines; passes are too short for the sampling period");
+	return verdict(ret, FM_PATTERN_INCONCLUSIVE, 0, "passes may be shorter than the sampling period");
 }
 
 int fm_pattern_judge(struct fm_pattern_point *points, size_t count, const struct fm_pattern_hints *hints,
@@ -183,7 +183,7 @@ int fm_pattern_judge(struct fm_pattern_point *points, size_t count, const struct
 	unsigned tried;
 	int r = -ENOMEM;
 
-	if (count < LEAST)
+	if (count < FM_STEPS_LEAST)
 		return verdict(ret_verdict, FM_PATTERN_INCONCLUSIVE, 0, "fewer than 30 samples of one thread");
 	for (size_t i = 0; i < count; i++) {
 		lowest = points[i].address < lowest ? points[i].address : lowest;
@@ -191,8 +191,9 @@ int fm_pattern_judge(struct fm_pattern_point *points, size_t count, const struct
 	}
 	bytes = (double)(highest - lowest);
 	if (lowest / LINE == highest / LINE)
-		return verdict(ret_verdict, FM_PATTERN_FIXED, 0.99, "all sampled addresses lie in one cache line");
-	if (bytes < SMALLEST)
+		return verdict(ret_verdict, FM_PATTERN_FIXED, FM_ORDER_CERTAIN,
+		               "all sampled addresses lie in one cache line");
+	if (bytes < FM_ORDER_BYTES)
 		return verdict(ret_verdict, FM_PATTERN_INCONCLUSIVE, 0, "the addresses lie too close together");
 	ranks = malloc(count * sizeof(*ranks));
 	steps = malloc(sizeof(*steps));
@@ -203,8 +204,8 @@ int fm_pattern_judge(struct fm_pattern_point *points, size_t count, const struct
 		r = take_steps(points, ranks, count, steps);
 	if (r)
 		goto out;
-	if (steps->count < LEAST - 1) {
-		verdict(ret_verdict, FM_PATTERN_INCONCLUSIVE, 0, "too few samples follow each other");
+	if (steps->count < FM_STEPS_LEAST - 1) {
+		verdict(ret_verdict, FM_PATTERN_INCONCLUSIVE, 0, "too few consecutive samples");
 		goto out;
 	}
 	agrees = best_agreement(steps, hints->bytes_per_second / bytes, &speed, &tried);

@@ -1,6 +1,6 @@
-/* Does a thread go through an object in order, or at random? Samples are far apart, so strides cannot be seen. But who
-   goes through memory at a steady speed is, after a given time, a given way further on: the addresses of two samples
-   and the time between them fit together. Where they do not, and they would have to, the order is random. */
+/* Does a thread access an object in order, or at random? Samples are far apart, so strides are invisible. A thread in
+   order at a steady speed advances in proportion to time: distances between samples match times between them. A clear
+   mismatch means random order. */
 #ifndef FATHOM_SAMPLES_PATTERN_H
 #define FATHOM_SAMPLES_PATTERN_H
 
@@ -9,10 +9,9 @@
 
 enum fm_pattern {
 	FM_PATTERN_INCONCLUSIVE,
-	FM_PATTERN_ADVANCES, /* in order, upwards or downwards, pass after pass */
+	FM_PATTERN_ADVANCES, /* in order, upwards or downwards, in repeated passes */
 	FM_PATTERN_RANDOM,
-	FM_PATTERN_LOCAL, /* references that follow each other lie close together; the order of the places is not seen
-	                   */
+	FM_PATTERN_LOCAL, /* consecutive references are close together; the order of the places is not visible */
 	FM_PATTERN_FIXED, /* always the same cache line */
 	FM_PATTERN_COUNT
 };
@@ -23,21 +22,21 @@ struct fm_pattern_point {
 	uint64_t address;
 };
 
-/* What else is known of it. */
+/* Additional knowledge of the object. */
 struct fm_pattern_hints {
-	double bytes_per_second;      /* the most that a thread can go through */
-	double first_low, first_high; /* share of the first cache, as an interval; 0 … 1 when not known */
+	double bytes_per_second;      /* upper limit of a thread's speed */
+	double first_low, first_high; /* share of first-cache hits, as an interval; 0 … 1 if not known */
 	double first_bytes;           /* its capacity */
 };
 
 struct fm_pattern_verdict {
 	enum fm_pattern pattern;
 	double confidence; /* 0 … 1 */
-	double speed; /* of what advances: passes a second through what was seen, negative: downwards; 0: not known */
+	double speed;      /* passes per second over the sampled range, negative: downwards; 0: not known */
 	char reason[160];
 };
 
-/* Points in the order of time; they are changed. 0 or -ENOMEM. */
+/* Judges points in order of time, and changes them. 0 or -ENOMEM. */
 int fm_pattern_judge(struct fm_pattern_point *points, size_t count, const struct fm_pattern_hints *hints,
                      struct fm_pattern_verdict *ret_verdict);
 

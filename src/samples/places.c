@@ -1,4 +1,4 @@
-/* Which rows of the tables belong to rows of the recording. */
+/* Rows of the tables by rows of the recording. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,19 +1,18 @@
-/* Which pool the untracked references of an instruction belong to. Where small allocations were sampled, an instruction
-   meets some of a pool's blocks that were tracked and many that were not. If all tracked ones it met are of one pool,
-   so are the others, most likely, unless they are more than the tracked ones stand for. */
+/* The pool of the untracked references of an instruction. If small allocations were sampled, an instruction meets some
+   of a pool's blocks that were tracked and many that were not. If all tracked ones are of one pool, so are the others,
+   most likely. An exception is more references than the tracked ones represent. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "samples/parts.h"
-
-enum { LEAST = 3 }; /* tracked references that tell */
+#include "samples/unmixing.h"
 
 struct met {
 	uint32_t object, memory; /* of the first one */
 	uint32_t count;
 	bool several;
-	double others;    /* untracked references that those of the pool stand for, … */
+	double others;    /* untracked references that those of the pool represent, … */
 	double untracked; /* … and those that there are */
 };
 
@@ -52,7 +51,7 @@ int fm_samples_pools(struct fm_samples *samples, const struct fm_chosen *chosen,
 		}
 		one->others += recording->memories[sample->memory].weight - 1;
 		one->several |= one->object != grouping->object[sample->memory];
-		any |= one->count >= LEAST;
+		any |= one->count >= FM_POOL_REFERENCES;
 	}
 	if (any) {
 		samples->pool_of = malloc((codes + 1) * sizeof(*samples->pool_of));
@@ -63,9 +62,9 @@ int fm_samples_pools(struct fm_samples *samples, const struct fm_chosen *chosen,
 		return -ENOMEM;
 	}
 	for (size_t i = 0; any && i < codes; i++) {
-		bool told = met[i].count >= LEAST && !met[i].several && is_enough(&met[i]);
+		bool known = met[i].count >= FM_POOL_REFERENCES && !met[i].several && is_enough(&met[i]);
 
-		samples->pool_of[i] = told ? met[i].memory : UINT32_MAX;
+		samples->pool_of[i] = known ? met[i].memory : UINT32_MAX;
 		samples->pool_met[i] = met[i].count;
 	}
 	free(met);
@@ -84,7 +83,7 @@ size_t fm_samples_memory(const struct fm_samples *samples, const struct fm_recor
 	return (size_t)sample->memory;
 }
 
-/* So many references of this instruction may be to something else, at most, with 95 %. */
+/* Upper bound (95 %) of the share of this instruction's references outside of the pool. */
 double fm_samples_pool_doubt(const struct fm_samples *samples, const struct fm_recorded_sample *sample)
 {
 	return 1 - pow(0.05, 1 / (double)samples->pool_met[sample->code]);

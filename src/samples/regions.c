@@ -107,8 +107,8 @@ int fm_samples_regions(struct fm_samples *samples, const struct fm_chosen *chose
 	}
 	for (size_t i = 0; i < nesting.names; i++) {
 		place[order[i]] = (uint32_t)i;
-		fm_served_tell(samples->model, &sums[order[i]], &chosen->whole, i < FM_DETAILED_MAX,
-		               &samples->regions[i].served);
+		fm_served_compute(samples->model, &sums[order[i]], &chosen->whole, i < FM_DETAILED_MAX,
+		                  &samples->regions[i].served);
 	}
 	samples->region_count = nesting.names;
 	for (size_t i = 0; i < recording->instances_count; i++) {
@@ -146,8 +146,8 @@ int fm_samples_threads(struct fm_samples *samples, const struct fm_chosen *chose
 	order = fm_samples_order(sums, count);
 	for (size_t i = 0; order && i < count && sums[order[i]].count; i++) {
 		samples->threads[i].thread = order[i];
-		fm_served_tell(samples->model, &sums[order[i]], &chosen->whole, i < FM_DETAILED_MAX,
-		               &samples->threads[i].served);
+		fm_served_compute(samples->model, &sums[order[i]], &chosen->whole, i < FM_DETAILED_MAX,
+		                  &samples->threads[i].served);
 		samples->thread_count++;
 	}
 out:

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "samples/parts.h"
+#include "samples/unmixing.h"
 
 static int by_weight(const void *first, const void *second, void *context)
 {
@@ -32,7 +33,7 @@ uint32_t *fm_samples_order(const struct fm_served_sum *sums, size_t count)
 	return order;
 }
 
-/* A recording may come from anybody. */
+/* The recording is not trusted. */
 
 static bool within(int64_t index, size_t count)
 {
@@ -76,7 +77,7 @@ static bool refers_rightly(const struct fm_recording *recording)
 	return right;
 }
 
-/* What gave no sample */
+/* Time without samples */
 
 static int by_seconds(const void *first, const void *second)
 {
@@ -152,21 +153,22 @@ static int warn_of_losses(struct fm_samples *samples)
 		uint64_t count;
 		const char *what;
 	} losses[] = {
-	    {sampling->lost_entries, "entries had no room and are missing"},
-	    {sampling->lost_stacks, "call stacks had no room: their samples have no callers"},
-	    {sampling->lost_allocations, "allocations had no room: their memory counts as untracked"},
+	    {sampling->lost_entries, "entries are missing: the buffer was full"},
+	    {sampling->lost_stacks, "call stacks are missing: the buffer was full, and their samples have no callers"},
+	    {sampling->lost_allocations, "allocations are missing: the buffer was full, and their memory counts as "
+	                                 "untracked"},
 	    {sampling->lost_threads, "threads could not be sampled"},
 	    {sampling->lost_processes, "processes could not be recorded"},
 	};
 	int r = 0;
 
 	if (*sampling->loss)
-		r = add_warning(samples, "Something was lost: %s", sampling->loss);
+		r = add_warning(samples, "Data were lost: %s", sampling->loss);
 	for (size_t i = 0; !r && i < sizeof(losses) / sizeof(losses[0]); i++)
 		if (losses[i].count)
 			r = add_warning(samples, "%llu %s", (unsigned long long)losses[i].count, losses[i].what);
 	if (!r && !strcmp(sampling->state, "recovered"))
-		r = add_warning(samples, "The recording was not finished; this is what had been written");
+		r = add_warning(samples, "The recording is incomplete: it contains the samples up to its interruption");
 	return r;
 }
 
@@ -187,12 +189,11 @@ static int warn_of_processes(struct fm_samples *samples)
 			r = add_warning(samples, "%s (process %u): %s", process->program, process->process,
 			                process->remark);
 		else
-			r = add_warning(
-			    samples,
-			    "%s (process %u) has an allocator of its own: its heap is not divided into objects",
-			    process->program, process->process);
+			r = add_warning(samples,
+			                "%s (process %u) has a private allocator: its heap is not divided into objects",
+			                process->program, process->process);
 	}
-	return r || !more ? r : add_warning(samples, "%u more processes could not be seen completely", more);
+	return r || !more ? r : add_warning(samples, "%u more processes were covered only in part", more);
 }
 
 int fm_samples_warn(struct fm_samples *samples)
@@ -202,21 +203,21 @@ int fm_samples_warn(struct fm_samples *samples)
 	int r = warn_of_losses(samples);
 
 	for (size_t i = 0; !r && i < samples->missed_count; i++)
-		if (samples->missed[i].share >= 0.05)
+		if (samples->missed[i].share >= FM_MISSED_REPORTED)
 			r = add_warning(samples, "%.0f %% of the processor time was not sampled: %s",
 			                100 * samples->missed[i].share, samples->missed[i].reason);
 	if (!r && samples->whole.samples < 100)
-		r = add_warning(samples, "%llu samples are few: a longer run, or a higher --overhead, gives more",
+		r = add_warning(samples, "%llu samples are few: record longer, or with a higher --overhead",
 		                (unsigned long long)samples->whole.samples);
 	if (!r && sampling->overhead.available && sampling->overhead_asked > 0 &&
 	    sampling->overhead.low > sampling->overhead_asked)
-		r = add_warning(samples, "The overhead was %.1f %%, more than the %.1f %% that were asked for",
+		r = add_warning(samples, "The overhead was %.1f %%, above the limit of %.1f %%",
 		                100 * sampling->overhead.value, 100 * sampling->overhead_asked);
 	if (!r && *model->why)
-		r = add_warning(samples, "There are no levels: %s", model->why);
+		r = add_warning(samples, "No levels: %s", model->why);
 	for (unsigned i = 0; !r && model->costs && i + 1 < model->classes; i++)
 		if (strstr(model->class_names[i], " or "))
-			r = add_warning(samples, "%s cannot be told apart by their costs on this machine",
+			r = add_warning(samples, "%s cannot be distinguished by their costs on this machine",
 			                model->class_names[i]);
 	return r ? r : warn_of_processes(samples);
 }
@@ -231,8 +232,7 @@ int fm_samples_analyse(const struct fm_recording *recording, const struct fm_sam
 	if (!*recording->sampling.sampler)
 		return fm_error_set(error, EINVAL, "this recording has no sampled references");
 	if (!refers_rightly(recording))
-		return fm_error_set(error, EBADMSG,
-		                    "the recording contradicts itself: it is damaged, or no work of Fathom's");
+		return fm_error_set(error, EBADMSG, "the recording is inconsistent: it is damaged, or not from Fathom");
 	samples = calloc(1, sizeof(*samples));
 	if (!samples)
 		return fm_error_set(error, ENOMEM, "out of memory");
@@ -247,7 +247,7 @@ int fm_samples_analyse(const struct fm_recording *recording, const struct fm_sam
 		fm_samples_free(samples);
 		return r;
 	}
-	fm_served_tell(samples->model, &chosen.whole, &chosen.whole, true, &samples->whole);
+	fm_served_compute(samples->model, &chosen.whole, &chosen.whole, true, &samples->whole);
 	r = fm_samples_objects(samples, &chosen);
 	if (!r)
 		r = fm_samples_sharing(samples, &chosen);

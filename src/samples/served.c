@@ -8,10 +8,10 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "profile/profile.h"
+#include "samples/unmixing.h"
 
 static const double Z = 1.959964;
-/* What a hit of the first cache costs where no profile says so. */
-static const double FIRST_TICKS = 5, FIRST_TICKS_LOW = 4, FIRST_TICKS_HIGH = 6;
 
 static int32_t above(uint32_t cost, uint32_t baseline)
 {
@@ -63,7 +63,9 @@ static void name_classes(struct fm_served_model *model)
 
 /* Calibrations */
 
-static int calibrate_costs(struct fm_served_model *model, const struct fm_recording *recording)
+/* Calibrated costs by level; with `translations` those of neighbouring lines, by level and TLB hit or miss. */
+static int calibrate(const struct fm_served_model *model, const struct fm_recording *recording, bool translations,
+                     struct fm_unmix **ret_unmix)
 {
 	struct fm_unmix_cost *costs = calloc(recording->calibration_count + 1, sizeof(*costs));
 	size_t count = 0;
@@ -73,65 +75,59 @@ static int calibrate_costs(struct fm_served_model *model, const struct fm_record
 		return -ENOMEM;
 	for (size_t i = 0; i < recording->calibration_count; i++) {
 		const struct fm_recorded_calibration *row = &recording->calibration[i];
+		unsigned level = row->level - 1;
+		bool known = translations ? row->neighbour && row->neighbour_again && row->kind <= 1 : !row->kind;
+		int32_t cost =
+		    translations ? above(row->neighbour, row->neighbour_again) : above(row->cost, row->baseline);
 
-		if (!row->kind && row->level && row->level <= model->levels)
-			costs[count++] = (struct fm_unmix_cost){
-			    row->level - 1, in_steps(above(row->cost, row->baseline), recording->sampling.coarse_step),
-			    1};
+		if (known && level < model->levels)
+			costs[count++] = (struct fm_unmix_cost){translations ? 2 * level + row->kind : level,
+			                                        in_steps(cost, recording->sampling.coarse_step), 1};
 	}
-	r = fm_unmix_create(costs, count, model->levels, FM_UNMIX_JOIN, &model->costs);
+	r = fm_unmix_create(costs, count, translations ? 2 * model->levels : model->levels,
+	                    translations ? FM_UNMIX_ALONE : FM_UNMIX_JOIN, ret_unmix);
 	free(costs);
+	return r;
+}
+
+static int calibrate_costs(struct fm_served_model *model, const struct fm_recording *recording)
+{
+	int r = calibrate(model, recording, false, &model->costs);
+
 	if (r == -ENODATA) {
-		snprintf(model->why, sizeof(model->why),
-		         "the sampler was not calibrated: costs cannot be told as levels");
+		snprintf(model->why, sizeof(model->why), "the sampler was not calibrated");
 		r = 0;
 	}
 	return r;
 }
 
-/* Can they be told in some level, and is there none in which they cannot? */
-static bool translations_are_told(const struct fm_served_model *model)
+/* TLB hits and misses are distinguishable in at least one calibrated level, and in all that have both. */
+static bool translations_differ(const struct fm_served_model *model)
 {
 	const struct fm_unmix *unmix = model->translations;
-	bool told = false;
+	bool any = false;
 
 	for (unsigned i = 0; i < model->levels; i++) {
 		bool both = unmix->group_of[2 * i] != FM_UNMIX_NONE && unmix->group_of[2 * i + 1] != FM_UNMIX_NONE;
 
-		if (both && unmix->apart[2 * i + 1] < 0.2)
+		if (both && unmix->apart[2 * i + 1] < FM_CLASSES_APART)
 			return false;
-		told |= both;
+		any |= both;
 	}
-	return told;
+	return any;
 }
 
 static int calibrate_translations(struct fm_served_model *model, const struct fm_recording *recording)
 {
-	struct fm_unmix_cost *costs = calloc(recording->calibration_count + 1, sizeof(*costs));
-	size_t count = 0;
-	int r;
+	int r = calibrate(model, recording, true, &model->translations);
 
-	if (!costs)
-		return -ENOMEM;
-	for (size_t i = 0; i < recording->calibration_count; i++) {
-		const struct fm_recorded_calibration *row = &recording->calibration[i];
-
-		unsigned level = row->level - 1;
-
-		if (row->neighbour && row->neighbour_again && row->kind <= 1 && level < model->levels)
-			costs[count++] = (struct fm_unmix_cost){
-			    2 * level + row->kind,
-			    in_steps(above(row->neighbour, row->neighbour_again), recording->sampling.coarse_step), 1};
-	}
-	r = fm_unmix_create(costs, count, 2 * model->levels, FM_UNMIX_ALONE, &model->translations);
-	free(costs);
 	if (r && r != -ENODATA)
 		return r;
-	if (!r && translations_are_told(model))
+	if (!r && translations_differ(model))
 		return 0;
 	snprintf(model->translations_why, sizeof(model->translations_why), "%s",
 	         r ? "the sampler was not calibrated for translations"
-	           : "known and unknown translations cost nearly the same here, or were not calibrated");
+	           : "TLB hits and misses cost nearly the same here, or were not calibrated");
 	fm_unmix_free(model->translations);
 	model->translations = NULL;
 	return 0;
@@ -161,8 +157,9 @@ static bool cost_of_level(const struct fm_served_model *model, const struct fm_r
 		return false;
 	*ret_calibrated = true;
 	median = fmax(median, 0);
-	*ret_cost = (struct cost){(median + FIRST_TICKS) * tick, (0.8 * median + FIRST_TICKS_LOW) * tick,
-	                          (1.2 * median + FIRST_TICKS_HIGH) * tick};
+	*ret_cost =
+	    (struct cost){(median + FM_FIRST_TICKS) * tick, ((1 - FM_COST_ERROR) * median + FM_FIRST_TICKS_LOW) * tick,
+	                  ((1 + FM_COST_ERROR) * median + FM_FIRST_TICKS_HIGH) * tick};
 	return true;
 }
 
@@ -201,7 +198,7 @@ static void set_costs(struct fm_served_model *model, const struct fm_recording *
 		struct cost cost;
 
 		if (!cost_of_class(model, recording, class, &cost, &calibrated)) {
-			snprintf(model->cost_why, sizeof(model->cost_why), "what %s costs is not known",
+			snprintf(model->cost_why, sizeof(model->cost_why), "the cost of %s is unknown",
 			         model->class_names[class]);
 			return;
 		}
@@ -224,7 +221,7 @@ static void set_costs(struct fm_served_model *model, const struct fm_recording *
 		snprintf(model->cost_origin, sizeof(model->cost_origin),
 		         "from the calibration%s; L1 taken as %g TSC cycles",
 		         profile ? " where the machine profile has no latency" : " (there is no machine profile)",
-		         FIRST_TICKS);
+		         FM_FIRST_TICKS);
 	else
 		snprintf(model->cost_origin, sizeof(model->cost_origin), "from the latencies of the machine profile");
 }
@@ -260,7 +257,7 @@ int fm_served_create(const struct fm_recording *recording, struct fm_served_mode
 	name_classes(model);
 	if (model->simulated) {
 		snprintf(model->translations_why, sizeof(model->translations_why),
-		         "the engine's samples say nothing about translations");
+		         "the engine's samples have no translations");
 		snprintf(model->cost_origin, sizeof(model->cost_origin), "the latencies of the simulated machine");
 		snprintf(model->cycles_unit, sizeof(model->cycles_unit), "cycles");
 	} else {
@@ -387,8 +384,8 @@ static void no_details(const struct fm_served_model *model, struct fm_served *se
 	served->mean_cost_cycles = served->mean_cost_ns = fm_figure_unavailable("%s", why);
 }
 
-static void tell_simulated(const struct fm_served_model *model, const struct fm_served_sum *sum,
-                           struct fm_served *served)
+static void compute_simulated(const struct fm_served_model *model, const struct fm_served_sum *sum,
+                              struct fm_served *served)
 {
 	double total = 0, mean, half, count;
 
@@ -413,7 +410,7 @@ static void tell_simulated(const struct fm_served_model *model, const struct fm_
 		served->mean_cost_cycles = fm_figure_unavailable("one sample has no interval");
 }
 
-/* Without what is no level: a page fault is no cost of a level. */
+/* Without costs beyond levels: a page fault is no cost of a level. */
 static double mean_cost(const struct fm_served_model *model, const double *shares, const double *costs)
 {
 	double sum = 0, total = 0;
@@ -425,8 +422,8 @@ static double mean_cost(const struct fm_served_model *model, const double *share
 	return total > 0 ? sum / total : 0;
 }
 
-static void tell_cost(const struct fm_served_model *model, const struct fm_mixture *mixture, double count,
-                      struct fm_served *served)
+static void compute_cost(const struct fm_served_model *model, const struct fm_mixture *mixture, double count,
+                         struct fm_served *served)
 {
 	double draws[FM_UNMIX_DRAWS], value, low, high;
 
@@ -446,7 +443,8 @@ static void tell_cost(const struct fm_served_model *model, const struct fm_mixtu
 	                             : fm_figure_unavailable("the clock is not known");
 }
 
-static void tell_timed(const struct fm_served_model *model, const struct fm_served_sum *sum, struct fm_served *served)
+static void compute_timed(const struct fm_served_model *model, const struct fm_served_sum *sum,
+                          struct fm_served *served)
 {
 	double count = fm_effective_count(sum->costs.total, sum->costs.squares);
 	struct fm_mixture mixture;
@@ -467,10 +465,10 @@ static void tell_timed(const struct fm_served_model *model, const struct fm_serv
 		                                   FM_ORIGIN_sampled, model->backend, trials(count));
 		served->mixture[i] = mixture.value[i];
 	}
-	tell_cost(model, &mixture, count, served);
+	compute_cost(model, &mixture, count, served);
 }
 
-static struct fm_figure tell_translations(const struct fm_served_model *model, const struct fm_served_sum *sum)
+static struct fm_figure compute_translations(const struct fm_served_model *model, const struct fm_served_sum *sum)
 {
 	const struct fm_unmix *unmix = model->translations;
 	double draws[FM_UNMIX_DRAWS] = {0}, value = 0, low, high;
@@ -495,12 +493,12 @@ static struct fm_figure tell_translations(const struct fm_served_model *model, c
 	fm_unmix_interval(draws, FM_UNMIX_DRAWS, value, &low, &high);
 	if (value < 3 / count)
 		high = fmax(high, 3 / count);
-	return fm_figure_make(value, doubtful && low < 0.02 ? 0 : fmax(low, 0), fmin(high, 1), "", FM_ORIGIN_sampled,
-	                      model->backend, trials(count));
+	return fm_figure_make(value, doubtful && low < FM_SHARE_DOUBTED ? 0 : fmax(low, 0), fmin(high, 1), "",
+	                      FM_ORIGIN_sampled, model->backend, trials(count));
 }
 
-void fm_served_tell(const struct fm_served_model *model, const struct fm_served_sum *sum,
-                    const struct fm_served_sum *whole, bool detailed, struct fm_served *ret_served)
+void fm_served_compute(const struct fm_served_model *model, const struct fm_served_sum *sum,
+                       const struct fm_served_sum *whole, bool detailed, struct fm_served *ret_served)
 {
 	struct fm_served *served = ret_served;
 
@@ -514,14 +512,14 @@ void fm_served_tell(const struct fm_served_model *model, const struct fm_served_
 	                    ? fm_served_share(model, sum->local, sum->local + sum->remote, sum->node_squares)
 	                    : fm_figure_unavailable("the node of the pages is not known");
 	if (model->simulated) {
-		tell_simulated(model, sum, served);
+		compute_simulated(model, sum, served);
 		served->translation_misses = fm_figure_unavailable("%s", model->translations_why);
 	} else if (detailed) {
-		tell_timed(model, sum, served);
-		served->translation_misses = tell_translations(model, sum);
+		compute_timed(model, sum, served);
+		served->translation_misses = compute_translations(model, sum);
 	} else {
-		no_details(model, served, "only told for the heaviest rows");
-		served->translation_misses = fm_figure_unavailable("only told for the heaviest rows");
+		no_details(model, served, "only shown for the heaviest rows");
+		served->translation_misses = fm_figure_unavailable("only shown for the heaviest rows");
 	}
 }
 

@@ -6,15 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/profile.h"
+#include "samples/ordering.h"
 #include "samples/parts.h"
 
 enum {
-	PATTERNS_MAX = 64,  /* objects whose order is looked at … */
-	VISITS_MAX = 20000, /* … by about so many samples of each … */
-	BLOCK = 2048,       /* … so many of which follow each other */
-	DIVIDED_LEAST = 50,
+	PATTERNS_MAX = 64,  /* objects whose order is judged … */
+	VISITS_MAX = 20000, /* … by about this number of samples of each … */
+	BLOCK = 2048,       /* … in sequences of this length */
 };
-static const double DIVIDED = 0.25;
 
 const char *fm_samples_use_name(enum fm_samples_use use)
 {
@@ -91,7 +91,7 @@ static int by_object(const void *first, const void *second)
 	return (a->thread > b->thread) - (a->thread < b->thread);
 }
 
-static void tell_use(struct fm_samples *samples, const struct pairs *by_memory, const uint32_t *object_of)
+static void add_use(struct fm_samples *samples, const struct pairs *by_memory, const uint32_t *object_of)
 {
 	/* pairs of one memory follow each other */
 	for (size_t i = 0, next; i < by_memory->names.count; i = next) {
@@ -103,7 +103,7 @@ static void tell_use(struct fm_samples *samples, const struct pairs *by_memory, 
 		     next < by_memory->names.count && by_memory->list[next].object == by_memory->list[i].object; next++)
 			stores += by_memory->list[next].stores;
 		use = next - i < 2 ? FM_USE_PRIVATE : stores > 0 ? FM_USE_SHARED_WRITTEN : FM_USE_SHARED_READ;
-		/* a pool and what is not tracked are many objects: each may have one thread */
+		/* pools and untracked memory are many objects: each may have one thread */
 		if (next - i > 1 && (object->kind == FM_MEMORY_POOL || object->kind == FM_MEMORY_UNTRACKED ||
 		                     object->kind == FM_MEMORY_UNKNOWN))
 			object->use = FM_USE_INCONCLUSIVE;
@@ -156,7 +156,7 @@ int fm_samples_sharing(struct fm_samples *samples, const struct fm_chosen *chose
 			qsort(pairs.list, pairs.names.count, sizeof(*pairs.list), by_object);
 		if (by_memory.names.count)
 			qsort(by_memory.list, by_memory.names.count, sizeof(*by_memory.list), by_object);
-		tell_use(samples, &by_memory, object_of);
+		add_use(samples, &by_memory, object_of);
 		r = make_table(samples, chosen, &pairs);
 	}
 	pairs_free(&pairs);
@@ -167,7 +167,7 @@ int fm_samples_sharing(struct fm_samples *samples, const struct fm_chosen *chose
 
 /* Order */
 
-/* Who goes through memory: an object as a whole, or a line of code. */
+/* The order of accesses to an object, or by a line of code. */
 struct walker {
 	struct fm_pattern_verdict *verdict;
 	const struct fm_served *served;
@@ -241,7 +241,7 @@ static bool is_divided(const struct visit *visits, size_t count, size_t threads)
 	for (size_t i = 0; of_thread && i < threads; i++)
 		same += of_thread[i] / (double)count * (of_thread[i] / (double)count);
 	free(of_thread);
-	return same > 0 && same < 0.95 && changes < DIVIDED * (1 - same) * (double)count;
+	return same > 0 && same < FM_ONE_THREAD && changes < FM_DIVIDED_CHANGES * (1 - same) * (double)count;
 }
 
 /* The most bytes per second that one thread can go through in an object of that size. */
@@ -251,7 +251,7 @@ static double fastest(const struct fm_machine *profile, double bytes)
 	unsigned level = 0;
 
 	if (!profile)
-		return 32e9;
+		return FM_FASTEST_UNKNOWN;
 	while (level + 1 < profile->level_count && !(profile->levels[level].effective_bytes.available &&
 	                                             profile->levels[level].effective_bytes.value >= bytes))
 		level++;
@@ -259,7 +259,7 @@ static double fastest(const struct fm_machine *profile, double bytes)
 		if (profile->bandwidths[i].level == level && profile->bandwidths[i].threads == 1 &&
 		    profile->bandwidths[i].gbs.available)
 			gbs = fmax(gbs, profile->bandwidths[i].gbs.value);
-	return gbs > 0 ? 1.2e9 * gbs : 32e9;
+	return gbs > 0 ? FM_FASTEST_MARGIN * 1e9 * gbs : FM_FASTEST_UNKNOWN;
 }
 
 static struct fm_pattern_hints hints_of(const struct fm_samples *samples, const struct walker *walker)
@@ -287,7 +287,7 @@ static int judge(struct fm_samples *samples, const struct walker *walker, struct
 	int r;
 
 	visits = longest(visits, count, offsetof(struct visit, memory), &count);
-	if (walker->whole && count >= DIVIDED_LEAST && walker->object->use >= FM_USE_SHARED_READ)
+	if (walker->whole && count >= FM_DIVIDED_VISITS && walker->object->use >= FM_USE_SHARED_READ)
 		walker->object->divided = is_divided(visits, count, samples->recording->sampled_threads_count);
 	qsort(visits, count, sizeof(*visits), by_thread_and_time);
 	visits = longest(visits, count, offsetof(struct visit, thread), &count);
@@ -313,7 +313,7 @@ static int judge_all(struct fm_samples *samples, const struct fm_chosen *chosen,
 		struct fm_pattern_verdict *verdict = walker_of(samples, lines, i).verdict;
 
 		snprintf(verdict->reason, sizeof(verdict->reason), "%s",
-		         i < PATTERNS_MAX ? "too few samples" : "only the heaviest are looked at");
+		         i < PATTERNS_MAX ? "too few samples" : "only analysed for the heaviest objects");
 	}
 	for (size_t i = 0; !r && i < chosen->count; i++) {
 		const struct fm_recorded_sample *sample = fm_chosen_sample(chosen, i);

@@ -7,21 +7,13 @@
 #include <string.h>
 
 #include "base/random.h"
+#include "samples/unmixing.h"
 
 enum {
 	FINE = 512, /* bins before neighbours that say the same are joined */
 	SEED = 7,
 	ITERATIONS = 400,
 };
-
-/* Classes that the best threshold separates by less than this cannot be told apart. */
-static const double DISTANCE_LEAST = 0.2;
-/* The last bin, that of "other", begins at so many times the highest usual cost of any class. */
-static const double BEYOND = 2;
-/* A bin that is closed holds this share of a class, and at least so many of its costs. */
-static const double BIN_SHARE = 0.06, BIN_COUNT = 8;
-/* Neighbouring bins are joined when the classes are as likely in one as in the other, up to this. */
-static const double BIN_DIFFERENCE = 0.08;
 
 /* One class of the calibration, ascending. */
 struct column {
@@ -58,8 +50,8 @@ static int32_t quantile(const struct column *column, double share)
 	return column->costs[column->count - 1].ticks;
 }
 
-/* The largest difference of the cumulated distributions: how well one threshold tells the two apart. Less moved by
-   noise than the sum of all differences. */
+/* The largest difference of the cumulated distributions: the quality of the best threshold between the two. Noise moves
+   it less than the sum of all differences. */
 static double distance(const struct column *a, const struct column *b)
 {
 	double below_a = 0, below_b = 0, most = 0;
@@ -94,7 +86,7 @@ static bool group(struct fm_unmix *unmix, const struct column *columns, enum fm_
 			unmix->group_of[i] = how == FM_UNMIX_ALONE ? FM_UNMIX_NONE : groups ? groups - 1 : 0;
 			continue;
 		}
-		if (how == FM_UNMIX_ALONE || unmix->apart[i] >= DISTANCE_LEAST)
+		if (how == FM_UNMIX_ALONE || unmix->apart[i] >= FM_CLASSES_APART)
 			groups++;
 		for (unsigned k = 0; k <= (how == FM_UNMIX_ALONE ? 0 : waiting); k++)
 			unmix->group_of[i - k] = groups - 1;
@@ -123,7 +115,7 @@ struct fine {
 	double counts[FM_UNMIX_CLASSES];
 };
 
-/* How differently two bins speak about the groups: of all groups taken as equally likely before. */
+/* Difference between the groups' probabilities in two bins, with equal prior probabilities. */
 static double difference(const struct fm_unmix *unmix, const struct fine *a, const struct fine *b)
 {
 	double sum_a = 0, sum_b = 0, total = 0;
@@ -163,7 +155,7 @@ static void join_alike(const struct fm_unmix *unmix, struct fine *bins, unsigned
 				least = i;
 			}
 		}
-		if (lowest >= BIN_DIFFERENCE && *count <= room)
+		if (lowest >= FM_BIN_DIFFERENCE && *count <= room)
 			return;
 		join(unmix, bins, count, least);
 	}
@@ -172,13 +164,12 @@ static void join_alike(const struct fm_unmix *unmix, struct fine *bins, unsigned
 static bool is_full(const struct fm_unmix *unmix, const struct fine *bin)
 {
 	for (unsigned g = 0; g < unmix->groups; g++)
-		if (bin->counts[g] >= fmax(BIN_COUNT, BIN_SHARE * unmix->counts[g]))
+		if (bin->counts[g] >= fmax(FM_BIN_COUNT, FM_BIN_SHARE * unmix->counts[g]))
 			return true;
 	return false;
 }
 
-/* Bins of ascending costs, each closed when it has enough of one group, up to `limit`; the last one is what is beyond.
- */
+/* Bins of ascending costs, each closed with enough of one group, up to `limit`; the last one has the rest. */
 static unsigned make_fine(const struct fm_unmix *unmix, const struct fm_unmix_cost *costs, size_t count, int32_t limit,
                           struct fine *bins)
 {
@@ -275,7 +266,7 @@ static void set_probabilities(struct fm_unmix *unmix, const struct fine *bins)
 		normalise(unmix->probability[g], unmix->bins);
 	}
 	for (unsigned b = 0; b < unmix->bins; b++) {
-		double here = b + 1 == unmix->bins ? 1 - 1e-4 * (unmix->bins - 1) : 1e-4;
+		double here = b + 1 == unmix->bins ? 1 - FM_OTHER_ELSEWHERE * (unmix->bins - 1) : FM_OTHER_ELSEWHERE;
 
 		unmix->probability[unmix->groups][b] = here;
 		for (unsigned k = 0; k < FM_UNMIX_DRAWS; k++)
@@ -289,8 +280,8 @@ static int32_t highest_usual(const struct column *columns, unsigned classes)
 
 	for (unsigned i = 0; i < classes; i++)
 		if (columns[i].count >= FM_UNMIX_LEAST)
-			highest = fmax(highest, quantile(&columns[i], 0.98));
-	return (int32_t)fmin(BEYOND * highest + 16, INT32_MAX / 2);
+			highest = fmax(highest, quantile(&columns[i], FM_OTHER_QUANTILE));
+	return (int32_t)fmin(FM_OTHER_BEYOND * highest + 16, INT32_MAX / 2);
 }
 
 static int fill(struct fm_unmix *unmix, struct fm_unmix_cost *costs, size_t count, enum fm_unmix_groups how)
@@ -415,7 +406,7 @@ double fm_effective_count(double total, double squares)
 
 /* The most likely shares. */
 
-/* What is given: counts of the bins that have any, and what the groups say about them. */
+/* The input: counts of the non-empty bins, and their probabilities by group. */
 struct problem {
 	unsigned groups, bins;
 	double counts[FM_UNMIX_BINS];
@@ -462,8 +453,8 @@ static double step(const struct problem *problem, const double *from, double *to
 	return likelihood;
 }
 
-/* When shares are good enough: they move by less than the least, or by less than the most and nothing is gained. Draws
-   only tell how wide an interval is. */
+/* Shares have converged if they move by less than the least, or by less than the most without a gain. Draws only give
+   the width of an interval. */
 struct tolerance {
 	double least, most, gain;
 };
@@ -518,7 +509,7 @@ static double likelihood_of(const struct problem *problem, const double *shares)
 	return step(problem, shares, unused, true);
 }
 
-/* How many costs a comparison rests on, the calibration's noise included. */
+/* The number of costs behind a comparison, the calibration's noise included. */
 static double comparable(double effective, const double *shares, const struct fm_unmix *unmix)
 {
 	double noise = 1 / effective;
@@ -598,8 +589,8 @@ int fm_unmix_solve(const struct fm_unmix *unmix, const struct fm_histogram *hist
 		double *shares = ret_mixture->draws[k];
 
 		for (unsigned b = 0; b < unmix->bins; b++) {
-			/* Half a cost of each group may have been missed by chance: without it, what was never seen
-			   would be impossible. */
+			/* Chance may have missed half a cost of each group; otherwise an unseen cost would be
+			   impossible. */
 			double unseen = 0;
 
 			for (unsigned g = 0; g < groups; g++)
@@ -619,7 +610,7 @@ int fm_unmix_solve(const struct fm_unmix *unmix, const struct fm_histogram *hist
 		                  &ret_mixture->high[g]);
 		if (ret_mixture->low[g] < 1e-6)
 			ret_mixture->low[g] = 0;
-		/* as many samples as there are may have missed what is rarer than this (the rule of three) */
+		/* all samples together may have missed a rarer class than this (the rule of three) */
 		if (ret_mixture->value[g] < 3 / effective)
 			ret_mixture->high[g] = fmax(ret_mixture->high[g], 3 / effective);
 		if (1 - ret_mixture->value[g] < 3 / effective)

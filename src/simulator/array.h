@@ -1,7 +1,7 @@
 /* The lines of one cache (or the pages of a translation buffer): sets of ways with a replacement policy. Inline,
-   because this is where the simulator spends its time. An entry is FM_LINE_KEY of the line with its state below; 0 is
-   empty. Sets are padded to a multiple of four ways, so that four can be compared and moved at once; what pads is
-   always empty. */
+   because the simulator spends its time here. An entry is FM_LINE_KEY of the line with its state in the low bits; 0 is
+   empty. Sets are padded to a multiple of four ways, so that four are compared and moved at once; padding is always
+   empty. */
 #ifndef FATHOM_SIMULATOR_ARRAY_H
 #define FATHOM_SIMULATOR_ARRAY_H
 
@@ -19,29 +19,29 @@
 enum { FM_ARRAY_STEP = 4, FM_ARRAY_WAYS_OF = 20, FM_ARRAY_HUGE = 2 << 20 };
 
 struct fm_array {
-	/* what every look-up needs, on one line */
+	/* data of every lookup, on one line */
 	uint64_t *entries;
 	uint64_t mask; /* sets-1 when that is a power of two, else 0 */
 	/* 0 for a power of two, else 2^(64+shift) / sets, rounded up: the remainder by multiplication, exact below 2^58
 	   lines */
 	uint64_t inverse;
 	uint64_t sets;
-	/* Where lines lie in physical memory: 0 for where their addresses say, else granules of lines lie anywhere, by
-	   a hash of their number and this. */
+	/* Lines in physical memory: 0: at their addresses; otherwise the seed of a hash that places granules of
+	   lines. */
 	uint64_t seed;
 	unsigned shift;
 	unsigned ways;
 	unsigned stride; /* ways with the padding */
-	uint32_t fewer;  /* of 2^32 sets, so many have one way less */
+	uint32_t fewer;  /* of 2^32 sets, number with one way less */
 	enum fm_replacement replacement;
 	unsigned granule_shift;
-	uint64_t within, frames; /* masks of the line's place in its granule and of the granule's */
+	uint64_t within, frames; /* masks of a line's place in its granule, and of the granule's place */
 	uint32_t *trees;         /* one bit per inner node, for tree replacement */
 	uint64_t random;
-	struct fm_wide *wide; /* of a translation buffer: see wide.h; else NULL */
+	struct fm_wide *wide; /* of a translation buffer with many ways: see wide.h; else NULL */
 };
 
-/* The number of the set that a line belongs to. */
+/* The set number of a line. */
 static inline uint64_t fm_array_index(const struct fm_array *array, uint64_t line)
 {
 
@@ -70,7 +70,7 @@ static inline uint64_t fm_array_random(struct fm_array *array)
 	return array->random;
 }
 
-/* How many ways of a set are used. Those with one less are spread evenly, by the golden ratio. */
+/* The number of used ways of a set. Sets with one less are spread evenly, by the golden ratio. */
 static inline unsigned fm_array_ways(const struct fm_array *array, const uint64_t *set)
 {
 	if (!array->fewer)
@@ -79,7 +79,7 @@ static inline unsigned fm_array_ways(const struct fm_array *array, const uint64_
 	       ((uint32_t)((uint64_t)(set - array->entries) / FM_ARRAY_STEP * 0x9e3779b1u) < array->fewer);
 }
 
-/* Which of four ways hold the line of this key: a bit for each. */
+/* The ways, of four, that hold the line of this key: one bit each. */
 static inline unsigned fm_array_match(const uint64_t *ways, uint64_t key)
 {
 #if defined(__AVX2__)
@@ -94,7 +94,7 @@ static inline unsigned fm_array_match(const uint64_t *ways, uint64_t key)
 #endif
 }
 
-/* Which of four ways have this very entry. */
+/* The ways, of four, that have exactly this entry. */
 static inline unsigned fm_array_match_entry(const uint64_t *ways, uint64_t entry)
 {
 #if defined(__AVX2__)
@@ -106,7 +106,7 @@ static inline unsigned fm_array_match_entry(const uint64_t *ways, uint64_t entry
 #endif
 }
 
-/* Which of eight hold the line. */
+/* The ways, of eight, that hold the line. */
 static inline unsigned fm_array_match_eight(const uint64_t *ways, uint64_t key)
 {
 	return fm_array_match(ways, key) | fm_array_match(ways + FM_ARRAY_STEP, key) << FM_ARRAY_STEP;
@@ -132,14 +132,14 @@ static inline __m256i fm_array_four(const uint64_t *ways)
 	return _mm256_loadu_si256((const __m256i *)ways);
 }
 
-/* Four ways up by one, after the last of the four before. Not loaded from between the two: what is loaded from where
-   two stores have just written waits for both. */
+/* Moves four ways up by one, after the last of the four before. Avoids a load between the two: a load across two recent
+   stores waits for both. */
 static inline __m256i fm_array_up(__m256i before, __m256i four)
 {
 	return _mm256_alignr_epi8(four, _mm256_permute2x128_si256(before, four, 0x21), 8);
 }
 
-/* Four ways from `set` up by one, with the entry as the first. */
+/* Moves four ways from `set` up by one, with the entry as the first. */
 static inline __m256i fm_array_shift_in(const uint64_t *set, uint64_t entry)
 {
 	__m256i up = _mm256_permute4x64_epi64(fm_array_four(set), 0x90);
@@ -147,7 +147,7 @@ static inline __m256i fm_array_shift_in(const uint64_t *set, uint64_t entry)
 	return _mm256_blend_epi32(up, _mm256_castsi128_si256(_mm_cvtsi64_si128((long long)entry)), 3);
 }
 
-/* Of the four ways from `at` on, those before a way: none, some or all. */
+/* Mask of those, of the four ways from `at` on, that precede a way. */
 static inline __m256i fm_array_before(unsigned way, unsigned at)
 {
 	return _mm256_cmpgt_epi64(_mm256_set1_epi64x(way), _mm256_setr_epi64x(at, at + 1, at + 2, at + 3));
@@ -155,7 +155,7 @@ static inline __m256i fm_array_before(unsigned way, unsigned at)
 
 static inline __m256i fm_array_choose(__m256i without, __m256i with, __m256i mask)
 {
-	/* in a register: gcc 12 would otherwise compare what it loads with zero first */
+	/* in a register: gcc 12 would otherwise compare the loaded value with zero first */
 	__asm__("" : "+x"(mask));
 	return _mm256_castpd_si256(
 	    _mm256_blendv_pd(_mm256_castsi256_pd(without), _mm256_castsi256_pd(with), _mm256_castsi256_pd(mask)));
@@ -167,11 +167,11 @@ static inline void fm_array_copy_up(uint64_t *set, unsigned way)
 }
 #endif
 
-/* Make a way the first in a set of four. */
+/* Makes a way the first in a set of four. */
 static inline void fm_array_to_front_four(uint64_t *set, unsigned way)
 {
 #if defined(__AVX2__)
-	/* halves of ways, in their new order */
+	/* halves of ways in their new order */
 	static const _Alignas(32) uint32_t orders[FM_ARRAY_STEP][2 * FM_ARRAY_STEP] = {
 	    {0, 1, 2, 3, 4, 5, 6, 7}, {2, 3, 0, 1, 4, 5, 6, 7}, {4, 5, 0, 1, 2, 3, 6, 7}, {6, 7, 0, 1, 2, 3, 4, 5}};
 
@@ -186,7 +186,7 @@ static inline void fm_array_to_front_four(uint64_t *set, unsigned way)
 #endif
 }
 
-/* Make a way the first, with a new entry; the ones before it move up. */
+/* Makes a way the first, with a new entry; earlier ways move up. */
 static inline void fm_array_to_front_as(uint64_t *set, unsigned way, uint64_t entry)
 {
 #if defined(__AVX2__)
@@ -212,18 +212,18 @@ static inline void fm_array_to_front(uint64_t *set, unsigned way)
 	fm_array_to_front_as(set, way, set[way]);
 }
 
-/* The same in a set whose ways the compiler knows: a multiple of four, up to FM_ARRAY_WAYS_OF. The way's entry may be a
-   new one. */
+/* The same in a set with a number of ways known to the compiler: a multiple of four, up to FM_ARRAY_WAYS_OF. The entry
+   may be new. */
 static inline __attribute__((always_inline)) void fm_array_to_front_of(uint64_t *set, const unsigned ways, unsigned way,
                                                                        uint64_t entry)
 {
 #if defined(__AVX2__)
-	/* as many as move are before the way; where to look tells which of four do */
+	/* the number of moving ways equals the way; its position selects the mask of each four */
 	static const int64_t moves[2 * FM_ARRAY_WAYS_OF] = {[0 ... FM_ARRAY_WAYS_OF - 1] = -1};
 	const uint64_t *mask = (const uint64_t *)moves + FM_ARRAY_WAYS_OF - 1 - way;
 	__m256i before = fm_array_four(set);
 
-	/* none depends on a branch: which way it is cannot be foreseen */
+	/* no branch on the way, which is unpredictable */
 	_mm256_storeu_si256((__m256i *)set,
 	                    fm_array_choose(before, fm_array_shift_in(set, entry), fm_array_four(mask)));
 	for (unsigned at = FM_ARRAY_STEP; at < ways; at += FM_ARRAY_STEP) {
@@ -241,7 +241,7 @@ static inline __attribute__((always_inline)) void fm_array_to_front_of(uint64_t 
 #endif
 }
 
-/* As fm_array_locate() in such a set, of eight ways at least. What is there was mostly used not long ago. */
+/* As fm_array_locate() in such a set, of eight ways at least. Most hits are recent. */
 static inline __attribute__((always_inline)) int fm_array_locate_of(const uint64_t *set, const unsigned ways,
                                                                     uint64_t key)
 {
@@ -275,8 +275,8 @@ static inline __attribute__((always_inline)) int fm_array_locate_of(const uint64
 #endif
 }
 
-/* Whether such a set holds the line, where nobody asks for the way. The ways of two sets can be looked at together: the
-   second may be NULL, with no ways. */
+/* Does such a set hold the line? For callers that do not need the way. Two sets are searched together; the second may
+   be NULL, with no ways. */
 static inline __attribute__((always_inline)) bool fm_array_has_of(const uint64_t *set, const unsigned ways,
                                                                   const uint64_t *other, const unsigned other_ways,
                                                                   uint64_t key)
@@ -303,7 +303,7 @@ static inline __attribute__((always_inline)) bool fm_array_has_of(const uint64_t
 #endif
 }
 
-/* Take a way out of such a set; those behind it move down. */
+/* Removes a way of such a set; later ways move down. */
 static inline __attribute__((always_inline)) void fm_array_take_out_of(uint64_t *set, const unsigned ways, unsigned way)
 {
 #if defined(__AVX2__)
@@ -322,7 +322,7 @@ static inline __attribute__((always_inline)) void fm_array_take_out_of(uint64_t 
 #endif
 }
 
-/* Put an entry before all others of such a set; returns the one that falls out at the end. */
+/* Puts an entry first in such a set. Returns the evicted last entry. */
 static inline __attribute__((always_inline)) uint64_t fm_array_push_of(uint64_t *set, const unsigned ways,
                                                                        uint64_t entry)
 {
@@ -345,8 +345,8 @@ static inline __attribute__((always_inline)) uint64_t fm_array_push_of(uint64_t 
 	return gone;
 }
 
-/* The same in a set that has not been written to for a while: what is loaded from between two stores that are long done
-   waits for nobody, and takes half the instructions. */
+/* The same in a set without recent stores: a load across two completed stores does not wait, and takes half the
+   instructions. */
 static inline __attribute__((always_inline)) uint64_t fm_array_push_of_old(uint64_t *set, const unsigned ways,
                                                                            uint64_t entry)
 {
@@ -362,7 +362,7 @@ static inline __attribute__((always_inline)) uint64_t fm_array_push_of_old(uint6
 #endif
 }
 
-/* Put an entry before all others; returns the one that falls out at the end. */
+/* Puts an entry first. Returns the evicted last entry. */
 static inline uint64_t fm_array_push(uint64_t *set, unsigned ways, unsigned stride, uint64_t entry)
 {
 	uint64_t gone = set[ways - 1];
@@ -381,7 +381,7 @@ static inline uint64_t fm_array_push(uint64_t *set, unsigned ways, unsigned stri
 	return gone;
 }
 
-/* Make the way the most recent one. Returns where the line stands afterwards. */
+/* Makes a way the most recent. Returns the new place of the line. */
 static inline uint64_t *fm_array_touch(struct fm_array *array, uint64_t *set, unsigned way)
 {
 	if (array->replacement == FM_REPLACEMENT_LRU) {
@@ -392,7 +392,7 @@ static inline uint64_t *fm_array_touch(struct fm_array *array, uint64_t *set, un
 		uint32_t *tree = &array->trees[(size_t)(set - array->entries) / array->stride];
 		unsigned node = 1;
 
-		/* every node on the way down points to the half not taken */
+		/* every node on the path points to the other half */
 		for (unsigned half = array->ways / 2; half; half /= 2) {
 			unsigned right = (way & half) != 0;
 
@@ -403,7 +403,7 @@ static inline uint64_t *fm_array_touch(struct fm_array *array, uint64_t *set, un
 	return set + way;
 }
 
-/* The entry of a line without making it recent, or NULL. */
+/* The entry of a line, without making it recent, or NULL. */
 static inline uint64_t *fm_array_peek(const struct fm_array *array, uint64_t line)
 {
 	uint64_t *set = fm_array_set(array, line);
@@ -412,7 +412,7 @@ static inline uint64_t *fm_array_peek(const struct fm_array *array, uint64_t lin
 	return way < 0 ? NULL : set + way;
 }
 
-/* The same, made most recent. */
+/* The entry of a line, made most recent, or NULL. */
 static inline uint64_t *fm_array_find_in(struct fm_array *array, uint64_t *set, uint64_t line)
 {
 	int way = fm_array_locate(set, array->stride, FM_LINE_KEY(line));
@@ -425,7 +425,7 @@ static inline uint64_t *fm_array_find(struct fm_array *array, uint64_t line)
 	return fm_array_find_in(array, fm_array_set(array, line), line);
 }
 
-/* Put a line that is not there into its set; returns the entry that had to go, 0 when there was room. */
+/* Inserts an absent line into its set. Returns the evicted entry, 0 if a way was free. */
 static inline uint64_t fm_array_insert_in(struct fm_array *array, uint64_t *set, uint64_t line, unsigned state)
 {
 	uint64_t entry = FM_LINE_KEY(line) | state;
@@ -466,7 +466,7 @@ static inline uint64_t fm_array_insert(struct fm_array *array, uint64_t line, un
 	return fm_array_insert_in(array, fm_array_set(array, line), line, state);
 }
 
-/* Take a line out; returns its entry, 0 when it was not there. */
+/* Removes a line. Returns its entry, 0 if absent. */
 static inline uint64_t fm_array_remove(struct fm_array *array, uint64_t line)
 {
 	uint64_t *place = fm_array_peek(array, line);
@@ -489,8 +489,8 @@ static inline size_t fm_array_bytes(const struct fm_array *array)
 	return array->sets * array->stride * sizeof(*array->entries);
 }
 
-/* Zeroed. The tables of large caches are walked at random: with large pages, where they can be had, the host's own
-   translation buffers hold. */
+/* Zeroed memory. Large caches' tables are accessed at random: huge pages, if available, keep them in the host's
+   translation buffers. */
 static inline uint64_t *fm_array_memory(size_t bytes)
 {
 	size_t unit = bytes >= FM_ARRAY_HUGE / 2 ? FM_ARRAY_HUGE : FM_APART;
@@ -530,11 +530,11 @@ static inline struct fm_array *fm_array_create(uint64_t sets, unsigned ways, enu
 	return array;
 }
 
-/* Lines lie by a hash from now on: 2^granule_shift of them stay together, at multiples of so many, or anywhere. */
+/* Places lines by a hash: 2^granule_shift of them stay together, at multiples of a distance, or anywhere. */
 static inline void fm_array_scatter(struct fm_array *array, uint64_t seed, unsigned granule_shift, bool anywhere)
 {
 	array->within = (1ull << granule_shift) - 1;
-	/* nothing changes where the granule decides nothing */
+	/* no effect where the granule does not matter */
 	if (!anywhere && !array->inverse && array->sets <= array->within + 1)
 		return;
 	array->seed = seed * 0xd6e8feb86659fd93u | 1;

@@ -161,7 +161,7 @@ static void look_up(struct fm_branches *branches, uint64_t address, struct found
 	}
 }
 
-/* A branch that was not foreseen gets an entry with a longer path, if there is one that nobody needs. */
+/* A mispredicted branch gets an entry with a longer path, if there is a useless one. */
 static void give_entry(struct fm_branches *branches, struct found *found, bool taken)
 {
 	for (int i = first_to_give(branches, found->provider); i < PATHS; i++)

@@ -1,6 +1,6 @@
-/* A resource that cores share by bandwidth, such as the memory of a socket. Cores ask in their own time, which may
-   differ by the skew: a single "free from" would make the one behind wait for the one ahead. So time is cut into
-   windows, and each has room for so much. */
+/* A resource that cores share by bandwidth, such as the memory of a socket. Cores request it in their own time, which
+   may differ by the skew: a single "free from" would delay the core behind by the one ahead. So time is divided into
+   windows of limited capacity. */
 #ifndef FATHOM_SIMULATOR_BUS_H
 #define FATHOM_SIMULATOR_BUS_H
 
@@ -9,9 +9,8 @@
 
 enum { FM_BUS_WINDOW = 256 /* cycles */, FM_BUS_WINDOWS = 256 };
 
-/* The path of one core to a level. Its requests do not come in the order of their times either: a store asks when it
-   commits, long after later loads have asked. The windows are short, since one core's requests are what is looked at.
- */
+/* The path of one core to a level. Its requests are not in order of time: a store requests at its commit, long after
+   later loads. Windows are short, since only one core uses them. */
 enum { FM_LANE_WINDOW = 16 /* cycles */, FM_LANE_WINDOWS = 8192 };
 
 struct fm_lane {
@@ -19,8 +18,8 @@ struct fm_lane {
 	uint32_t used[FM_LANE_WINDOWS]; /* hundredths of cycles */
 };
 
-/* From when on, not before `cycle`, the lane can be had for so many hundredths of cycles. What does not fit into a
-   window is taken from the next ones. */
+/* The first cycle, not before `cycle`, in which the lane is free for `cost` hundredths of cycles. A remainder beyond
+   the window uses the next ones. */
 static inline uint64_t fm_lane_take(struct fm_lane *lane, uint64_t cycle, uint64_t cost)
 {
 	uint64_t begin = 0;
@@ -32,7 +31,7 @@ static inline uint64_t fm_lane_take(struct fm_lane *lane, uint64_t cycle, uint64
 		uint64_t slot = number % FM_LANE_WINDOWS, room, first;
 
 		if (lane->numbers[slot] > number)
-			return cycle; /* long past */
+			return cycle; /* beyond the oldest window */
 		if (lane->numbers[slot] < number) {
 			lane->numbers[slot] = number;
 			lane->used[slot] = 0;
@@ -61,14 +60,14 @@ struct fm_bus {
 	} windows[FM_BUS_WINDOWS];
 };
 
-/* From when on, not before `cycle`, the bus can be had for so many hundredths of cycles. */
+/* The first cycle, not before `cycle`, in which the bus is free for `cost` hundredths of cycles. */
 static inline uint64_t fm_bus_take(struct fm_bus *bus, uint64_t cycle, uint64_t cost)
 {
 	for (uint64_t number = cycle / FM_BUS_WINDOW;; number++) {
 		uint64_t slot = number % FM_BUS_WINDOWS;
 
 		if (bus->windows[slot].number > number)
-			return cycle; /* long past: nobody knows any more */
+			return cycle; /* beyond the oldest window */
 		if (bus->windows[slot].number < number) {
 			bus->windows[slot].number = number;
 			bus->windows[slot].used = 0;

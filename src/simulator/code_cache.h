@@ -1,5 +1,5 @@
-/* The lines of code that a core keeps apart from data: its instruction cache. Lines that are looked for are taken in;
-   of those of a set the one that was not wanted for longest leaves. */
+/* The instruction cache of a core. A lookup inserts an absent line; the least recently used line of the set is
+   evicted. */
 #ifndef FATHOM_SIMULATOR_CODE_CACHE_H
 #define FATHOM_SIMULATOR_CODE_CACHE_H
 
@@ -8,14 +8,14 @@
 
 struct fm_code_cache;
 
-/* NULL: out of memory. */
+/* Makes a cache. NULL: out of memory. */
 struct fm_code_cache *fm_code_cache_create(unsigned bytes, unsigned ways, unsigned line_bytes);
 void fm_code_cache_destroy(struct fm_code_cache *cache);
 
-/* Was the line there? It is now. */
+/* Was the line present? Inserts it if not. */
 bool fm_code_cache_touch(struct fm_code_cache *cache, uint64_t line);
 
-/* The same of anything else that goes by where the code is, such as a branch: it is in the set of its line. */
+/* The same for another object indexed by its code address, such as a branch: it is in the set of its line. */
 bool fm_code_cache_touch_in(struct fm_code_cache *cache, uint64_t line, uint64_t what);
 
 #endif

@@ -37,8 +37,8 @@ static void account(struct fm_core_timing *timing, uint64_t until)
 	}
 }
 
-/* From when on, not before `from`, a unit of the core has time for one more operation of so many hundredths of a cycle.
-   A thread that runs alone has it for itself. */
+/* The first cycle, not before `from`, in which a unit of the core has time for one more operation of `cost` hundredths
+   of a cycle. A thread that runs alone has it for itself. */
 static uint64_t take_unit(struct fm_core_timing *timing, unsigned unit, uint64_t from, uint64_t cost)
 {
 	return timing->sharers > 1 ? fm_lane_take(&timing->shared->units[unit], from, cost) : from;
@@ -89,7 +89,7 @@ static unsigned bandwidth_cause(const struct fm_core_timing *timing, unsigned se
 	return CAUSE_BANDWIDTH + (served == FM_SERVED_CORE ? timing->hierarchy->description.cache_count - 1 : served);
 }
 
-/* Issue: in order, so many places per cycle, when the window and the buffers have room. Returns the cycle. */
+/* Issue: in order, a limited number per cycle, when the window and the buffers have room. Returns the cycle. */
 static uint64_t issue(struct fm_core_timing *timing, unsigned loads, unsigned stores, unsigned places)
 {
 	const struct fm_core_description *shape = timing->shape;
@@ -130,8 +130,8 @@ static uint64_t issue(struct fm_core_timing *timing, unsigned loads, unsigned st
 	return cycle;
 }
 
-/* Retire: in order, so many per cycle. The cycles since the retirement before were spent on `cause`, the first `queued`
-   of them on `queue_cause`. */
+/* Retire: in order, a limited number per cycle. The cycles since the retirement before were spent on `cause`, the first
+   `queued` of them on `queue_cause`. */
 static uint64_t retire(struct fm_core_timing *timing, uint64_t done, unsigned cause, unsigned queue_cause,
                        uint64_t queued)
 {
@@ -210,8 +210,8 @@ void fm_core_skip_branch(struct fm_core_timing *timing, enum fm_branch_kind kind
 	foresee(timing, kind, address, bytes, target);
 }
 
-/* When a line that the instruction cache lacks can be issued from. One after the other, ahead of what is issued; but
-   after a branch that was not foreseen nobody asked for it before. */
+/* The first cycle in which a line that the instruction cache lacks can be issued. Lines come one after the other, ahead
+   of issue; after a mispredicted branch there was no earlier request. */
 static void fetch_line(struct fm_core_timing *timing)
 {
 	uint64_t issue = timing->issue_cycle > timing->issues_from ? timing->issue_cycle : timing->issues_from,
@@ -233,7 +233,7 @@ static void fetch_line(struct fm_core_timing *timing)
 	timing->code_from = timing->code_free / 100;
 }
 
-/* In one cycle come instructions of one line, as long as no branch is taken: so many at most. They wait in a queue. */
+/* In one cycle come instructions of one line, at most DELIVERED, until a branch is taken. They wait in a queue. */
 static void deliver(struct fm_core_timing *timing, uint64_t line)
 {
 	uint64_t cycle = timing->block_cycle + 1;
@@ -312,7 +312,7 @@ static uint64_t changes_of(const struct fm_core_timing *timing, uint64_t registe
 	return changes;
 }
 
-/* Loads of what it wrote get it from here: its data was there at `data`, it left for its buffer at `at`, and for the
+/* Loads of the stored data get it from here: the data was there at `data`, it left for its buffer at `at`, and for the
    cache at `committed`. */
 static void note_store(struct fm_core_timing *timing, const struct fm_instruction *instruction,
                        const struct fm_memory_access *access, uint64_t data, uint64_t at, uint64_t committed)

@@ -34,7 +34,7 @@ static unsigned queue_cache(const struct fm_core_timing *timing)
 	return timing->hierarchy->private_caches > 1 ? 1 : 0;
 }
 
-/* Hundredths of cycles that a line takes at so many GB/s. */
+/* Hundredths of cycles that a line takes at a bandwidth in GB/s. */
 static uint64_t line_interval(const struct fm_core_timing *timing, double gbs)
 {
 	const struct fm_machine_description *description = &timing->hierarchy->description;
@@ -60,7 +60,7 @@ static struct fm_bus *memory_bus(struct fm_core_timing *timing, bool remote)
 	return &timing->hierarchy->memory_buses[socket];
 }
 
-/* From when on the memory, and the link to it, can be had for so many lines. */
+/* The first cycle in which the memory, and the link to it, is free for a number of lines. */
 static uint64_t take_buses(struct fm_core_timing *timing, bool remote, uint64_t now, uint64_t lines)
 {
 	const struct fm_machine_description *description = &timing->hierarchy->description;
@@ -71,7 +71,7 @@ static uint64_t take_buses(struct fm_core_timing *timing, bool remote, uint64_t 
 	return fm_bus_take(memory_bus(timing, remote), now, lines * line_interval(timing, description->memory_gbs));
 }
 
-/* From when on the last cache, which serves all that share it, can be had for so many lines. */
+/* The first cycle in which the last cache, which serves all cores that share it, is free for a number of lines. */
 static uint64_t take_shared(struct fm_core_timing *timing, unsigned level, uint64_t now, uint64_t lines)
 {
 	const struct fm_hierarchy *hierarchy = timing->hierarchy;
@@ -266,7 +266,7 @@ static unsigned look_up(struct fm_core_timing *timing, const struct fm_memory_ac
 	for (unsigned i = 0; i < description->tlb_count; i++) {
 		unsigned penalty = after.tlb_misses[i] != before.tlb_misses[i] ? description->tlbs[i].penalty : 0;
 
-		/* what the last one does not know is looked up in the page table; nobody begins that for all at once */
+		/* misses of the last buffer are looked up in the page table, and only some of them at a time */
 		if (penalty && i == description->tlb_count - 1 && timing->shape->walkers) {
 			uint64_t from = now + *ret_translation;
 
@@ -280,8 +280,8 @@ static unsigned look_up(struct fm_core_timing *timing, const struct fm_memory_ac
 	return served;
 }
 
-/* A store past the caches: when a line is complete it leaves its buffer and takes the way to memory as a line that is
-   read does, but nobody waits for an answer. Writing it has been charged in part. */
+/* A store past the caches: a complete line leaves its buffer and takes the way to memory like a line that is read, but
+   the core does not wait for an answer. Writing it has been charged in part. */
 static void store_past(struct fm_core_timing *timing, struct fetched *fetched, uint64_t now)
 {
 	const struct fm_machine_description *description = &timing->hierarchy->description;

@@ -50,7 +50,7 @@ static struct fm_array *create_cache(struct fm_hierarchy *hierarchy, unsigned le
 	uint64_t sets = cache->bytes / description->line_bytes / cache->ways;
 	uint64_t lines = (cache->available ? cache->available : cache->bytes) / description->line_bytes;
 	bool hashed = description->physical && level >= 2 && level == description->cache_count - 1;
-	/* What shares a hashed cache with others is not bound to a way or two of each set. */
+	/* Data that shares a hashed cache with others is not bound to a way or two of each set. */
 	uint64_t least = !hashed ? 1 : cache->ways < LEAST_WAYS ? cache->ways : LEAST_WAYS, ways;
 	struct fm_array *array;
 
@@ -154,7 +154,7 @@ static void choose_access(struct fm_hierarchy *hierarchy)
 #endif
 }
 
-/* What the other caches are like does not matter for a hit of the first. All cores have the same. */
+/* The other caches do not matter for a hit of the first. All cores have the same. */
 static void choose_hit(struct fm_hierarchy *hierarchy, const struct fm_fast_view *view)
 {
 	hierarchy->hit_quickly = fm_hierarchy_choose_hit_quick(view);

@@ -9,6 +9,7 @@
 #include "simulator/parts.h"
 #include "simulator/tables.h"
 #include "simulator/wide.h"
+#include "simulator/tuning.h"
 
 /* Where a line lives in memory. */
 bool fm_hierarchy_is_remote(const struct fm_hierarchy *hierarchy, const struct fm_simulated_core *core, uint64_t line)
@@ -251,7 +252,7 @@ static void begin_use(struct fm_hierarchy *hierarchy, const struct fm_simulated_
 	user->incoming = stale | unseen;
 }
 
-/* How densely the core uses the line. The parts of one instruction are one step. */
+/* The density of the core's accesses to the line. The parts of one instruction are one step. */
 static void note_step(struct fm_line_user *user, const struct fm_simulated_core *core, bool store)
 {
 	uint64_t position = core->position ? core->position : core->counts.loads + core->counts.stores,

@@ -1,4 +1,4 @@
-/* Structures that hold nothing but counts of 64 bits, added and subtracted as a whole. */
+/* Structures of 64-bit counts only, added and subtracted as a whole. */
 #ifndef FATHOM_SIMULATOR_NUMBERS_H
 #define FATHOM_SIMULATOR_NUMBERS_H
 

@@ -1,10 +1,10 @@
-/* How long what instructions compute takes (operations.def). */
+/* Latencies and intervals of the operations of instructions (operations.def). */
 #ifndef FATHOM_SIMULATOR_OPERATIONS_H
 #define FATHOM_SIMULATOR_OPERATIONS_H
 
 #include <stdbool.h>
 
-/* SERIAL: nothing else is on its way. */
+/* SERIAL: no other instruction is in flight. */
 enum fm_unit { FM_UNIT_NONE, FM_UNIT_ANY, FM_UNIT_MULTIPLY, FM_UNIT_DIVIDE, FM_UNIT_VECTOR, FM_UNIT_SERIAL };
 
 enum fm_operation {
@@ -16,25 +16,25 @@ enum fm_operation {
 
 struct fm_operation_description {
 	unsigned latency;  /* cycles */
-	unsigned interval; /* hundredths of cycles; 0: no limit but the ports */
-	bool given;        /* else as in operations.def */
+	unsigned interval; /* hundredths of cycles; 0: limited by the ports only */
+	bool given;        /* false: the default of operations.def */
 };
 
-/* "float_add", as in files; for people; where it is executed. */
+/* Names of an operation: "float_add", as in files; in text; and its unit. */
 const char *fm_operation_name(enum fm_operation operation);
 const char *fm_operation_words(enum fm_operation operation);
 enum fm_unit fm_operation_unit(enum fm_operation operation);
 
-/* The operation whose unit it needs: itself, unless there is but one for both. */
+/* The operation that owns its unit: itself, unless two share one. */
 enum fm_operation fm_operation_shares(enum fm_operation operation);
 
-/* The operation in whose units it takes a place as well: FM_OPERATION_none if in no others. */
+/* The operation in whose units it also takes a place; FM_OPERATION_none: none. */
 enum fm_operation fm_operation_among(enum fm_operation operation);
 
-/* Of that name; FM_OPERATION_COUNT: none is. */
+/* The operation of a name; FM_OPERATION_COUNT: none. */
 enum fm_operation fm_operation_find(const char *name);
 
-/* What holds where nothing was given. */
+/* The default values of an operation. */
 struct fm_operation_description fm_operation_usual(enum fm_operation operation);
 
 #endif

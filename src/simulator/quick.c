@@ -36,7 +36,7 @@ HOT unsigned page_lines_shift(const struct fm_hierarchy *hierarchy, const enum f
 	return shape == FM_SHAPE_ANY ? fm_streams_shift(hierarchy) : 12 - 6;
 }
 
-/* What is not needed for every miss, compiled for each shape: so that registers are left for what is. */
+/* Parts that few misses need, compiled for each shape: separate functions leave registers for the others. */
 struct parts {
 	int (*miss)(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, uint64_t address, unsigned bytes,
 	            bool store, const uint64_t *place);
@@ -90,7 +90,7 @@ HOT uint64_t *set_of(const struct fm_array *array, uint64_t line, const enum fm_
 	return array->entries + (level < 2 ? line & array->mask : fm_array_index(array, line)) * ways_of(shape, level);
 }
 
-/* Is the line of this key the latest of its set? Most lines of a stream are, whoever looks for them. */
+/* Is the line of this key the latest of its set? Most lines of a stream are. */
 HOT bool is_latest(const uint64_t *set, uint64_t key)
 {
 	return (set[0] ^ key) <= FM_LINE_FLAGS;
@@ -171,7 +171,7 @@ HOT uint64_t page_word(struct fm_hierarchy *hierarchy, uint64_t page)
 	return leaf ? leaf->pages[page % FM_LEAF_PAGES] : 0;
 }
 
-/* What nobody has touched is not remote, as if we had. */
+/* A page without a touch is not remote, as after our own touch. */
 HOT bool is_remote(struct fm_hierarchy *hierarchy, const struct fm_simulated_core *core, uint64_t line)
 {
 	unsigned home;
@@ -221,7 +221,7 @@ static __attribute__((noinline)) bool take_back(struct fm_simulated_core *core, 
 	return modified | is_modified(remove_line(core->arrays[1], line, FM_SHAPE_ANY, 1));
 }
 
-/* Does the core have a copy? Nearly never, of what leaves the last cache. */
+/* Does the core have a copy? Lines that leave the last cache nearly never have one. */
 HOT bool has_copy(const struct fm_simulated_core *core, uint64_t line, const enum fm_shape shape)
 {
 	const struct fm_array *first = core->arrays[0], *second = core->arrays[1];
@@ -327,7 +327,7 @@ HOT void expect(const struct fm_array *last, const uint64_t *set)
 		__builtin_prefetch(set + at, 1);
 }
 
-/* Prefetchers. They sit at the second cache, and nobody is asked whether a line may come. */
+/* Prefetchers. They sit at the second cache, and no callback decides whether a line may come. */
 
 /* Neighbours are not counted together, here and below: the compiler would load both at once where one was just stored,
    and wait for it. */
@@ -349,7 +349,7 @@ HOT void count_read(struct fm_simulated_core *core, bool store, bool remote)
 		core->counts.memory_reads_remote++;
 }
 
-/* What a prefetch comes from. */
+/* The source of a prefetch. */
 struct origin {
 	uint64_t line;               /* of the access */
 	const struct stream *stream; /* NULL: none */
@@ -684,8 +684,8 @@ HOT int miss_first(struct fm_hierarchy *hierarchy, struct fm_simulated_core *cor
 		expect(core->arrays[2], set_of(core->arrays[2], line, shape, 2));
 	untouched = translate(hierarchy, core, page);
 	served = miss(hierarchy, core, line, set_of(core->arrays[0], line, shape, 0), place, store, shape);
-	/* Whether we touched the page ourselves did not matter so far: what nobody touched is not remote, as if we had.
-	   By now it has arrived. */
+	/* Whether we touched the page ourselves did not matter so far: a page without a touch is not remote, as after
+	   our own. By now it has arrived. */
 	if (untouched)
 		fm_page_touch(untouched, page, core);
 	if (served >= 0)

@@ -1,4 +1,4 @@
-/* What a stream prefetcher remembers, and what it does. */
+/* Streams of a prefetcher, and their requests. */
 #ifndef FATHOM_SIMULATOR_STREAMS_H
 #define FATHOM_SIMULATOR_STREAMS_H
 
@@ -6,66 +6,66 @@
 #include <stdint.h>
 
 #include "simulator/parts.h"
+#include "simulator/tuning.h"
 
-/* A stream the prefetcher follows: lines of one page, in one direction. */
+/* A stream of the prefetcher: lines of one page, in one direction. */
 struct stream {
 	uint64_t page; /* plus one */
 	uint64_t last;
-	uint64_t expected;  /* the line that continues it, if it is one to run ahead of; else none */
+	uint64_t expected;  /* the line that continues the stream, if its prefetching has begun; else none */
 	int8_t direction;   /* lines from one access to the next */
 	uint8_t confidence; /* from 1 to FM_STREAM_SURE */
-	uint8_t remote;     /* if so: its page is another socket's */
-	uint8_t steady;     /* if so: what each line brings, see enum fm_steady */
+	uint8_t remote;     /* its page is on another socket */
+	uint8_t steady;     /* prefetch per line, see enum fm_steady */
 	int8_t step;        /* the latest one, in lines */
 	uint64_t ahead;     /* the last line prefetched */
 	uint64_t beyond;    /* … into the last cache only */
 	uint64_t used;      /* for replacement */
-	uint64_t brought;   /* lines of the page that jumps have brought and nobody has used yet, a bit for each */
+	uint64_t brought;   /* unused lines of the page prefetched by jumps, one bit each */
 } __attribute__((aligned(64)));
 
-enum { FM_STREAM_PLACES = 4, FM_STREAM_SURE = 3 };
+enum { FM_STREAM_PLACES = 4 };
 #define FM_STREAM_NO_LINE UINT64_MAX
 
-/* A stream that is as far ahead as it may be goes on line by line to the end of its page: each access brings one line,
-   or one and another one into the last cache. */
+/* A stream at its full distance continues line by line to the end of its page. Each access prefetches one line, and
+   with FM_STEADY_FAR another one into the last cache. */
 enum fm_steady { FM_STEADY_NOT, FM_STEADY_NEAR, FM_STEADY_FAR };
 
 struct fm_stream_table {
 	uint64_t clock;
 	unsigned count;
-	unsigned places; /* where the stream of a page may be, of so many groups */
+	unsigned places; /* entries in the group of a page's stream; groups */
 	unsigned groups;
-	unsigned mask; /* groups less one if there are two of them or any higher power of two, each of FM_STREAM_PLACES,
-	                  else 0 */
-	unsigned strides; /* the largest stride that is followed */
-	unsigned gaps; /* the largest of uneven steps that make a stream; 0: two lines, which it does not make up for */
-	unsigned steps; /* the larger of both: longer ones are jumps */
+	unsigned mask;    /* groups - 1 if `groups` is a power of two from two on, with FM_STREAM_PLACES each; else 0 */
+	unsigned strides; /* largest stride that is followed */
+	unsigned gaps;  /* largest of uneven steps that form a stream; 0: two lines, without prefetch of skipped ones */
+	unsigned steps; /* the larger of both: longer steps are jumps */
 	bool back;      /* a step back does not end a stream */
-	unsigned jumps; /* lines that a jump brings; 0: none */
-	unsigned worth; /* of what jumps have brought so far, see fm_streams_jump() */
-	unsigned idle;  /* jumps in a row that brought nothing since it is not worth while */
+	unsigned jumps; /* lines prefetched by a jump; 0: none */
+	unsigned worth; /* credit of jumps, see fm_streams_jump() */
+	unsigned idle;  /* consecutive jumps without prefetch for lack of credit */
 	struct stream streams[];
 };
 
-/* Bring a line ahead of its use into a private cache, unless it is there or with another core; into the last cache. */
+/* Prefetches a line into a private cache, unless it is there or in another core; the second into the last cache. */
 void fm_hierarchy_prefetch_line(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
                                 uint64_t line, bool store);
 void fm_hierarchy_prefetch_beyond(struct fm_hierarchy *hierarchy, struct fm_simulated_core *core, unsigned level,
                                   uint64_t line, bool store);
 
-/* Do streams run into the last cache alone? Not if that holds only what others have left to it. */
+/* Do streams prefetch into the last cache alone? Not if that holds only evicted lines of other caches. */
 static inline bool fm_hierarchy_goes_beyond(const struct fm_hierarchy *hierarchy)
 {
 	return fm_hierarchy_has_shared(hierarchy) &&
 	       hierarchy->description.caches[fm_hierarchy_last_cache(hierarchy)].inclusion != FM_INCLUSION_VICTIM;
 }
 
-/* What follows is compiled into each of the two paths. */
+/* The following functions are compiled into each of the two paths. */
 #define FM_STREAMS_HOT static inline __attribute__((always_inline))
 
-/* The shift from a line to its 4 KiB: hardware follows physical addresses within these, whatever the size of the pages.
- */
-/* The line to bring along with one that was missed; the line itself: none, since pages are physical ones. */
+/* The shift from a line to its 4 KiB: hardware follows physical addresses within these, whatever the size of the
+   pages. */
+/* The line to prefetch with a missed one; the line itself: none. `page_shift`: from a line to its 4 KiB. */
 static inline uint64_t fm_streams_neighbour(const struct fm_cache_description *cache, uint64_t line,
                                             unsigned page_shift)
 {
@@ -74,6 +74,7 @@ static inline uint64_t fm_streams_neighbour(const struct fm_cache_description *c
 	return (line + 1) >> page_shift == line >> page_shift ? line + 1 : line;
 }
 
+/* The shift from a line to its 4 KiB: hardware follows physical addresses within these, whatever the page size. */
 static inline unsigned fm_streams_shift(const struct fm_hierarchy *hierarchy)
 {
 	return 12 - (hierarchy->line_shift < 12 ? hierarchy->line_shift : 12);
@@ -93,7 +94,7 @@ FM_STREAMS_HOT struct stream *fm_streams_find_of(struct stream *place, unsigned 
 	return NULL;
 }
 
-/* Four places for a page, chosen by its number. NULL: none is its own. */
+/* The stream of a page, from a group of four entries chosen by its number. NULL: none. */
 FM_STREAMS_HOT struct stream *fm_streams_find(struct fm_stream_table *table, uint64_t page)
 {
 	struct stream *place = fm_streams_group(table, page);
@@ -102,7 +103,7 @@ FM_STREAMS_HOT struct stream *fm_streams_find(struct fm_stream_table *table, uin
 	                                             : fm_streams_find_of(place, table->places, page);
 }
 
-/* A stream that comes from the page before is known already. */
+/* Continues a known stream from the page before. */
 static inline bool fm_streams_continue(struct fm_stream_table *table, struct stream *stream, uint64_t line,
                                        unsigned shift)
 {
@@ -127,25 +128,25 @@ static inline bool fm_streams_continue(struct fm_stream_table *table, struct str
 	return false;
 }
 
-/* Steps in one direction that are neither even nor wide: all lines are brought. */
+/* Are steps in one direction neither even nor wide? If so, all lines are prefetched. */
 static inline bool fm_streams_is_uneven(const struct fm_stream_table *table, const struct stream *stream, int64_t step)
 {
 	uint64_t lines = (uint64_t)(step < 0 ? -step : step);
 	bool again = lines > 1 && lines <= table->strides && (step == stream->step || !table->gaps);
-	/* one that runs ahead of all lines goes on with that */
+	/* a stream of consecutive lines continues */
 	bool runs = stream->confidence >= FM_STREAM_SURE && (stream->direction == 1 || stream->direction == -1);
 
 	return table->gaps ? lines <= table->gaps && (!again || runs) : !again;
 }
 
-/* A step of some lines in either direction, or none, that is not the one expected. */
+/* Handles an unexpected step of some lines in either direction, or of none. */
 static __attribute__((noinline, unused)) struct stream *fm_streams_step(const struct fm_hierarchy *hierarchy,
                                                                         const struct fm_simulated_core *core,
                                                                         struct stream *stream, uint64_t line)
 {
 	int8_t step = line > stream->last ? 1 : -1;
 
-	/* once, and not far: it goes on from where it was */
+	/* a first short step back: the stream continues from its position */
 	if (core->streams->back && stream->direction * step < 0 && stream->direction * stream->step > 0)
 		return NULL;
 	stream->expected = FM_STREAM_NO_LINE;
@@ -167,12 +168,12 @@ static __attribute__((noinline, unused)) struct stream *fm_streams_step(const st
 	if (stream->confidence < FM_STREAM_SURE)
 		return NULL;
 	stream->expected = line + (uint64_t)(int64_t)step;
-	/* if nobody has touched the page, this access does; afterwards its home stays */
+	/* if the page has no home, this access decides it */
 	stream->remote = fm_hierarchy_is_remote(hierarchy, core, line);
 	return stream;
 }
 
-/* A step of more than one line, up to the largest stride: the same one again makes a stream. */
+/* Handles a step of more than one line, up to the largest stride: two equal steps form a stream. */
 static __attribute__((noinline, unused)) struct stream *fm_streams_stride(const struct fm_hierarchy *hierarchy,
                                                                           const struct fm_simulated_core *core,
                                                                           struct stream *stream, uint64_t line)
@@ -191,17 +192,12 @@ static __attribute__((noinline, unused)) struct stream *fm_streams_stride(const 
 	return stream;
 }
 
-/* Jumps go on bringing lines if one of JUMP_LINES is used, as in pages of which a quarter is visited at random or more.
-   Where it is fewer, as with strides that are too large to be followed, only one of JUMP_TRIES jumps brings any: see
-   docs/decisions/jumps.md. */
-enum { FM_STREAM_JUMP_LINES = 13, FM_STREAM_JUMP_WORTH = 256, FM_STREAM_JUMP_TRIES = 32 };
-
 FM_STREAMS_HOT uint64_t fm_streams_bit(uint64_t line)
 {
 	return 1ull << (line & 63);
 }
 
-/* A line that a jump has brought is used. */
+/* Handles the use of a line prefetched by a jump. */
 FM_STREAMS_HOT void fm_streams_use(struct fm_stream_table *table, struct stream *stream, uint64_t line)
 {
 	if (!(stream->brought & fm_streams_bit(line)))
@@ -212,8 +208,8 @@ FM_STREAMS_HOT void fm_streams_use(struct fm_stream_table *table, struct stream 
 		table->worth = FM_STREAM_JUMP_WORTH;
 }
 
-/* A jump within the page, which does not make a stream: the next lines in its direction, up to `ahead`. What may follow
-   is learnt as if nothing was brought. */
+/* Handles a jump within the page, which forms no stream: prefetches the next lines in its direction, up to `ahead`.
+   Learning is the same as without the prefetch. */
 static __attribute__((noinline, unused)) struct stream *fm_streams_jump(const struct fm_hierarchy *hierarchy,
                                                                         const struct fm_simulated_core *core,
                                                                         struct stream *stream, uint64_t line,
@@ -237,7 +233,7 @@ static __attribute__((noinline, unused)) struct stream *fm_streams_jump(const st
 	return stream;
 }
 
-/* A stream comes onto a page of its own. */
+/* A stream arrives on a page of its own. */
 static __attribute__((noinline, unused)) struct stream *fm_streams_enter(const struct fm_hierarchy *hierarchy,
                                                                          const struct fm_simulated_core *core,
                                                                          struct stream *stream, uint64_t line,
@@ -247,7 +243,7 @@ static __attribute__((noinline, unused)) struct stream *fm_streams_enter(const s
 	                                                               : NULL;
 }
 
-/* The one used longest ago makes room for the stream of the line. */
+/* Replaces the least recently used stream by one for the line. */
 static __attribute__((noinline, unused)) struct stream *fm_streams_begin(const struct fm_hierarchy *hierarchy,
                                                                          const struct fm_simulated_core *core,
                                                                          uint64_t line, unsigned shift, bool crosses)
@@ -255,7 +251,7 @@ static __attribute__((noinline, unused)) struct stream *fm_streams_begin(const s
 	struct fm_stream_table *table = core->streams;
 	struct stream *place = fm_streams_group(table, line >> shift), *oldest = place;
 
-	/* mostly the compiler knows how many there are */
+	/* mostly a constant for the compiler */
 	if (__builtin_expect(table->mask != 0, 1)) {
 		for (unsigned i = 1; i < FM_STREAM_PLACES; i++)
 			oldest = place[i].used < oldest->used ? &place[i] : oldest;
@@ -272,7 +268,7 @@ static __attribute__((noinline, unused)) struct stream *fm_streams_begin(const s
 	return crosses ? fm_streams_enter(hierarchy, core, oldest, line, shift) : NULL;
 }
 
-/* The line is the one that continues its stream. */
+/* Advances a stream to its expected line. */
 FM_STREAMS_HOT void fm_streams_go_on(struct fm_stream_table *table, struct stream *stream, uint64_t line)
 {
 	stream->used = ++table->clock;
@@ -281,7 +277,7 @@ FM_STREAMS_HOT void fm_streams_go_on(struct fm_stream_table *table, struct strea
 	stream->expected = line + (uint64_t)(int64_t)stream->direction;
 }
 
-/* An access to a line: returns its stream if that is one to run ahead of, or if a jump brings lines; else NULL. */
+/* Trains on an access. Returns its stream if that prefetches, or if a jump prefetches lines; else NULL. */
 FM_STREAMS_HOT struct stream *fm_streams_learn(const struct fm_hierarchy *hierarchy,
                                                const struct fm_simulated_core *core, uint64_t line, unsigned shift,
                                                bool crosses)
@@ -319,7 +315,7 @@ FM_STREAMS_HOT struct stream *fm_streams_learn(const struct fm_hierarchy *hierar
 	return __builtin_expect(table->jumps, 0) ? fm_streams_jump(hierarchy, core, stream, line, from, shift) : NULL;
 }
 
-/* How far a line is ahead of another one in the stream's direction. */
+/* The distance from `line` to `next` in the stream's direction. */
 FM_STREAMS_HOT uint64_t fm_streams_lead(uint64_t next, uint64_t line, uint64_t step)
 {
 	uint64_t down = -(step >> 63);
@@ -327,8 +323,8 @@ FM_STREAMS_HOT uint64_t fm_streams_lead(uint64_t next, uint64_t line, uint64_t s
 	return ((next - line) ^ down) - down;
 }
 
-/* Lines to be brought, each as many as it says, one after the other in the stream's direction: into the stream's cache,
-   on the page of the access and after it on the next one, then into the last cache. */
+/* Numbers of lines to prefetch, consecutively in the stream's direction: into the stream's cache, on the page of the
+   access and on the next one, then into the last cache. */
 struct fm_stream_plan {
 	uint64_t step;
 	uint64_t next;
@@ -336,14 +332,14 @@ struct fm_stream_plan {
 	unsigned near, across, far;
 };
 
-/* The stream is as far ahead as its own cache allows: two lines further on into the last one. */
+/* At the full distance of the stream's cache: plans two lines further, into the last cache. */
 FM_STREAMS_HOT void fm_streams_plan_beyond(const struct fm_cache_description *cache, struct stream *stream,
                                            uint64_t line, unsigned shift, struct fm_stream_plan *plan)
 {
 	uint64_t step = plan->step, next = stream->beyond;
 	uint64_t lead = fm_streams_lead(next, line, step), most = cache->distance + cache->beyond;
 
-	/* nothing beyond yet, or overtaken since */
+	/* none beyond yet, or overtaken meanwhile */
 	if ((next ^ line) >> shift || (int64_t)lead < (int64_t)fm_streams_lead(stream->ahead, line, step)) {
 		next = stream->ahead;
 		lead = fm_streams_lead(next, line, step);
@@ -359,7 +355,7 @@ FM_STREAMS_HOT void fm_streams_plan_beyond(const struct fm_cache_description *ca
 		stream->steady = FM_STEADY_FAR;
 }
 
-/* The lines that a jump brings. */
+/* Plans the lines of a jump. */
 FM_STREAMS_HOT struct fm_stream_plan fm_streams_plan_jump(const struct stream *stream, uint64_t line)
 {
 	uint64_t step = stream->ahead > line ? 1 : UINT64_MAX;
@@ -368,8 +364,8 @@ FM_STREAMS_HOT struct fm_stream_plan fm_streams_plan_jump(const struct stream *s
 	    .step = step, .next = line + step, .near = (unsigned)fm_streams_lead(stream->ahead, line, step)};
 }
 
-/* Two steps a time, more after a gap, until far enough ahead or at the end of the page; then into the last cache only,
- * if that may be. */
+/* Plans two steps at a time, more after a gap, up to the full distance or the end of the page; then into the last cache
+   only, if allowed. */
 FM_STREAMS_HOT struct fm_stream_plan fm_streams_plan(const struct fm_cache_description *cache, struct stream *stream,
                                                      uint64_t line, unsigned shift, bool far)
 {

@@ -77,7 +77,7 @@ static bool is_done(const struct run *run, const struct fm_together_stream *stre
 	return stream->ended || stream->references >= run->until[stream - run->streams];
 }
 
-/* Registers, one bit each: what was loaded, and the sum of what is computed with it. */
+/* Registers, one bit each: the loaded data, and the sum over it. */
 enum { LOADED = 1, SUM = 2 };
 
 /* The reference and what is computed with it, in the core's own time. Who served it. */

@@ -1,8 +1,8 @@
-/* Streams of addresses side by side on one simulated machine: each comes from a generator, has an address space and a
-   core, and its counts are its own even where streams share a core. Which one is next is a fixed schedule, or simulated
-   time: the stream furthest behind.
+/* Streams of addresses side by side on one simulated machine. Each stream comes from a generator, and has an address
+   space, a core, and its own counts even on a shared core. A fixed schedule or simulated time (the stream furthest
+   behind) selects the next stream.
 
-   It works for one thread of ours at a time, and is repeatable: the same streams give the same counts. */
+   Call it from one thread at a time. It is repeatable: the same streams give the same counts. */
 #ifndef FATHOM_SIMULATOR_TOGETHER_H
 #define FATHOM_SIMULATOR_TOGETHER_H
 
@@ -20,38 +20,37 @@ struct fm_together_reference {
 	enum fm_access access;
 };
 
-/* The next reference; false: there are no more. */
+/* Returns the next reference. False: none left. */
 typedef bool fm_together_function(void *context, struct fm_together_reference *ret_reference);
 
 struct fm_together_stream {
-	/* what it is, by the caller */
+	/* definition of the stream, by the caller */
 	fm_together_function *next;
 	void *context;
 	unsigned space, core;
-	unsigned turn; /* in a fixed schedule: references in a row when it is its turn; 0 is 1 */
-	unsigned gap;  /* by time: cycles from one reference to the next, to which a miss adds its latency; 0 is 1 */
-	/* With core timing (simulator/core.h) of its core, which no other stream has: its time is the core's. Each
-	   reference is one instruction, followed by `gap` additions that each need the result of the one before and of
-	   the reference; references overlap as far as the core's queues and the bandwidth of memory allow. A store
-	   reads what it changes. NULL: none. */
+	unsigned turn; /* in a fixed schedule: references per turn; 0 is 1 */
+	unsigned gap;  /* by time: cycles between references, to which a miss adds its latency; 0 is 1 */
+	/* Core timing (simulator/core.h) of a core with this stream only: its time is the core's. Each reference is one
+	   instruction, followed by `gap` additions in a dependence chain that starts with the reference. References
+	   overlap as far as the core's queues and the bandwidth of memory allow. A store reads what it changes. NULL:
+	   none. */
 	struct fm_core_timing *timing;
-	/* what it has done so far; zeroed by the caller before the first run */
+	/* progress so far; zeroed by the caller before the first run */
 	struct fm_core_counts counts;
 	uint64_t references;
-	uint64_t served[FM_SERVED_COUNT]; /* references, by who served them */
+	uint64_t served[FM_SERVED_COUNT]; /* references, by FM_SERVED_… level */
 	uint64_t time;                    /* cycles */
 	bool ended;
 };
 
 enum fm_together_order {
-	FM_TOGETHER_IN_TURN, /* the first, the second … and the first again */
-	FM_TOGETHER_BY_TIME, /* the one furthest behind; of several, the first */
+	FM_TOGETHER_IN_TURN, /* cyclically */
+	FM_TOGETHER_BY_TIME, /* the stream furthest behind; of several, the first */
 };
 
-/* Lets each stream go on until it has ended, or, with `most`, has made so many references more; with `first_decides`
-   all stop when that is true of the first one, and with `others_go_on` the others have no other limit. Called again,
-   the streams go on where they are, and counts are added. -EINVAL for a core that the machine does not have or a space
-   there is not, -ENOMEM. */
+/* Runs each stream to its end, or, with `most`, for that number of references. With `first_decides` all stop with the
+   first stream, and with `others_go_on` the others have no other limit. Another call continues the streams and adds to
+   the counts. -EINVAL: a core or a space does not exist; -ENOMEM. */
 struct fm_together_limits {
 	uint64_t most; /* 0: none */
 	bool first_decides, others_go_on;
@@ -60,17 +59,17 @@ struct fm_together_limits {
 int fm_together_run(struct fm_hierarchy *hierarchy, struct fm_together_stream *streams, unsigned count,
                     enum fm_together_order order, const struct fm_together_limits *limits, struct fm_error *error);
 
-/* Generators. None of them ends but the array. */
+/* Generators. Only the array ends. */
 
-/* Loads of one line after the other, over and over. */
+/* Loads of consecutive lines, repeatedly. */
 struct fm_together_sweep {
 	uint64_t begin, lines;
 	unsigned line_bytes;
-	uint64_t at; /* the line that is next */
+	uint64_t at; /* the next line */
 };
 fm_together_function fm_together_sweep_next;
 
-/* Loads of lines at random, each as likely as the others and independent of what was before. */
+/* Loads of random lines, equally likely and independent. */
 struct fm_together_random {
 	uint64_t begin, lines;
 	unsigned line_bytes;
@@ -78,7 +77,7 @@ struct fm_together_random {
 };
 fm_together_function fm_together_random_next;
 
-/* These references. */
+/* The given references. */
 struct fm_together_array {
 	const struct fm_together_reference *references;
 	uint64_t count, at;

@@ -1,6 +1,6 @@
-/* A translation buffer of many ways. To keep its pages in the order of their use, as sets of few ways are kept, would
-   mean to move them all the time. Here they stay where they are and have the time of their last use; an index of the
-   places finds most of them at once. Least recently used all the same. */
+/* A translation buffer of many ways, least recently used. Sets of few ways keep their pages in the order of use, which
+   here would move pages all the time. Pages stay in place and have the time of their last use; an index finds most of
+   them at once. */
 #ifndef FATHOM_SIMULATOR_WIDE_H
 #define FATHOM_SIMULATOR_WIDE_H
 
@@ -14,19 +14,19 @@
 enum { FM_WIDE_WAYS = 9, FM_WIDE_PLACES = 256 };
 
 struct fm_wide_place {
-	uint64_t entry; /* of the page of this place that was used last; 0: none, or it is gone */
-	uint64_t *used; /* where the time of its last use is */
+	uint64_t entry; /* of the page used last among those of this place; 0: none, or evicted */
+	uint64_t *used; /* address of its time of last use */
 };
 
 struct fm_wide {
-	uint64_t latest; /* entry of the page that was used last; 0: none yet */
+	uint64_t latest; /* entry of the page used last; 0: none yet */
 	uint64_t clock;
-	uint64_t *used; /* of each of the array's entries; those that only pad are never the oldest */
+	uint64_t *used; /* per entry of the array; padding entries are never the oldest */
 	struct fm_wide_place places[FM_WIDE_PLACES];
-	uint16_t counts[FM_WIDE_PLACES]; /* how many pages of a place the buffer holds */
+	uint16_t counts[FM_WIDE_PLACES]; /* number of buffered pages per place */
 };
 
-/* Regions of a process begin at round addresses: the low bits alone are too often the same. */
+/* The place of a page. Regions of a process begin at round addresses, so the low bits alone collide too often. */
 static inline unsigned fm_wide_index(uint64_t page)
 {
 	return (unsigned)(page ^ page >> 8) % FM_WIDE_PLACES;
@@ -43,7 +43,7 @@ static inline void fm_wide_empty(const struct fm_array *array)
 			used[set * array->stride + way] = way < array->ways ? 0 : INT64_MAX;
 }
 
-/* An array whose pages are found this way from now on. It is still empty. */
+/* Makes the array, still empty, use an index. */
 static inline bool fm_wide_create(struct fm_array *array)
 {
 	struct fm_wide *wide = fm_memory_apart(1, sizeof(*wide));
@@ -72,7 +72,7 @@ static inline void fm_wide_use(struct fm_wide *wide, uint64_t *used, uint64_t en
 	wide->latest = entry;
 }
 
-/* A page of which the index does not know. */
+/* Looks for a page that the index does not have. */
 static __attribute__((noinline, unused)) bool fm_wide_search(const struct fm_array *array, uint64_t page)
 {
 	struct fm_wide *wide = array->wide;
@@ -88,7 +88,7 @@ static __attribute__((noinline, unused)) bool fm_wide_search(const struct fm_arr
 	return true;
 }
 
-/* Is it there? Then it is the one used last. */
+/* Is the page in the buffer? If so, it becomes the page used last. */
 static inline bool fm_wide_find(const struct fm_array *array, uint64_t page)
 {
 	struct fm_wide *wide = array->wide;
@@ -98,13 +98,13 @@ static inline bool fm_wide_find(const struct fm_array *array, uint64_t page)
 		fm_wide_use(wide, place->used, place->entry);
 		return true;
 	}
-	/* no other of this place is there */
+	/* no other page of this place is there */
 	if (wide->counts[fm_wide_index(page)] == (place->entry != 0))
 		return false;
 	return fm_wide_search(array, page);
 }
 
-/* The way used longest ago. Times are below 2^63. */
+/* The least recently used way. Times are below 2^63. */
 static inline unsigned fm_wide_oldest(const uint64_t *used, unsigned stride)
 {
 #if defined(__AVX2__)
@@ -134,7 +134,7 @@ static inline unsigned fm_wide_oldest(const uint64_t *used, unsigned stride)
 #endif
 }
 
-/* A page that is not there, in the place of the one used longest ago. */
+/* Inserts an absent page in place of the least recently used one. */
 static inline void fm_wide_insert(const struct fm_array *array, uint64_t page)
 {
 	struct fm_wide *wide = array->wide;

@@ -12,12 +12,9 @@
 #include "squeeze/ranks.h"
 #include "squeeze/second_opinion.h"
 #include "squeeze/squeeze.h"
+#include "squeeze/tuning.h"
 
-/* What comes from memory must be so many times what the cache holds before it is said to pass through. */
-#define PASSES 2.0
-#define PRECISE 1.2
 enum { LINE_BYTES = 64 };
-#define SLACK (1 + 1e-6) /* texts of amounts that are those of steps */
 
 /* Predictions */
 
@@ -39,7 +36,7 @@ static bool parse_amount(const char *text, double everything, bool is_size, doub
 	else if (*end && strcasecmp(end, "GB/s") != 0)
 		return false;
 	*ret_amount = amount;
-	return !isnan(amount) && amount <= everything * SLACK;
+	return !isnan(amount) && amount <= everything * (1 + AMOUNT_SLACK);
 }
 
 int fm_squeeze_parse(const char *text, const char *level, double bytes, double gbs,
@@ -61,24 +58,25 @@ int fm_squeeze_parse(const char *text, const char *level, double bytes, double g
 			*equal = 0;
 		is_bandwidth = !strcasecmp(part, "bw");
 		if (is_bandwidth && !(gbs > 0))
-			return fm_error_set(error, EINVAL, "--predict %s: no bandwidth is taken here", text);
+			return fm_error_set(error, EINVAL, "--predict %s: bandwidth cannot be limited here", text);
 		if (equal && !is_bandwidth && strcasecmp(part, level) != 0)
-			return fm_error_set(error, EINVAL,
-			                    "--predict %s: %s is squeezed here; --level NAME chooses another cache",
-			                    text, level);
+			return fm_error_set(
+			    error, EINVAL,
+			    "--predict %s: %s is the only cache limited in this run; --level NAME selects another",
+			    text, level);
 		if (!equal || !parse_amount(equal + 1, is_bandwidth ? gbs : bytes, !is_bandwidth,
 		                            is_bandwidth ? &prediction.gbs : &prediction.bytes))
 			return fm_error_set(
 			    error, EINVAL,
-			    "--predict %s: an amount is up to what there is (%.4g MiB of %s, %.4g GB/s): 8M, "
-			    "512K, 25%%, or for bw 8 or 50%%",
+			    "--predict %s: the maximum is %.4g MiB of %s and %.4g GB/s: write 8M, 512K, 25%%, or for "
+			    "bw 8 or 50%%",
 			    text, bytes / 1048576, level, gbs);
 	}
 	*ret_prediction = prediction;
 	return 0;
 }
 
-/* Bytes from and to memory with so much of the cache. */
+/* Bytes from and to memory with that much of the cache. */
 static double traffic_at(const struct fm_squeeze *squeeze, double bytes)
 {
 	struct fm_design traffic = {0};
@@ -116,7 +114,7 @@ static struct fm_figure from_half(const struct fm_squeeze *squeeze, double bytes
 	for (unsigned i = 0; i < squeeze->capacity.count; i++) {
 		const struct fm_design_point *point = &squeeze->capacity.points[i];
 
-		if (fabs(2 * point->amount / how->bytes - 1) < SLACK - 1)
+		if (fabs(2 * point->amount / how->bytes - 1) < AMOUNT_SLACK)
 			model.half = fm_figure_make(point->time / squeeze->seconds, point->low / squeeze->seconds,
 			                            point->high / squeeze->seconds, "times", FM_ORIGIN_measured,
 			                            how->backend, point->runs);
@@ -130,7 +128,7 @@ void fm_squeeze_predict(const struct fm_squeeze *squeeze, struct fm_squeeze_pred
 	double capacity[3], bandwidth[3], seconds[3], least;
 
 	prediction->from_half = how->live ? from_half(squeeze, prediction->bytes)
-	                                  : fm_figure_unavailable("the runs tell more than the model");
+	                                  : fm_figure_unavailable("the runs are more precise than the model");
 	/* what cannot be taken stays as it is */
 	if (how->live && *how->bandwidth_why) {
 		if (fm_design_at(&squeeze->capacity, prediction->bytes, &capacity[0], &capacity[1], &capacity[2]) &&
@@ -147,7 +145,7 @@ void fm_squeeze_predict(const struct fm_squeeze *squeeze, struct fm_squeeze_pred
 	if (!fm_design_at(&squeeze->capacity, prediction->bytes, &capacity[0], &capacity[1], &capacity[2]) ||
 	    !fm_design_at(&squeeze->bandwidth, prediction->gbs, &bandwidth[0], &bandwidth[1], &bandwidth[2])) {
 		prediction->slowdown = prediction->seconds =
-		    fm_figure_unavailable("it is less than the least that was tried, or that axis was left out");
+		    fm_figure_unavailable("the amount is below the smallest tried amount, or this axis was omitted");
 		return;
 	}
 	/* what moves cannot move faster than that; and with less cache more moves */
@@ -225,14 +223,14 @@ static void compare_with_curve(struct fm_squeeze *squeeze)
 	                  squeeze->curve_need.high >= squeeze->capacity_in_use.low;
 }
 
-/* Live there may be a curve, and it says something if it is known what a miss costs. */
+/* A live recording may have a curve, which is useful if the cost of a miss is known. */
 static void find_second_opinion(struct fm_squeeze *squeeze)
 {
 	const struct fm_recorded_squeeze *how = squeeze->how;
 	const struct fm_recorded_curve *row = fm_curve_of_program(squeeze->recording);
 	const char *why = fm_recording_get(squeeze->recording, FM_SECOND_OPINION_WHY);
 
-	squeeze->curve_need = fm_figure_unavailable("%s", why && *why ? why : "'fathom stat --curve' tells it");
+	squeeze->curve_need = fm_figure_unavailable("%s", why && *why ? why : "'fathom stat --curve' shows it");
 	if (!row || !row->references)
 		return;
 	fm_curve_read(squeeze->recording, (size_t)(row - squeeze->recording->curves), &squeeze->curve);
@@ -240,7 +238,7 @@ static void find_second_opinion(struct fm_squeeze *squeeze)
 	if (how->near_ns.available && how->beyond_ns.available && how->beyond_ns.value > how->near_ns.value)
 		compare_with_curve(squeeze);
 	else
-		squeeze->curve_need = fm_figure_unavailable("what a miss costs is not known");
+		squeeze->curve_need = fm_figure_unavailable("the cost of a miss is unknown");
 }
 
 /* Axes */
@@ -255,9 +253,9 @@ static struct fm_figure in_use(const struct fm_design *design, const char *unit,
 	if (*why_not)
 		return fm_figure_unavailable("%s", why_not);
 	if (design->count < 2 || !fm_design_knee(design, &knee))
-		return fm_figure_unavailable("%s", *how->stopped ? how->stopped : "it was left out");
-	/* nothing was told apart */
-	if (!knee.decided && knee.high >= design->full * (2 - SLACK))
+		return fm_figure_unavailable("%s", *how->stopped ? how->stopped : "omitted");
+	/* no amount differs */
+	if (!knee.decided && knee.high >= design->full * (1 - AMOUNT_SLACK))
 		return fm_figure_unavailable("%s", *how->stopped ? how->stopped : "times vary too much");
 	*ret_sensitive = knee.sensitive;
 	for (unsigned i = 0; i < design->count; i++)
@@ -365,7 +363,7 @@ static int analyse_live(struct fm_squeeze *squeeze, struct fm_error *error)
 	find_second_opinion(squeeze);
 	if (squeeze->kind == FM_SQUEEZE_UNTOLD && squeeze->has_curve)
 		squeeze->kind = fm_miss_at(&squeeze->curve, how->bytes).value * references_of(squeeze) * LINE_BYTES >
-		                        PASSES * how->bytes
+		                        PASSES_THROUGH * how->bytes
 		                    ? FM_SQUEEZE_STREAMING
 		                    : FM_SQUEEZE_SMALL;
 	return 0;
@@ -393,10 +391,11 @@ static void analyse_exact(struct fm_squeeze *squeeze)
 	squeeze->traffic_gbs = (double)recording->squeeze_steps[0].memory_bytes / squeeze->seconds * 1e-9;
 	squeeze->bandwidth_in_use = in_use(&squeeze->bandwidth, "GB/s", "", how, &squeeze->bandwidth_matters);
 	squeeze->capacity_in_use = in_use(&squeeze->capacity, "bytes", "", how, &sensitive);
-	squeeze->kind = sensitive                                                                ? FM_SQUEEZE_SENSITIVE
-	                : (double)recording->squeeze_steps[0].memory_bytes > PASSES * how->bytes ? FM_SQUEEZE_STREAMING
-	                                                                                         : FM_SQUEEZE_SMALL;
-	squeeze->control = fm_figure_unavailable("nothing but the resource differs between simulated runs");
+	squeeze->kind = sensitive ? FM_SQUEEZE_SENSITIVE
+	                : (double)recording->squeeze_steps[0].memory_bytes > PASSES_THROUGH * how->bytes
+	                    ? FM_SQUEEZE_STREAMING
+	                    : FM_SQUEEZE_SMALL;
+	squeeze->control = fm_figure_unavailable("simulated runs differ in the limited resource only");
 	squeeze->has_curve = fm_curve_from_distances(recording, &squeeze->curve);
 	if (squeeze->has_curve)
 		compare_with_curve(squeeze);
@@ -427,7 +426,7 @@ int fm_squeeze_analyse(const struct fm_recording *recording, struct fm_squeeze *
 
 	if (!makes_sense(recording))
 		return fm_error_set(error, EINVAL,
-		                    "this recording has no squeeze: 'fathom squeeze --record FILE' makes one");
+		                    "this recording has no results of squeeze: use 'fathom squeeze --record FILE'");
 	squeeze = calloc(1, sizeof(*squeeze));
 	if (!squeeze)
 		return fm_error_set(error, ENOMEM, "out of memory");
@@ -437,9 +436,10 @@ int fm_squeeze_analyse(const struct fm_recording *recording, struct fm_squeeze *
 	for (unsigned i = 0; fm_squeeze_backends[i]; i++)
 		if (!strcmp(fm_squeeze_backends[i]->name, how->backend))
 			squeeze->backend = fm_squeeze_backends[i];
-	squeeze->capacity = (struct fm_design){.noticeable = how->noticeable, .precision = PRECISE, .full = how->bytes};
-	squeeze->bandwidth =
-	    (struct fm_design){.noticeable = how->noticeable, .precision = PRECISE, .full = how->gbs, .inverse = true};
+	squeeze->capacity =
+	    (struct fm_design){.noticeable = how->noticeable, .precision = KNEE_RATIO, .full = how->bytes};
+	squeeze->bandwidth = (struct fm_design){
+	    .noticeable = how->noticeable, .precision = KNEE_RATIO, .full = how->gbs, .inverse = true};
 	if (how->live)
 		r = analyse_live(squeeze, error);
 	else

@@ -18,11 +18,8 @@
 #include "observe/parts.h"
 #include "squeeze/backend.h"
 #include "squeeze/colours_kept.h"
+#include "squeeze/tuning.h"
 
-/* Degraded, on a machine that is never quiet. */
-#define NOTICEABLE 0.05
-/* A chase over what should fit takes less than this share of one over what should not. */
-#define FITS 0.75
 enum { MOST_PAGES = 16384, STACK_PAGES = 32, SPARE_PAGES = 64, UNKNOWN_PAGES = 4096, ATTEMPTS = 3, PATH = 4096 };
 
 struct state {
@@ -41,28 +38,28 @@ static int probe(const struct fm_squeeze_wishes *wishes, struct fm_error *why)
 	int r;
 
 	if (wishes->observation.machine)
-		return fm_error_set(why, ENOTSUP, "colours squeezes on this machine itself: leave --machine out");
+		return fm_error_set(why, ENOTSUP, "colours uses this machine: omit --machine");
 	if (wishes->level && strcasecmp(wishes->level, "L2") != 0)
 		return fm_error_set(why, EINVAL,
-		                    "--level: colours takes L2, not %s; --machine host squeezes a simulation of this "
-		                    "machine at any level",
+		                    "--level: colours limits L2, not %s; --machine host limits any level of a "
+		                    "simulation of this machine",
 		                    wishes->level);
-	if (fm_installed_find(FM_INSTALLED_library, "libfathom-colours.so", path, sizeof(path)))
-		return fm_error_set(why, ENOTSUP, "libfathom-colours.so is missing: install Fathom as a whole");
 	r = fm_colours_geometry_read(0, &geometry, why);
 	if (!r)
 		r = fm_program_resolve(wishes->observation.program[0], path, sizeof(path), why);
 	if (!r)
 		r = fm_preloadable_check(path, NULL, why);
+	if (!r && fm_installed_find(FM_INSTALLED_library, "libfathom-colours.so", path, sizeof(path)))
+		return fm_error_set(why, ENOTSUP, "libfathom-colours.so is missing: reinstall Fathom completely");
 	if (r && why->code == ENOTSUP)
 		fm_error_prefix(
-		    why, "colours cannot squeeze it here (--machine host squeezes a simulation of this machine)");
+		    why, "colours cannot limit this program here (--machine host uses a simulation of this machine)");
 	return r;
 }
 
 /* Calibration */
 
-/* What was found before is tried first; everything is looked for again when colours do not close with it. */
+/* Uses the kept colours first; discovers them again if they fail. */
 static int calibrate(struct state *state, struct fm_error *error)
 {
 	struct fm_colours_pool *pool = state->pool;
@@ -106,7 +103,7 @@ static void set_axes(struct fm_squeeze_session *session, const struct fm_colours
 	double each = fm_colours_bytes(geometry) / geometry->colours;
 	unsigned least = 1;
 
-	/* the first cache must stay smaller: many second caches hold what it holds */
+	/* the first cache must stay smaller: many second caches include it */
 	while (least < geometry->colours && least * each < 2.0 * geometry->first_bytes)
 		least++;
 	for (unsigned k = least; k <= geometry->colours; k++) {
@@ -125,7 +122,7 @@ static void set_axes(struct fm_squeeze_session *session, const struct fm_colours
 	capacity->least = capacity->amounts[0];
 	capacity->full = fm_colours_bytes(geometry);
 	snprintf(session->bandwidth.why_not, sizeof(session->bandwidth.why_not),
-	         "page colours take cache and no bandwidth");
+	         "page colours limit cache, not bandwidth");
 }
 
 /* Running */
@@ -138,8 +135,8 @@ static void prepare(void *context)
 	setenv(FM_COLOURS_VARIABLE, state->pool->path, 1);
 }
 
-/* What the processes say of themselves; nothing of it is trusted. */
-struct told {
+/* The reports of the processes, which are not trusted. */
+struct findings {
 	unsigned ready, count, off;
 	double setup_seconds;
 	struct fm_colours_process main; /* the one with the most memory */
@@ -155,7 +152,7 @@ static double setup_seconds(const struct fm_colours_shared *shared, unsigned cou
 	for (;;) {
 		const struct fm_colours_process *next = NULL;
 
-		/* the earliest that reaches beyond what is counted */
+		/* the first step whose end is beyond the limit */
 		for (unsigned i = 0; i < count; i++)
 			if (shared->processes[i].ready_ns > until &&
 			    shared->processes[i].ready_ns > shared->processes[i].begun_ns &&
@@ -168,30 +165,30 @@ static double setup_seconds(const struct fm_colours_shared *shared, unsigned cou
 	}
 }
 
-static void read_processes(const struct fm_colours_shared *shared, struct told *told)
+static void read_processes(const struct fm_colours_shared *shared, struct findings *found)
 {
 	unsigned count = __atomic_load_n(&shared->process_count, __ATOMIC_ACQUIRE),
 	         known = count < FM_COLOURS_PROCESSES ? count : FM_COLOURS_PROCESSES;
 
-	*told = (struct told){.count = count, .setup_seconds = setup_seconds(shared, known)};
+	*found = (struct findings){.count = count, .setup_seconds = setup_seconds(shared, known)};
 	for (unsigned i = 0; i < known; i++) {
 		struct fm_colours_process process = shared->processes[i];
 
 		process.why[sizeof(process.why) - 1] = 0;
 		if (process.state != FM_COLOURS_READY) {
 			if (fm_text_is_clean(process.why))
-				memcpy(told->why, process.why, sizeof(told->why));
-			told->off += process.state == FM_COLOURS_OFF;
+				memcpy(found->why, process.why, sizeof(found->why));
+			found->off += process.state == FM_COLOURS_OFF;
 			continue;
 		}
-		told->left_bytes += (double)process.left_bytes;
-		if (!told->ready || process.anonymous_bytes > told->main.anonymous_bytes)
-			told->main = process;
-		told->ready++;
+		found->left_bytes += (double)process.left_bytes;
+		if (!found->ready || process.anonymous_bytes > found->main.anonymous_bytes)
+			found->main = process;
+		found->ready++;
 	}
 }
 
-static int execute(struct fm_squeeze_session *session, struct fm_live_end *ret_end, struct told *ret_told,
+static int execute(struct fm_squeeze_session *session, struct fm_live_end *ret_end, struct findings *ret_found,
                    struct fm_error *error)
 {
 	struct state *state = session->state;
@@ -208,14 +205,14 @@ static int execute(struct fm_squeeze_session *session, struct fm_live_end *ret_e
 		return fm_error_set(error, ECANCELED, "it was interrupted");
 	if (r)
 		return r;
-	read_processes(shared, ret_told);
-	/* nothing of what the runtime does is the program's time */
-	ret_end->end.seconds = fmax(ret_end->end.seconds - ret_told->setup_seconds, 1e-9);
+	read_processes(shared, ret_found);
+	/* the time of the runtime is not the program's */
+	ret_end->end.seconds = fmax(ret_end->end.seconds - ret_found->setup_seconds, 1e-9);
 	return 0;
 }
 
 static int add_step(struct fm_squeeze_session *session, enum fm_squeeze_role role, double bytes,
-                    const struct fm_live_end *end, const struct told *told, struct fm_error *error)
+                    const struct fm_live_end *end, const struct findings *found, struct fm_error *error)
 {
 	struct fm_recorded_squeeze_step *step = fm_recording_add(session->recording, squeeze_steps);
 
@@ -225,38 +222,37 @@ static int add_step(struct fm_squeeze_session *session, enum fm_squeeze_role rol
 	                                          .seconds = end->end.seconds,
 	                                          .role = role,
 	                                          .disturbed = end->disturbed,
-	                                          .near_ns = told->main.near_ns,
-	                                          .beyond_ns = told->main.beyond_ns,
-	                                          .left_bytes = told->left_bytes};
+	                                          .near_ns = found->main.near_ns,
+	                                          .beyond_ns = found->main.beyond_ns,
+	                                          .left_bytes = found->left_bytes};
 	return 0;
 }
 
 /* How much memory each of the next runs needs. */
-static void plan_memory(struct fm_squeeze_session *session, const struct told *told)
+static void plan_memory(struct fm_squeeze_session *session, const struct findings *found)
 {
 	struct state *state = session->state;
 	struct fm_colours_shared *shared = state->pool->shared;
 	struct fm_recorded_squeeze *how = &session->recording->squeezes[0];
 	double heap = UNKNOWN_PAGES, others = SPARE_PAGES, data = UNKNOWN_PAGES;
 
-	if (told->main.ended) {
-		heap = (double)told->main.heap_bytes / FM_PAGE_BYTES + SPARE_PAGES;
-		data = (double)told->main.data_bytes / FM_PAGE_BYTES;
-		others = fmax((double)told->main.anonymous_bytes - (double)told->main.heap_bytes -
-		                  (double)told->main.data_bytes,
+	if (found->main.ended) {
+		heap = (double)found->main.heap_bytes / FM_PAGE_BYTES + SPARE_PAGES;
+		data = (double)found->main.data_bytes / FM_PAGE_BYTES;
+		others = fmax((double)found->main.anonymous_bytes - (double)found->main.heap_bytes -
+		                  (double)found->main.data_bytes,
 		              0) /
 		             FM_PAGE_BYTES +
 		         SPARE_PAGES;
-		how->footprint_bytes = (double)told->main.anonymous_bytes;
+		how->footprint_bytes = (double)found->main.anonymous_bytes;
 	}
 	if (heap + others + data + STACK_PAGES > MOST_PAGES) {
 		char size[32];
 
-		snprintf(
-		    how->stopped, sizeof(how->stopped),
-		    "the program uses %s of memory, and pages for %s at most can be chosen; --machine host squeezes a "
-		    "simulation",
-		    fm_text_bytes(size, sizeof(size), how->footprint_bytes), "64 MiB");
+		snprintf(how->stopped, sizeof(how->stopped),
+		         "the program uses %s of memory, but pages can be chosen for at most %s; --machine host uses a "
+		         "simulation",
+		         fm_text_bytes(size, sizeof(size), how->footprint_bytes), "64 MiB");
 		return;
 	}
 	shared->heap_pages = (uint32_t)heap;
@@ -277,8 +273,8 @@ static int open_state(struct fm_squeeze_session *session, struct fm_error *error
 		return fm_error_set(error, ENOMEM, "out of memory");
 	session->state = state;
 	if (fm_installed_find(FM_INSTALLED_library, "libfathom-colours.so", state->library, sizeof(state->library)))
-		return fm_error_set(error, ENOTSUP, "libfathom-colours.so is missing: install Fathom as a whole");
-	/* what the dynamic linker takes for a separator */
+		return fm_error_set(error, ENOTSUP, "libfathom-colours.so is missing: reinstall Fathom completely");
+	/* separators of the dynamic linker */
 	if (strpbrk(state->library, " :"))
 		return fm_error_set(error, ENOTSUP, "%s: a library whose path has blanks or colons cannot be preloaded",
 		                    state->library);
@@ -296,16 +292,15 @@ static int begin(struct fm_squeeze_session *session, struct fm_error *error)
 	struct fm_recorded_squeeze *how;
 	struct fm_colours_shared *shared;
 	struct fm_live_end end;
-	struct told told;
+	struct findings found;
 	struct state *state;
 	char *profile;
 	int r = open_state(session, error);
 
 	if (r) {
 		if (error->code == ENOTSUP)
-			fm_error_prefix(
-			    error,
-			    "colours cannot squeeze it here (--machine host squeezes a simulation of this machine)");
+			fm_error_prefix(error, "colours cannot limit this program here (--machine host uses a "
+			                       "simulation of this machine)");
 		return r;
 	}
 	state = session->state;
@@ -323,8 +318,8 @@ static int begin(struct fm_squeeze_session *session, struct fm_error *error)
 		free(profile);
 	}
 	*how = (struct fm_recorded_squeeze){
-	    .cache = 1, .bytes = fm_colours_bytes(&state->pool->colours.geometry), .noticeable = NOTICEABLE};
-	how->near_ns = how->beyond_ns = fm_figure_unavailable("no chase was made");
+	    .cache = 1, .bytes = fm_colours_bytes(&state->pool->colours.geometry), .noticeable = NOTICEABLE_LIVE};
+	how->near_ns = how->beyond_ns = fm_figure_unavailable("no pointer chase was run");
 	snprintf(how->backend, sizeof(how->backend), "colours");
 	snprintf(how->level, sizeof(how->level), "L2");
 	snprintf(how->calibration, sizeof(how->calibration), "%s", state->found);
@@ -333,7 +328,7 @@ static int begin(struct fm_squeeze_session *session, struct fm_error *error)
 	shared->filtered = prctl(PR_GET_SECCOMP, 0, 0, 0, 0) > 0;
 	shared->survey = 1;
 	shared->keep = state->pool->colours.count;
-	r = execute(session, &end, &told, error);
+	r = execute(session, &end, &found, error);
 	if (r) {
 		fm_recording_free(session->recording);
 		session->recording = NULL;
@@ -341,12 +336,12 @@ static int begin(struct fm_squeeze_session *session, struct fm_error *error)
 	}
 	session->recording->run.exit_status = end.end.status;
 	session->recording->run.signal = end.end.signal;
-	r = add_step(session, FM_SQUEEZE_WHOLE, how->bytes, &end, &told, error);
-	if (!r && !told.ready)
+	r = add_step(session, FM_SQUEEZE_WHOLE, how->bytes, &end, &found, error);
+	if (!r && !found.ready)
 		snprintf(how->stopped, sizeof(how->stopped), "%s",
-		         *told.why ? told.why : "the runtime did not get into the program");
+		         *found.why ? found.why : "the runtime library was not loaded into the program");
 	else if (!r)
-		plan_memory(session, &told);
+		plan_memory(session, &found);
 	return r;
 }
 
@@ -356,7 +351,7 @@ static struct fm_figure figure_of(const struct fm_sample *sample)
 	struct fm_location location;
 
 	if (!sample->count || fm_statistics_median(sample->values, sample->count, &location))
-		return fm_figure_unavailable("no chase was made");
+		return fm_figure_unavailable("no pointer chase was run");
 	return fm_figure_make(location.value, location.low, location.high, "ns", FM_ORIGIN_measured, "colours",
 	                      sample->count);
 }
@@ -372,37 +367,35 @@ static void note_chases(struct fm_squeeze_session *session, const struct fm_colo
 	how->beyond_ns = figure_of(&state->beyond_ns);
 	snprintf(
 	    how->calibration, sizeof(how->calibration),
-	    "%s; in each run a chase over 3/4 of its share took %.1f ns, over 3/2 of it %.1f (medians), %u runs made "
-	    "again",
+	    "%s; pointer chase in each run: over 3/4 of its share %.1f ns, over 3/2 of it %.1f ns (medians); %u runs "
+	    "repeated",
 	    state->found, how->near_ns.value, how->beyond_ns.value, state->retaken);
 }
 
-/* Of its memory, the part that may have other colours. */
-#define LEFT_MOST 0.2
-
-/* Has the program had what it should have? "": yes. */
-static const char *doubt(enum fm_squeeze_role role, const struct told *told)
+/* The reason if the program did not have the intended colours; "" if it did. */
+static const char *doubt(enum fm_squeeze_role role, const struct findings *found)
 {
-	const struct fm_colours_process *process = &told->main;
+	const struct fm_colours_process *process = &found->main;
 
-	if (!told->ready)
-		return *told->why ? told->why : "the runtime did not get into the program";
+	if (!found->ready)
+		return *found->why ? found->why : "the runtime library was not loaded into the program";
 	if (role != FM_SQUEEZE_WHOLE) {
-		if (told->count > FM_COLOURS_PROCESSES || told->off)
-			return *told->why ? told->why : "not every process of the program could be confined";
+		if (found->count > FM_COLOURS_PROCESSES || found->off)
+			return *found->why ? found->why : "not every process of the program could be confined";
 		if (process->forks)
-			return "the program forks, and memory that it writes to afterwards has other colours";
-		if ((double)process->left_bytes > LEFT_MOST * (double)process->anonymous_bytes && process->filtered)
-			return "the program makes a filter of system calls, and memory that it gets after that cannot "
-			       "be confined";
-		if ((double)process->left_bytes > LEFT_MOST * (double)process->anonymous_bytes)
+			return "the program forks, and memory written after a fork has other colours";
+		if ((double)process->left_bytes > UNCONFINED_MOST * (double)process->anonymous_bytes &&
+		    process->filtered)
+			return "the program installs a filter of system calls, and memory allocated later cannot be "
+			       "confined";
+		if ((double)process->left_bytes > UNCONFINED_MOST * (double)process->anonymous_bytes)
 			return "too much of the program's memory could not be confined";
 	}
 	if (role == FM_SQUEEZE_CONTROL || process->near_ns <= 0 || process->beyond_ns <= 0)
 		return "";
-	return process->near_ns < FITS * process->beyond_ns
+	return process->near_ns < CHASE_FITS * process->beyond_ns
 	           ? ""
-	           : "a chase over what should fit its share of the L2 is as slow as one over twice as much";
+	           : "a pointer chase over a size that fits the L2 share is as slow as one over twice that size";
 }
 
 static int run(struct fm_squeeze_session *session, enum fm_squeeze_role role, double bytes, double gbs,
@@ -412,7 +405,7 @@ static int run(struct fm_squeeze_session *session, enum fm_squeeze_role role, do
 	struct fm_colours_shared *shared = state->pool->shared;
 	const struct fm_colours_geometry *geometry = &state->pool->colours.geometry;
 	struct fm_live_end end;
-	struct told told;
+	struct findings found;
 	int r;
 
 	(void)gbs;
@@ -425,17 +418,17 @@ static int run(struct fm_squeeze_session *session, enum fm_squeeze_role role, do
 		fm_colours_scrub(&session->random);
 		shared->keep = (uint32_t)lround(bytes / fm_colours_bytes(geometry) * geometry->colours);
 		shared->shuffled = role == FM_SQUEEZE_CONTROL;
-		r = execute(session, &end, &told, error);
+		r = execute(session, &end, &found, error);
 		if (r)
 			return r;
-		if (!*doubt(role, &told)) {
-			if (role != FM_SQUEEZE_CONTROL && told.main.near_ns > 0 && told.main.beyond_ns > 0)
-				note_chases(session, &told.main);
-			return add_step(session, role, bytes, &end, &told, error);
+		if (!*doubt(role, &found)) {
+			if (role != FM_SQUEEZE_CONTROL && found.main.near_ns > 0 && found.main.beyond_ns > 0)
+				note_chases(session, &found.main);
+			return add_step(session, role, bytes, &end, &found, error);
 		}
 		state->retaken++;
 	}
-	return fm_error_set(error, ECANCELED, "%s", doubt(role, &told));
+	return fm_error_set(error, ECANCELED, "%s", doubt(role, &found));
 }
 
 static void end(struct fm_squeeze_session *session)
@@ -454,7 +447,7 @@ static void end(struct fm_squeeze_session *session)
 
 const struct fm_squeeze_backend fm_squeeze_colours = {
     .name = "colours",
-    .takes = "page colours, and with them sets of each core's L2; the L3 shrinks along, less than in proportion",
+    .takes = "page colours, which limit the sets of each core's L2; the L3 shrinks too, less than in proportion",
     .live = true,
     .has_control = true,
     .probe = probe,

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "json/figure.h"
-#include "machine/machine.h"
+#include "profile/profile.h"
 
 static char *path_of(void)
 {

@@ -1,4 +1,4 @@
-/* What was found out about the colours of this machine, kept beside its profile: HOST.colours.json. */
+/* The discovered colours of this machine, in HOST.colours.json beside its profile. */
 #ifndef FATHOM_SQUEEZE_COLOURS_KEPT_H
 #define FATHOM_SQUEEZE_COLOURS_KEPT_H
 
@@ -9,14 +9,14 @@
 struct fm_colours_kept {
 	uint64_t hash;
 	double near_ns, beyond_ns;
-	char taken[32]; /* when, UTC */
+	char taken[32]; /* time, UTC */
 };
 
-/* -ENOENT: there is nothing, or it is of another processor. The file is not trusted: whoever uses it tests whether
-   colours close with it. */
+/* Loads the colours. -ENOENT without a file, or for another processor. The file is not trusted: a discovery verifies
+   its colours. */
 int fm_colours_kept_load(const struct fm_colours_geometry *geometry, struct fm_colours_kept *ret_kept);
 
-/* `taken` is set here. Without a home nothing is kept, which is no error. */
+/* Saves the colours and sets `taken`. Without a home directory nothing is saved, without an error. */
 void fm_colours_kept_save(const struct fm_colours_geometry *geometry, const struct fm_colours_kept *kept);
 
 #endif

@@ -3,19 +3,15 @@
 #include <math.h>
 #include <string.h>
 
-/* A step of the curve that is lower than this share needs no point in it; a point that its neighbours foretell so well
-   says that there is nothing new around it. */
-#define STEP 0.05
-#define FORETOLD 0.01
-#define SAME 1e-9
+#include "squeeze/tuning.h"
 
 bool fm_design_add_interval(struct fm_design *design, const struct fm_design_point *point)
 {
 	unsigned at = 0;
 
-	while (at < design->count && design->points[at].amount < point->amount * (1 - SAME))
+	while (at < design->count && design->points[at].amount < point->amount * (1 - SAME_AMOUNT))
 		at++;
-	if (at < design->count && design->points[at].amount <= point->amount * (1 + SAME)) {
+	if (at < design->count && design->points[at].amount <= point->amount * (1 + SAME_AMOUNT)) {
 		design->points[at] = *point;
 		return true;
 	}
@@ -74,19 +70,19 @@ bool fm_design_knee(const struct fm_design *design, struct fm_design_knee *ret_k
 	return true;
 }
 
-/* Do its neighbours tell the time of this point? */
-static bool is_foretold(const struct fm_design *design, unsigned index)
+/* True if the neighbours predict the time of this point. */
+static bool is_predicted(const struct fm_design *design, unsigned index)
 {
 	const struct fm_design_point *point = &design->points[index];
 
 	return index && index + 1 < design->count &&
-	       fabs(between(design, point - 1, point + 1, point->amount) / point->time - 1) < FORETOLD;
+	       fabs(between(design, point - 1, point + 1, point->amount) / point->time - 1) < INTERPOLATED;
 }
 
 static bool is_tried(const struct fm_design *design, double amount)
 {
 	for (unsigned i = 0; i < design->count; i++)
-		if (fabs(design->points[i].amount / amount - 1) < SAME)
+		if (fabs(design->points[i].amount / amount - 1) < SAME_AMOUNT)
 			return true;
 	return false;
 }
@@ -103,7 +99,7 @@ static bool middle_of(const struct fm_design *design, double low, double high, d
 	for (unsigned i = 0; i < design->amount_count; i++) {
 		double amount = design->amounts[i], distance = fabs(log(amount / middle));
 
-		if (amount > low * (1 + SAME) && amount < high * (1 - SAME) && distance < best &&
+		if (amount > low * (1 + SAME_AMOUNT) && amount < high * (1 - SAME_AMOUNT) && distance < best &&
 		    !is_tried(design, amount)) {
 			best = distance;
 			*ret_amount = amount;
@@ -123,7 +119,7 @@ static bool towards_knee(const struct fm_design *design, double *ret_amount)
 	for (unsigned i = 0; i + 1 < design->count; i++) {
 		const struct fm_design_point *point = &design->points[i];
 
-		if (point->amount > knee.low * (1 + SAME) && point->amount < knee.high * (1 - SAME) &&
+		if (point->amount > knee.low * (1 + SAME_AMOUNT) && point->amount < knee.high * (1 - SAME_AMOUNT) &&
 		    point->runs < design->repeats) {
 			*ret_amount = point->amount;
 			return true;
@@ -137,7 +133,7 @@ static bool towards_knee(const struct fm_design *design, double *ret_amount)
 		const struct fm_design_point *point = &design->points[i];
 		double gap = point[1].amount / point[0].amount, amount = 0;
 
-		if (point[0].amount < knee.low * (1 - SAME) || point[1].amount > knee.high * (1 + SAME) ||
+		if (point[0].amount < knee.low * (1 - SAME_AMOUNT) || point[1].amount > knee.high * (1 + SAME_AMOUNT) ||
 		    gap <= widest || !middle_of(design, point[0].amount, point[1].amount, &amount))
 			continue;
 		widest = gap;
@@ -149,14 +145,14 @@ static bool towards_knee(const struct fm_design *design, double *ret_amount)
 
 bool fm_design_next(const struct fm_design *design, bool knee_only, double *ret_amount)
 {
-	double best = STEP;
+	double best = WORTH_A_POINT;
 	bool found = false;
 
-	if (!design->count || design->points[design->count - 1].amount < design->full * (1 - SAME)) {
+	if (!design->count || design->points[design->count - 1].amount < design->full * (1 - SAME_AMOUNT)) {
 		*ret_amount = design->full;
 		return true;
 	}
-	if (design->points[0].amount > design->least * (1 + SAME)) {
+	if (design->points[0].amount > design->least * (1 + SAME_AMOUNT)) {
 		*ret_amount = design->least;
 		return true;
 	}
@@ -166,8 +162,8 @@ bool fm_design_next(const struct fm_design *design, bool knee_only, double *ret_
 		const struct fm_design_point *point = &design->points[i];
 		double step = fabs(point[0].time / point[1].time - 1), amount = 0;
 
-		if (step <= best || point[1].amount / point[0].amount <= design->precision || is_foretold(design, i) ||
-		    is_foretold(design, i + 1) || !middle_of(design, point[0].amount, point[1].amount, &amount))
+		if (step <= best || point[1].amount / point[0].amount <= design->precision || is_predicted(design, i) ||
+		    is_predicted(design, i + 1) || !middle_of(design, point[0].amount, point[1].amount, &amount))
 			continue;
 		best = step;
 		found = true;
@@ -181,8 +177,8 @@ bool fm_design_at(const struct fm_design *design, double amount, double *ret_tim
 	const struct fm_design_point *points = design->points;
 	unsigned at = 0;
 
-	if (!design->count || amount < points[0].amount * (1 - SAME) ||
-	    amount > points[design->count - 1].amount * (1 + SAME))
+	if (!design->count || amount < points[0].amount * (1 - SAME_AMOUNT) ||
+	    amount > points[design->count - 1].amount * (1 + SAME_AMOUNT))
 		return false;
 	while (at + 2 < design->count && points[at + 1].amount < amount)
 		at++;

@@ -4,16 +4,8 @@
 #include <stdlib.h>
 
 #include "squeeze/scene.h"
+#include "squeeze/tuning.h"
 
-/* The accesses of a phase, as multiples of the cache's lines: the program alone fills the cache, then settles beside
-   the others; what is counted comes after that. */
-#define ALONE 2.0
-#define TOGETHER 1.0
-#define COUNTED 1.0
-
-/* A program that goes to most of its lines very seldom fills a cache slowly. It is full when half as many lines again
-   have come as it has. */
-#define FILLED 1.5
 enum { ROUNDS = 40 };
 
 static int run(struct fm_scene *scene, double lines, bool threads, struct fm_effective *effective,
@@ -22,15 +14,15 @@ static int run(struct fm_scene *scene, double lines, bool threads, struct fm_eff
 	struct fm_scene_mark mark;
 	int status = 0;
 
-	for (unsigned i = 0; i < ROUNDS && !status && fm_scene_mark(&scene->streams[0]).memory_lines < FILLED * lines;
-	     i++)
-		status = fm_scene_run(scene, (uint64_t)(ALONE * lines), 1, error);
+	for (unsigned i = 0;
+	     i < ROUNDS && !status && fm_scene_mark(&scene->streams[0]).memory_lines < FILLED_BY * lines; i++)
+		status = fm_scene_run(scene, (uint64_t)(ALONE_ACCESSES * lines), 1, error);
 	if (!status && threads)
-		status = fm_scene_run(scene, (uint64_t)(TOGETHER * lines), 0, error);
+		status = fm_scene_run(scene, (uint64_t)(TOGETHER_ACCESSES * lines), 0, error);
 	if (status)
 		return status;
 	mark = fm_scene_mark(&scene->streams[0]);
-	status = fm_scene_run(scene, (uint64_t)(COUNTED * lines), 0, error);
+	status = fm_scene_run(scene, (uint64_t)(COUNTED_ACCESSES * lines), 0, error);
 	if (status)
 		return status;
 	mark = fm_scene_since(&scene->streams[0], &mark);
@@ -49,7 +41,8 @@ int fm_effective_measure(const struct fm_machine_description *machine, const str
 	int status;
 
 	if (wish->bytes <= fm_cache_available(cache))
-		return fm_error_set(error, EINVAL, "a buffer that fits the cache cannot tell how large the cache is");
+		return fm_error_set(error, EINVAL,
+		                    "the size of the cache cannot be inferred: the buffer fits the cache");
 	status = fm_scene_create(machine, false, &scene, error);
 	if (status)
 		return status;
@@ -58,7 +51,7 @@ int fm_effective_measure(const struct fm_machine_description *machine, const str
 		status = fm_error_set(error, ENOMEM, "out of memory");
 	for (unsigned i = 0; i < wish->threads && !status; i++)
 		if (!fm_scene_add_storage_thread(scene, wish->thread_bytes, wish->seed + 1 + i))
-			status = fm_error_set(error, EINVAL, "%s has too few cores for %u threads beside a program",
+			status = fm_error_set(error, EINVAL, "%s has too few cores for a program and %u more threads",
 			                      machine->name, wish->threads);
 	if (!status)
 		status = run(scene, lines, wish->threads > 0, &effective, error);

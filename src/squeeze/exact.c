@@ -9,20 +9,14 @@
 #include "observe/machines.h"
 #include "observe/parts.h"
 #include "squeeze/ranks.h"
-
-#define NOTICEABLE 0.02
-/* The least share of the cache and of the bandwidth that is tried. */
-#define LEAST_CAPACITY 32.0
-#define LEAST_BANDWIDTH 16.0
-#define SAME_WORK 0.02 /* of the instructions: a program that differs more does something else */
+#include "squeeze/tuning.h"
 
 static int probe(const struct fm_squeeze_wishes *wishes, struct fm_error *why)
 {
 	return wishes->observation.machine
 	           ? 0
 	           : fm_error_set(why, ENOTSUP,
-	                          "exact squeezes on a simulated machine: --machine NAME chooses it, --machine host is "
-	                          "this one simulated");
+	                          "exact needs a simulated machine: --machine NAME, or --machine host for this one");
 }
 
 static void add_counts(const struct fm_machine_description *machine, unsigned cache,
@@ -76,9 +70,9 @@ static void set_axes(struct fm_squeeze_session *session, const struct fm_machine
 
 	session->capacity.full = how->bytes;
 	session->capacity.least =
-	    fmax(how->bytes / LEAST_CAPACITY, 2.0 * (double)fm_cache_available(&machine->caches[how->cache - 1]));
+	    fmax(how->bytes / CAPACITY_PARTS, 2.0 * (double)fm_cache_available(&machine->caches[how->cache - 1]));
 	session->bandwidth.full = how->gbs;
-	session->bandwidth.least = how->gbs / LEAST_BANDWIDTH;
+	session->bandwidth.least = how->gbs / BANDWIDTH_PARTS;
 }
 
 static int begin(struct fm_squeeze_session *session, struct fm_error *error)
@@ -108,7 +102,7 @@ static int begin(struct fm_squeeze_session *session, struct fm_error *error)
 		                       machine.caches[machine.cache_count - 1].name, machine.caches[cache].name)
 		        : fm_ranks_plan(wishes->mapping, wishes->ranks, &machine, session->mappings,
 		                        &session->mapping_count, error);
-		if (!r && fm_engine_check_native(&native, wanted.program[0], error)) {
+		if (!r && fm_engine_check_tracing(&native, wanted.program[0], error)) {
 			if (error->code == ENOTSUP)
 				fm_error_prefix(error, "--ranks");
 			r = -error->code;
@@ -117,7 +111,7 @@ static int begin(struct fm_squeeze_session *session, struct fm_error *error)
 			return r;
 	}
 	/* what cannot be preloaded has no curve */
-	wanted.curve = !fm_engine_check_native(&native, wanted.program[0], &ignored);
+	wanted.curve = !fm_engine_check_tracing(&native, wanted.program[0], &ignored);
 	r = fm_observe(&wanted, &recording, error);
 	if (r && !recording)
 		return r;
@@ -132,11 +126,11 @@ static int begin(struct fm_squeeze_session *session, struct fm_error *error)
 	*how = (struct fm_recorded_squeeze){.cache = cache,
 	                                    .bytes = (double)fm_cache_available(&machine.caches[cache]),
 	                                    .gbs = machine.memory_gbs,
-	                                    .noticeable = NOTICEABLE};
+	                                    .noticeable = NOTICEABLE_SIMULATED};
 	snprintf(how->backend, sizeof(how->backend), "exact");
 	snprintf(how->level, sizeof(how->level), "%s", machine.caches[cache].name);
 	snprintf(how->calibration, sizeof(how->calibration),
-	         "none is needed: the simulated machine has exactly so much less, and nothing runs beside the program");
+	         "not needed: the limits of the simulated machine are exact, and no other load runs");
 	set_axes(session, &machine);
 	*step = (struct fm_recorded_squeeze_step){.bytes = how->bytes, .gbs = how->gbs};
 	for (size_t i = 0; i < recording->threads_count; i++)
@@ -146,7 +140,7 @@ static int begin(struct fm_squeeze_session *session, struct fm_error *error)
 	return 0;
 }
 
-/* The machine with so much of the cache and of the bandwidth. */
+/* The machine with limits of cache and bandwidth. */
 static int squeezed(const struct fm_recorded_squeeze *how, double bytes, double gbs,
                     struct fm_machine_description *machine, struct fm_error *error)
 {
@@ -183,15 +177,15 @@ static int add_step(const struct fm_engine_run *run, const struct fm_machine_des
 	double work;
 
 	add_process(run->results, machine, how->cache, &step);
-	/* what it forked, and a shell that has executed it: the first run has them as well */
+	/* children, and a shell that executed the program: the first run has them as well */
 	for (unsigned i = 0; i < run->forked_count; i++)
 		add_process(run->forked[i], machine, how->cache, &step);
 	work = (double)step.instructions / (double)recording->squeeze_steps[0].instructions;
 	if (run->exit_status != recording->run.exit_status || !step.cycles || fabs(work - 1) > SAME_WORK)
 		return fm_error_set(
 		    error, ECANCELED,
-		    "the program does not do the same every time: it ended with %d instead of %d, after %.1f "
-		    "%% of the instructions",
+		    "the program does not repeat its work: it ended with %d instead of %d, after %.1f %% of the "
+		    "instructions",
 		    run->exit_status, (int)recording->run.exit_status, 100 * work);
 	if (ranks > 1) {
 		shared = fm_recording_add(recording, rank_steps);
@@ -218,8 +212,8 @@ static int check_others(const struct fm_engine_run *run, unsigned count, struct 
 	if (run->forked_count)
 		return fm_error_set(
 		    error, ECANCELED,
-		    "rank 0 makes or executes other programs, which do not share its cache with other ranks: run "
-		    "what matters itself, without a shell around it");
+		    "rank 0 starts other programs, which do not share its cache with other ranks: give the program "
+		    "itself, without a shell");
 	for (unsigned i = 0; i < count; i++)
 		if (run->beside[i].ended && run->beside[i].exit_status != run->exit_status)
 			return fm_error_set(error, ECANCELED, "rank %u ended with %d, and rank 0 with %d", i + 1,

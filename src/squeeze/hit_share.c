@@ -2,13 +2,15 @@
 
 #include <math.h>
 
-/* A share of accesses that misses costs so much at most, as a share of the time with everything. */
+#include "squeeze/tuning.h"
+
+/* The largest slowdown of an access that misses, as a share of the time without limits. */
 static double dearest(double near_ns, double beyond_ns)
 {
 	return beyond_ns / near_ns - 1;
 }
 
-/* `slower` with half, `all` if everything missed: with so much of the cache. */
+/* Slowdown with a share of the cache, from `slower` with half of it and `all` if every access missed. */
 static double slowdown(double slower, double all, double share)
 {
 	double working_set = 0.5 / (1 - fmin(slower / all, 0.5));
@@ -23,9 +25,9 @@ static struct fm_figure by_working_set(const struct fm_hit_share *model, double 
 
 	if (!(model->half.low > 1))
 		return fm_figure_unavailable(
-		    "half of the cache makes no difference: nothing tells from where on less of it does");
+		    "half of the cache makes no difference: the knee is below half and unknown");
 	if (!(share > 0) || share > 0.5)
-		return fm_figure_unavailable("the model is for less than half of the cache");
+		return fm_figure_unavailable("the model covers less than half of the cache only");
 	all[0] = dearest(model->near_ns.value, model->beyond_ns.value);
 	all[2] = dearest(model->near_ns.low, model->beyond_ns.high);
 	slower[0] = model->half.value - 1;
@@ -42,7 +44,7 @@ static struct fm_figure by_working_set(const struct fm_hit_share *model, double 
 	                      model->half.trials);
 }
 
-/* Of the references, those that miss with so much and not with everything. */
+/* Additional misses per reference with that much of the cache. */
 static struct fm_miss_point more_misses(const struct fm_hit_share *model, double bytes)
 {
 	struct fm_miss_point less = fm_miss_at(model->curve, bytes), full = fm_miss_at(model->curve, model->full_bytes);
@@ -51,13 +53,10 @@ static struct fm_miss_point more_misses(const struct fm_hit_share *model, double
 	                              fmax(less.high - full.low, 0)};
 }
 
-/* Of all references, so many must miss with half of the cache for the time with it to say what a miss costs. */
-#define ENOUGH_MISSES 0.01
-
 static struct fm_figure by_curve(const struct fm_hit_share *model, double bytes)
 {
 	struct fm_miss_point half = more_misses(model, model->full_bytes / 2), less = more_misses(model, bytes);
-	/* what a miss of each reference would cost, as a share of the time with everything */
+	/* slowdown if each reference missed */
 	double latency = model->references_per_ns * (model->beyond_ns.value - model->near_ns.value),
 	       dearest = model->references_per_ns * (model->beyond_ns.high - model->near_ns.low), cost, least, most;
 
@@ -81,7 +80,7 @@ struct fm_figure fm_hit_share_predict(const struct fm_hit_share *model, double b
 {
 	if (!model->near_ns.available || !model->beyond_ns.available || !(model->near_ns.low > 0) ||
 	    !(model->beyond_ns.low > model->near_ns.high))
-		return fm_figure_unavailable("the latencies of this cache and of what is behind it are not known");
+		return fm_figure_unavailable("the latencies of this cache and of the next level are unknown");
 	if (!model->half.available)
 		return fm_figure_unavailable("it was not run with half of the cache");
 	return model->curve && model->references_per_ns > 0 ? by_curve(model, bytes) : by_working_set(model, bytes);

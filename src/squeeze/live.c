@@ -10,10 +10,8 @@
 
 #include "base/disturbance.h"
 #include "observe/parts.h"
+#include "squeeze/tuning.h"
 
-/* Steal is told in ticks of 10 ms: a tick may be anybody's. */
-#define STOLEN_SHARE 0.02
-#define STOLEN_TICKS 20e6
 enum { TICK_NS = 3000000 };
 
 static int check_same(struct fm_live *live, const struct fm_live_end *end, int64_t output, struct fm_error *error)
@@ -25,11 +23,11 @@ static int check_same(struct fm_live *live, const struct fm_live_end *end, int64
 	}
 	if (end->end.status != live->status)
 		return fm_error_set(error, ECANCELED,
-		                    "the program does not do the same every time: it ended with %d instead of %d",
+		                    "the program does not repeat its work: it ended with %d instead of %d",
 		                    end->end.status, live->status);
 	if (live->output_bytes >= 0 && output != live->output_bytes)
 		return fm_error_set(error, ECANCELED,
-		                    "the program does not do the same every time: it wrote %lld bytes instead of %lld",
+		                    "the program does not repeat its work: it wrote %lld bytes instead of %lld",
 		                    (long long)output, (long long)live->output_bytes);
 	live->output_bytes = output;
 	return 0;
@@ -71,7 +69,7 @@ static int launch_and_wait(const struct fm_live *live, const struct fm_observati
 	ret_end->begun = launched.begun;
 	stolen = stolen < 0 ? 0 : fm_disturbance_steal_now() - stolen;
 	ret_end->disturbed =
-	    (double)stolen > STOLEN_TICKS && (double)stolen * 1e-9 > STOLEN_SHARE * ret_end->end.seconds;
+	    (double)stolen > STOLEN_LEAST_NS && (double)stolen * 1e-9 > STOLEN_SHARE * ret_end->end.seconds;
 	return 0;
 }
 
@@ -126,10 +124,11 @@ int fm_live_execute(struct fm_live *live, const struct fm_observation *wanted, c
 		r = fm_error_set(error, EINTR, "it was interrupted");
 	if (!r && !live->runs && fm_input_was_read())
 		r = fm_error_set(error, ECANCELED,
-		                 "the program read its input from a pipe, which can be read only once: give it a file");
+		                 "the program read its input from a pipe, which can be read only once: use a file as "
+		                 "input");
 	if (!r)
 		r = check_same(live, &end, output, error);
-	/* how it ended is told also when it was not the same */
+	/* the end is reported even if it differs */
 	*ret_end = end;
 	live->runs++;
 	return r;

@@ -78,7 +78,7 @@ int fm_live_step(struct fm_squeeze_session *session, enum fm_squeeze_role role, 
 		return fm_error_set(error, ECANCELED, "it was interrupted");
 	if (r)
 		return r;
-	/* what it did then has been written down */
+	/* the first run is recorded */
 	if (session->live.watch)
 		return 0;
 	step = fm_recording_add(session->recording, squeeze_steps);

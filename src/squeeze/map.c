@@ -5,12 +5,11 @@
 #include <stdlib.h>
 
 #include "squeeze/pairs.h"
-
-#define SAME 1e-9
+#include "squeeze/tuning.h"
 
 static bool is_same(double a, double b)
 {
-	return fabs(a / b - 1) < SAME;
+	return fabs(a / b - 1) < SAME_AMOUNT;
 }
 
 unsigned fm_map_amounts(const struct fm_design *design, double ret_amounts[FM_SQUEEZE_MAP])
@@ -22,7 +21,7 @@ unsigned fm_map_amounts(const struct fm_design *design, double ret_amounts[FM_SQ
 	if (!fm_design_knee(design, &knee))
 		return 0;
 	ret_amounts[count++] = design->full;
-	if (knee.high < design->full * (1 - SAME))
+	if (knee.high < design->full * (1 - SAME_AMOUNT))
 		ret_amounts[count++] = knee.high;
 	/* a knee that was not decided has no lower end */
 	wanted = knee.low > 0 ? knee.low / 2 : design->points[0].amount;
@@ -31,7 +30,7 @@ unsigned fm_map_amounts(const struct fm_design *design, double ret_amounts[FM_SQ
 	for (unsigned i = 0; i < design->count; i++) {
 		double amount = design->points[i].amount, distance = fabs(log(amount / wanted));
 
-		if (amount < ret_amounts[count - 1] * (1 - SAME) && distance < best) {
+		if (amount < ret_amounts[count - 1] * (1 - SAME_AMOUNT) && distance < best) {
 			best = distance;
 			below = amount;
 		}
@@ -46,7 +45,7 @@ static unsigned place_of(double *side, unsigned *count, double amount, bool may_
 {
 	unsigned at = 0;
 
-	while (at < *count && side[at] > amount * (1 + SAME))
+	while (at < *count && side[at] > amount * (1 + SAME_AMOUNT))
 		at++;
 	if (at < *count && is_same(side[at], amount))
 		return at;
@@ -88,7 +87,7 @@ static struct fm_figure slowdown_of(const struct fm_squeeze *squeeze, double val
 	const struct fm_recorded_squeeze *how = squeeze->how;
 
 	if (!isfinite(high))
-		return fm_figure_unavailable("one pair of runs alone tells nothing");
+		return fm_figure_unavailable("one pair of runs has no interval");
 	return fm_figure_make(value, low, high, "times", how->live ? FM_ORIGIN_measured : FM_ORIGIN_simulated,
 	                      how->backend, runs);
 }

@@ -1,18 +1,17 @@
-/* Two programs in one cache. In an LRU cache every line stays for the same time after its last use, whoever uses it:
-   the programs' shares are such that both would need that time to fill theirs. A program fills c lines in as many
-   accesses as the sum, over the lines, of one over the share of its accesses that miss a cache of so many lines; how
-   long these accesses take it depends on the share it has.
+/* Two programs in one cache. In an LRU cache all lines stay for the same time after their last use: the programs'
+   shares are such that both need that time to fill theirs. The accesses until a program fills c lines are the sum, over
+   the lines, of one over its miss share in a cache of that many lines; the time of these accesses depends on its share.
 
-   With random replacement the shares go with the rates at which lines come instead. The truth of real caches lies
-   between, so that the two are the ends of the interval. */
+   With random replacement, the shares are proportional to the rates of new lines. Real caches lie between; the two are
+   the ends of the interval. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
 #include "squeeze/squeeze.h"
+#include "squeeze/tuning.h"
 
 enum { STEPS = 60, PIECES = 400, COLD = -1 /* the row of distances that has lines touched for the first time */ };
-#define LEAST_LINES 1e-9
 
 enum order { LRU, RANDOM };
 
@@ -45,7 +44,7 @@ static void prepare(const struct fm_squeeze *squeeze, bool by_latency, struct pa
 	}
 }
 
-/* Within what was tried; below that, as with the least. */
+/* Within the measured amounts; below them, as with the least. */
 static double at(const struct fm_design *design, double bytes)
 {
 	double value = 0, low, high;
@@ -64,7 +63,7 @@ static double coming_at(const struct partner *partner, double bytes)
 	return fmax(at(&partner->lines, bytes) / partner->references - begin, LEAST_LINES);
 }
 
-/* Cycles in which it would fill so much, going at the pace it has then. */
+/* Cycles in which the program would fill that much of the cache, at its pace with that share. */
 static double filling_time(const struct partner *partner, double bytes)
 {
 	double line = partner->squeeze->recording->machine.line_bytes, accesses = 0;
@@ -80,7 +79,7 @@ static double filling_rate(const struct partner *partner, double bytes)
 	return coming_at(partner, bytes) * partner->references / at(&partner->times, bytes);
 }
 
-/* What the first has of the cache. */
+/* The share of the first program. */
 static double share_of(const struct partner *first, const struct partner *second, double all, enum order order)
 {
 	double low = fmax(all - second->footprint, 0), high = fmin(first->footprint, all);
@@ -109,18 +108,17 @@ static int check(const struct fm_squeeze *first, const struct fm_squeeze *second
 	if (first->how->live || second->how->live)
 		return fm_error_set(
 		    error, EINVAL,
-		    "a pair needs squeezes on a simulated machine, whose misses are counted: --machine NAME");
+		    "--pair needs recordings from a simulated machine, with counted misses: use --machine NAME");
 	if (strcmp(machines[0]->name, machines[1]->name) != 0 || first->how->cache != second->how->cache ||
 	    fabs(first->how->bytes - second->how->bytes) > 0.5)
 		return fm_error_set(error, EINVAL,
-		                    "the two were squeezed on different machines or caches: %s of %s and %s of %s",
+		                    "the recordings are for different machines or caches: %s of %s and %s of %s",
 		                    first->how->level, machines[0]->name, second->how->level, machines[1]->name);
 	if (machines[0]->caches[first->how->cache].shared_by < 2)
-		return fm_error_set(error, EINVAL, "%s of %s is no cache that programs on two cores share",
-		                    first->how->level, machines[0]->name);
+		return fm_error_set(error, EINVAL, "%s of %s is not shared by two cores", first->how->level,
+		                    machines[0]->name);
 	if (!first->has_curve || !second->has_curve || first->capacity.count < 2 || second->capacity.count < 2)
-		return fm_error_set(error, EINVAL,
-		                    "%s was recorded without its miss-ratio curve or without less of the cache",
+		return fm_error_set(error, EINVAL, "%s has no miss-ratio curve or no run with less cache",
 		                    !first->has_curve || first->capacity.count < 2 ? first->recording->run.program
 		                                                                   : second->recording->run.program);
 	return 0;

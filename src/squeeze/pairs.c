@@ -4,10 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAME 1e-9
-#define LEAST_SPREAD 0.002 /* two runs that took the same were lucky */
-#define FAR 6.0            /* in units of the usual distance from the middle: something else happened in that pair */
-#define WIDER 2.0          /* an amount whose spread is so many times that of all has its own */
+#include "squeeze/tuning.h"
 
 bool fm_pairs_add(struct fm_pairs *pairs, double amount, double ratio)
 {
@@ -16,7 +13,7 @@ bool fm_pairs_add(struct fm_pairs *pairs, double amount, double ratio)
 	if (!(amount > 0) || !(ratio > 0) || !isfinite(ratio))
 		return false;
 	for (unsigned i = 0; i < pairs->count && !group; i++)
-		if (fabs(pairs->groups[i].amount / amount - 1) < SAME)
+		if (fabs(pairs->groups[i].amount / amount - 1) < SAME_AMOUNT)
 			group = &pairs->groups[i];
 	if (!group && pairs->count < FM_DESIGN_POINTS) {
 		group = &pairs->groups[pairs->count++];
@@ -53,8 +50,8 @@ static double middle_of(const struct fm_pairs_group *group)
 	return fm_statistics_quantile_sorted(sorted, group->count, 0.5);
 }
 
-/* The distance from the middle of its amount beyond which a pair is left out. Amounts with three pairs and more tell
-   what is usual; the middle pair of an odd number has no distance. */
+/* The distance from the middle of its amount beyond which a pair is excluded. Amounts with at least three pairs give
+   the usual distance; the middle pair of an odd number has none. */
 static double farthest(const struct fm_pairs *pairs)
 {
 	double *distances = malloc(sizeof(*distances) * FM_DESIGN_POINTS * FM_PAIRS_MOST), limit = INFINITY;
@@ -70,13 +67,13 @@ static double farthest(const struct fm_pairs *pairs)
 	}
 	if (count >= 4) {
 		fm_statistics_sort(distances, count);
-		limit = FAR * fmax(fm_statistics_quantile_sorted(distances, count, 0.5) * 1.4826, LEAST_SPREAD);
+		limit = PAIR_FAR * fmax(fm_statistics_quantile_sorted(distances, count, 0.5) * 1.4826, LEAST_SPREAD);
 	}
 	free(distances);
 	return limit;
 }
 
-/* Of what is kept. */
+/* Spread of the kept pairs. */
 struct moments {
 	unsigned count;
 	double mean, squares; /* of the distances from the mean, summed up */
@@ -113,7 +110,7 @@ bool fm_pairs_ratio(const struct fm_pairs *pairs, double amount, struct fm_locat
 
 		squares += moments.squares;
 		degrees += moments.count ? moments.count - 1 : 0;
-		if (fabs(pairs->groups[i].amount / amount - 1) < SAME)
+		if (fabs(pairs->groups[i].amount / amount - 1) < SAME_AMOUNT)
 			own = moments;
 	}
 	if (!own.count)
@@ -122,7 +119,7 @@ bool fm_pairs_ratio(const struct fm_pairs *pairs, double amount, struct fm_locat
 	/* one pair may be anything */
 	if (own.count < 2)
 		spread = INFINITY;
-	else if (sqrt(own.squares / (own.count - 1)) > WIDER * spread) {
+	else if (sqrt(own.squares / (own.count - 1)) > OWN_SPREAD * spread) {
 		degrees = own.count - 1;
 		spread = sqrt(own.squares / degrees);
 	}

@@ -60,7 +60,7 @@ int fm_ranks_plan(const char *mapping, unsigned ranks, const struct fm_machine_d
 	return 0;
 }
 
-/* What each of so many uses, from what they use together. */
+/* The use of each rank, from their common use. */
 static struct fm_figure each_of(const struct fm_squeeze *squeeze, const struct fm_design *design, unsigned ranks,
                                 const char *unit, bool *ret_matters)
 {
@@ -69,7 +69,7 @@ static struct fm_figure each_of(const struct fm_squeeze *squeeze, const struct f
 
 	*ret_matters = false;
 	if (design->count < 2 || !fm_design_knee(design, &knee))
-		return fm_figure_unavailable("%s", *how->stopped ? how->stopped : "it was left out");
+		return fm_figure_unavailable("%s", *how->stopped ? how->stopped : "omitted");
 	*ret_matters = knee.sensitive;
 	return fm_figure_make(knee.high / ranks, knee.low / ranks, knee.high / ranks, unit, FM_ORIGIN_simulated,
 	                      how->backend, design->count);
@@ -114,7 +114,7 @@ static void analyse_shared(const struct fm_squeeze *squeeze, struct fm_squeeze_m
 	mapping->traffic_gbs = simulated(squeeze, (double)whole->memory_bytes / seconds * 1e-9, "GB/s");
 	if (slower > 1 + how->noticeable) {
 		mapping->capacity_in_use = mapping->bandwidth_in_use = fm_figure_unavailable(
-		    "with everything each is already %.0f %% slower than alone: together they need more than there is",
+		    "each is %.0f %% slower than alone even without a limit: together they exceed the capacity",
 		    100 * (slower - 1));
 		return;
 	}

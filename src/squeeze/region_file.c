@@ -60,7 +60,7 @@ static int wait_for_folder(const struct fm_region_file *file, struct fm_error *e
 	if (file->shared->made == 1)
 		return 0;
 	return fm_error_set(error, file->shared->made ? -file->shared->made : ETIMEDOUT,
-	                    "cannot make a folder for the regions of the program");
+	                    "cannot create a folder for the regions of the program");
 }
 
 int fm_region_file_open(struct fm_region_file **ret_file, struct fm_error *error)

@@ -3,11 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* A region without enough instances for so many windows has ended, or waits. */
-enum { PATIENCE = 40 };
-/* Regions that are chosen: instances in a run, and windows that fit into it. */
-enum { LEAST_INSTANCES = 100 };
-#define LEAST_SECONDS 0.6
+#include "squeeze/tuning.h"
 
 static void begin_window(struct fm_region_watch *watch, uint64_t now, const struct fm_region_count *count)
 {
@@ -44,7 +40,7 @@ static void end_window(struct fm_region_watch *watch, uint64_t now, const struct
 		begin_window(watch, now, count);
 		return;
 	}
-	/* what the last window had */
+	/* the limits of the last window */
 	if (!watch->toggle(watch->context, false, 0, 0))
 		watch->pair.disturbed = true;
 	watch->done(watch->context, &watch->pair);
@@ -63,7 +59,7 @@ void fm_region_tick(struct fm_region_watch *watch, uint64_t now, const struct fm
 			begin_pair(watch, now, count);
 		return;
 	}
-	if (passed > PATIENCE * watch->window_ns) {
+	if (passed > REGION_PATIENCE * watch->window_ns) {
 		watch->toggle(watch->context, false, 0, 0);
 		watch->state = FM_REGION_OVER;
 		return;
@@ -85,7 +81,7 @@ const char *fm_region_choose(const struct fm_marked *marked, unsigned count, dou
 	const char *best = NULL;
 	double most = 0;
 
-	for (unsigned i = 0; i < count && seconds >= LEAST_SECONDS; i++) {
+	for (unsigned i = 0; i < count && seconds >= REGION_LEAST; i++) {
 		uint64_t instances = 0;
 		double own = 0;
 
@@ -94,7 +90,7 @@ const char *fm_region_choose(const struct fm_marked *marked, unsigned count, dou
 				instances += marked[k].instances;
 				own += marked[k].seconds;
 			}
-		if (instances >= LEAST_INSTANCES && own > most) {
+		if (instances >= REGION_INSTANCES && own > most) {
 			most = own;
 			best = marked[i].name;
 		}

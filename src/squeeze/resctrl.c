@@ -9,13 +9,14 @@
 #include <string.h>
 #include <strings.h>
 
-#include "machine/machine.h"
+#include "profile/peak.h"
+#include "profile/profile.h"
 #include "squeeze/backend.h"
 #include "squeeze/live_recording.h"
+#include "squeeze/tuning.h"
+#include "streams/streams.h"
 
-#define NOTICEABLE 0.05
-#define EIGHTHS 8.0 /* of GB/s */
-enum { BANDWIDTH_AMOUNTS = 10 };
+enum { BANDWIDTH_AMOUNTS = 10, EIGHTHS = 8 /* of GB/s */ };
 
 struct state {
 	struct fm_resctrl *resctrl;
@@ -31,7 +32,7 @@ static int probe(const struct fm_squeeze_wishes *wishes, struct fm_error *why)
 	int r;
 
 	if (wishes->observation.machine)
-		return fm_error_set(why, ENOTSUP, "resctrl squeezes on this machine itself: leave --machine out");
+		return fm_error_set(why, ENOTSUP, "resctrl uses this machine: omit --machine");
 	r = fm_resctrl_probe(&facts, why);
 	if (r == -EBUSY)
 		why->code = ENOTSUP;
@@ -50,7 +51,7 @@ static int choose_cache(const struct fm_squeeze_wishes *wishes, struct fm_squeez
 			return 0;
 		}
 		if (wishes->level)
-			return fm_error_set(error, EINVAL, "--level: the ways of %s cannot be taken here",
+			return fm_error_set(error, EINVAL, "--level: the ways of %s cannot be limited here",
 			                    level_names[i]);
 	}
 	if (wishes->level)
@@ -75,7 +76,7 @@ static double cache_bytes(enum fm_resctrl_cache cache)
 	return bytes;
 }
 
-/* The most that was measured of memory's bandwidth; 0: nobody has. */
+/* The highest measured bandwidth of memory; 0: not measured. */
 static double memory_gbs(void)
 {
 	struct fm_machine *machine = NULL;
@@ -99,7 +100,7 @@ static void set_capacity(struct fm_squeeze_axis *axis, const struct fm_resctrl_w
 	if (*axis->why_not)
 		return;
 	if (!(bytes > 0)) {
-		snprintf(axis->why_not, sizeof(axis->why_not), "the machine does not say how large this cache is");
+		snprintf(axis->why_not, sizeof(axis->why_not), "the machine does not report the size of this cache");
 		return;
 	}
 	for (unsigned i = cache->least; i <= cache->ways && axis->count < FM_DESIGN_POINTS; i++)
@@ -108,7 +109,7 @@ static void set_capacity(struct fm_squeeze_axis *axis, const struct fm_resctrl_w
 	axis->full = bytes;
 }
 
-/* In the unit of the kernel, of so many GB/s. */
+/* GB/s in the unit of the kernel. */
 static uint64_t amount_of(const struct fm_resctrl_bandwidth *bandwidth, double gbs, double full)
 {
 	return (uint64_t)llround(bandwidth->unit == FM_RESCTRL_PERCENT     ? 100 * gbs / full
@@ -129,7 +130,7 @@ static void set_bandwidth(struct fm_squeeze_axis *axis, const struct fm_resctrl_
 
 	if (!bandwidth->available || !(full > 0)) {
 		snprintf(axis->why_not, sizeof(axis->why_not), "%s",
-		         bandwidth->available ? "how much there is has not been measured: 'fathom machine' does"
+		         bandwidth->available ? "the bandwidth has not been measured: run 'fathom machine'"
 		                              : "this processor does not limit bandwidth");
 		return;
 	}
@@ -184,7 +185,7 @@ static int run(struct fm_squeeze_session *session, enum fm_squeeze_role role, do
 	int r = set_limit(session, role, bytes, gbs, error);
 
 	if (r) {
-		error->code = ECANCELED; /* less cannot be given: what was measured is kept */
+		error->code = ECANCELED; /* no lower limit is possible: the results are kept */
 		return -ECANCELED;
 	}
 	return fm_live_step(session, role, bytes, gbs, &live, error);
@@ -193,9 +194,8 @@ static int run(struct fm_squeeze_session *session, enum fm_squeeze_role role, do
 static void describe(const struct fm_squeeze_session *session, const struct fm_resctrl_facts *facts,
                      struct fm_recorded_squeeze *how)
 {
-	static const char *const units[] = {
-	    "percent, as the processor takes them: what it really leaves is not checked",
-	    "MB/s, which the kernel keeps by measuring", "eighths of GB/s"};
+	static const char *const units[] = {"percent as set in the processor; the remaining bandwidth is not verified",
+	                                    "MB/s, enforced by the kernel", "eighths of GB/s"};
 	const struct state *state = session->state;
 	const struct fm_resctrl_ways *cache = &facts->caches[state->cache];
 	size_t used = 0;
@@ -203,8 +203,7 @@ static void describe(const struct fm_squeeze_session *session, const struct fm_r
 	if (cache->available)
 		used = (size_t)snprintf(
 		    how->calibration, sizeof(how->calibration),
-		    "none is needed: %u ways of %s%s, of which the program gets some; others may use them, "
-		    "too",
+		    "not needed: %u ways of %s%s; the program gets some of them, shared with other programs",
 		    cache->ways, how->level, cache->split ? " for code and for data" : "");
 	if (facts->bandwidth.available && used < sizeof(how->calibration))
 		snprintf(how->calibration + used, sizeof(how->calibration) - used, "%sbandwidth in %s",
@@ -213,7 +212,7 @@ static void describe(const struct fm_squeeze_session *session, const struct fm_r
 
 static int begin(struct fm_squeeze_session *session, struct fm_error *error)
 {
-	struct fm_recorded_squeeze how = {.noticeable = NOTICEABLE};
+	struct fm_recorded_squeeze how = {.noticeable = NOTICEABLE_LIVE};
 	struct state *state = calloc(1, sizeof(*state));
 	const struct fm_resctrl_facts *facts;
 	int r;
@@ -234,12 +233,12 @@ static int begin(struct fm_squeeze_session *session, struct fm_error *error)
 	set_capacity(&session->capacity, &facts->caches[state->cache], cache_bytes(state->cache));
 	set_bandwidth(&session->bandwidth, &facts->bandwidth, memory_gbs());
 	if (*session->capacity.why_not && *session->bandwidth.why_not)
-		return fm_error_set(error, ENOTSUP, "resctrl can take nothing here: %s; %s", session->capacity.why_not,
+		return fm_error_set(error, ENOTSUP, "resctrl can limit nothing here: %s; %s", session->capacity.why_not,
 		                    session->bandwidth.why_not);
 	how.cache = state->cache == FM_RESCTRL_L2 ? 1 : 2;
 	how.bytes = session->capacity.full;
 	how.gbs = session->bandwidth.full;
-	how.near_ns = how.beyond_ns = fm_figure_unavailable("ways are taken, and no latency is measured");
+	how.near_ns = how.beyond_ns = fm_figure_unavailable("no latency is measured with limited ways");
 	snprintf(how.level, sizeof(how.level), "%s", level_names[state->cache]);
 	describe(session, facts, &how);
 	r = fm_live_record(session, &how, error);
@@ -264,7 +263,7 @@ static void end(struct fm_squeeze_session *session)
 
 const struct fm_squeeze_backend fm_squeeze_resctrl = {
     .name = "resctrl",
-    .takes = "ways of a cache and bandwidth, by the processor itself",
+    .takes = "ways of a cache and bandwidth, by the processor",
     .live = true,
     .takes_both = true,
     .rare = true,

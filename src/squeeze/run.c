@@ -10,15 +10,12 @@
 #include "squeeze/regions.h"
 #include "squeeze/second_opinion.h"
 #include "squeeze/squeeze.h"
+#include "squeeze/tuning.h"
 
-/* The knee is located within a ratio. */
-#define PRECISION 1.2
 /* Live: pairs of runs at most at an amount that stays undecided, and runs for the control at the end. */
 enum { GRANULE = 4096, MOST_RUNS = 24, MOST_LIVE_RUNS = 400, REPEATS = 24, CONTROL_PAIRS = 3, MAP_PAIRS = 4 };
-#define CONTROL_SHARE 0.2 /* of the budget at most */
-#define SHORTEST 0.02     /* seconds that a program must take live */
-/* Windows of a region's rate, and what comes after a change and is not counted: a cache must fill again. */
-enum { WINDOW_NS = 60000000, SETTLE_NS = 20000000, WINDOW_INSTANCES = 5, MOST_PAIRS = 400 };
+/* Of a region. */
+enum { WINDOW_INSTANCES = 5, MOST_PAIRS = 400 };
 
 const struct fm_squeeze_backend *const fm_squeeze_backends[] = {
 #define BACKEND(identifier) &fm_squeeze_##identifier,
@@ -41,10 +38,10 @@ static bool lacks(const struct fm_squeeze_wishes *wishes, const struct fm_squeez
                   struct fm_error *why)
 {
 	if (wishes->map && !backend->takes_both)
-		fm_error_set(why, EINVAL, "--map: %s does not take cache and bandwidth at once; exact and resctrl do",
+		fm_error_set(why, EINVAL, "--map: %s cannot limit cache and bandwidth at once; use exact or resctrl",
 		             backend->name);
 	else if (wishes->ranks && !backend->has_ranks)
-		fm_error_set(why, EINVAL, "--ranks: %s has no ranks; exact does, with --machine NAME", backend->name);
+		fm_error_set(why, EINVAL, "--ranks: %s has no ranks; use exact, with --machine NAME", backend->name);
 	else
 		return false;
 	return true;
@@ -121,7 +118,7 @@ static double spent(const struct sweep *sweep)
 	return (double)(fm_clock_now() - sweep->began) * 1e-9;
 }
 
-/* Can so many more runs be made, and so many seconds be left for others? */
+/* True if runs and seconds are left for that many more runs. */
 static bool is_over(struct sweep *sweep, unsigned runs, double reserve)
 {
 	struct fm_recorded_squeeze *how = how_of(sweep);
@@ -209,7 +206,7 @@ static bool run_pair(struct sweep *sweep, bool control, double bytes, double gbs
 	return true;
 }
 
-/* One more run or pair on this axis; false: it has no more to tell, or the sweep is over. */
+/* One more run or pair on this axis; false if it is complete or the sweep is over. */
 static bool go_on(struct sweep *sweep, bool of_capacity, bool knee_only)
 {
 	struct fm_recorded_squeeze *how = how_of(sweep);
@@ -272,7 +269,7 @@ static void run_map(struct sweep *sweep)
 			}
 }
 
-/* With the amount that decided: what the machinery does by itself must not make the program slower. */
+/* Control with the decisive amount: the machinery alone must not slow the program down. */
 static void run_controls(struct sweep *sweep)
 {
 	struct fm_recorded_squeeze *how = how_of(sweep);
@@ -301,7 +298,7 @@ static struct fm_design design_of(const struct fm_squeeze_axis *axis, const stru
 	struct fm_design design = {.least = axis->least,
 	                           .full = axis->full,
 	                           .noticeable = how->noticeable,
-	                           .precision = PRECISION,
+	                           .precision = KNEE_RATIO,
 	                           .repeats = how->live ? REPEATS : 0,
 	                           .amount_count = axis->count};
 
@@ -325,7 +322,7 @@ static void sweep_ranks(struct sweep *sweep, unsigned ranks, double alone)
 	const struct fm_squeeze_axis *capacity = &sweep->session.capacity, *bandwidth = &sweep->session.bandwidth;
 	struct fm_recorded_squeeze *how = how_of(sweep);
 
-	/* a simulation of so many takes so much longer */
+	/* simulated ranks multiply the time of a run */
 	sweep->longest *= (double)ranks / (sweep->session.ranks ? sweep->session.ranks : 1);
 	sweep->session.ranks = ranks;
 	sweep->extra_runs += MOST_RUNS;
@@ -457,7 +454,8 @@ static void sweep_regions(struct sweep *sweep)
 			return;
 		if (sweep->pairs == before) {
 			snprintf(how->stopped, sizeof(how->stopped),
-			         "no pair of windows of region %.60s was over before the program ended", how->region);
+			         "no pair of windows of region %.60s was complete at the end of the program",
+			         how->region);
 			return;
 		}
 	}
@@ -480,7 +478,7 @@ static void sweep_axes(struct sweep *sweep)
 	fm_design_add(&sweep->capacity, capacity->full, whole);
 	fm_design_add(&sweep->bandwidth, bandwidth->full, whole);
 	if (how->live && !wishes->no_capacity && !*capacity->why_not) {
-		announce(sweep, "all of it: lines are followed for the miss-ratio curve", how->bytes / 1048576, "MiB");
+		announce(sweep, "full size: following lines for the miss-ratio curve", how->bytes / 1048576, "MiB");
 		fm_second_opinion_take(&sweep->session, wishes->budget - spent(sweep));
 	}
 	if (*sweep->session.region && !wishes->map)
@@ -498,7 +496,7 @@ static void sweep_axes(struct sweep *sweep)
 		run_controls(sweep);
 }
 
-/* What the session knows and the analysis needs. */
+/* Settings of the session for the analysis. */
 static int note_session(struct sweep *sweep, struct fm_error *error)
 {
 	const struct fm_squeeze_wishes *wishes = sweep->session.wishes;
@@ -538,17 +536,17 @@ static int sweep_program(struct sweep *sweep, struct fm_error *error)
 		return r;
 	}
 	if (sweep->session.recording->run.exit_status)
-		return fm_error_set(error, ECANCELED, "the program ended with %d, so it was not run again",
+		return fm_error_set(error, ECANCELED, "the program ended with exit status %d, so it was not run again",
 		                    (int)sweep->session.recording->run.exit_status);
 	sweep->longest = (double)(fm_clock_now() - sweep->began) * 1e-9;
 	sweep->runs = 1;
 	/* not the calibration, which is over */
 	if (how->live)
 		sweep->longest = fmin(sweep->longest, sweep->session.recording->squeeze_steps[0].seconds);
-	if (how->live && !*how->stopped && sweep->session.recording->squeeze_steps[0].seconds < SHORTEST)
+	if (how->live && !*how->stopped && sweep->session.recording->squeeze_steps[0].seconds < SHORTEST_RUN)
 		snprintf(how->stopped, sizeof(how->stopped),
-		         "the program took %.2g s, which is too short to tell: give it work for %.2g s and more",
-		         sweep->session.recording->squeeze_steps[0].seconds, SHORTEST);
+		         "the run is too short: %.2g s. Give the program work for at least %.2g s",
+		         sweep->session.recording->squeeze_steps[0].seconds, SHORTEST_RUN);
 	else if (!*how->stopped)
 		sweep_axes(sweep);
 	return fm_recording_settle(sweep->session.recording, error);
@@ -567,7 +565,7 @@ int fm_squeeze_run(const struct fm_squeeze_wishes *wishes, struct fm_recording *
 	r = choose(wishes, &sweep->session.backend, error);
 	if (!r) {
 		if (wishes->progress)
-			wishes->progress(wishes->progress_context, "run 1: everything", 0, wishes->budget);
+			wishes->progress(wishes->progress_context, "run 1: no limit", 0, wishes->budget);
 		r = sweep_program(sweep, error);
 		if (sweep->session.backend->end)
 			sweep->session.backend->end(&sweep->session);

@@ -5,12 +5,7 @@
 
 #include "observe/parts.h"
 #include "recording/curve_rows.h"
-
-/* Looking at the program takes so many times as long as it does, and some seconds in any case; of the time that there
-   is it may take this share. */
-#define TIMES_AS_LONG 3
-#define AT_LEAST 3.0
-#define SHARE 0.25
+#include "squeeze/tuning.h"
 
 static bool has_threads(const struct fm_recording *recording)
 {
@@ -23,12 +18,11 @@ static const char *doubt(const struct fm_recording *session, const struct fm_rec
 	bool own_cache = session->squeezes[0].cache < 2;
 
 	if (observed->run.signal || observed->run.exit_status != session->run.exit_status)
-		return "the program ended differently when its lines were followed";
+		return "the exit status differed in the run that followed lines";
 	if (!fm_curve_of_program(observed))
 		return "no lines were followed";
 	return own_cache && has_threads(observed)
-	           ? "each of its threads has a cache of its own, and the curve is of all "
-	             "of them together"
+	           ? "each thread has a private cache, but the curve covers all threads together"
 	           : "";
 }
 
@@ -79,9 +73,8 @@ void fm_second_opinion_take(struct fm_squeeze_session *session, double seconds_l
 {
 	char why[320] = "";
 
-	if (TIMES_AS_LONG * session->recording->squeeze_steps[0].seconds + AT_LEAST > SHARE * seconds_left)
-		snprintf(why, sizeof(why),
-		         "no time was left for it: 'fathom stat --curve' tells it, or a longer --budget");
+	if (CURVE_TIME * session->recording->squeeze_steps[0].seconds + CURVE_TIME_LEAST > CURVE_SHARE * seconds_left)
+		snprintf(why, sizeof(why), "the budget was spent: use 'fathom stat --curve', or a longer --budget");
 	else
 		observe(session, why, sizeof(why));
 	if (*why)

@@ -12,19 +12,10 @@
 #include "base/clock.h"
 #include "interference/calibrate.h"
 #include "interference/takers.h"
-#include "machine/cpu_places.h"
+#include "profile/cpu_places.h"
 #include "squeeze/backend.h"
 #include "squeeze/live_recording.h"
-
-#define NOTICEABLE 0.05
-/* Of the budget of a sweep, calibration may take this share, between these seconds. */
-#define CALIBRATION_SHARE 0.6
-#define CALIBRATION_LEAST 20.0
-#define CALIBRATION_MOST 50.0
-/* So long takers fill the cache before the program begins; and of a run's time they may lose this share. */
-#define HEAD_START_NS 30000000
-#define LOST 0.05
-#define LOOK_SECONDS 0.05
+#include "squeeze/tuning.h"
 
 struct state {
 	struct fm_interference *calibration;
@@ -44,7 +35,7 @@ static int probe(const struct fm_squeeze_wishes *wishes, struct fm_error *why)
 	int r;
 
 	if (wishes->observation.machine)
-		return fm_error_set(why, ENOTSUP, "threads squeezes on this machine itself: leave --machine out");
+		return fm_error_set(why, ENOTSUP, "threads uses this machine: omit --machine");
 	places = malloc(sizeof(*places));
 	r = places ? fm_taker_places_find(&anywhere, 1, LOOK_SECONDS, places, why)
 	           : fm_error_set(why, ENOMEM, "out of memory");
@@ -98,7 +89,7 @@ static void set_axis(struct fm_squeeze_axis *axis, const struct fm_interference_
 		snprintf(axis->why_not, sizeof(axis->why_not), "%s", statement);
 		return;
 	}
-	/* steps are by what they take, amounts by what they leave */
+	/* steps are sorted by the taken amount, amounts by the remaining one */
 	for (unsigned i = measured->count; i-- > 0;)
 		if (measured->steps[i].offered)
 			axis->amounts[axis->count++] = measured->steps[i].left.value;
@@ -158,13 +149,12 @@ static int open_state(struct fm_squeeze_session *session, struct fm_error *error
 		return r;
 	calibration = state->calibration;
 	if (wishes->level && strcasecmp(wishes->level, calibration->level) != 0)
-		return fm_error_set(error, EINVAL, "--level: threads on other CPUs take %s, not %s", calibration->level,
-		                    wishes->level);
+		return fm_error_set(error, EINVAL, "--level: threads on other CPUs limit %s, not %s",
+		                    calibration->level, wishes->level);
 	if (!fm_interference_is_useful(calibration))
 		return fm_error_set(
 		    error, ENOTSUP,
-		    "threads cannot squeeze it here (--machine host squeezes a simulation of this machine): "
-		    "%s; %s",
+		    "threads cannot limit this program here (--machine host uses a simulation of this machine): %s; %s",
 		    calibration->capacity_statement, calibration->bandwidth_statement);
 	remark(wishes, "%s", calibration->remark);
 	set_axis(&session->capacity, &calibration->capacity, calibration->capacity_statement);
@@ -198,7 +188,7 @@ static int ready(void *context, pid_t process, struct fm_error *error)
 	(void)process;
 	fm_interference_set(state->calibration, state->takers, state->kind, state->step);
 	if (fm_takers_settle(state->takers, 1) == -ESRCH)
-		return fm_error_set(error, ECANCELED, "the threads that take were ended by somebody else");
+		return fm_error_set(error, ECANCELED, "the load threads were ended by another process");
 	if (state->step)
 		nanosleep(&(struct timespec){.tv_nsec = HEAD_START_NS}, NULL);
 	state->lost_before = lost(state);
@@ -241,7 +231,7 @@ static void choose_step(struct fm_squeeze_session *session, enum fm_squeeze_role
 /* Takers without their CPUs take less than they were calibrated to. */
 static bool has_lost(const struct state *state, uint64_t lost_ns, double seconds)
 {
-	return state->step && (double)lost_ns * 1e-9 > LOST * seconds * state->step->setting.takers;
+	return state->step && (double)lost_ns * 1e-9 > RUN_LOST * seconds * state->step->setting.takers;
 }
 
 static bool toggle(struct fm_squeeze_session *session, enum fm_squeeze_role role, double bytes, double gbs)
@@ -281,7 +271,7 @@ static int run(struct fm_squeeze_session *session, enum fm_squeeze_role role, do
 
 static int begin(struct fm_squeeze_session *session, struct fm_error *error)
 {
-	struct fm_recorded_squeeze how = {.noticeable = NOTICEABLE};
+	struct fm_recorded_squeeze how = {.noticeable = NOTICEABLE_LIVE};
 	const struct fm_interference *calibration;
 	int r = open_state(session, error);
 
@@ -291,7 +281,7 @@ static int begin(struct fm_squeeze_session *session, struct fm_error *error)
 	how.cache = (uint32_t)atoi(calibration->level + 1) - 1;
 	how.bytes = session->capacity.full;
 	how.gbs = session->bandwidth.full;
-	how.near_ns = how.beyond_ns = fm_figure_unavailable("the calibration tells capacities, not latencies");
+	how.near_ns = how.beyond_ns = fm_figure_unavailable("the calibration gives capacities, not latencies");
 	snprintf(how.level, sizeof(how.level), "%s", calibration->level);
 	snprintf(how.calibration, sizeof(how.calibration), "measured %s in %.0f s: %s; %s", calibration->taken,
 	         calibration->seconds, calibration->capacity_statement, calibration->bandwidth_statement);
@@ -315,7 +305,7 @@ static void end(struct fm_squeeze_session *session)
 
 const struct fm_squeeze_backend fm_squeeze_threads = {
     .name = "threads",
-    .takes = "cache and bandwidth, by threads on other CPUs that use them",
+    .takes = "cache and bandwidth, by load threads on other CPUs",
     .live = true,
     .probe = probe,
     .begin = begin,

@@ -1,5 +1,5 @@
-/* The library's own search would ask servers on the network for what it does not find (DEBUGINFOD_URLS), and knows
-   nothing of FATHOM_DEBUG_PATH. */
+/* The library's own search would ask network servers (DEBUGINFOD_URLS) for missing files, and ignores
+   FATHOM_DEBUG_PATH. */
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -17,7 +17,7 @@ static const char standard_folder[] = "/usr/lib/debug";
 
 enum { BUILD_ID_MAX = 64 };
 
-/* What the file must be to be taken. */
+/* Conditions of the file. */
 struct wanted {
 	const unsigned char *build_id;
 	size_t build_id_size; /* 0: by checksum */

@@ -38,7 +38,7 @@ enum {
 	/* The library gives up on longer ones, since it does not know how much stack there is. */
 	PLAIN_STACK_BYTES = 1000,
 	CHOICES_MAX = 10,
-	LARGE_STACK = 512 << 20, /* address space; what is not touched costs nothing */
+	LARGE_STACK = 512 << 20, /* address space; untouched pages cost nothing */
 };
 
 struct task {
@@ -50,8 +50,8 @@ struct task {
 	jmp_buf enough;
 };
 
-/* A short name may stand for one of 2^100 bytes, so this has to end early. The library's frames below hold no
-   resources: it works on the stack alone when it has a callback. */
+/* A short name may expand to 2^100 bytes, so the demangler must stop early. The library's frames below hold no
+   resources: with a callback it works on the stack alone. */
 static void take(const char *text, size_t length, void *opaque)
 {
 	struct task *task = opaque;

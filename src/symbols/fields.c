@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "symbols/internal.h"
 #include "symbols/symbols.h"
 
@@ -95,15 +96,8 @@ static void add_variable(struct fm_variables *variables, Dwarf_Die *die)
 		name = dwarf_diename(die);
 	if (!name || dwarf_hasattr(die, DW_AT_declaration))
 		return;
-	if (variables->count == variables->room) {
-		size_t room = variables->room ? 2 * variables->room : 256;
-		struct variable *larger = reallocarray(variables->variables, room, sizeof(*larger));
-
-		if (!larger)
-			return;
-		variables->variables = larger;
-		variables->room = room;
-	}
+	if (!fm_array_grow(variables->variables, variables->count, variables->room))
+		return;
 	variables->variables[variables->count] = (struct variable){name, *die, variables->count};
 	variables->count++;
 }
@@ -185,7 +179,7 @@ bool fm_symbols_field(struct fm_symbols *symbols, const char *variable, uint64_t
 	return true;
 }
 
-/* Appends the type as it is written in C: what it points to or consists of comes first. */
+/* Appends the type as written in C: the target or element type comes first. */
 static void write_type(Dwarf_Die *type, char *text, size_t size, unsigned depth)
 {
 	int tag = type ? dwarf_tag(type) : 0;

@@ -1,4 +1,4 @@
-/* What the files of this folder share. */
+/* Shared by the files of this folder. */
 #ifndef FATHOM_SYMBOLS_INTERNAL_H
 #define FATHOM_SYMBOLS_INTERNAL_H
 
@@ -16,16 +16,16 @@ struct fm_variables;
 Dwfl *fm_symbols_dwfl(struct fm_symbols *symbols);
 struct fm_variables **fm_symbols_variables(struct fm_symbols *symbols);
 
-/* demangle.c: names are cut at so many bytes, whatever they are for. */
+/* demangle.c: names are cut at this length. */
 enum { FM_DEMANGLED_MAX = 4096 };
 
-/* False when the name is not mangled; a name that ends with "…" was longer than the room. */
+/* Demangles a name; "…" marks a truncated one. False: not mangled. */
 bool fm_demangle(const char *name, bool with_parameters, char *buffer, size_t size);
 
-/* A copy that is fit to print, demangled if it can be; to be freed. NULL without memory. */
+/* A printable copy, demangled if possible. Free it. NULL: out of memory. */
 char *fm_demangle_copy(const char *name, bool with_parameters);
 
-/* debug_files.c: the callback by which the library finds separate debug files. */
+/* debug_files.c: the callback that finds separate debug files. */
 int fm_debug_file_find(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base, const char *path,
                        const char *link, GElf_Word link_checksum, char **ret_path);
 
@@ -35,18 +35,18 @@ void fm_units_destroy(struct fm_units *units);
 struct fm_unit *fm_units_find(struct fm_units *units, uint64_t address);
 bool fm_unit_is_fortran(const struct fm_unit *unit);
 
-/* The function that was compiled into the address: demangled, without parameters, and as in its source. NULL when not
-   known. Both live as long as the units. */
+/* The function compiled at the address: demangled without parameters, and as in its source. NULL if unknown. Both texts
+   live as long as the units. */
 const char *fm_unit_function(struct fm_units *units, struct fm_unit *unit, uint64_t address);
 const char *fm_unit_written_function(struct fm_units *units, struct fm_unit *unit, uint64_t address);
 
-/* Puts in the line and the frames. */
+/* Sets line and frames of an address. */
 void fm_unit_describe(struct fm_units *units, struct fm_unit *unit, uint64_t address, struct fm_location_names *names);
 
 /* fields.c */
 void fm_variables_destroy(struct fm_variables *variables);
 
-/* The offset of the next sibling grows, or the file is not to be trusted. */
+/* False if the offset of the next sibling does not grow, as in damaged files. */
 bool fm_next_sibling(Dwarf_Die *die);
 
 #endif

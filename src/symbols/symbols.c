@@ -18,10 +18,10 @@ struct function {
 	const char *name;
 	/* at first use: */
 	char *full;                      /* demangled, with parameters */
-	char shown[FM_SYMBOLS_FUNCTION]; /* as much of it as there is room for */
+	char shown[FM_SYMBOLS_FUNCTION]; /* as far as it fits */
 };
 
-/* What is known of one file. */
+/* A file and its symbols. */
 struct file {
 	struct function *functions;
 	size_t count;
@@ -185,7 +185,7 @@ void fm_symbols_add(struct fm_symbols *symbols, const char *path, uint64_t begin
 	(void)end;
 	if (path[0] != '/' || offset > begin)
 		return;
-	/* the same file mapped again overlaps what is known: refused by the library, and not needed */
+	/* a second mapping of the file overlaps: refused by the library, and not needed */
 	dwfl_report_elf(symbols->dwfl, path, path, -1, is_position_independent(path) ? begin - offset : 0, true);
 }
 
@@ -194,8 +194,8 @@ void fm_symbols_ready(struct fm_symbols *symbols)
 	dwfl_report_end(symbols->dwfl, NULL, NULL);
 }
 
-/* External procedures of Fortran: solve_ is solve, and the main program is MAIN__. Only DWARF tells whether the
-   underscore was written by a programmer. */
+/* External procedures of Fortran: solve_ is solve, and the main program is MAIN__. Only DWARF distinguishes an
+   underscore of the programmer. */
 static const char *fortran_name(struct file *file, struct fm_unit *unit, uint64_t address, const char *name,
                                 char *buffer, size_t size)
 {
@@ -278,7 +278,7 @@ void fm_symbols_find(struct fm_symbols *symbols, uint64_t address, struct fm_loc
 	}
 }
 
-/* Appends; what is too long is cut at the end of the buffer, at a whole character. */
+/* Appends; a long text is cut at the end of the buffer, at a whole character. */
 static void append(char *buffer, size_t size, const char *text)
 {
 	size_t used = strlen(buffer);

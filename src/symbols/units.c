@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/printable.h"
 #include "base/text.h"
 #include "symbols/internal.h"
@@ -64,22 +65,6 @@ bool fm_next_sibling(Dwarf_Die *die)
 	return dwarf_siblingof(die, die) == 0 && dwarf_dieoffset(die) > before;
 }
 
-/* Room for one more. */
-static bool grow(void **array, size_t count, size_t *room, size_t size)
-{
-	size_t larger = *room ? 2 * *room : 16;
-	void *moved;
-
-	if (count < *room)
-		return true;
-	moved = reallocarray(*array, larger, size);
-	if (!moved)
-		return false;
-	*array = moved;
-	*room = larger;
-	return true;
-}
-
 /* Returns how many ranges with code there are. */
 static unsigned add_ranges(struct ranges *ranges, Dwarf_Die *die, uint32_t index, uint32_t depth)
 {
@@ -88,10 +73,10 @@ static unsigned add_ranges(struct ranges *ranges, Dwarf_Die *die, uint32_t index
 	unsigned added = 0;
 
 	for (unsigned i = 0; i < RANGES_MAX && (offset = dwarf_ranges(die, offset, &base, &begin, &end)) > 0; i++) {
-		/* the linker puts what it left out at 0 */
+		/* the linker puts discarded code at 0 */
 		if (!begin || begin >= end)
 			continue;
-		if (!grow((void **)&ranges->ranges, ranges->count, &ranges->room, sizeof(*ranges->ranges))) {
+		if (!fm_array_grow(ranges->ranges, ranges->count, ranges->room)) {
 			ranges->failed = true;
 			return 0;
 		}
@@ -128,8 +113,7 @@ struct fm_units *fm_units_create(Dwfl_Module *module)
 		Dwarf_Die main, split;
 		uint8_t type;
 
-		if (units->unit_count == NO_CALL ||
-		    !grow((void **)&units->units, units->unit_count, &room, sizeof(*units->units)))
+		if (units->unit_count == NO_CALL || !fm_array_grow(units->units, units->unit_count, room))
 			break;
 		if (!add_ranges(&units->ranges, die, (uint32_t)units->unit_count, 0))
 			continue;
@@ -203,10 +187,9 @@ static void read_calls(struct fm_unit *unit, struct ranges *ranges, Dwarf_Die *p
 		case DW_TAG_subprogram:
 		case DW_TAG_inlined_subroutine:
 			inner = (uint32_t)unit->call_count;
-			if (!grow((void **)&unit->calls, unit->call_count, &unit->call_room, sizeof(*unit->calls)) ||
-			    inner == NO_CALL)
+			if (!fm_array_grow(unit->calls, unit->call_count, unit->call_room) || inner == NO_CALL)
 				return;
-			/* a declaration, or what is inlined everywhere: lambdas in it may still be functions */
+			/* a declaration, or an inlined function: lambdas in it may still be functions */
 			if (!add_ranges(ranges, &die, inner, depth)) {
 				read_calls(unit, ranges, &die, NO_CALL, depth + 1);
 				continue;
@@ -243,7 +226,7 @@ static void add_segment(struct fm_unit *unit, uint64_t begin, uint32_t call)
 	unit->segments[unit->segment_count++] = (struct segment){begin, call};
 }
 
-/* Ranges lie in each other; what a broken file lets overlap is cut. */
+/* Ranges are nested; overlaps in a damaged file are cut. */
 static void flatten(struct fm_unit *unit, struct ranges *ranges)
 {
 	struct range open[DEPTH_MAX + 1];
@@ -305,7 +288,7 @@ static bool die_of(struct fm_unit *unit, const struct call *call, Dwarf_Die *ret
 	return dwarf_offdie(dwarf_cu_getdwarf(unit->tree.cu), call->offset, ret_die);
 }
 
-/* The linker's name tells the namespace, which the other does not. */
+/* The linker's name has the namespace, unlike the other. */
 static const char *linker_name(Dwarf_Die *die)
 {
 	static const unsigned names[] = {DW_AT_linkage_name, DW_AT_MIPS_linkage_name};

@@ -1,16 +1,12 @@
-/* The memory of a translator, and the way from a place in the cache back to the program. */
-#include <cpuid.h>
+/* The memory of a translator. */
 #include <errno.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "translate/filter.h"
 #include "translate/internal.h"
-#include "translate/strings.h"
 
 enum {
 	STACK_SIZE = 128 << 10,
@@ -29,12 +25,21 @@ _Static_assert(sizeof(struct slots) <= SLOTS_SIZE, "the slots have a page");
 _Static_assert(FM_LEFT_REASONS < 255, "reasons are kept in a byte");
 
 /* System calls that the translator must see: those that make threads and those that change mappings. */
-static const uint16_t special_calls[] = {SYS_clone,  SYS_clone3,   SYS_vfork,  SYS_prctl,         SYS_seccomp, SYS_mmap,
-                                         SYS_munmap, SYS_mprotect, SYS_mremap, SYS_pkey_mprotect, SYS_shmat};
+static const uint16_t special_calls[] = {
+#if defined(SYS_vfork)
+    SYS_vfork,
+#endif
+    SYS_clone,  SYS_clone3,   SYS_prctl,  SYS_seccomp,       SYS_mmap,
+    SYS_munmap, SYS_mprotect, SYS_mremap, SYS_pkey_mprotect, SYS_shmat};
 
 static size_t whole_pages(size_t size)
 {
 	return (size + 4095) & ~(size_t)4095;
+}
+
+static size_t size_of_translator(void)
+{
+	return whole_pages(sizeof(struct fm_translator)) + whole_pages(fm_translate_work_size);
 }
 
 static size_t sites_for(size_t code_size)
@@ -76,30 +81,6 @@ static uint8_t *map_region(uint64_t near_to, size_t size)
 	if (wanted + size != (uint64_t)region + size + TABLE_SIZE)
 		munmap((void *)(wanted + size), (uint64_t)region + TABLE_SIZE - wanted);
 	return (uint8_t *)wanted;
-}
-
-/* A shadow stack knows only addresses that a call has pushed; the cache pushes them otherwise. */
-static bool has_shadow_stack(void)
-{
-	const long status = 0x5005; /* ARCH_SHSTK_STATUS */
-	uint64_t features = 0;
-
-	return !syscall(SYS_arch_prctl, status, &features) && (features & 1);
-}
-
-static int find_vector_state(uint64_t *ret_mask, size_t *ret_size)
-{
-	unsigned a, b, c, d, low, high;
-
-	if (has_shadow_stack() || !__get_cpuid(1, &a, &b, &c, &d) || !(c & (1u << 27)))
-		return -ENOTSUP;
-	__asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-	if (!__get_cpuid_count(0xd, 0, &a, &b, &c, &d))
-		return -ENOTSUP;
-	/* x87, SSE, AVX, AVX-512: what C code may use. Tiles and protection keys it leaves alone. */
-	*ret_mask = low & 0xe7u;
-	*ret_size = b;
-	return 0;
 }
 
 /* The log ends at a multiple of 16 MiB and fits below it, so that byte 3 of its addresses tells the end. */
@@ -168,7 +149,7 @@ static int lay_out(struct fm_translator *translator, const struct fm_translate_o
 	uint64_t near_to = options->near_to ? (uint64_t)options->near_to : getauxval(AT_PHDR);
 	size_t vector_size;
 	uint8_t *at;
-	int error = find_vector_state(&translator->vector_mask, &vector_size);
+	int error = fm_translate_check(options->filter.limit != 0, &translator->vector_mask, &vector_size);
 
 	if (error)
 		return error;
@@ -203,8 +184,8 @@ static int lay_out(struct fm_translator *translator, const struct fm_translate_o
 	translator->slots->self = (uint64_t)translator;
 	for (unsigned i = 0; i < sizeof(special_calls) / sizeof(special_calls[0]); i++)
 		translator->slots->special_calls[special_calls[i] & 255] = 1;
-	fm_translate_permanent_code(translator);
-	return map_tables(translator, code_size);
+	error = fm_translate_prepare(translator);
+	return error ? error : map_tables(translator, code_size);
 }
 
 static void fill_table(struct fm_translator *translator)
@@ -243,7 +224,7 @@ int fm_translator_create(const struct fm_translate_options *options, struct fm_t
 	static const struct fm_translate_options defaults;
 	struct fm_translator *translator;
 	size_t code_size, entries;
-	int error = 0;
+	int error;
 
 	if (!options)
 		options = &defaults;
@@ -253,14 +234,12 @@ int fm_translator_create(const struct fm_translate_options *options, struct fm_t
 		return -EINVAL;
 	if ((options->count_pieces || options->log_pieces) && (!options->client || !options->client->number_piece))
 		return -EINVAL;
-	if (options->filter.limit && !fm_filter_possible())
-		return -ENOTSUP;
 	if (options->log_pieces && !options->client->choose)
 		return -EINVAL;
-	translator =
-	    mmap(NULL, whole_pages(sizeof(*translator)), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	translator = mmap(NULL, size_of_translator(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (translator == MAP_FAILED)
 		return -errno;
+	translator->work = (struct work *)(void *)((uint8_t *)translator + whole_pages(sizeof(*translator)));
 	if (options->client)
 		translator->client = *options->client;
 	translator->with_fuel = options->with_fuel;
@@ -268,10 +247,7 @@ int fm_translator_create(const struct fm_translate_options *options, struct fm_t
 	translator->count_pieces = options->count_pieces;
 	translator->log_pieces = options->log_pieces;
 	translator->filter = options->filter;
-	if (ZYAN_FAILED(ZydisDecoderInit(&translator->decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
-		error = -ENOTSUP;
-	if (!error)
-		error = lay_out(translator, options, code_size);
+	error = lay_out(translator, options, code_size);
 	if (!error && translator->client.choose)
 		error = map_log(translator, entries);
 	if (error) {
@@ -296,7 +272,7 @@ void fm_translator_destroy(struct fm_translator *translator)
 		munmap(translator->tables, translator->tables_size);
 	if (translator->log_mapping)
 		munmap(translator->log_mapping, translator->log_mapping_size);
-	munmap(translator, whole_pages(sizeof(*translator)));
+	munmap(translator, size_of_translator());
 }
 
 uint32_t fm_translate_find(const struct fm_translator *translator, uint64_t pc)
@@ -307,6 +283,24 @@ uint32_t fm_translate_find(const struct fm_translator *translator, uint64_t pc)
 		if (translator->lookup[at].pc == pc)
 			return translator->lookup[at].block;
 	return 0;
+}
+
+void fm_translate_insert(struct fm_translator *translator, uint64_t pc, uint32_t block)
+{
+	uint32_t at = lookup_start(translator, pc);
+
+	while (translator->lookup[at].block)
+		at = (at + 1) & translator->lookup_mask;
+	translator->lookup[at] = (struct lookup_entry){pc, block};
+}
+
+bool fm_translate_has_room(const struct fm_translator *translator)
+{
+	return translator->stubs_at - translator->code_at >= MOST_BLOCK_CODE &&
+	       translator->most_blocks - translator->block_count >= 2 &&
+	       translator->most_exits - translator->exit_count >= MOST_PENDING &&
+	       translator->most_places - translator->place_count >= MOST_BLOCK_CODE / 16 &&
+	       translator->most_sites - translator->site_count >= MOST_INSTRUCTIONS * MOST_REFERENCES;
 }
 
 void fm_translate_deliver_log(struct fm_translator *translator)
@@ -400,214 +394,4 @@ const char *fm_translate_reason_text(enum fm_translate_reason reason)
 bool fm_translator_holds(const struct fm_translator *translator, uint64_t address)
 {
 	return address >= (uint64_t)translator->code && address < (uint64_t)translator->code_end;
-}
-
-/* What holds at an address in the cache. */
-struct situation {
-	uint64_t pc;
-	struct place place;
-};
-
-static struct situation look_at(const struct fm_translator *translator, uint64_t address)
-{
-	struct situation situation = {.place = {.log_register = NO_REGISTER, .pc_kind = PC_UNKNOWN}};
-	uint32_t offset = (uint32_t)(address - (uint64_t)translator->code), low = 0, high = translator->block_count, at;
-	const struct block *block;
-
-	/* two places where threads wait: a system call of the permanent code, and after it */
-	if (address < (uint64_t)translator->code_start) {
-		uint64_t call = (uint64_t)translator->call_code, next = translator->slots->next;
-		uint64_t gate = (address - (uint64_t)translator->thread_gates) / THREAD_GATE_SIZE;
-
-		if (address >= (uint64_t)translator->thread_gates && gate < translator->thread_gate_count) {
-			call = (uint64_t)translator->thread_gates + gate * THREAD_GATE_SIZE;
-			next = translator->thread_gate_pcs[gate];
-		}
-		if (address == call || address == call + 2) {
-			situation.place.pc_kind = address == call ? PC_STATIC : PC_AFTER_CALL;
-			situation.pc = address == call ? next - 2 : next;
-		}
-		return situation;
-	}
-	if (address >= (uint64_t)translator->code_at || !translator->block_count)
-		return situation;
-	while (high - low > 1) {
-		uint32_t middle = low + (high - low) / 2;
-
-		if (translator->blocks[middle].code <= offset)
-			low = middle;
-		else
-			high = middle;
-	}
-	block = &translator->blocks[low];
-	situation.pc = block->pc;
-	at = block->code;
-	for (uint32_t i = 0; i < block->place_count; i++) {
-		const struct place *place = &translator->places[block->places + i];
-
-		at += place->code;
-		if (at > offset)
-			break;
-		situation.pc += (uint64_t)(int64_t)place->pc;
-		situation.place = *place;
-	}
-	if (situation.place.pc_kind == PC_END)
-		situation.pc = block->end_pc;
-	return situation;
-}
-
-uint64_t fm_translator_origin(const struct fm_translator *translator, uint64_t address)
-{
-	struct situation situation;
-
-	if (!fm_translator_holds(translator, address))
-		return 0;
-	situation = look_at(translator, address);
-	return situation.place.pc_kind <= PC_AFTER_CALL ? situation.pc : 0;
-}
-
-static const uint8_t context_registers[16] = {REG_RAX, REG_RCX, REG_RDX, REG_RBX, REG_RSP, REG_RBP, REG_RSI, REG_RDI,
-                                              REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
-
-void fm_translate_set_context(ucontext_t *context, const uint64_t *registers)
-{
-	for (unsigned number = 0; number < 16; number++)
-		context->uc_mcontext.gregs[context_registers[number]] = (greg_t)registers[number];
-}
-
-void fm_translate_forget_burst(struct fm_translator *translator)
-{
-	translator->vector_state = translator->own_vector_state;
-	translator->burst = NULL;
-	translator->burst_release = NULL;
-}
-
-/* In the translator itself, where neither state is whole. */
-static bool is_between(const struct fm_translator *translator, const ucontext_t *context)
-{
-	uint64_t pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP],
-	         stack = (uint64_t)context->uc_mcontext.gregs[REG_RSP];
-
-	return (stack >= (uint64_t)translator->stack_start && stack <= (uint64_t)translator->stack_end) ||
-	       (pc >= (uint64_t)fm_translator_enter && pc < (uint64_t)fm_translate_gate_end);
-}
-
-/* `follows`: entries of the instruction are in the log, but not counted there yet. */
-static void settle_string(struct fm_translator *translator, const greg_t *registers, bool follows)
-{
-	const struct fm_translate_string_state now = {.count = (uint64_t)registers[REG_RCX],
-	                                              .source = (uint64_t)registers[REG_RSI],
-	                                              .destination = (uint64_t)registers[REG_RDI],
-	                                              .flags = (uint64_t)registers[REG_EFL]};
-	struct fm_translate_entry *end = (struct fm_translate_entry *)translator->slots->log_end;
-
-	if (translator->client.choose && (uint64_t)registers[REG_RIP] >= (uint64_t)translator->code_start)
-		translator->slots->log_end = (uint64_t)fm_translate_settle_string(
-		    (const uint8_t *)registers[REG_RIP], translator->log_from, end, follows, &now);
-}
-
-int fm_translator_settle(struct fm_translator *translator, ucontext_t *context)
-{
-	greg_t *registers = context->uc_mcontext.gregs;
-	struct situation situation;
-
-	if (is_between(translator, context))
-		return -EAGAIN;
-	if (!fm_translator_holds(translator, (uint64_t)registers[REG_RIP]))
-		return 0;
-	situation = look_at(translator, (uint64_t)registers[REG_RIP]);
-	switch ((enum pc_kind)situation.place.pc_kind) {
-	case PC_STATIC:
-	case PC_END:
-		break;
-	case PC_AFTER_CALL:
-		registers[REG_RCX] = (greg_t)situation.pc;
-		break;
-	case PC_IN_RCX:
-		situation.pc = (uint64_t)registers[REG_RCX];
-		break;
-	case PC_RCX_MINUS_R11:
-		situation.pc = (uint64_t)registers[REG_RCX] - (uint64_t)registers[REG_R11];
-		break;
-	case PC_UNKNOWN:
-		return -EAGAIN;
-	}
-	if (situation.place.log_register != NO_REGISTER)
-		translator->slots->log_end = (uint64_t)registers[context_registers[situation.place.log_register]] +
-		                             situation.place.logged * sizeof(struct fm_translate_entry);
-	settle_string(translator, registers, situation.place.log_register != NO_REGISTER);
-	for (unsigned number = 0; number < 16; number++)
-		if (situation.place.held & REGISTER_BIT(number))
-			registers[context_registers[number]] = (greg_t)translator->slots->registers[number];
-	registers[REG_RIP] = (greg_t)situation.pc;
-	if (translator->burst) {
-		const ucontext_t *before = (const ucontext_t *)(const void *)translator->burst->context;
-
-		memcpy(&context->uc_sigmask, &before->uc_sigmask, sizeof(uint64_t));
-		fm_translate_forget_burst(translator);
-	}
-	return 0;
-}
-
-/* What the kernel writes into the bytes of the vector state that are for software (its signal frames). */
-struct vector_words {
-	uint32_t magic, size;
-	uint64_t features;
-	uint32_t state_size, unused[7];
-};
-enum { VECTOR_WORDS_AT = 464, VECTOR_MAGIC = 0x46505853 };
-
-size_t fm_translator_frame_size(void)
-{
-	uint64_t mask;
-	size_t size;
-
-	return find_vector_state(&mask, &size) ? 0 : sizeof(struct burst_frame) + size + 64;
-}
-
-int fm_translator_begin_burst(struct fm_translator *translator, ucontext_t *context, void *memory, uint32_t *release)
-{
-	/* not SIGTRAP: breakpoints are never reached in the cache */
-	const uint64_t faults =
-	    1u << (SIGSEGV - 1) | 1u << (SIGBUS - 1) | 1u << (SIGFPE - 1) | 1u << (SIGILL - 1) | 1u << (SIGSYS - 1);
-	greg_t *registers = context->uc_mcontext.gregs;
-	const uint8_t *vector_state = (const uint8_t *)context->uc_mcontext.fpregs;
-	struct burst_frame *frame = memory;
-	struct vector_words words;
-	uint64_t mask = ~faults;
-
-	if (is_between(translator, context) || fm_translator_holds(translator, (uint64_t)registers[REG_RIP]))
-		return -EAGAIN;
-	if (!vector_state)
-		return -ENOTSUP;
-	memcpy(&words, vector_state + VECTOR_WORDS_AT, sizeof(words));
-	if (words.magic != VECTOR_MAGIC || words.size > translator->vector_size + 64 ||
-	    (words.features & translator->vector_mask) != translator->vector_mask)
-		return -ENOTSUP;
-	memcpy(frame->context, context, KERNEL_CONTEXT);
-	memcpy(frame->vector_state, vector_state, words.size);
-	((ucontext_t *)(void *)frame->context)->uc_mcontext.fpregs = (fpregset_t)(void *)frame->vector_state;
-	translator->vector_state = frame->vector_state;
-	translator->burst = frame;
-	translator->burst_release = release;
-	translator->slots->target = (uint64_t)registers[REG_RIP];
-	registers[REG_RIP] = (greg_t)translator->burst_code;
-	memcpy(&context->uc_sigmask, &mask, sizeof(mask));
-	return 0;
-}
-
-int fm_translator_enter_context(struct fm_translator *translator, ucontext_t *context)
-{
-	greg_t *registers = context->uc_mcontext.gregs;
-	enum fm_translate_reason reason;
-	uint32_t block;
-
-	if (is_between(translator, context) || fm_translator_holds(translator, (uint64_t)registers[REG_RIP]))
-		return -EAGAIN;
-	block = fm_translate_block(translator, (uint64_t)registers[REG_RIP], false, &reason);
-	if (!block)
-		return -EAGAIN;
-	translator->counts.entered++;
-	registers[REG_RIP] = (greg_t)(translator->code + translator->blocks[block - 1].code);
-	return 0;
 }

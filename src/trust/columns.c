@@ -166,7 +166,7 @@ static void add_quantity(struct fm_columns *columns, unsigned q, double *truth, 
 {
 	const struct fm_matrix *matrix = columns->matrix;
 	const struct fm_quantity *quantity = &matrix->quantities.quantities[q];
-	uint64_t untold = columns->socket ? matrix->untold_socket : matrix->untold;
+	uint64_t missing = columns->socket ? matrix->missing_socket : matrix->missing;
 
 	for (unsigned r = 0; r < columns->runs; r++)
 		truth[r] = fm_run_quantity(matrix, r, q, columns->socket);
@@ -194,7 +194,7 @@ static void add_quantity(struct fm_columns *columns, unsigned q, double *truth, 
 		}
 		columns->under[q][c] = outside ? add_column(columns, scratch) : -1;
 	}
-	find_groups(columns, quantity->atoms & ~untold & columns->occur, &columns->groups[q]);
+	find_groups(columns, quantity->atoms & ~missing & columns->occur, &columns->groups[q]);
 	for (unsigned g = 0; g < columns->groups[q].count; g++) {
 		for (unsigned r = 0; r < columns->runs; r++)
 			scratch[r] =
@@ -412,7 +412,7 @@ static double total(struct fm_products *products, unsigned pattern, unsigned *re
 	return products->total[pattern];
 }
 
-static unsigned pattern_of_mixtures(struct fm_columns *all, const struct fm_mixture *mixtures, unsigned count)
+static unsigned pattern_of_mixtures(struct fm_columns *all, const struct fm_summand *mixtures, unsigned count)
 {
 	unsigned pattern = all->pattern[mixtures[0].columns[0]];
 
@@ -425,7 +425,7 @@ static unsigned pattern_of_mixtures(struct fm_columns *all, const struct fm_mixt
 	return pattern;
 }
 
-static double cross_mixtures(struct fm_products *products, const struct fm_mixture *a, const struct fm_mixture *b,
+static double cross_mixtures(struct fm_products *products, const struct fm_summand *a, const struct fm_summand *b,
                              unsigned pattern)
 {
 	double sum = 0;
@@ -436,7 +436,7 @@ static double cross_mixtures(struct fm_products *products, const struct fm_mixtu
 	return sum;
 }
 
-double fm_products_fit(struct fm_products *products, const struct fm_mixture *mixtures, unsigned count, bool one,
+double fm_products_fit(struct fm_products *products, const struct fm_summand *mixtures, unsigned count, bool one,
                        double *ret_coefficients, unsigned *ret_used)
 {
 	double matrix[FM_FIT_MAX][FM_FIT_MAX] = {{0}}, right[FM_FIT_MAX] = {0}, factor[FM_FIT_MAX][FM_FIT_MAX] = {{0}},
@@ -457,7 +457,7 @@ double fm_products_fit(struct fm_products *products, const struct fm_mixture *mi
 	if (one && !(matrix[0][0] > 0))
 		return INFINITY;
 	if (one) {
-		/* what the first column explains is taken away */
+		/* subtract the part that the first column explains */
 		squares += matrix[0][0] - 2 * right[0];
 		for (unsigned i = 1; i < count; i++)
 			right[i] -= matrix[i][0];

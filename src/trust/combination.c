@@ -10,9 +10,10 @@
 #include "base/installed.h"
 #include "base/statistics.h"
 #include "kernels/kernel.h"
-#include "machine/simulated_host.h"
+#include "profile/simulated_host.h"
 #include "model/picture.h"
 #include "observe/parts.h"
+#include "trust/judging.h"
 
 enum { CASES_MAX = 32, PATH_LENGTH = 4096, LARGE_PAGE = 2 << 20 };
 
@@ -26,7 +27,7 @@ struct checked {
 	uint64_t passes;                       /* or steps of the chase */
 };
 
-/* What the kernel moves at its level, as it declares. */
+/* Bytes that the kernel moves at its level, by its declaration. */
 static double declared_bytes(const struct checked *checked)
 {
 	const struct fm_stream_kernel *kernel = checked->kernel;
@@ -39,11 +40,12 @@ static double declared_bytes(const struct checked *checked)
 	       (kernel->loaded_bytes + kernel->stored_bytes + (checked->level ? kernel->write_allocate_bytes : 0));
 }
 
-/* By itself and in the engine. */
+/* Native runs, and a run in the engine. */
 static int observe(const struct fm_observation *wanted, const struct fm_machine_description *machine,
                    struct fm_recording *recording, struct fm_error *error)
 {
-	const struct fm_native_wishes wishes = {.least = 3, .most = 7, .seconds = 0.3, .silent = true};
+	const struct fm_native_wishes wishes = {
+	    .least = FM_CHECK_RUNS, .most = FM_CHECK_RUNS_MOST, .seconds = FM_CHECK_SECONDS, .silent = true};
 	int r = fm_native_observe(wanted, &wishes, recording, error), saved;
 
 	if (r)
@@ -81,23 +83,23 @@ static int check_one(const char *program, const struct checked *checked, const s
 	r = observe(&wanted, machine, recording, error);
 	if (!r) {
 		const struct fm_picture_level *level = &picture->levels[checked->level];
-		struct fm_checked_case told = {.kernel = arguments[1]};
+		struct fm_checked_case gave = {.kernel = arguments[1]};
 
 		fm_picture_build(recording, &(struct fm_part){.region = "work", .thread = -1}, picture);
-		/* a chase writes nothing: what is written back meanwhile is from linking its chain */
+		/* a chase writes nothing: write-backs come from linking its chain */
 		*ret_count = (level->read_bytes.value + level->allocate_bytes.value +
 		              (checked->kernel ? level->write_bytes.value : 0)) /
 		                 declared_bytes(checked) -
 		             1;
 		*ret_time =
 		    picture->seconds.available ? picture->predicted_seconds.value / picture->seconds.value - 1 : NAN;
-		snprintf(told.level, sizeof(told.level), "%s", level->name);
-		told.count_error = *ret_count;
-		told.time_error = *ret_time;
-		told.seconds = picture->seconds.value;
-		told.predicted_seconds = picture->predicted_seconds.value;
-		if (options->tell)
-			options->tell(options->tell_context, &told);
+		snprintf(gave.level, sizeof(gave.level), "%s", level->name);
+		gave.count_error = *ret_count;
+		gave.time_error = *ret_time;
+		gave.seconds = picture->seconds.value;
+		gave.predicted_seconds = picture->predicted_seconds.value;
+		if (options->each)
+			options->each(options->each_context, &gave);
 		fm_picture_free(picture);
 	}
 	fm_recording_free(recording);
@@ -123,7 +125,7 @@ static unsigned plan(const struct fm_machine_description *machine, bool quick, s
 		if (i == 1 && machine->cache_count < 3)
 			continue;
 		for (unsigned k = 0; k < streams && count < CASES_MAX; k++)
-			ret_cases[count++] = (struct checked){&fm_stream_kernels[kernels[k]], levels[i], bytes,
+			ret_cases[count++] = (struct checked){&fm_streams[kernels[k]], levels[i], bytes,
 			                                      i < 2 ? 1 + (4 << 20) / bytes : 1};
 		if (count < CASES_MAX)
 			ret_cases[count++] = (struct checked){NULL, levels[i], bytes, i < 2 ? 65536 : 32768};
@@ -171,8 +173,8 @@ int fm_check_combination(struct fm_machine *profile, const struct fm_check_optio
 		return fm_error_set(error, ENOTSUP, "no kernel could be timed");
 	profile->combination = (struct fm_combination){.cases = done,
 	                                               .count_median = quantile(counts, done, 0.5),
-	                                               .count_most = quantile(counts, done, 0.9),
+	                                               .count_most = quantile(counts, done, FM_CHECK_QUANTILE),
 	                                               .time_median = quantile(times, done, 0.5),
-	                                               .time_most = quantile(times, done, 0.9)};
+	                                               .time_most = quantile(times, done, FM_CHECK_QUANTILE)};
 	return 0;
 }

@@ -1,12 +1,12 @@
-/* How far off the combination of simulated counts and measured time is, checked with kernels of which everything is
-   known: each runs by itself and in the exact engine. */
+/* The error of combining simulated counts with measured time, by kernels of known behaviour. Each runs natively and in
+   the emulator. */
 #ifndef FATHOM_TRUST_COMBINATION_H
 #define FATHOM_TRUST_COMBINATION_H
 
 #include "base/watcher.h"
-#include "machine/machine.h"
+#include "profile/profile.h"
 
-/* One kernel with its data in one level: relative errors. */
+/* Relative errors of one kernel with its data in one level. */
 struct fm_checked_case {
 	const char *kernel;
 	char level[12];
@@ -17,12 +17,12 @@ struct fm_checked_case {
 struct fm_check_options {
 	bool quick; /* two kernels instead of four */
 	struct fm_watcher watcher;
-	/* what one case gave; NULL: nobody wants to know */
-	void (*tell)(void *context, const struct fm_checked_case *checked);
-	void *tell_context;
+	/* receives the result of each case; may be NULL */
+	void (*each)(void *context, const struct fm_checked_case *checked);
+	void *each_context;
 };
 
-/* Puts the errors into the profile. -ENOTSUP when there is no engine, -EINTR when interrupted. */
+/* Measures the errors and stores them in the profile. -ENOTSUP without an engine, -EINTR when interrupted. */
 int fm_check_combination(struct fm_machine *profile, const struct fm_check_options *options, struct fm_error *error);
 
 #endif

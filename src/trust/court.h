@@ -1,51 +1,47 @@
-/* What stories.c, which tries one flaw, and twofold.c, which tries two, have in common. */
+/* Shared by stories.c, for stories of one flaw, and twofold.c, for two. */
 #ifndef FATHOM_TRUST_COURT_H
 #define FATHOM_TRUST_COURT_H
 
 #include "trust/stories.h"
 
-/* What a story costs: for each number that is fitted, and for each choice among many. */
-#define FM_COST_NUMBER 16.0
-#define FM_COST_CHOICE 7.0
-
 struct fm_court {
 	const struct fm_columns *columns;
 	const struct fm_evidence *evidence;
-	const double *mean, *weight; /* of the evidence, or with some runs left out or something taken away */
+	const double *mean, *weight; /* of the evidence, or with runs excluded or a part subtracted */
 	unsigned counted;
 	struct fm_products products;
 	struct fm_story best;
 	bool found;
-	unsigned unknown[FM_QUANTITIES_MAX];        /* runs in which the event counts, and the quantity is not known */
-	struct fm_story best_of[FM_QUANTITIES_MAX]; /* by quantity; a score of INFINITY: none */
+	unsigned unknown[FM_QUANTITIES_MAX];        /* runs with counts in which the quantity is not known */
+	struct fm_story best_of[FM_QUANTITIES_MAX]; /* by quantity; score INFINITY: none */
 };
 
-/* Judge by these counts from now on; what was found is forgotten. */
+/* Replaces the counts and weights, and drops earlier results. */
 void fm_court_set(struct fm_court *court, const double *mean, const double *weight);
 
-/* A story that leaves so many squares over so many runs. */
+/* Proposes a story with its sum of squares over `used` runs. */
 void fm_court_propose(struct fm_court *court, struct fm_story story, double squares, unsigned used, double cost);
 
-/* Fit the mixture of the quantity and one for each flaw of the story; one each, or with a factor. `cost` is without
+/* Fits the mixtures of a story: of the quantity, then one per flaw, with coefficient 1 or a factor. `cost`: without the
    fitted numbers. */
-void fm_court_try(struct fm_court *court, const struct fm_mixture *mixtures, unsigned count, struct fm_story story,
+void fm_court_try(struct fm_court *court, const struct fm_summand *mixtures, unsigned count, struct fm_story story,
                   double cost);
 
-/* All stories of one flaw. */
+/* Tries all stories of one flaw. */
 void fm_court_search(struct fm_court *court);
 
-/* Stories of two flaws, when no story of one is good. */
+/* Tries stories of two flaws, if no story of one flaw is good. */
 void fm_court_search_twofold(struct fm_court *court);
 
-/* Is the quantity known in enough of the runs in which the event counted anything? Notes in how many it is not. */
+/* Is the quantity known in enough of the runs with counts? Notes the number of the others. */
 bool fm_court_is_known(struct fm_court *court, unsigned quantity);
 
-/* Is the other quantity one of the groups of this one? Then counting it as well is counting it with another factor. */
+/* Is the other quantity one of the groups of this one? Then an overlap with it is a different factor of the group. */
 bool fm_court_is_part(const struct fm_court *court, unsigned quantity, unsigned other);
 
-static inline struct fm_mixture fm_mixture_of(int column)
+static inline struct fm_summand fm_mixture_of(int column)
 {
-	return (struct fm_mixture){{column}, {1}, 1};
+	return (struct fm_summand){{column}, {1}, 1};
 }
 
 #endif

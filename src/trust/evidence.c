@@ -6,29 +6,9 @@
 #include <string.h>
 
 #include "base/statistics.h"
+#include "trust/judging.h"
 
-/* Within this all counts are the same. */
-#define UNCHANGED 0.02
-/* Deviations of a quantity that are no flaw worth a name: the paths of lines are not known better. */
-#define UNKNOWN_EFFECTS 0.004
-/* What is less than this share of what is usual tells nothing of relative noise, … */
-#define LITTLE 0.01
-/* … and less than this share is never certain. */
-#define UNCERTAIN 0.001
-/* A floor is at most this share of the counts of runs that have something to count. */
-#define FLOOR_MOST 0.02
-/* Repetitions of a run that counts no more than a floor differ by this share. */
-#define IRREGULAR 0.2
-/* Repetitions of a run that counts for a reason differ by less. */
-#define REGULAR 0.05
-/* Repetitions that differ by so many standard deviations more than those of other runs: the run was disturbed. */
-#define DISTURBED 4
-/* A repetition so many median deviations from the median is left out. */
-#define OUTLIER 8
-
-enum { OUTLIER_REPEATS = 4, REPEATS_TELL = 3, MANY = 30 };
-
-/* Mean and variance between repetitions, without what is far off all others. */
+/* Mean and variance between repetitions, without outliers. */
 static unsigned summarise(const double *counts, unsigned repeats, double *scratch, double *ret_mean,
                           double *ret_variance)
 {
@@ -40,7 +20,7 @@ static unsigned summarise(const double *counts, unsigned repeats, double *scratc
 			scratch[n++] = counts[k];
 	if (!n)
 		return 0;
-	if (n >= OUTLIER_REPEATS) {
+	if (n >= FM_OUTLIER_REPEATS) {
 		double *deviations = scratch + repeats;
 
 		fm_statistics_sort(scratch, n);
@@ -48,9 +28,9 @@ static unsigned summarise(const double *counts, unsigned repeats, double *scratc
 		for (unsigned k = 0; k < n; k++)
 			deviations[k] = fabs(scratch[k] - middle);
 		fm_statistics_sort(deviations, n);
-		spread = 1.4826 * deviations[n / 2] + 0.001 * middle + 1;
+		spread = 1.4826 * deviations[n / 2] + FM_OUTLIER_SLACK * middle + 1;
 		for (unsigned k = 0; k < n; k++)
-			if (fabs(scratch[k] - middle) <= OUTLIER * spread)
+			if (fabs(scratch[k] - middle) <= FM_OUTLIER * spread)
 				scratch[kept++] = scratch[k];
 		n = kept;
 	}
@@ -94,20 +74,20 @@ static double median_above(const struct fm_evidence *evidence, unsigned runs, do
 	return n ? scratch[n / 2] : 0;
 }
 
-/* Runs that count next to nothing, and that differently each time: nobody needs to know why. */
+/* Runs with next to no counts, which differ each time and need no explanation. */
 static double find_irregular(const struct fm_evidence *evidence, unsigned runs, double most, const double *variance)
 {
 	double floor = 0;
 
 	for (unsigned r = 0; r < runs; r++)
 		if (evidence->mean[r] > floor && evidence->mean[r] < most &&
-		    variance[r] > IRREGULAR * IRREGULAR * evidence->mean[r] * evidence->mean[r])
+		    variance[r] > FM_IRREGULAR * FM_IRREGULAR * evidence->mean[r] * evidence->mean[r])
 			floor = evidence->mean[r];
 	return floor;
 }
 
-/* The most that is counted where a quantity is nothing, if that is little beside what is counted where it is something:
-   of all quantities, the largest such floor. One run whose repetitions disagree may be anything. */
+/* The largest count in runs without a quantity, if it is small beside the counts of runs with it: the largest such
+   floor of all quantities. One run whose repetitions disagree proves nothing. */
 static double find_floor(const struct fm_columns *columns, const struct fm_evidence *evidence, const double *variance)
 {
 	double floor = 0;
@@ -142,13 +122,13 @@ static double find_floor(const struct fm_columns *columns, const struct fm_evide
 		}
 		if (nothing < 2 || something < 2)
 			continue;
-		if (nothing > 3 && most > 30 * second && variance[at] > 0.05 * most * most)
+		if (nothing > 3 && most > FM_LONE_FLOOR * second && variance[at] > FM_LONE_VARIANCE * most * most)
 			most = second;
-		/* what is the same each time, and much more than in other such runs, is counted for a reason */
-		if (evidence->repeats >= REPEATS_TELL && variance[at] < REGULAR * REGULAR * most * most &&
+		/* a count that repeats, and far exceeds that of similar runs, has a cause */
+		if (evidence->repeats >= FM_REGULAR_REPEATS && variance[at] < FM_REGULAR * FM_REGULAR * most * most &&
 		    most * (nothing - 1) > 3 * (all - most))
 			continue;
-		if (most <= FLOOR_MOST * sum / something)
+		if (most <= FM_FLOOR_MOST * sum / something)
 			floor = fmax(floor, most);
 	}
 	return floor;
@@ -162,14 +142,14 @@ static double find_noise(const struct fm_evidence *evidence, unsigned runs, cons
 	unsigned n = 0, kept;
 
 	for (unsigned r = 0; r < runs; r++)
-		if (evidence->mean[r] > fmax(LITTLE * evidence->typical, 20 * evidence->floor))
+		if (evidence->mean[r] > fmax(FM_LITTLE_COUNTED * evidence->typical, FM_ABOVE_FLOOR * evidence->floor))
 			scratch[n++] = variance[r] / (evidence->mean[r] * evidence->mean[r]);
 	if (!n)
 		return 0;
 	fm_statistics_sort(scratch, n);
 	/* median of chi squared, by Wilson and Hilferty */
 	middle = scratch[n / 2] / pow(1 - 2 / (9 * dof), 3);
-	if (n >= MANY)
+	if (n >= FM_NOISE_RUNS)
 		return sqrt(middle);
 	for (unsigned i = 0; i < n; i++)
 		sum += scratch[i];
@@ -200,7 +180,7 @@ int fm_evidence_create(const struct fm_matrix *matrix, unsigned event, const str
 		unsigned n = 0;
 
 		evidence.mean[r] = NAN;
-		/* runs of which nothing is known tell nothing */
+		/* runs without known truth are no evidence */
 		if (evidence.socket ? matrix->runs[r].known_socket : matrix->runs[r].known)
 			n = summarise(fm_matrix_counts(matrix, event, r), matrix->repeats, scratch, &evidence.mean[r],
 			              &variance[r]);
@@ -209,21 +189,21 @@ int fm_evidence_create(const struct fm_matrix *matrix, unsigned event, const str
 			evidence.repeats = n;
 	}
 	middle = middle_of_all(&evidence, runs, scratch);
-	evidence.floor =
-	    fmax(find_floor(columns, &evidence, variance), find_irregular(&evidence, runs, LITTLE * middle, variance));
-	evidence.typical = median_above(&evidence, runs, fmax(3 * evidence.floor, LITTLE * middle), scratch);
+	evidence.floor = fmax(find_floor(columns, &evidence, variance),
+	                      find_irregular(&evidence, runs, FM_LITTLE_COUNTED * middle, variance));
+	evidence.typical = median_above(&evidence, runs, fmax(3 * evidence.floor, FM_LITTLE_COUNTED * middle), scratch);
 	evidence.noise = find_noise(&evidence, runs, variance, scratch);
 	evidence.tolerance = sqrt(evidence.noise * evidence.noise / (evidence.repeats ? evidence.repeats : 1) +
-	                          UNKNOWN_EFFECTS * UNKNOWN_EFFECTS);
+	                          FM_UNKNOWN_EFFECTS * FM_UNKNOWN_EFFECTS);
 	for (unsigned r = 0; r < runs; r++) {
-		double relative, absolute = UNCERTAIN * evidence.typical + evidence.floor + 1, usual, expected;
+		double relative, absolute = FM_UNCERTAIN_COUNT * evidence.typical + evidence.floor + 1, usual, expected;
 
 		if (!isfinite(evidence.mean[r]))
 			continue;
 		relative = evidence.tolerance * evidence.mean[r];
 		expected = relative * relative + absolute * absolute;
 		usual = evidence.noise * evidence.mean[r];
-		if (variance[r] > DISTURBED * DISTURBED * (usual * usual + absolute * absolute))
+		if (variance[r] > FM_DISTURBED * FM_DISTURBED * (usual * usual + absolute * absolute))
 			expected += variance[r] / evidence.repeats;
 		evidence.weight[r] = 1 / expected;
 	}
@@ -242,9 +222,9 @@ void fm_evidence_free(struct fm_evidence *evidence)
 bool fm_evidence_is_disturbed(const struct fm_evidence *evidence, unsigned run)
 {
 	double relative = evidence->tolerance * evidence->mean[run],
-	       absolute = UNCERTAIN * evidence->typical + evidence->floor + 1;
+	       absolute = FM_UNCERTAIN_COUNT * evidence->typical + evidence->floor + 1;
 
-	return evidence->weight[run] * (relative * relative + absolute * absolute) < 0.5;
+	return evidence->weight[run] * (relative * relative + absolute * absolute) < FM_DISTURBED_WEIGHT;
 }
 
 bool fm_evidence_is_unchanged(const struct fm_matrix *matrix, const struct fm_evidence *evidence)
@@ -258,12 +238,12 @@ bool fm_evidence_is_unchanged(const struct fm_matrix *matrix, const struct fm_ev
 			sum += evidence->mean[r];
 			squares += evidence->mean[r] * evidence->mean[r];
 		}
-	if (high - low <= UNCHANGED * high)
+	if (high - low <= FM_UNCHANGED * high)
 		return true;
 	/* or the runs differ no more than repetitions of one do */
 	sum /= evidence->counted;
 	squares = squares / evidence->counted - sum * sum;
 	expected = evidence->noise * sum * evidence->noise * sum / (evidence->repeats ? evidence->repeats : 1);
-	/* or by no more than a floor on top of what never changes */
-	return squares <= 3 * expected || squares <= UNCHANGED * UNCHANGED / 4 * sum * sum;
+	/* or the counts vary by no more than a floor on top of a constant */
+	return squares <= 3 * expected || squares <= FM_UNCHANGED * FM_UNCHANGED / 4 * sum * sum;
 }

@@ -1,7 +1,7 @@
-/* What an event counted, run by run, and how well that is known.
+/* The counts of an event, run by run, with their accuracy.
 
-   The variance of a run is relative plus a floor. Real counters count something in every run, whatever it does: other
-   work, page walks, the tool that starts and stops them. Runs in which the truth is nothing tell how much. */
+   The variance of a run is a relative part plus a floor. Real counters count in every run: other work, page walks, the
+   start and stop by the tool. Runs with a truth of zero show the size of that floor. */
 #ifndef FATHOM_TRUST_EVIDENCE_H
 #define FATHOM_TRUST_EVIDENCE_H
 
@@ -12,10 +12,10 @@ struct fm_evidence {
 	double *weight; /* one over the variance of the mean; 0: not counted */
 	unsigned counted;
 	unsigned repeats;
-	double noise;     /* relative standard deviation between repetitions, where there is much to count */
-	double tolerance; /* of the mean of a run: noise, and how well anything can be known */
+	double noise;     /* relative standard deviation between repetitions, in runs with high counts */
+	double tolerance; /* of the mean of a run: noise, and the limit of knowledge */
 	double typical;   /* median of the counts above the floor */
-	double floor; /* the most that is counted in a run in which the truth is nothing; 0: no such runs, or nothing */
+	double floor;     /* maximum count in runs with a truth of zero; 0: no such runs, or no counts */
 	bool socket;
 };
 
@@ -23,10 +23,10 @@ int fm_evidence_create(const struct fm_matrix *matrix, unsigned event, const str
                        struct fm_evidence *ret_evidence);
 void fm_evidence_free(struct fm_evidence *evidence);
 
-/* Do the repetitions of a run differ by much more than those of others? It weighs little then. */
+/* Do the repetitions of a run differ much more than those of others? Such a run has little weight. */
 bool fm_evidence_is_disturbed(const struct fm_evidence *evidence, unsigned run);
 
-/* Do all runs count the same but for noise? */
+/* Are the counts of all runs equal within noise? */
 bool fm_evidence_is_unchanged(const struct fm_matrix *matrix, const struct fm_evidence *evidence);
 
 #endif

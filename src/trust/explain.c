@@ -4,24 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "trust/judging.h"
 #include "trust/solve.h"
 
-/* Folds of cross-validation. Neighbours in the matrix are alike, so that every fifth run is left out in turn. */
-enum { FOLDS = 5 };
-
-/* An atom is counted when its coefficient is more than this share of the largest, and seen when more than that. */
-#define COUNTED 0.05
-#define SEEN 0.5
-/* A combination this near to runs that were left out is right; a worse one has to rest on many runs. */
-#define RIGHT 0.03
-#define RIGHT_NOISE 2.5
-/* The same of all runs, where there is a single run of a kind, so that nothing can be said when that is left out. */
-#define RIGHT_ALL 0.012
-enum { RUNS_PER_TERM = 15, RUNS_LEAST = 3 };
-/* A coefficient smaller than this share of the largest is left out. */
-#define NEGLIGIBLE 0.005
-
-/* What an event may be made of: quantities, which make short explanations, and single atoms for the rest. */
+/* Possible parts of an event: quantities, which make short explanations, and single atoms for the rest. */
 struct column {
 	bool is_atom;
 	unsigned index;
@@ -35,7 +21,7 @@ struct problem {
 	uint64_t atoms; /* that occur */
 	struct column columns[FM_SOLVE_MAX];
 	unsigned column_count;
-	struct fm_normal whole, without[FOLDS];
+	struct fm_normal whole, without[FM_COMBINATION_FOLDS];
 };
 
 static const double *atoms_of(const struct problem *problem, unsigned run)
@@ -47,8 +33,8 @@ static const double *atoms_of(const struct problem *problem, unsigned run)
 static bool is_usable(const struct problem *problem, unsigned run)
 {
 	const struct fm_run *row = &problem->matrix->runs[run];
-	uint64_t known = problem->evidence->socket ? row->known_socket | problem->matrix->untold_socket
-	                                           : row->known | problem->matrix->untold;
+	uint64_t known = problem->evidence->socket ? row->known_socket | problem->matrix->missing_socket
+	                                           : row->known | problem->matrix->missing;
 
 	return isfinite(problem->evidence->mean[run]) && known == (1ull << problem->matrix->quantities.atom_count) - 1;
 }
@@ -77,13 +63,13 @@ static double predict(const struct problem *problem, unsigned run, const double 
 /* Mean square of weighted errors in the runs that were left out, fold by fold. */
 static double left_out(struct problem *problem, uint64_t chosen, double *ret_error)
 {
-	double coefficients[FM_SOLVE_MAX], folds[FOLDS] = {0}, mean = 0, variance = 0;
+	double coefficients[FM_SOLVE_MAX], folds[FM_COMBINATION_FOLDS] = {0}, mean = 0, variance = 0;
 
-	for (unsigned fold = 0; fold < FOLDS; fold++) {
+	for (unsigned fold = 0; fold < FM_COMBINATION_FOLDS; fold++) {
 		unsigned used = 0;
 
 		fm_normal_solve(&problem->without[fold], chosen, coefficients);
-		for (unsigned r = fold; r < problem->matrix->run_count; r += FOLDS)
+		for (unsigned r = fold; r < problem->matrix->run_count; r += FM_COMBINATION_FOLDS)
 			if (is_usable(problem, r)) {
 				double off = problem->evidence->mean[r] - predict(problem, r, coefficients);
 
@@ -91,11 +77,11 @@ static double left_out(struct problem *problem, uint64_t chosen, double *ret_err
 				used++;
 			}
 		folds[fold] /= used ? used : 1;
-		mean += folds[fold] / FOLDS;
+		mean += folds[fold] / FM_COMBINATION_FOLDS;
 	}
-	for (unsigned fold = 0; fold < FOLDS; fold++)
-		variance += (folds[fold] - mean) * (folds[fold] - mean) / (FOLDS - 1);
-	*ret_error = sqrt(variance / FOLDS);
+	for (unsigned fold = 0; fold < FM_COMBINATION_FOLDS; fold++)
+		variance += (folds[fold] - mean) * (folds[fold] - mean) / (FM_COMBINATION_FOLDS - 1);
+	*ret_error = sqrt(variance / FM_COMBINATION_FOLDS);
 	return mean;
 }
 
@@ -146,7 +132,7 @@ static uint64_t select_columns(struct problem *problem, double *ret_left_out)
 	return best;
 }
 
-/* How much of the volume of all runs an atom is. */
+/* The share of an atom in the volume of all runs. */
 static double volume(const struct problem *problem, unsigned atom)
 {
 	double sum = 0;
@@ -161,7 +147,7 @@ static void add_column(struct problem *problem, bool is_atom, unsigned index, ui
 {
 	if (!atoms || problem->column_count == FM_SOLVE_MAX)
 		return;
-	/* one name for what is the same where nothing else occurs */
+	/* one name for atoms that are equal if nothing else occurs */
 	for (unsigned i = 0; i < problem->column_count; i++)
 		if (problem->columns[i].atoms == atoms)
 			return;
@@ -184,7 +170,7 @@ static void make_columns(struct problem *problem)
 		add_column(problem, true, i, 1ull << i & problem->atoms);
 }
 
-/* How often the parts of a quantity are counted: as often as that part with which the others agree best. */
+/* The common factor of the parts of a quantity: that of the part with the best agreement of the others. */
 static double factor_of(const double *coefficients, uint64_t atoms)
 {
 	double best = INFINITY, factor = 0;
@@ -204,7 +190,7 @@ static double factor_of(const double *coefficients, uint64_t atoms)
 	return factor;
 }
 
-/* The quantity that is nearest: what it lacks and what it has too much, as shares of both. */
+/* The nearest quantity: its missing and its surplus atoms, as shares of both. */
 static int nearest_quantity(const struct problem *problem, const double *coefficients, double *ret_factor)
 {
 	const struct fm_quantities *all = &problem->matrix->quantities;
@@ -242,7 +228,7 @@ static size_t append(char *text, size_t size, size_t used, const char *piece)
 	return used + (size_t)snprintf(text + used, used < size ? size - used : 0, "%s", piece);
 }
 
-/* What was chosen, largest share first, and what it means for each atom. */
+/* The chosen columns, largest share first, and their coefficients for each atom. */
 static void note_terms(const struct problem *problem, const double *coefficients, struct fm_judgement *judgement,
                        double *atoms)
 {
@@ -253,8 +239,8 @@ static void note_terms(const struct problem *problem, const double *coefficients
 	for (unsigned i = 0; i < problem->column_count; i++) {
 		const struct column *column = &problem->columns[i];
 
-		/* what remains of a column that others have replaced is no part of the explanation */
-		if (!(coefficients[i] > NEGLIGIBLE * largest))
+		/* the remainder of a column that others have replaced is no part of the explanation */
+		if (!(coefficients[i] > FM_COEFFICIENT_LEAST * largest))
 			continue;
 		for (uint64_t set = column->atoms; set; set &= set - 1)
 			atoms[__builtin_ctzll(set)] += coefficients[i];
@@ -293,7 +279,7 @@ static unsigned describe_term(const struct fm_quantities *all, const struct fm_j
 	for (unsigned i = index + 1; i < judgement->term_count; i++) {
 		const struct fm_term *other = &judgement->terms[i];
 
-		if (!other->is_atom || fabs(other->coefficient / term->coefficient - 1) > 0.05 ||
+		if (!other->is_atom || fabs(other->coefficient / term->coefficient - 1) > FM_SAME_COEFFICIENT ||
 		    !find_lines(all, other->index, &other_cause, &other_place) || other_cause != cause)
 			continue;
 		taken |= 1u << i;
@@ -343,12 +329,12 @@ static bool is_seen(const struct problem *problem, unsigned quantity, unsigned a
 		                 ? fm_run_quantity(problem->matrix, r, quantity, problem->evidence->socket)
 		                 : 0;
 
-		if (all > 0 && atoms_of(problem, r)[atom] > 0.9 * all) {
+		if (all > 0 && atoms_of(problem, r)[atom] > FM_ATOM_ALONE * all) {
 			counted += problem->evidence->mean[r];
 			truth += all;
 		}
 	}
-	return truth > 0 && counted >= SEEN * factor * truth;
+	return truth > 0 && counted >= FM_ATOM_SEEN * factor * truth;
 }
 
 void fm_explain(const struct fm_columns *columns, const struct fm_evidence *evidence, struct fm_judgement *judgement)
@@ -362,15 +348,15 @@ void fm_explain(const struct fm_columns *columns, const struct fm_evidence *evid
 
 	make_columns(&problem);
 	fm_normal_clear(&problem.whole, problem.column_count);
-	for (unsigned fold = 0; fold < FOLDS; fold++)
+	for (unsigned fold = 0; fold < FM_COMBINATION_FOLDS; fold++)
 		fm_normal_clear(&problem.without[fold], problem.column_count);
 	for (unsigned r = 0; r < matrix->run_count; r++) {
 		if (!is_usable(&problem, r))
 			continue;
 		fill_row(&problem, r, row);
 		fm_normal_add(&problem.whole, row, evidence->mean[r], evidence->weight[r]);
-		for (unsigned fold = 0; fold < FOLDS; fold++)
-			if (r % FOLDS != fold)
+		for (unsigned fold = 0; fold < FM_COMBINATION_FOLDS; fold++)
+			if (r % FM_COMBINATION_FOLDS != fold)
 				fm_normal_add(&problem.without[fold], row, evidence->mean[r], evidence->weight[r]);
 		squares += evidence->weight[r] * evidence->mean[r] * evidence->mean[r];
 		used++;
@@ -379,14 +365,16 @@ void fm_explain(const struct fm_columns *columns, const struct fm_evidence *evid
 	remains = fm_normal_solve(&problem.whole, chosen, coefficients);
 	judgement->misfit = used ? sqrt(remains / used) * evidence->tolerance : NAN;
 	judgement->misfit_left_out = sqrt(left) * evidence->tolerance;
-	/* less than half of it explained is nothing; neither is what few runs tell of many terms, unless it is right */
+	/* A combination is rejected if it explains less than half, or if few runs support many terms, unless it is
+	   right. */
 	terms = (unsigned)__builtin_popcountll(chosen);
-	if (!chosen || remains > 0.5 * squares ||
-	    (judgement->misfit_left_out > fmax(RIGHT, RIGHT_NOISE * evidence->tolerance) &&
-	     (judgement->misfit > fmax(RIGHT_ALL, evidence->tolerance) || used < RUNS_LEAST * terms) &&
-	     used < RUNS_PER_TERM * terms)) {
+	if (!chosen || remains > FM_COMBINATION_LEAVES * squares ||
+	    (judgement->misfit_left_out > fmax(FM_COMBINATION_RIGHT, FM_COMBINATION_NOISE * evidence->tolerance) &&
+	     (judgement->misfit > fmax(FM_COMBINATION_ALL, evidence->tolerance) ||
+	      used < FM_COMBINATION_RUNS * terms) &&
+	     used < FM_RUNS_PER_TERM * terms)) {
 		judgement->class = FM_CLASS_unexplained;
-		snprintf(judgement->reason, sizeof(judgement->reason), "follows nothing that the kernels move");
+		snprintf(judgement->reason, sizeof(judgement->reason), "follows no quantity that the kernels move");
 		return;
 	}
 	note_terms(&problem, coefficients, judgement, atoms);
@@ -395,10 +383,10 @@ void fm_explain(const struct fm_columns *columns, const struct fm_evidence *evid
 	if (judgement->quantity >= 0) {
 		wanted = all->quantities[judgement->quantity].atoms & problem.atoms;
 		for (unsigned i = 0; i < all->atom_count; i++) {
-			if (wanted >> i & 1 && atoms[i] < SEEN * judgement->factor &&
+			if (wanted >> i & 1 && atoms[i] < FM_ATOM_SEEN * judgement->factor &&
 			    !is_seen(&problem, (unsigned)judgement->quantity, i, judgement->factor))
 				judgement->unseen |= 1ull << i;
-			if (!(wanted >> i & 1) && atoms[i] > COUNTED * judgement->factor)
+			if (!(wanted >> i & 1) && atoms[i] > FM_ATOM_COUNTED * judgement->factor)
 				too_much |= 1ull << i;
 		}
 		judgement->class = judgement->unseen ? FM_CLASS_blind

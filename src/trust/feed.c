@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-/* What a kernel does with one vector of each stream, in instructions: l load, s store, n non-temporal store, m
-   multiply; M multiply, A add and F fused multiply-add with an operand in memory. The letter after an access is its
-   stream. Narrow instruction sets have no fused operations. */
+/* The instructions of a kernel for one vector of each stream: l load, s store, n non-temporal store, m multiply; M
+   multiply, A add and F fused multiply-add with an operand in memory. The letter after an access is its stream. Narrow
+   instruction sets have no fused operations. */
 static const struct {
 	enum fm_stream_kernel_index kernel;
 	const char *narrow, *wide;
@@ -27,7 +27,7 @@ enum { POINTER = 0, COUNTER = 1, BASE = 2, VALUE = 30, FLAGS = 48, ROTATING = 16
 static const char *body_of(const struct fm_stream_kernel *kernel, enum fm_isa isa)
 {
 	for (size_t i = 0; i < sizeof(bodies) / sizeof(bodies[0]); i++)
-		if (kernel == &fm_stream_kernels[bodies[i].kernel])
+		if (kernel == &fm_streams[bodies[i].kernel])
 			return isa >= FM_ISA_avx2 ? bodies[i].wide : bodies[i].narrow;
 	return "";
 }

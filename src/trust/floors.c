@@ -8,11 +8,9 @@
 #include <string.h>
 
 #include "simulator/description.h"
+#include "trust/judging.h"
 
 enum { LINES_MAX = 256, LARGEST = 1 << 16 };
-
-/* How much of the tool's part differs between repetitions. */
-#define TOOL_SPREAD 0.2
 
 struct line {
 	char pattern[96];
@@ -99,7 +97,7 @@ int fm_floors_load(const char *machine, struct fm_floors **ret_floors, struct fm
 	if (!text)
 		return fm_error_set(error, ENOMEM, "no memory for %s", path);
 	if (length == LARGEST) {
-		r = fm_error_set(error, EBADMSG, "%s: larger than any list of floors", path);
+		r = fm_error_set(error, EBADMSG, "%s: too large for a list of floors", path);
 	} else {
 		text[length] = '\0';
 		r = fm_floors_parse(text, path, ret_floors, error);
@@ -122,7 +120,7 @@ double fm_floors_draw(const struct fm_floors *floors, const char *event, double 
 
 		if (fnmatch(line->pattern, event, 0) != 0)
 			continue;
-		tool = line->tool * (1 + TOOL_SPREAD * (2 * fm_random_uniform(random) - 1));
+		tool = line->tool * (1 + FM_TOOL_SPREAD * (2 * fm_random_uniform(random) - 1));
 		/* often little, now and then much: exponentially distributed */
 		chance = -log(1 - fm_random_uniform(random));
 		return round(tool + (line->other * seconds + line->walks * walks) * chance);

@@ -7,19 +7,9 @@
 
 #include "base/statistics.h"
 #include "trust/explain.h"
+#include "trust/judging.h"
 #include "trust/stories.h"
-#include "trust/tell.h"
-
-/* Beyond this relative standard deviation between repetitions an event is noise first of all. */
-#define NOISY 0.08
-/* Deviations of a quantity that are no flaw worth a name: the paths of lines are not known better. */
-#define EXACT_FACTOR 0.005
-/* A story fits when its errors, root mean square over the runs, are within so many times the noise of the means, and
-   within what nobody knows better. */
-#define FITS_NOISE 1.2
-#define FITS_UNKNOWN 0.012
-/* An average error worth a word. */
-#define WORTH_SAYING 0.005
+#include "trust/wording.h"
 
 static const char *const names[] = {
 #define CLASS(identifier, words) #identifier,
@@ -127,7 +117,7 @@ static void measure_errors(const struct fm_matrix *matrix, const struct fm_evide
 		judgement->error_min = judgement->error_max = judgement->error_mean = NAN;
 }
 
-/* What is counted where the story says nothing. */
+/* Counts in runs in which the story predicts none. */
 static void measure_floor(const struct fm_columns *columns, const struct fm_evidence *evidence,
                           const struct fm_story *story, struct fm_judgement *judgement)
 {
@@ -163,7 +153,8 @@ static void find_alternative(const struct fm_columns *columns, const struct fm_e
 			if (!isfinite(evidence->mean[r]))
 				continue;
 			same = columns->known[columns->pattern[own]][r] == columns->known[columns->pattern[other]][r] &&
-			       (a > 0) == (b > 0) && (!(a > 0) || !(ratio > 0) || fabs(b / a / ratio - 1) < 0.002);
+			       (a > 0) == (b > 0) &&
+			       (!(a > 0) || !(ratio > 0) || fabs(b / a / ratio - 1) < FM_SAME_TRUTH);
 			if (a > 0 && b > 0)
 				ratio = b / a;
 		}
@@ -177,16 +168,16 @@ static void find_alternative(const struct fm_columns *columns, const struct fm_e
 static void believe(const struct fm_columns *columns, const struct fm_evidence *evidence, unsigned event,
                     struct fm_story *story, struct fm_judgement *judgement)
 {
-	if (!story->flaw_count && fabs(story->factor - 1) < EXACT_FACTOR)
+	if (!story->flaw_count && fabs(story->factor - 1) < FM_EXACT_FACTOR)
 		story->factor = 1;
-	fm_tell(columns->matrix, event, story, judgement);
+	fm_word_story(columns->matrix, event, story, judgement);
 	measure_floor(columns, evidence, story, judgement);
 	if (!story->flaw_count && story->plus < 0)
 		find_alternative(columns, evidence, story, judgement);
 	judgement->misfit = judgement->misfit_left_out = story->misfit * evidence->tolerance;
 }
 
-/* By how much a root mean square of so many numbers may be too large by chance: two standard errors. */
+/* Factor by which a root mean square of n numbers may be too large by chance: two standard errors. */
 static double margin(double numbers)
 {
 	return 1 + 2 / sqrt(2 * fmax(numbers, 1));
@@ -194,10 +185,10 @@ static double margin(double numbers)
 
 static bool fits_well(const struct fm_evidence *evidence, const struct fm_story *story)
 {
-	double noise = FITS_NOISE * evidence->noise / sqrt(evidence->repeats) *
+	double noise = FM_FITS_NOISE * evidence->noise / sqrt(evidence->repeats) *
 	               margin(evidence->counted * (evidence->repeats - 1.0)) * margin(evidence->counted);
 
-	return story->misfit * evidence->tolerance < sqrt(noise * noise + FITS_UNKNOWN * FITS_UNKNOWN);
+	return story->misfit * evidence->tolerance < sqrt(noise * noise + FM_FITS_UNKNOWN * FM_FITS_UNKNOWN);
 }
 
 static void judge(struct fm_columns *columns, unsigned event, const struct fm_evidence *evidence,
@@ -209,24 +200,22 @@ static void judge(struct fm_columns *columns, unsigned event, const struct fm_ev
 
 	if (evidence->counted < 2) {
 		judgement->class = FM_CLASS_uncounted;
-		if (fm_matrix_tells_nothing(matrix, columns->socket))
-			fm_say(judgement, "the file has no column %s… to compare it with",
+		if (fm_matrix_has_no_truth(matrix, columns->socket))
+			fm_say(judgement, "the file has no column %s… for comparison",
 			       columns->socket ? "socket." : "true.");
 		else
-			fm_say(judgement, evidence->counted
-			                      ? "it was counted in one run only, which tells nothing"
-			                      : "it was not counted in any run of which the truth is known");
+			fm_say(judgement, evidence->counted ? "counted in one run only, which is not enough"
+			                                    : "not counted in any run with a known true value");
 		return;
 	}
 	if (fm_evidence_is_unchanged(matrix, evidence)) {
 		judgement->class = FM_CLASS_dead;
-		fm_say(judgement,
-		       evidence->typical > 0 ? "always about %.4g, whatever runs" : "always zero, whatever runs",
+		fm_say(judgement, evidence->typical > 0 ? "about %.4g in every run" : "zero in every run",
 		       evidence->typical);
 		return;
 	}
 	fits = fm_stories_best(columns, evidence, &story) && fits_well(evidence, &story);
-	if (evidence->noise > NOISY * margin(evidence->counted * (evidence->repeats - 1.0))) {
+	if (evidence->noise > FM_NOISY * margin(evidence->counted * (evidence->repeats - 1.0))) {
 		judgement->class = FM_CLASS_noisy;
 		judgement->size = evidence->noise;
 		fm_say(judgement, "differs by %.0f %% between repetitions of the same run", evidence->noise * 100);
@@ -259,16 +248,16 @@ void fm_judge_at(struct fm_bench *bench, unsigned event, struct fm_judgement *re
 		bench->columns[socket] = fm_columns_create(matrix, socket);
 	if (!bench->columns[socket] || fm_evidence_create(matrix, event, bench->columns[socket], &evidence)) {
 		judgement->class = FM_CLASS_uncounted;
-		fm_say(judgement, "no memory to judge it");
+		fm_say(judgement, "not enough memory for this event");
 		return;
 	}
 	judgement->reproducibility = evidence.noise;
 	judge(bench->columns[socket], event, &evidence, judgement);
 	measure_errors(matrix, &evidence, judgement);
-	if (judgement->class == FM_CLASS_exact && fabs(judgement->error_mean) > WORTH_SAYING)
+	if (judgement->class == FM_CLASS_exact && fabs(judgement->error_mean) > FM_ERROR_REPORTED)
 		fm_say(judgement, ". On average %.1f %% too %s", 100 * fabs(judgement->error_mean),
 		       judgement->error_mean < 0 ? "few" : "many");
-	fm_tell_remarks(matrix, judgement);
+	fm_word_remarks(matrix, judgement);
 	fm_evidence_free(&evidence);
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/text.h"
 
 enum { RUNS_MAX = 20000, EVENTS_MAX = 5000, REPEATS_MAX = 1000, SPARSE = 16 };
@@ -48,15 +49,8 @@ void fm_matrix_free(struct fm_matrix *matrix)
 
 struct fm_run *fm_matrix_add_run(struct fm_matrix *matrix)
 {
-	if (matrix->run_count == matrix->run_capacity) {
-		unsigned capacity = matrix->run_capacity ? 2 * matrix->run_capacity : 64;
-		struct fm_run *runs = realloc(matrix->runs, capacity * sizeof(*runs));
-
-		if (!runs)
-			return NULL;
-		matrix->runs = runs;
-		matrix->run_capacity = capacity;
-	}
+	if (!fm_array_grow(matrix->runs, matrix->run_count, matrix->run_capacity))
+		return NULL;
 	memset(&matrix->runs[matrix->run_count], 0, sizeof(*matrix->runs));
 	return &matrix->runs[matrix->run_count++];
 }
@@ -66,15 +60,8 @@ struct fm_event_column *fm_matrix_add_event(struct fm_matrix *matrix, const char
 	size_t count = (size_t)matrix->run_count * matrix->repeats;
 	struct fm_event_column *event;
 
-	if (matrix->event_count == matrix->event_capacity) {
-		unsigned capacity = matrix->event_capacity ? 2 * matrix->event_capacity : 64;
-		struct fm_event_column *events = realloc(matrix->events, capacity * sizeof(*events));
-
-		if (!events)
-			return NULL;
-		matrix->events = events;
-		matrix->event_capacity = capacity;
-	}
+	if (!fm_array_grow(matrix->events, matrix->event_count, matrix->event_capacity))
+		return NULL;
 	event = &matrix->events[matrix->event_count];
 	snprintf(event->name, sizeof(event->name), "%s", name);
 	event->socket = socket;
@@ -102,7 +89,7 @@ double fm_run_quantity(const struct fm_matrix *matrix, unsigned run, unsigned qu
 	uint64_t set = matrix->quantities.quantities[quantity].atoms;
 	double sum = 0;
 
-	set &= ~(socket ? matrix->untold_socket : matrix->untold);
+	set &= ~(socket ? matrix->missing_socket : matrix->missing);
 	if (!set || set & ~(socket ? matrix->runs[run].known_socket : matrix->runs[run].known))
 		return NAN;
 	for (; set; set &= set - 1)
@@ -140,15 +127,15 @@ void fm_matrix_settle(struct fm_matrix *matrix)
 
 void fm_matrix_take_as_zero(struct fm_matrix *matrix)
 {
-	uint64_t own = fm_matrix_tells_nothing(matrix, false) ? 0 : matrix->untold,
-	         socket = fm_matrix_tells_nothing(matrix, true) ? 0 : matrix->untold_socket;
+	uint64_t own = fm_matrix_has_no_truth(matrix, false) ? 0 : matrix->missing,
+	         socket = fm_matrix_has_no_truth(matrix, true) ? 0 : matrix->missing_socket;
 
 	for (unsigned r = 0; r < matrix->run_count; r++) {
 		matrix->runs[r].known |= own;
 		matrix->runs[r].known_socket |= socket;
 	}
-	matrix->untold &= ~own;
-	matrix->untold_socket &= ~socket;
+	matrix->missing &= ~own;
+	matrix->missing_socket &= ~socket;
 }
 
 /* Writing */
@@ -159,7 +146,7 @@ static void write_name(FILE *output, const char *prefix, const char *name)
 	fprintf(output, strchr(name, ',') ? "\"%s%s\"" : "%s%s", prefix, name);
 }
 
-/* With the comma before it; nothing for what is not known. */
+/* With the comma before it; empty if not known. */
 static void write_number(FILE *output, double value)
 {
 	fputc(',', output);
@@ -177,9 +164,9 @@ int fm_matrix_write(const struct fm_matrix *matrix, FILE *output)
 	fprintf(output, "\n# line %u\n# remote %s\n", all->line_bytes, all->remote ? "yes" : "no");
 	fprintf(output, "run,kind,kernel,isa,level,cores,remote,smt,step,thread,repeat,seconds");
 	for (unsigned i = 0; i < all->atom_count; i++) {
-		if (!(matrix->untold >> i & 1))
+		if (!(matrix->missing >> i & 1))
 			fprintf(output, ",true.%s", all->atoms[i].name);
-		if (!(matrix->untold_socket >> i & 1))
+		if (!(matrix->missing_socket >> i & 1))
 			fprintf(output, ",socket.%s", all->atoms[i].name);
 	}
 	for (unsigned i = 0; i < matrix->event_count; i++) {
@@ -202,9 +189,9 @@ int fm_matrix_write(const struct fm_matrix *matrix, FILE *output)
 			fprintf(output, ",%u,%d,%d,%u,%u,%u,%.9g", run->cores, run->remote, run->smt, run->step,
 			        run->thread, k + 1, run->seconds);
 			for (unsigned i = 0; i < all->atom_count; i++) {
-				if (!(matrix->untold >> i & 1))
+				if (!(matrix->missing >> i & 1))
 					write_number(output, run->known >> i & 1 ? run->own[i] : NAN);
-				if (!(matrix->untold_socket >> i & 1))
+				if (!(matrix->missing_socket >> i & 1))
 					write_number(output, run->known_socket >> i & 1 ? run->socket[i] : NAN);
 			}
 			for (unsigned i = 0; i < matrix->event_count; i++)
@@ -250,11 +237,13 @@ struct reader {
 	size_t capacity;
 	unsigned number;
 	struct column *columns;
-	unsigned column_count;
+	unsigned column_count, column_capacity;
 	struct fm_matrix *matrix;
-	char (*event_names)[96];
-	bool *event_socket;
-	unsigned event_count;
+	struct named_event {
+		char name[96];
+		bool socket;
+	} * events;
+	unsigned event_count, event_capacity;
 	/* rows as they come, before it is known how many repetitions there are */
 	struct row {
 		unsigned run, repeat;
@@ -319,7 +308,7 @@ static bool number(const char *text, double least, double most, double *ret)
 	return end != text && !*end && isfinite(*ret) && *ret >= least && *ret <= most;
 }
 
-/* What names are made of: printable, and no quotes, which would have to be doubled in CSV. */
+/* Valid names: printable, without quotes, which CSV would have to double. */
 static bool plain(const char *text)
 {
 	for (; *text; text++)
@@ -347,7 +336,7 @@ static int read_preamble(struct reader *reader, struct preamble *preamble)
 			continue;
 		if (!strcmp(key, "machine")) {
 			if (save && !fm_text_is_clean(save))
-				return wrong(reader, "the name of the machine is no text in UTF-8%s", "");
+				return wrong(reader, "the name of the machine is not UTF-8 text%s", "");
 			snprintf(preamble->machine, sizeof(preamble->machine), "%s", save ? save : "");
 			fm_text_complete(preamble->machine);
 			continue;
@@ -356,7 +345,7 @@ static int read_preamble(struct reader *reader, struct preamble *preamble)
 		if (!value)
 			continue;
 		if (!plain(value))
-			return wrong(reader, "\"%.40s\" has strange characters", value);
+			return wrong(reader, "\"%.40s\" has invalid characters", value);
 		if (!strcmp(key, "origin"))
 			snprintf(preamble->origin, sizeof(preamble->origin), "%s", value);
 		else if (!strcmp(key, "remote"))
@@ -370,7 +359,7 @@ static int read_preamble(struct reader *reader, struct preamble *preamble)
 				             "");
 			for (unsigned i = 0; i < preamble->cache_count; i++)
 				if (!strcmp(preamble->caches[i], value))
-					return wrong(reader, "the cache %s is there twice", value);
+					return wrong(reader, "the cache %s is listed twice", value);
 			snprintf(preamble->caches[preamble->cache_count++], 12, "%s", value);
 		}
 	}
@@ -378,7 +367,7 @@ static int read_preamble(struct reader *reader, struct preamble *preamble)
 		return wrong(reader, "there is no line \"# caches L1 L2 …\": %s",
 		             "see docs/validate.md for the columns");
 	if (preamble->line_bytes < 16 || preamble->line_bytes > 4096)
-		return wrong(reader, "\"# line\" has to give the length of a cache line in bytes%s", "");
+		return wrong(reader, "\"# line\" must give the length of a cache line in bytes%s", "");
 	return 0;
 }
 
@@ -388,13 +377,11 @@ static int read_heading(struct reader *reader)
 	bool seen[COLUMN_FIXED] = {false};
 
 	while ((field = next_field(&at))) {
-		struct column *column, *grown;
+		struct column *column;
 		int atom = -1, kind = -1;
 
-		grown = realloc(reader->columns, (reader->column_count + 1) * sizeof(*grown));
-		if (!grown)
+		if (!fm_array_grow(reader->columns, reader->column_count, reader->column_capacity))
 			return fm_error_set(reader->error, ENOMEM, "no memory for %s", reader->path);
-		reader->columns = grown;
 		column = &reader->columns[reader->column_count++];
 		for (int i = 0; i < COLUMN_FIXED; i++)
 			if (!strcmp(field, fixed_names[i]))
@@ -407,32 +394,25 @@ static int read_heading(struct reader *reader)
 
 			atom = fm_atom_find(&reader->matrix->quantities, field + (socket ? 7 : 5));
 			if (atom < 0)
-				return wrong(reader, "\"%.60s\" is no quantity of a machine with these caches", field);
+				return wrong(reader, "\"%.60s\" is not a quantity of a machine with these caches",
+				             field);
 			*column = (struct column){socket ? COLUMN_SOCKET : COLUMN_TRUE, (unsigned)atom};
 		} else {
 			bool socket = !strncmp(field, "uncore:", 7);
-			char(*names)[96] =
-			    realloc(reader->event_names, (reader->event_count + 1) * sizeof(*reader->event_names));
-			bool *sockets = realloc(reader->event_socket, reader->event_count + 1);
-
-			if (names)
-				reader->event_names = names;
-			if (sockets)
-				reader->event_socket = sockets;
-			if (!names || !sockets)
+			if (!fm_array_grow(reader->events, reader->event_count, reader->event_capacity))
 				return fm_error_set(reader->error, ENOMEM, "no memory for %s", reader->path);
 			field += socket ? 7 : 0;
-			if (!plain(field) || strlen(field) >= sizeof(*names))
+			if (!plain(field) || strlen(field) >= sizeof(reader->events->name))
 				return wrong(reader,
-				             "the name of an event is too long or has strange characters: \"%.20s\"",
+				             "the name of an event is too long or has invalid characters: \"%.20s\"",
 				             field);
 			for (unsigned i = 0; i < reader->event_count; i++)
-				if (!strcmp(names[i], field))
+				if (!strcmp(reader->events[i].name, field))
 					return wrong(reader, "the event \"%.60s\" has two columns", field);
 			if (!*field || reader->event_count == EVENTS_MAX)
 				return wrong(reader, "%s", *field ? "too many events" : "an event has no name");
-			snprintf(names[reader->event_count], sizeof(names[0]), "%s", field);
-			sockets[reader->event_count] = socket;
+			snprintf(reader->events[reader->event_count].name, sizeof(reader->events->name), "%s", field);
+			reader->events[reader->event_count].socket = socket;
 			*column = (struct column){COLUMN_EVENT, reader->event_count++};
 		}
 	}
@@ -445,18 +425,18 @@ static int read_heading(struct reader *reader)
 }
 
 /* Atoms that have no column. */
-static void note_untold(struct reader *reader)
+static void note_missing(struct reader *reader)
 {
 	struct fm_matrix *matrix = reader->matrix;
 
-	matrix->untold = matrix->untold_socket = (1ull << matrix->quantities.atom_count) - 1;
+	matrix->missing = matrix->missing_socket = (1ull << matrix->quantities.atom_count) - 1;
 	for (unsigned i = 0; i < reader->column_count; i++) {
 		const struct column *column = &reader->columns[i];
 
 		if (column->kind == COLUMN_TRUE)
-			matrix->untold &= ~(1ull << column->index);
+			matrix->missing &= ~(1ull << column->index);
 		else if (column->kind == COLUMN_SOCKET)
-			matrix->untold_socket &= ~(1ull << column->index);
+			matrix->missing_socket &= ~(1ull << column->index);
 	}
 }
 
@@ -466,7 +446,7 @@ static int set_field(struct reader *reader, struct fm_run *run, struct row *row,
 	double value = 0;
 
 	if (column->kind <= COLUMN_LEVEL && !plain(field))
-		return wrong(reader, "\"%.40s\" has strange characters", field);
+		return wrong(reader, "\"%.40s\" has invalid characters", field);
 	switch (column->kind) {
 	case COLUMN_RUN:
 		if (strlen(field) >= sizeof(run->name))
@@ -488,14 +468,14 @@ static int set_field(struct reader *reader, struct fm_run *run, struct row *row,
 				run->kind = (enum fm_run_kind)i;
 				return 0;
 			}
-		return wrong(reader, "\"%.40s\" is no kind of run", field);
+		return wrong(reader, "\"%.40s\" is not a kind of run", field);
 	default:
 		break;
 	}
 	if (column->kind >= COLUMN_TRUE && !*field)
 		return 0; /* not counted, not known */
 	if (!number(field, 0, 1e18, &value))
-		return wrong(reader, "\"%.40s\" is no count", field);
+		return wrong(reader, "\"%.40s\" is not a count", field);
 	switch (column->kind) {
 	case COLUMN_CORES:
 		run->cores = (unsigned)fmin(value, 65536);
@@ -543,15 +523,8 @@ static int read_row(struct reader *reader)
 	unsigned count = 0, known;
 	int r;
 
-	if (reader->row_count == reader->row_capacity) {
-		unsigned capacity = reader->row_capacity ? 2 * reader->row_capacity : 256;
-		struct row *rows = realloc(reader->rows, capacity * sizeof(*rows));
-
-		if (!rows)
-			return fm_error_set(reader->error, ENOMEM, "no memory for %s", reader->path);
-		reader->rows = rows;
-		reader->row_capacity = capacity;
-	}
+	if (!fm_array_grow(reader->rows, reader->row_count, reader->row_capacity))
+		return fm_error_set(reader->error, ENOMEM, "no memory for %s", reader->path);
 	row = &reader->rows[reader->row_count];
 	*row = (struct row){.repeat = 1, .counts = malloc(reader->event_count * sizeof(double))};
 	if (!row->counts)
@@ -603,7 +576,7 @@ static int check_repetitions(struct reader *reader)
 		bool *place = &seen[(size_t)row->run * matrix->repeats + row->repeat - 1];
 
 		if (*place)
-			r = fm_error_set(reader->error, EBADMSG, "%s: repetition %u of the run \"%s\" is there twice",
+			r = fm_error_set(reader->error, EBADMSG, "%s: repetition %u of the run \"%s\" is listed twice",
 			                 reader->path, row->repeat, matrix->runs[row->run].name);
 		*place = true;
 	}
@@ -628,11 +601,11 @@ static int read_all(struct reader *reader)
 	snprintf(reader->matrix->origin, sizeof(reader->matrix->origin), "%s", preamble.origin);
 	r = read_heading(reader);
 	if (!r)
-		note_untold(reader);
+		note_missing(reader);
 	while (!r && read_line(reader))
 		if (*reader->line && *reader->line != '#')
 			r = fm_text_is_clean(reader->line) ? read_row(reader)
-			                                   : wrong(reader, "this is no text in UTF-8%s", "");
+			                                   : wrong(reader, "the file is not UTF-8 text%s", "");
 	if (!r && !reader->row_count)
 		r = wrong(reader, "there is no run%s", "");
 	/* memory is for all repetitions of all runs: a few lines must not ask for gigabytes of it */
@@ -640,7 +613,7 @@ static int read_all(struct reader *reader)
 	    (size_t)reader->matrix->run_count * reader->matrix->repeats > SPARSE * (size_t)reader->row_count + SPARSE)
 		r = wrong(reader, "most repetitions of most runs are missing%s", "");
 	for (unsigned i = 0; !r && i < reader->event_count; i++)
-		if (!fm_matrix_add_event(reader->matrix, reader->event_names[i], reader->event_socket[i]))
+		if (!fm_matrix_add_event(reader->matrix, reader->events[i].name, reader->events[i].socket))
 			r = fm_error_set(reader->error, ENOMEM, "no memory for %s", reader->path);
 	if (!r)
 		r = check_repetitions(reader);
@@ -663,8 +636,7 @@ int fm_matrix_read(const char *path, struct fm_matrix **ret_matrix, struct fm_er
 	fclose(reader.input);
 	free(reader.line);
 	free(reader.columns);
-	free(reader.event_names);
-	free(reader.event_socket);
+	free(reader.events);
 	for (unsigned i = 0; i < reader.row_count; i++)
 		free(reader.rows[i].counts);
 	free(reader.rows);

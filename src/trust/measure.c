@@ -10,8 +10,8 @@
 #include "base/limits.h"
 #include "base/random.h"
 #include "counters/counting.h"
-#include "machine/buffer.h"
-#include "machine/team.h"
+#include "measure/buffer.h"
+#include "measure/team.h"
 #include "trust/product.h"
 
 enum { PASSES_MAX = 1024, PER_PASS_MAX = 8, SETTLE_NS = 2000000, SAVE_NS = 3000000 };
@@ -40,7 +40,7 @@ struct measurement {
 	unsigned pass_count;
 	struct fm_matrix *matrix;
 	double *seconds; /* shortest, by run */
-	unsigned *timed; /* how many */
+	unsigned *timed; /* their number */
 	/* of the run under way */
 	const struct fm_plan_entry *entry;
 	struct fm_event under_way[PER_PASS_MAX];
@@ -86,7 +86,7 @@ static void sort_cpus(const struct fm_cpu_list *cpus, struct fm_cpu_list *ret_so
 
 /* Counters */
 
-/* On the first member's thread, whose work is counted. */
+/* On the first member's thread, which is counted. */
 static void open_counters(void *context, unsigned index)
 {
 	struct measurement *measurement = context;
@@ -191,7 +191,7 @@ static void set_streams(struct measurement *measurement, struct member *member)
 	const struct fm_buffer *buffer = buffer_of(measurement, member);
 	uint64_t stream = entry->bytes / entry->kernel->streams, blocks = stream / FM_BLOCK_BYTES;
 
-	member->function = entry->kernel->variant[entry->isa];
+	member->function = fm_stream_functions[entry->kernel - fm_streams][entry->isa];
 	member->arguments =
 	    (struct fm_kernel_arguments){.scalar = 1, .passes = entry->blocks / blocks, .count = blocks};
 	for (unsigned i = 0; i < entry->kernel->streams; i++)
@@ -310,7 +310,7 @@ static void work(void *context, unsigned index)
 	fm_counting_stop(measurement->counting);
 }
 
-/* Which of the plan can be run here. */
+/* The runs of the plan that are possible here. */
 static bool is_possible(const struct measurement *measurement, const struct fm_plan_entry *entry)
 {
 	if (entry->run.smt || (entry->run.kind == FM_RUN_triangle && !measurement->product.matrix))
@@ -342,12 +342,12 @@ static void count_run(struct measurement *measurement, unsigned run, const struc
 	fm_counting_read(measurement->counting, after);
 	for (unsigned i = 0; i < pass->count; i++) {
 		fm_count_difference(&measurement->under_way[i], &after[i], &before[i], &difference);
-		/* never a guess of what a shared counter missed */
+		/* counts of a shared counter are never extrapolated */
 		if (difference.running == difference.enabled && difference.running > 0)
 			fm_matrix_counts(measurement->matrix, pass->events[i], run)[repeat] =
 			    (double)difference.value * measurement->under_way[i].scale;
 	}
-	/* what disturbs only ever adds time */
+	/* disturbance only adds time */
 	if (!measurement->timed[run]++ || measurement->elapsed < measurement->seconds[run])
 		measurement->seconds[run] = measurement->elapsed;
 }
@@ -514,8 +514,8 @@ static int run_passes(struct measurement *measurement, struct fm_error *error)
 				if (fm_watcher_stops(&options->watcher)) {
 					r = fm_error_set(error, EINTR,
 					                 options->state
-					                     ? "interrupted; what was measured is kept, the same "
-					                       "command goes on from there"
+					                     ? "interrupted; the results so far are kept, and the same "
+					                       "command continues from there"
 					                     : "interrupted");
 					break;
 				}
@@ -569,8 +569,10 @@ int fm_measure_matrix(const struct fm_machine_description *machine, const struct
 {
 	struct fm_measure_options sorted = *options;
 	struct measurement measurement = {.machine = machine, .plan = plan, .options = &sorted};
-	int r;
+	int r = fm_kernels_check(error);
 
+	if (r)
+		return r;
 	sort_cpus(&options->cpus, &sorted.cpus);
 	measurement.member_count = sorted.cpus.count;
 	measurement.members = calloc(sorted.cpus.count + 1, sizeof(*measurement.members));

@@ -57,8 +57,8 @@ static json_t *indicator_events(const struct fm_matrix *matrix, const struct fm_
 	return array;
 }
 
-/* What saturates nothing but is wanted all the same: what stores had to read first, instructions by kind. Only by an
-   event that counts it and nothing else: among the runs there are too few kinds of stores to try sums on. */
+/* Needed quantities without saturation: lines read for stores, instructions by kind. Only by an event that counts
+   exactly that: the runs have too few kinds of stores for sums. */
 static void add_quantity(const struct fm_validation *validation, json_t *array, const char *name, const char *unit,
                          const char *quantity)
 {

@@ -1,5 +1,5 @@
-/* The metrics that validation generates for a machine: for each resource the events that tell how much it is used, with
-   the rate that means 100 %, and the decomposition of cycles. Kept in the machine's profile for `stat`. */
+/* The metrics that validation generates for a machine: events that measure the use of each resource, with their rate at
+   100 %, and the decomposition of cycles. Stored in the machine's profile for `stat`. */
 #ifndef FATHOM_TRUST_METRICS_H
 #define FATHOM_TRUST_METRICS_H
 
@@ -7,12 +7,12 @@
 
 #include "trust/validation.h"
 
-/* A new reference: an array of objects with name, unit, scope, formula, events (name, factor), bytes, error, and
-   maximal_events_per_second where there is one. */
+/* A new reference: an array of objects with name, unit, scope, formula, events (name, factor), bytes, error, and, if
+   known, maximal_events_per_second. */
 json_t *fm_metrics_to_json(const struct fm_validation *validation);
 
-/* The decomposition of cycles as formulas, in the order in which each may use the ones before. Returns how many, 0 when
-   there is none. */
+/* The decomposition of cycles as formulas; each may use earlier ones. Returns their number, 0 without a
+   decomposition. */
 struct fm_cycle_formula {
 	const char *name;
 	char formula[240];
@@ -20,8 +20,8 @@ struct fm_cycle_formula {
 enum { FM_CYCLE_FORMULAS = 7 };
 unsigned fm_metrics_cycles(const struct fm_validation *validation, struct fm_cycle_formula *ret_formulas);
 
-/* Put them into the profile at `path`, whose other members stay. A machine without a profile gets one with nothing
-   else. */
+/* Writes the metrics into the profile at `path`; other members stay. A new profile has these members only. 0 or a
+   negative errno. */
 int fm_metrics_save(const struct fm_validation *validation, const char *path, struct fm_error *error);
 
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/random.h"
 #include "trust/feed.h"
 
@@ -25,16 +26,9 @@ static struct fm_plan_entry *add(struct builder *builder)
 {
 	struct fm_plan *plan = builder->plan;
 
-	if (plan->count == builder->capacity) {
-		unsigned capacity = builder->capacity ? 2 * builder->capacity : 128;
-		struct fm_plan_entry *entries = realloc(plan->entries, capacity * sizeof(*entries));
-
-		if (!entries) {
-			builder->failed = true;
-			return NULL;
-		}
-		plan->entries = entries;
-		builder->capacity = capacity;
+	if (!fm_array_grow(plan->entries, plan->count, builder->capacity)) {
+		builder->failed = true;
+		return NULL;
 	}
 	memset(&plan->entries[plan->count], 0, sizeof(*plan->entries));
 	return &plan->entries[plan->count++];
@@ -45,8 +39,8 @@ static const char *level_name(const struct builder *builder, unsigned level)
 	return level < builder->machine->cache_count ? builder->machine->caches[level].name : "memory";
 }
 
-/* How much data one core has so that all of it is in that level and in none above: half of the level, or of its share
-   of it; twice the last cache for memory. 0 when that would be too little to leave the level above. */
+/* Bytes of one core, all of them in that level and none above: half of the level, or of its share of it; twice the last
+   cache for memory. 0 if that is too little to exceed the level above. */
 static uint64_t data_bytes(const struct builder *builder, unsigned level, unsigned cores)
 {
 	const struct fm_machine_description *machine = builder->machine;
@@ -64,7 +58,7 @@ static uint64_t data_bytes(const struct builder *builder, unsigned level, unsign
 	return bytes >= 2 * above ? bytes : 0;
 }
 
-/* Runs differ in length, so that an event that is not proportional can be told from one that is. */
+/* Runs differ in length, which separates proportional events from others. */
 static uint64_t length(const struct builder *builder, unsigned lines)
 {
 	static const unsigned factors[] = {1, 3, 2, 8, 1, 5, 2};
@@ -102,7 +96,7 @@ static void add_lines(const struct fm_quantities *all, double *atoms, unsigned l
 	atoms[all->lines[place][FM_CAUSE_WRITTEN]] += written;
 }
 
-/* What one core does. Streams start at lines, so that no access touches two. */
+/* The work of one core. Streams start at lines, so that no access touches two. */
 static void stream_truth(const struct fm_plan *plan, const struct fm_plan_entry *entry, double *atoms)
 {
 	const struct fm_quantities *all = &plan->quantities;
@@ -140,7 +134,7 @@ static void add_stream(struct builder *builder, const struct fm_stream_kernel *k
 	entry = add(builder);
 	if (!entry)
 		return;
-	/* what is stored past the caches does not help to fill them */
+	/* non-temporal stores do not fill the caches */
 	if (strstr(kernel->name, "_nt"))
 		bytes *= kernel->streams;
 	entry->kernel = kernel;
@@ -162,7 +156,7 @@ static void add_stream(struct builder *builder, const struct fm_stream_kernel *k
 		entry->run.socket[i] = cores * entry->run.own[i];
 }
 
-/* A core that computes while the others stream: what its counters see then is not its own. */
+/* A core that computes while the others stream: its counters should count nothing of theirs. */
 static void add_watch(struct builder *builder, const struct fm_stream_kernel *kernel, unsigned level, bool remote)
 {
 	unsigned first = builder->plan->count;
@@ -210,7 +204,7 @@ static void add_chase(struct builder *builder, enum fm_run_kind kind, unsigned l
 	snprintf(entry->run.name, sizeof(entry->run.name), "%s/%s/%u%s", entry->run.kernel, entry->run.level, cores,
 	         remote ? "/remote" : "");
 	entry->run.known = entry->run.known_socket = all_atoms(builder->plan);
-	/* the other lines of the pairs may be fetched too, though nobody asks for them */
+	/* the other lines of the pairs may be prefetched, too */
 	if (kind != FM_RUN_chase)
 		entry->run.known = entry->run.known_socket = without_lines(builder->plan);
 	entry->run.own[all->loads[0]] = (double)entry->blocks;
@@ -219,8 +213,8 @@ static void add_chase(struct builder *builder, enum fm_run_kind kind, unsigned l
 		entry->run.socket[i] = cores * entry->run.own[i];
 }
 
-/* The consumer's side: each step the producer writes the next lines, which the consumer then reads. Counted is what the
-   consumer loads; the flag between them is left out of the model, as it is left out of the counts. */
+/* The consumer's side: in each step the producer writes the next lines, which the consumer then reads. The truth is the
+   consumer's loads; neither the model nor the counts include the flag between them. */
 static void add_handover(struct builder *builder, unsigned lines, bool remote, bool smt)
 {
 	const struct fm_machine_description *machine = builder->machine;
@@ -245,7 +239,7 @@ static void add_handover(struct builder *builder, unsigned lines, bool remote, b
 	         smt ? "/smt" : "");
 	entry->run.own[all->loads[0]] = (double)entry->blocks;
 	entry->run.own[all->transfers[remote]] = (double)entry->blocks;
-	/* prefetchers fetch what the producer has not written yet: what else moves is not known */
+	/* prefetchers fetch lines before the producer has written them: further transfers are unknown */
 	entry->run.known = without_lines(builder->plan);
 }
 
@@ -277,7 +271,7 @@ double fm_triangle_elements(unsigned rows, unsigned thread)
 	return thread ? all - upper : upper;
 }
 
-/* Two threads, half of the rows each. Only work and elements are known beforehand, and they are what is compared. */
+/* Two threads, half of the rows each. Only work and elements are known beforehand, and compared. */
 static void add_triangle(struct builder *builder, unsigned thread)
 {
 	const struct fm_quantities *all = &builder->plan->quantities;
@@ -326,7 +320,7 @@ static void build(struct builder *builder)
 				for (unsigned all = 0; all < 1u + (machine->cores > 1); all++)
 					if (builder->options->isas & 1u << isa &&
 					    (!builder->options->small || isa == widest))
-						add_stream(builder, &fm_stream_kernels[kernel], (enum fm_isa)isa,
+						add_stream(builder, &fm_streams[kernel], (enum fm_isa)isa,
 						           level > memory ? memory : level, all ? machine->cores : 1,
 						           level > memory);
 	for (unsigned level = 0; level <= memory + remote; level++) {
@@ -344,10 +338,10 @@ static void build(struct builder *builder)
 	for (unsigned level = 0; level <= memory + remote; level++) {
 		unsigned where = level > memory ? memory : level;
 
-		add_watch(builder, &fm_stream_kernels[FM_STREAM_copy], where, level > memory);
-		add_watch(builder, &fm_stream_kernels[FM_STREAM_daxpy], where, level > memory);
+		add_watch(builder, &fm_streams[FM_STREAM_copy], where, level > memory);
+		add_watch(builder, &fm_streams[FM_STREAM_daxpy], where, level > memory);
 		if (where == memory)
-			add_watch(builder, &fm_stream_kernels[FM_STREAM_store_nt], where, level > memory);
+			add_watch(builder, &fm_streams[FM_STREAM_store_nt], where, level > memory);
 	}
 	for (unsigned lines = 2; lines <= HANDOVER_MOST; lines *= 2) {
 		add_handover(builder, lines, false, false);

@@ -1,11 +1,12 @@
 #include "trust/product.h"
 
 #include <errno.h>
-#include <immintrin.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 int fm_product_create(unsigned rows, struct fm_product *ret_product)
 {
@@ -30,6 +31,7 @@ void fm_product_free(struct fm_product *product)
 	memset(product, 0, sizeof(*product));
 }
 
+#if defined(__x86_64__)
 __attribute__((target("avx2,fma"))) static double row_wide(const double *row, const double *vector, size_t from,
                                                            size_t to)
 {
@@ -47,6 +49,7 @@ __attribute__((target("avx2,fma"))) static double row_wide(const double *row, co
 	_mm256_storeu_pd(parts, sum);
 	return tail + parts[0] + parts[1] + parts[2] + parts[3];
 }
+#endif
 
 static double row_narrow(const double *row, const double *vector, size_t from, size_t to)
 {
@@ -60,9 +63,12 @@ static double row_narrow(const double *row, const double *vector, size_t from, s
 void fm_product_run(struct fm_product *product, unsigned thread)
 {
 	size_t rows = product->rows, begin = thread ? rows / 2 : 0, end = thread ? rows : rows / 2;
-	bool wide = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && rows % 4 == 0;
+	double (*row)(const double *, const double *, size_t, size_t) = row_narrow;
 
+#if defined(__x86_64__)
+	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && rows % 4 == 0)
+		row = row_wide;
+#endif
 	for (size_t i = begin; i < end; i++)
-		product->result[i] =
-		    (wide ? row_wide : row_narrow)(product->matrix + i * rows, product->vector, i, rows);
+		product->result[i] = row(product->matrix + i * rows, product->vector, i, rows);
 }

@@ -1,5 +1,5 @@
-/* An upper triangular matrix times a vector in two threads, half of the rows each: three quarters of the work are the
-   first thread's. */
+/* An upper triangular matrix times a vector in two threads, half of the rows each. The first thread has three quarters
+   of the work. */
 #ifndef FATHOM_TRUST_PRODUCT_H
 #define FATHOM_TRUST_PRODUCT_H
 
@@ -7,15 +7,15 @@
 
 struct fm_product {
 	unsigned rows;
-	double *matrix, *vector, *result; /* NULL: there is none */
+	double *matrix, *vector, *result; /* NULL: not created */
 	size_t bytes;
 };
 
-/* 0 or -ENOMEM. */
+/* Creates matrix and vectors. 0 or -ENOMEM. */
 int fm_product_create(unsigned rows, struct fm_product *ret_product);
 void fm_product_free(struct fm_product *product);
 
-/* The rows of thread 0 or 1. With 256-bit arithmetic where the processor has it. */
+/* Computes the rows of thread 0 or 1, with 256-bit arithmetic where available. */
 void fm_product_run(struct fm_product *product, unsigned thread);
 
 #endif

@@ -8,7 +8,7 @@ static const struct {
 } causes[FM_CAUSE_COUNT] = {
     [FM_CAUSE_ORDER] = {"read_in_order", "lines read in order from", "lines read in order", "prefetched lines"},
     [FM_CAUSE_RANDOM] = {"read_at_random", "lines read at random from", "lines read at random",
-                         "lines nobody prefetches"},
+                         "lines without prefetch"},
     [FM_CAUSE_OWNERSHIP] = {"ownership", "lines read for ownership from", "lines read for ownership", "RFO"},
     [FM_CAUSE_WRITTEN] = {"written", "lines written back from L1 with the data in", "lines written back",
                           "lines written back"},
@@ -79,9 +79,8 @@ static void build_atoms(struct fm_quantities *all)
 	                               "lines stored past the caches", "non-temporal stores");
 	all->nontemporal[1] = all->nontemporal[0];
 	if (all->remote)
-		all->nontemporal[1] =
-		    add_atom(all, "remote.nontemporal", "lines stored past the caches to remote memory",
-		             "lines stored past the caches", "non-temporal stores");
+		all->nontemporal[1] = add_atom(all, "remote.nontemporal", "non-temporal stores to remote memory",
+		                               "lines stored past the caches", "non-temporal stores");
 	all->flops = add_atom(all, "flops", "floating point operations", "floating point operations",
 	                      "floating point operations");
 	all->vector_calculations = add_atom(all, "vector_calculations", "arithmetic on 256 bits and more",
@@ -150,7 +149,7 @@ static void build_quantities(struct fm_quantities *all)
 		add_quantity(all, name, words, written(all, cache, last), line);
 	}
 	snprintf(name, sizeof(name), "%s.lines_stored", all->caches[0]);
-	snprintf(words, sizeof(words), "lines that left %s, also past the caches", all->caches[0]);
+	snprintf(words, sizeof(words), "lines that left %s, including non-temporal stores", all->caches[0]);
 	add_quantity(all, name, words, written(all, 0, last) | nontemporal, line);
 	/* memory */
 	add_quantity(all, "memory.reads", "lines read from memory", delivered(all, memory, last, false), line);
@@ -169,7 +168,7 @@ static void build_quantities(struct fm_quantities *all)
 		add_quantity(all, "memory.writes_remote", "lines written to remote memory",
 		             written(all, last, last) | bit(all->nontemporal[1]), line);
 	}
-	/* what each cache itself delivered */
+	/* lines from each cache itself */
 	for (unsigned place = 0; place < memory; place++) {
 		snprintf(name, sizeof(name), "%s.delivered", place_name(all, place));
 		snprintf(words, sizeof(words), "lines that %s delivered", place_name(all, place));

@@ -5,27 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trust/judging.h"
 #include "trust/solve.h"
-#include "trust/tell.h"
-
-/* Worse than this on average, an indicator is none. */
-#define USELESS 0.3
-/* A longer sum has to be better by so much. */
-#define WORTH_SHARE 0.6
-#define WORTH_POINTS 0.005
-/* Coefficients that change by no more than this are found. */
-#define SETTLED 0.001
-/* Further off than this in the runs made of one kind of access, an indicator does not hold for it. `stat` calls
-   bandwidth absent below 30 % of the peak and present from 50 % on: an error of up to a quarter, either way, cannot
-   turn one into the other (0.3 × 1.25 = 0.5 × 0.75). This leaves room for what the counts' own intervals add. */
-#define HOLDS 0.15
-/* What counters count beside the program is at most this share of what is usual: a difference within it proves nothing,
-   a larger one does, however short the run. */
-#define FLOOR 0.02
-/* What holds for all kinds may be so much worse on average. */
-#define HOLDS_WORTH 0.1
-
-enum { KEPT = 5 /* events that may begin a pair */ };
+#include "trust/wording.h"
 
 double fm_indicator_estimate(const struct fm_matrix *matrix, const struct fm_indicator *indicator, unsigned run)
 {
@@ -44,7 +26,7 @@ static double truth_of(const struct fm_matrix *matrix, unsigned quantity, bool s
 	return fm_run_quantity(matrix, run, quantity, socket);
 }
 
-/* What is to be estimated: the truth of each run, and the geometric mean of what there is of it, where there is any. */
+/* The target of an estimate: the truth of each run, and the geometric mean of the runs with any. */
 struct target {
 	const struct fm_matrix *matrix;
 	unsigned quantity;
@@ -81,11 +63,11 @@ static void set_error(const struct target *target, struct fm_indicator *indicato
 		double truth = target->truth[r], estimate = fm_indicator_estimate(matrix, indicator, r);
 		double larger = fmax(truth, estimate);
 
-		if (!isfinite(truth) || !isfinite(estimate) || !(larger > 0.02 * usual))
+		if (!isfinite(truth) || !isfinite(estimate) || !(larger > FM_INDICATOR_FLOOR * usual))
 			continue;
 		sum += fabs(estimate - truth) / larger;
-		/* where there is much of it: little is soon off by much */
-		if (larger > 0.2 * usual)
+		/* only runs with much of it: small truths have large relative errors */
+		if (larger > FM_INDICATOR_MUCH * usual)
 			indicator->worst = fmax(indicator->worst, fabs(estimate - truth) / larger);
 		runs++;
 	}
@@ -100,8 +82,8 @@ static struct fm_indicator fit(const struct target *target, const unsigned *even
 	double coefficients[FM_SOLVE_MAX] = {0}, usual = target->usual;
 
 	memcpy(indicator.events, events, count * sizeof(*events));
-	/* least absolute deviations, by weighting squares with what is left: a few runs that are quite different shall
-	   not spoil the others */
+	/* Least absolute deviations, by squares with weights from the residuals: a few outliers shall not spoil the
+	   other runs. */
 	for (unsigned round = 0; usual > 0 && round < ROUNDS; round++) {
 		struct fm_normal normal;
 		double before[FM_INDICATOR_EVENTS_MAX], moved = 0;
@@ -118,8 +100,8 @@ static struct fm_indicator fit(const struct target *target, const unsigned *even
 			}
 			if (!counted)
 				continue;
-			/* relative errors count, where there is something; where there is not, what is usual */
-			weight = 1 / fmax(truth, 0.2 * usual);
+			/* errors are relative to the truth, or for small truths to the typical one */
+			weight = 1 / fmax(truth, FM_INDICATOR_MUCH * usual);
 			off = round ? fabs(estimate - truth) * weight : 1;
 			fm_normal_add(&normal, row, truth, weight * weight / fmax(off, 1e-3));
 		}
@@ -127,12 +109,12 @@ static struct fm_indicator fit(const struct target *target, const unsigned *even
 		fm_normal_solve(&normal, (1ull << count) - 1, coefficients);
 		for (unsigned i = 0; i < count; i++)
 			moved = fmax(moved, fabs(coefficients[i] - before[i]) / fmax(coefficients[i], 1e-9));
-		if (round && moved < SETTLED)
+		if (round && moved < FM_COEFFICIENTS_SETTLED)
 			break;
 	}
-	/* what is one but for a little is one */
+	/* a coefficient near one is one */
 	for (unsigned i = 0; i < count; i++)
-		indicator.coefficients[i] = fabs(coefficients[i] - 1) < 0.01 ? 1 : coefficients[i];
+		indicator.coefficients[i] = fabs(coefficients[i] - 1) < FM_COEFFICIENT_ONE ? 1 : coefficients[i];
 	set_error(target, &indicator);
 	/* and a plain sum is better than one with odd factors that does no better */
 	plain = indicator;
@@ -162,8 +144,8 @@ static bool has_factors(const struct fm_indicator *indicator)
 	return false;
 }
 
-/* For which kinds of access is it wrong? A factor that is right for lines that are prefetched, as most are, may be
-   three times too large for the others, whose runs are few and may be short. */
+/* The kinds of access for which it is wrong. A factor that is right for prefetched lines may be three times too large
+   for others. Runs of those are few and may be short. */
 static void find_failures(const struct target *target, struct fm_indicator *indicator)
 {
 	const struct fm_matrix *matrix = target->matrix;
@@ -180,18 +162,18 @@ static void find_failures(const struct target *target, struct fm_indicator *indi
 			double truth = target->truth[r], estimate = fm_indicator_estimate(matrix, indicator, r);
 
 			if (!isfinite(estimate) || !(truth > 0) ||
-			    !((target->socket ? run->socket : run->own)[atom] > 0.9 * truth))
+			    !((target->socket ? run->socket : run->own)[atom] > FM_ATOM_ALONE * truth))
 				continue;
 			estimates += estimate;
 			truths += truth;
-			floors += FLOOR * target->usual;
+			floors += FM_INDICATOR_FLOOR * target->usual;
 		}
-		/* If it counted none of them, would that show? One each is what events are made for; a factor is known
-		   for what it was fitted to. */
-		if (!((1 - HOLDS) * truths > floors) && has_factors(indicator))
+		/* Would a run without such counts show? A coefficient of one needs no check; a fitted factor is known
+		   for its runs only. */
+		if (!((1 - FM_INDICATOR_HOLDS) * truths > floors) && has_factors(indicator))
 			indicator->untested |=
-			    (1ull << atom) & ~(target->socket ? matrix->untold_socket : matrix->untold);
-		if (truths > 0 && fabs(estimates - truths) > HOLDS * truths + floors) {
+			    (1ull << atom) & ~(target->socket ? matrix->missing_socket : matrix->missing);
+		if (truths > 0 && fabs(estimates - truths) > FM_INDICATOR_HOLDS * truths + floors) {
 			double by = estimates / truths;
 
 			indicator->fails |= 1ull << atom;
@@ -213,13 +195,13 @@ const char *fm_indicator_limits(const struct fm_matrix *matrix, const struct fm_
 	if (indicator->fails) {
 		bool more = indicator->fails_by > 1;
 
-		fm_tell_accesses(&matrix->quantities, indicator->fails, words, sizeof(words));
+		fm_word_accesses(&matrix->quantities, indicator->fails, words, sizeof(words));
 		used = (size_t)snprintf(text, size,
-		                        more ? "not for %s (%.2g times too many)" : "not for %s (%.0f %% too few)",
+		                        more ? "not for %s (%.2g times too high)" : "not for %s (%.0f %% too low)",
 		                        words, more ? indicator->fails_by : 100 * (1 - indicator->fails_by));
 	}
 	if (indicator->untested && used < size) {
-		fm_tell_accesses(&matrix->quantities, indicator->untested, words, sizeof(words));
+		fm_word_accesses(&matrix->quantities, indicator->untested, words, sizeof(words));
 		snprintf(text + used, size - used, "%snot tested for %s", used ? "; " : "", words);
 	}
 	return text;
@@ -283,10 +265,11 @@ static unsigned best_singles(const struct target *target, const struct fm_judgem
 		if (!is_candidate(matrix, judgements, i, target->socket))
 			continue;
 		single = fit(target, &i, 1);
-		for (at = kept < KEPT ? kept++ : KEPT; at > 0 && single.error < ret_singles[at - 1].error; at--)
-			if (at < KEPT)
+		for (at = kept < FM_INDICATOR_FIRST ? kept++ : FM_INDICATOR_FIRST;
+		     at > 0 && single.error < ret_singles[at - 1].error; at--)
+			if (at < FM_INDICATOR_FIRST)
 				ret_singles[at] = ret_singles[at - 1];
-		if (at < KEPT)
+		if (at < FM_INDICATOR_FIRST)
 			ret_singles[at] = single;
 	}
 	return kept;
@@ -296,12 +279,12 @@ static unsigned best_singles(const struct target *target, const struct fm_judgem
 static struct fm_indicator one_that_holds(const struct target *target, const struct fm_judgement *judgements,
                                           struct fm_indicator best)
 {
-	struct fm_indicator singles[KEPT];
+	struct fm_indicator singles[FM_INDICATOR_FIRST];
 	unsigned kept = best_singles(target, judgements, singles);
 
 	for (unsigned i = 0; i < kept; i++) {
 		find_failures(target, &singles[i]);
-		if (fm_indicator_holds(&singles[i]) && singles[i].error < best.error + HOLDS_WORTH)
+		if (fm_indicator_holds(&singles[i]) && singles[i].error < best.error + FM_INDICATOR_HOLDS_WORTH)
 			return singles[i];
 	}
 	return best;
@@ -314,12 +297,12 @@ static struct fm_indicator best_for(const struct target *target, const struct fm
 
 	if (!best.count)
 		return nothing;
-	for (unsigned count = 2; count <= FM_INDICATOR_EVENTS_MAX && best.error > WORTH_POINTS; count++) {
+	for (unsigned count = 2; count <= FM_INDICATOR_EVENTS_MAX && best.error > FM_LONGER_SUM_POINTS; count++) {
 		struct fm_indicator candidate = {.error = INFINITY};
 
 		if (count == 2) {
 			/* the best pair need not hold the best single one, but one of the better */
-			struct fm_indicator singles[KEPT];
+			struct fm_indicator singles[FM_INDICATOR_FIRST];
 			unsigned kept = best_singles(target, judgements, singles);
 
 			for (unsigned i = 0; i < kept; i++) {
@@ -334,13 +317,14 @@ static struct fm_indicator best_for(const struct target *target, const struct fm
 		if (!candidate.count || !isfinite(candidate.error))
 			break;
 		longer = candidate;
-		if (candidate.error < WORTH_SHARE * best.error && candidate.error < best.error - WORTH_POINTS)
+		if (candidate.error < FM_LONGER_SUM_SHARE * best.error &&
+		    candidate.error < best.error - FM_LONGER_SUM_POINTS)
 			best = candidate;
 	}
 	find_failures(target, &best);
 	if (!fm_indicator_holds(&best))
 		best = one_that_holds(target, judgements, best);
-	return best.error < USELESS ? best : nothing;
+	return best.error < FM_INDICATOR_WORST ? best : nothing;
 }
 
 struct fm_indicator fm_indicator_best(const struct fm_matrix *matrix, const struct fm_judgement *judgements,
@@ -376,7 +360,7 @@ static void find_peak(const struct fm_matrix *matrix, struct fm_resource *resour
 		else if (!matrix->quantities.quantities[resource->quantity].bytes)
 			bytes = !strcmp(run->isa, "sse") ? 16 : 8;
 		rate = transfers / run->seconds * bytes;
-		if (rate <= best * 1.001)
+		if (rate <= best * (1 + FM_RATE_FASTER))
 			continue;
 		best = rate;
 		resource->bandwidth_gbs = rate * 1e-9;
@@ -422,7 +406,7 @@ unsigned fm_resources_find(const struct fm_matrix *matrix, const struct fm_judge
 			const char *level = cache < all->cache_count ? all->caches[cache] : "memory";
 			char in[48], out[48];
 
-			/* of a socket, only what its cores share: the last cache and memory */
+			/* of a socket, only shared levels: the last cache and memory */
 			if (socket && cache + 1 < all->cache_count)
 				continue;
 			snprintf(in, sizeof(in), "%s",
@@ -436,7 +420,7 @@ unsigned fm_resources_find(const struct fm_matrix *matrix, const struct fm_judge
 			         : all->remote              ? "memory.writes_local"
 			                                    : "memory.writes");
 			if (cache == all->cache_count && socket) {
-				/* the controllers serve whoever asks */
+				/* the controllers serve all sockets */
 				snprintf(in, sizeof(in), "memory.reads");
 				snprintf(out, sizeof(out), "memory.writes");
 			}

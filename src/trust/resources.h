@@ -1,4 +1,4 @@
-/* Which events tell how much a resource is used, and how fast they can count: the maximal rate is 100 %. */
+/* The events that measure the use of a resource, and their maximum rate, which is 100 %. */
 #ifndef FATHOM_TRUST_RESOURCES_H
 #define FATHOM_TRUST_RESOURCES_H
 
@@ -10,12 +10,12 @@ enum { FM_INDICATOR_EVENTS_MAX = 3, FM_RESOURCES_MAX = 32 };
 struct fm_indicator {
 	unsigned events[FM_INDICATOR_EVENTS_MAX];
 	double coefficients[FM_INDICATOR_EVENTS_MAX];
-	unsigned count; /* 0: there is none */
-	double error;   /* mean over the runs of the difference relative to the larger of estimate and truth, 0 … 1 */
-	double worst;   /* the same of the worst run, among those with much of the quantity */
-	uint64_t fails; /* atoms of the quantity: runs made of these it gets wrong. What fails is no metric */
-	double fails_by; /* estimate over truth in the runs of the worst of these atoms; 1: none fails */
-	/* atoms of the quantity that no run is made of, where it has factors: nobody knows whether these hold */
+	unsigned count;  /* 0: no indicator */
+	double error;    /* mean over the runs: difference relative to the larger of estimate and truth, 0 … 1 */
+	double worst;    /* maximum over the runs with much of the quantity */
+	uint64_t fails;  /* atoms of the quantity with wrong runs; any excludes a metric */
+	double fails_by; /* estimate over truth in the runs of the worst such atom; 1: none */
+	/* with factors: atoms of the quantity without a run, which leaves the factors unchecked */
 	uint64_t untested;
 };
 
@@ -28,11 +28,11 @@ struct fm_resource {
 	double bandwidth_gbs; /* achievable */
 	double transfers;     /* per second, at that bandwidth */
 	struct fm_indicator indicator;
-	double maximal_events; /* per second, of the sum of its events, at that bandwidth */
-	char run[64];          /* where that was seen */
+	double maximal_events; /* sum of its events per second at that bandwidth */
+	char run[64];          /* run with this maximum */
 };
 
-/* Estimate the quantity from these events as well as they can. */
+/* The best estimate of the quantity from these events. */
 struct fm_indicator fm_indicator_fit(const struct fm_matrix *matrix, unsigned quantity, bool socket,
                                      const unsigned *events, unsigned count);
 
@@ -40,20 +40,20 @@ struct fm_indicator fm_indicator_fit(const struct fm_matrix *matrix, unsigned qu
 struct fm_indicator fm_indicator_best(const struct fm_matrix *matrix, const struct fm_judgement *judgements,
                                       unsigned quantity, bool socket);
 
-/* For every kind of access? Only then it is a metric: nobody knows which kinds a program has. */
+/* Is the indicator right for every kind of access? Only then it is a metric: the kinds of a program are unknown. */
 static inline bool fm_indicator_holds(const struct fm_indicator *indicator)
 {
 	return !indicator->count || !(indicator->fails | indicator->untested);
 }
 
-/* "not for lines read at random (3.4 times too many)", or "" when it holds for all. Returns text. */
+/* Writes "not for lines read at random (3.4 times too many)", or "" without limits. Returns `text`. */
 const char *fm_indicator_limits(const struct fm_matrix *matrix, const struct fm_indicator *indicator, char *text,
                                 size_t size);
 
-/* What the indicator says of a run; NaN when one of its events was not counted. */
+/* The indicator's value for a run; NaN if an event was not counted. */
 double fm_indicator_estimate(const struct fm_matrix *matrix, const struct fm_indicator *indicator, unsigned run);
 
-/* All resources of one core, then all of the socket. Returns how many. */
+/* Finds all resources of one core, then all of the socket. Returns their number. */
 unsigned fm_resources_find(const struct fm_matrix *matrix, const struct fm_judgement *judgements,
                            struct fm_resource *ret_resources);
 

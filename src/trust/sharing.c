@@ -4,11 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ELSEWHERE 0.01 /* of what it counts in handovers, per run, at most */
-#define EXPLAINED 0.1  /* misfit of an explanation that stays */
-#define FALLS 0.7      /* the share of long ranges to that of short ones, at most, to be called fewer */
-#define LOSES 0.05     /* where threads share a core, at least, to be told */
-#define COUNTS 0.05    /* of what it counts in all handovers, at least, to count one kind of them: more than a floor */
+#include "trust/judging.h"
 
 struct share {
 	double sum, least, most;
@@ -23,7 +19,7 @@ static void add(struct share *share, double value)
 	share->count++;
 }
 
-/* Of lines handed over, from cores of the same socket or of another. */
+/* Transferred lines, from cores of the same socket or of another. */
 static double model_of(const struct fm_matrix *matrix, const struct fm_run *run)
 {
 	return run->own[matrix->quantities.transfers[run->remote && matrix->quantities.remote]];
@@ -42,15 +38,15 @@ bool fm_sharing_counts_only_handovers(const struct fm_matrix *matrix, unsigned e
 			add(matrix->runs[r].kind == FM_RUN_handover ? &within : &elsewhere, count);
 	}
 	return within.count && elsewhere.count && within.sum > 0 &&
-	       elsewhere.sum / elsewhere.count <= ELSEWHERE * within.sum / within.count;
+	       elsewhere.sum / elsewhere.count <= FM_TRANSFERS_ELSEWHERE * within.sum / within.count;
 }
 
-/* What is known of one event in the handovers of one kind. */
+/* One event in the transfers of one kind. */
 struct handovers {
 	struct share shares;            /* of the lines, without threads that share a core */
 	double counted;                 /* of them */
 	unsigned shortest, longest;     /* lines at a time … */
-	double of_shortest, of_longest; /* … and what is counted of them */
+	double of_shortest, of_longest; /* … and the counts of these */
 	struct share beside;            /* with threads that share a core, to without, of the same length */
 };
 
@@ -96,22 +92,21 @@ static struct handovers look(const struct fm_matrix *matrix, unsigned event, boo
 	return handovers;
 }
 
-static void tell(const struct handovers *handovers, struct fm_judgement *judgement)
+static void describe(const struct handovers *handovers, struct fm_judgement *judgement)
 {
 	size_t used = (size_t)snprintf(
 	    judgement->reason, sizeof(judgement->reason),
-	    "counts only where lines are handed from core to core: %.0f %% of them when %u are handed over at a time, "
-	    "%.0f %% of %u",
+	    "counts only cache line transfers between cores: %.0f %% with %u lines at a time, %.0f %% with %u",
 	    100 * handovers->of_shortest, handovers->shortest, 100 * handovers->of_longest, handovers->longest);
 
-	if (handovers->of_longest < FALLS * handovers->of_shortest && used < sizeof(judgement->reason))
+	if (handovers->of_longest < FM_TRANSFERS_FALL * handovers->of_shortest && used < sizeof(judgement->reason))
 		used += (size_t)snprintf(judgement->reason + used, sizeof(judgement->reason) - used,
-		                         ": fewer the longer the range, as if prefetched lines were not seen");
-	if (handovers->beside.count && handovers->beside.sum / handovers->beside.count < 1 - LOSES &&
+		                         ": fewer for longer ranges, as if prefetched lines were excluded");
+	if (handovers->beside.count && handovers->beside.sum / handovers->beside.count < 1 - FM_TRANSFERS_LOST &&
 	    used < sizeof(judgement->reason)) {
 		judgement->size = 1 - handovers->beside.sum / handovers->beside.count;
 		snprintf(judgement->reason + used, sizeof(judgement->reason) - used,
-		         "; %.0f %% fewer where threads share a core", 100 * judgement->size);
+		         "; %.0f %% fewer if threads share a core", 100 * judgement->size);
 	}
 }
 
@@ -120,17 +115,17 @@ void fm_sharing_judge(const struct fm_matrix *matrix, struct fm_judgement *judge
 	for (unsigned i = 0; i < matrix->event_count; i++) {
 		struct fm_judgement *judgement = &judgements[i];
 		struct handovers near, far;
-		const struct handovers *told;
+		const struct handovers *chosen;
 		double least;
 
-		if ((judgement->class != FM_CLASS_unexplained && judgement->misfit < EXPLAINED) ||
+		if ((judgement->class != FM_CLASS_unexplained && judgement->misfit < FM_TRANSFERS_EXPLAINED) ||
 		    judgement->class == FM_CLASS_noisy || judgement->class == FM_CLASS_dead ||
 		    judgement->class == FM_CLASS_uncounted || !fm_sharing_counts_only_handovers(matrix, i))
 			continue;
 		near = look(matrix, i, false);
 		far = look(matrix, i, true);
-		least = COUNTS * (near.counted + far.counted);
-		told = near.counted > least ? &near : &far;
+		least = FM_TRANSFERS_COUNTED * (near.counted + far.counted);
+		chosen = near.counted > least ? &near : &far;
 		judgement->class = FM_CLASS_indicator;
 		judgement->quantity = fm_quantity_find(&matrix->quantities, near.counted <= least ? "transfers_remote"
 		                                                            : far.counted > least ? "transfers_all"
@@ -141,11 +136,11 @@ void fm_sharing_judge(const struct fm_matrix *matrix, struct fm_judgement *judge
 		judgement->term_count = 0;
 		judgement->unseen = 0;
 		judgement->size = 0;
-		judgement->error_runs = told->shares.count;
-		judgement->error_mean = told->shares.count ? told->shares.sum / told->shares.count - 1 : NAN;
-		judgement->error_min = told->shares.least - 1;
-		judgement->error_max = told->shares.most - 1;
+		judgement->error_runs = chosen->shares.count;
+		judgement->error_mean = chosen->shares.count ? chosen->shares.sum / chosen->shares.count - 1 : NAN;
+		judgement->error_min = chosen->shares.least - 1;
+		judgement->error_max = chosen->shares.most - 1;
 		*judgement->formula = '\0';
-		tell(told, judgement);
+		describe(chosen, judgement);
 	}
 }

@@ -113,7 +113,7 @@ static void step(struct simulation *simulation, struct worker *worker)
 		end_counting(worker);
 }
 
-/* Whoever is furthest behind goes on; those that are done go on too, so that the others are not suddenly alone. */
+/* The core furthest behind continues. Finished cores continue too, so that the others are not suddenly alone. */
 static void run_workers(struct simulation *simulation, unsigned first)
 {
 	unsigned unfinished = simulation->count - first;
@@ -253,7 +253,7 @@ static void run_streams(struct simulation *simulation, struct fm_simulated_run *
 		    (double)simulation->workers[i].instructions;
 }
 
-/* The first worker reads what the second wrote. The flag between them is not simulated: its transfers are not those of
+/* The first worker reads lines of the second. The flag between them is not simulated: its transfers are not those of
    the data. */
 static void run_handover(struct simulation *simulation, struct fm_simulated_run *run)
 {
@@ -371,7 +371,7 @@ int fm_simulate_run(const struct fm_machine_description *machine, const struct f
 	memset(ret_run, 0, sizeof(*ret_run));
 	memcpy(ret_run->own_atoms, entry->run.own, sizeof(entry->run.own));
 	memcpy(ret_run->socket_atoms, entry->run.socket, sizeof(entry->run.socket));
-	/* as benchmarks do, so that what is measured is caches and memory, not translation */
+	/* as in benchmarks: caches and memory are measured, not translation */
 	if (large_pages.page_bytes < 2 << 20)
 		large_pages.page_bytes = 2 << 20;
 	simulation->machine = machine;
@@ -390,7 +390,7 @@ int fm_simulate_run(const struct fm_machine_description *machine, const struct f
 	return r;
 }
 
-/* What the last translation buffer does not have. */
+/* Pages outside of the last translation buffer. */
 static double walks_of(const struct fm_machine_description *machine, const struct fm_core_counts *counts)
 {
 	return machine->tlb_count ? (double)counts->tlb_misses[machine->tlb_count - 1] : 0;

@@ -8,26 +8,27 @@
 #include "trust/plan.h"
 
 struct fm_simulate_options {
-	unsigned repeats; /* with floors, or of events that are declared noisy; else all are the same each time */
-	const struct fm_floors *floors; /* what is counted besides the program, or NULL */
+	unsigned repeats; /* used with floors and for events declared noisy; other repetitions are equal */
+	const struct fm_floors *floors; /* counts that are not the program's; NULL: none */
 	uint64_t seed;                  /* of the noise */
-	unsigned jobs;                  /* runs at once; 0: as many as there are processors */
+	unsigned jobs;                  /* simultaneous runs; 0: one per processor */
 	struct fm_watcher watcher;
 };
 
-/* What is certain of one run. */
+/* The truth of one run. */
 struct fm_simulated_run {
 	struct fm_core_counts own, socket;
 	struct fm_timing_counts own_timing, socket_timing;
 	struct fm_work own_work, socket_work;
-	double own_atoms[FM_ATOMS_MAX], socket_atoms[FM_ATOMS_MAX]; /* the plan's, with cycles and instructions */
+	double own_atoms[FM_ATOMS_MAX],
+	    socket_atoms[FM_ATOMS_MAX]; /* atoms of the plan, with cycles and instructions */
 	double seconds;
 };
 
 int fm_simulate_run(const struct fm_machine_description *machine, const struct fm_plan *plan,
                     const struct fm_plan_entry *entry, struct fm_simulated_run *ret_run, struct fm_error *error);
 
-/* All of the plan. -EINTR when interrupted. */
+/* Simulates all runs of the plan. -EINTR when interrupted. */
 int fm_simulate_matrix(const struct fm_machine_description *machine, const struct fm_plan *plan,
                        const struct fm_simulated_events *events, const struct fm_simulate_options *options,
                        struct fm_matrix **ret_matrix, struct fm_error *error);

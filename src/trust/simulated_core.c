@@ -7,11 +7,16 @@
 #include <string.h>
 
 #include "base/installed.h"
+#include "measure/core.h"
+#include "measure/prefetch.h"
+#include "measure/translation.h"
+#include "measure/ways.h"
 #include "observe/parts.h"
+#include "trust/judging.h"
 
 enum {
 	PATH_LENGTH = 4096,
-	STEPS = 160 * FM_CORE_STEPS, /* so many that the end of a loop, which no core foresees, does not count */
+	STEPS = 160 * FM_CORE_STEPS, /* iterations, so that the mispredicted end of a loop does not count */
 	WINDOW_STEPS = 24,
 	PAGE_STEPS = 2048,
 	WAY_STEPS = 512,
@@ -98,7 +103,7 @@ static struct fm_figure find_ways(const struct fm_recording *recording, enum fm_
 	for (unsigned i = 0; i < FM_WAYS_MAX; i++) {
 		struct fm_figure cost;
 
-		snprintf(name, sizeof(name), "%s_%u", fm_ways_name(ways), i + 1);
+		snprintf(name, sizeof(name), "%s_%u", fm_ways_parameters[ways].name, i + 1);
 		cost = cost_of(recording, name, WAY_STEPS);
 		if (!cost.available)
 			return cost;
@@ -107,7 +112,7 @@ static struct fm_figure find_ways(const struct fm_recording *recording, enum fm_
 	return fm_ways_find(costs, &model);
 }
 
-/* What L2 and L3 hold, each more than the cache before; 0: nothing that is only theirs. */
+/* Bytes of L2 and L3, without the cache before; 0: none of their own. */
 static uint64_t set_bytes(const struct fm_machine_description *machine, unsigned level)
 {
 	uint64_t before, bytes;
@@ -227,11 +232,11 @@ static bool seen_code(const struct fm_machine_description *machine)
 	const struct fm_core_description *core = &machine->core;
 	const double issued = 8.0 / core->width;
 
-	return core->code_bytes && core->code_interval / 100.0 > 1.5 * issued &&
+	return core->code_bytes && core->code_interval / 100.0 > FM_CODE_VISIBLE * issued &&
 	       core->code_bytes + FM_CODE_STEP < FM_STRAIGHT_BYTES / 2 && machine->line_bytes == 64;
 }
 
-/* If the code of twice as many is at hand. */
+/* If twice the code is available. */
 static bool seen_taken(const struct fm_machine_description *machine)
 {
 	const struct fm_core_description *core = &machine->core;
@@ -323,8 +328,8 @@ double fm_translation_described(const struct fm_machine_description *machine, en
 	}
 }
 
-/* Where the chain's lines are in one set; pages at random in physical memory leave it to chance, and what fits into the
-   first cache never asks the second. */
+/* For chains whose lines are in one set. Random physical pages leave that to chance, and lines in the first cache never
+   reach the second. */
 double fm_ways_described(const struct fm_machine_description *machine, enum fm_ways ways)
 {
 	const struct fm_cache_description *cache = &machine->caches[ways];
@@ -341,7 +346,7 @@ static double yes_or_no(bool yes)
 	return yes ? 1 : 0;
 }
 
-/* Of machines with lines of 64 bytes whose second cache has the prefetchers, as walks go. */
+/* For machines with lines of 64 bytes and prefetchers in the second cache, as in the walks. */
 double fm_prefetch_described(const struct fm_machine_description *machine, enum fm_prefetch_parameter parameter)
 {
 	const struct fm_cache_description *cache = &machine->caches[1],
@@ -380,8 +385,8 @@ double fm_prefetch_described(const struct fm_machine_description *machine, enum 
 	case FM_PREFETCH_prefetch_gaps:
 		return !machine->caches[0].next && cache->streams && cache->gaps ? cache->gaps : NAN;
 	case FM_PREFETCH_prefetch_jumps:
-		/* as many pages are followed as the walk visits in turns; longer strides are no jumps; a first cache
-		   that asks for the next line makes other jumps */
+		/* The walk visits all the followed pages in turns. Longer strides are no jumps, and a first cache with
+		   a next-line prefetcher makes other jumps. */
 		if (machine->caches[0].next ||
 		    (cache->jumps && (cache->streams < 4 || cache->strides > 5 || cache->gaps > 5)))
 			return NAN;
@@ -394,7 +399,7 @@ double fm_prefetch_described(const struct fm_machine_description *machine, enum 
 	case FM_PREFETCH_queue:
 		/* streams far ahead fill it where there is the bandwidth */
 		return cache->streams >= FM_WALK_STREAMS && cache->distance * FM_WALK_STREAMS > 4 * core->super_queue &&
-		               1.25 * core->super_queue < bandwidth
+		               FM_QUEUE_VISIBLE * core->super_queue < bandwidth
 		           ? core->super_queue
 		           : NAN;
 	case FM_PREFETCH_fill_buffers:

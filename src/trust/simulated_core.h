@@ -1,12 +1,11 @@
-/* What `fathom machine` measures of a core, in the simulator: the same kernels, in cycles that are exact. What is found
-   must be what the machine's file says. */
+/* The core measurements of `fathom machine` in the simulator: same kernels, exact cycles. Their results must equal the
+   machine's file. */
 #ifndef FATHOM_TRUST_SIMULATED_CORE_H
 #define FATHOM_TRUST_SIMULATED_CORE_H
 
-#include "machine/core.h"
-#include "machine/prefetch.h"
-#include "machine/translation.h"
-#include "machine/ways.h"
+#include "base/error.h"
+#include "base/figure.h"
+#include "profile/parameters.h"
 #include "simulator/description.h"
 
 struct fm_found_core {
@@ -16,11 +15,11 @@ struct fm_found_core {
 	struct fm_figure prefetch[FM_PREFETCH_PARAMETERS];
 };
 
-/* -ENOTSUP when there is no engine. */
+/* Runs the measurements. -ENOTSUP without an engine. */
 int fm_core_simulate(const struct fm_machine_description *machine, struct fm_found_core *ret_found,
                      struct fm_error *error);
 
-/* What the description says of a parameter, as the kernels would find it; NAN: it says nothing. */
+/* The value of a parameter in the description, as the kernels should measure it; NAN without one. */
 double fm_core_described(const struct fm_machine_description *machine, enum fm_core_parameter parameter);
 double fm_translation_described(const struct fm_machine_description *machine, enum fm_translation_parameter parameter);
 double fm_ways_described(const struct fm_machine_description *machine, enum fm_ways ways);

@@ -5,7 +5,7 @@
 
 void fm_normal_clear(struct fm_normal *normal, unsigned columns)
 {
-	/* most problems are small, and their number is not: only what is used */
+	/* many small problems: clear only the used part */
 	normal->columns = columns;
 	normal->square = 0;
 	memset(normal->right, 0, columns * sizeof(*normal->right));

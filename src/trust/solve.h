@@ -6,7 +6,7 @@
 
 enum { FM_SOLVE_MAX = 64 };
 
-/* Normal equations of a problem: column products, which any choice of columns can be solved from. */
+/* Normal equations of a problem: column products, solvable for any choice of columns. */
 struct fm_normal {
 	unsigned columns;
 	double matrix[FM_SOLVE_MAX][FM_SOLVE_MAX];
@@ -16,11 +16,11 @@ struct fm_normal {
 
 void fm_normal_clear(struct fm_normal *normal, unsigned columns);
 
-/* Add a row: what the columns are, what shall come out, and its weight. */
+/* Adds a row: columns, target and weight. */
 void fm_normal_add(struct fm_normal *normal, const double *row, double target, double weight);
 
-/* The best coefficients, none of them negative, with all others zero: Lawson and Hanson's active sets over the chosen
-   columns (bits). Returns the sum of weighted squares that remains. */
+/* The best non-negative coefficients of the `chosen` columns (bits), all others zero, by Lawson and Hanson's active
+   sets. Returns the remaining weighted sum of squares. */
 double fm_normal_solve(const struct fm_normal *normal, unsigned long long chosen, double *ret_coefficients);
 
 #endif

@@ -4,15 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "trust/judging.h"
 #include "trust/plan.h"
 #include "trust/sharing.h"
-
-/* Shares that decide. */
-#define FOLLOWS 0.5       /* of the latency, at least */
-#define DEDUCTS 0.5       /* of the cycles that compute, at least */
-#define DEPENDENCIES 0.25 /* of waiting for arithmetic, at most */
-#define ABSENT 0.02       /* of the cycles of a chase, at most */
-#define PRESENT 0.05      /* of the cycles of bandwidth kernels, at least */
 
 static const char *const role_words[] = {
 #define STALL_ROLE(identifier, words) words,
@@ -25,7 +19,7 @@ const char *fm_stall_role_words(enum fm_stall_role role)
 	return role_words[role];
 }
 
-/* Which of the stalls' levels a run's data is in, or -1. */
+/* The index of the level of a run's data, or -1. */
 static int level_of(const struct fm_stalls *stalls, const struct fm_run *run)
 {
 	for (unsigned i = 0; i < stalls->level_count; i++)
@@ -46,7 +40,7 @@ static bool within_cycles(const struct fm_matrix *matrix, unsigned event)
 		if (!isfinite(count) || !(cycles > 0))
 			continue;
 		any |= count > 0;
-		if (count > 1.05 * cycles)
+		if (count > (1 + FM_STALL_EXCESS) * cycles)
 			return false;
 	}
 	return any;
@@ -105,8 +99,8 @@ static void examine(const struct fm_matrix *matrix, const struct fm_stalls *stal
 	for (unsigned level = first; level <= last; level++) {
 		double waits = stalls->cycles_dependent[level] - stalls->cycles_plain[level];
 
-		test->follows_latency &= test->plain[level] >= FOLLOWS * stalls->cycles_plain[level];
-		/* what the multiplications take is FM_MULTIPLICATIONS cycles where one can begin in each */
+		test->follows_latency &= test->plain[level] >= FM_STALL_FOLLOWS * stalls->cycles_plain[level];
+		/* the multiplications take FM_MULTIPLICATIONS cycles if one can begin in each */
 		deducted += (test->plain[level] - test->independent[level]) / FM_MULTIPLICATIONS;
 		if (waits > 0)
 			dependencies += (test->dependent[level] - test->plain[level]) / waits;
@@ -119,7 +113,7 @@ static void examine(const struct fm_matrix *matrix, const struct fm_stalls *stal
 static bool in_chase(const struct fm_stalls *stalls, const struct fm_stall_test *test)
 {
 	for (unsigned level = 0; level < stalls->level_count; level++)
-		if (test->plain[level] > ABSENT * stalls->cycles_plain[level])
+		if (test->plain[level] > FM_STALL_ABSENT * stalls->cycles_plain[level])
 			return true;
 	return false;
 }
@@ -131,18 +125,20 @@ static void decide(const struct fm_stalls *stalls, struct fm_stall_test *test)
 
 	memcpy(level, stalls->levels[last], sizeof(level));
 	if (test->follows_latency) {
-		bool deducts = test->deducted >= DEDUCTS, clean = test->dependencies <= DEPENDENCIES;
+		bool deducts = test->deducted >= FM_STALL_DEDUCTS, clean = test->dependencies <= FM_STALL_DEPENDENCIES;
 
 		test->role = !clean ? FM_STALL_ROLE_none : deducts ? FM_STALL_ROLE_loads : FM_STALL_ROLE_outstanding;
 		snprintf(test->reason, sizeof(test->reason), "%.0f of %.0f cycles of a load from %s; %s; %s%s",
 		         test->plain[last], stalls->cycles_plain[last], level,
-		         deducts ? "leaves out cycles that compute" : "counts cycles that compute as well",
+		         deducts ? "excludes cycles with arithmetic" : "includes cycles with arithmetic",
 		         clean ? "does not count waiting for arithmetic" : "counts waiting for arithmetic as well",
 		         clean ? "" : ": no count of memory stalls");
-	} else if (!in_chase(stalls, test) && (test->of_loads > PRESENT || test->of_stores > PRESENT)) {
-		test->role = test->of_loads > ABSENT ? FM_STALL_ROLE_queue : FM_STALL_ROLE_stores;
+	} else if (!in_chase(stalls, test) &&
+	           (test->of_loads > FM_STALL_PRESENT || test->of_stores > FM_STALL_PRESENT)) {
+		test->role = test->of_loads > FM_STALL_ABSENT ? FM_STALL_ROLE_queue : FM_STALL_ROLE_stores;
 		snprintf(test->reason, sizeof(test->reason),
-		         "silent in a chase, %.0f %% of the cycles of loads and %.0f %% of stores at full bandwidth",
+		         "zero in a pointer chase, %.0f %% of the cycles of loads and %.0f %% of stores at full "
+		         "bandwidth",
 		         100 * test->of_loads, 100 * test->of_stores);
 	} else {
 		snprintf(test->reason, sizeof(test->reason), "covers %.0f of %.0f cycles of a load from %s",
@@ -181,7 +177,7 @@ static int best_of(struct fm_stalls *stalls, enum fm_stall_role role)
 	return best ? (int)best->event : -1;
 }
 
-/* All cycles without execution: leaves out what computes, counts all waiting, and covers most of it. */
+/* All cycles without execution: excludes computing, counts all waiting, and covers most of it. */
 static void find_total(struct fm_stalls *stalls)
 {
 	struct fm_stall_test *best = NULL;
@@ -189,7 +185,8 @@ static void find_total(struct fm_stalls *stalls)
 	for (unsigned i = 0; i < stalls->test_count; i++) {
 		struct fm_stall_test *test = &stalls->tests[i];
 
-		if (test->follows_latency && test->deducted >= DEDUCTS && test->dependencies > DEPENDENCIES &&
+		if (test->follows_latency && test->deducted >= FM_STALL_DEDUCTS &&
+		    test->dependencies > FM_STALL_DEPENDENCIES &&
 		    (!best || coverage(stalls, test) > coverage(stalls, best)))
 			best = test;
 	}
@@ -220,11 +217,12 @@ void fm_stalls_test(const struct fm_matrix *matrix, struct fm_judgement *judgeme
 
 		if (judgement->quantity == cycles && judgement->class == FM_CLASS_exact && stalls->active < 0)
 			stalls->active = (int)i;
-		/* what a quantity explains is no count of waiting */
+		/* an event with a quantity does not count waiting */
 		if (matrix->events[i].socket || fm_sharing_counts_only_handovers(matrix, i) ||
 		    judgement->class == FM_CLASS_dead || judgement->class == FM_CLASS_noisy ||
 		    judgement->class == FM_CLASS_uncounted ||
-		    (judgement->class != FM_CLASS_unexplained && judgement->misfit < 0.2) || !within_cycles(matrix, i))
+		    (judgement->class != FM_CLASS_unexplained && judgement->misfit < FM_STALL_EXPLAINED) ||
+		    !within_cycles(matrix, i))
 			continue;
 		memset(test, 0, sizeof(*test));
 		test->event = i;

@@ -1,4 +1,4 @@
-/* Which events count cycles of waiting, and for what: the tests of Molka et al. (ICPE 2017), section 3.2, on chases
+/* Events that count cycles of waiting, by their cause: the tests of Molka et al. (ICPE 2017), section 3.2, on chases
    with and without multiplications and on bandwidth kernels. */
 #ifndef FATHOM_TRUST_STALLS_H
 #define FATHOM_TRUST_STALLS_H
@@ -14,14 +14,14 @@ enum fm_stall_role {
 
 enum { FM_STALL_TESTS_MAX = 64, FM_STALL_LEVELS_MAX = FM_SIMULATED_CACHES_MAX + 1, FM_QUEUES_MAX = 4 };
 
-/* One event, per load of a chase with its data in each level. */
+/* One event, per load of a chase, for each level of the data. */
 struct fm_stall_test {
 	unsigned event;
 	enum fm_stall_role role;
 	double plain[FM_STALL_LEVELS_MAX], independent[FM_STALL_LEVELS_MAX], dependent[FM_STALL_LEVELS_MAX];
 	bool follows_latency;
-	double deducted;            /* of the cycles that compute beside the loads, the share that is left out */
-	double dependencies;        /* of the cycles that wait for arithmetic, the share that is counted */
+	double deducted;            /* uncounted share of the cycles that compute beside the loads */
+	double dependencies;        /* counted share of the cycles that wait for arithmetic */
 	double of_loads, of_stores; /* share of the cycles of bandwidth kernels, beyond the second cache */
 	char reason[240];
 };
@@ -33,16 +33,16 @@ struct fm_stalls {
 	    cycles_dependent[FM_STALL_LEVELS_MAX];
 	struct fm_stall_test tests[FM_STALL_TESTS_MAX];
 	unsigned test_count;
-	/* the decomposition: events, or -1 */
+	/* events of the decomposition; -1: none */
 	int active, total, loads, outstanding, stores;
 	int queues[FM_QUEUES_MAX];
 	unsigned queue_count;
-	char why[160]; /* when there is none */
+	char why[160]; /* why no decomposition exists */
 };
 
 const char *fm_stall_role_words(enum fm_stall_role role);
 
-/* Events that turn out to count waiting get the class `stall` and the reason. */
+/* Gives events that count waiting the class `stall` and the reason. */
 void fm_stalls_test(const struct fm_matrix *matrix, struct fm_judgement *judgements, struct fm_stalls *ret_stalls);
 
 #endif

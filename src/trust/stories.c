@@ -1,22 +1,9 @@
 #include "trust/court.h"
+#include "trust/judging.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* What it costs to say nothing of a run in which the event counts. */
-#define COST_UNKNOWN 2.0
-/* The smallest flaw worth a name: a share of the quantity, a share lost, another factor, a power other than one. */
-#define LEAST_SHARE 0.02
-#define LEAST_UNEVEN 0.04
-#define LEAST_POWER 0.03
-/* Nobody counts another core's work more often than that. */
-#define MOST_LEAKING 1.5
-/* A constant below this share of what is usual is a floor. */
-#define LEAST_CONSTANT 0.01
-/* A story this good needs no second flaw: standard errors, of all runs and of the worst. */
-#define GOOD 1.0
-#define GOOD_WORST 4.0
 
 enum fm_class fm_story_class(const struct fm_story *story)
 {
@@ -80,7 +67,7 @@ double fm_story_predict(const struct fm_columns *columns, const struct fm_story 
 		}
 	}
 	if (has_power(story)) {
-		/* of the sum of all, in which what is added is so much for each of the quantity */
+		/* of the sum of all, in which the addition is proportional to the quantity */
 		content += added;
 		for (unsigned i = 0; i < story->flaw_count; i++)
 			if (story->flaws[i].class == FM_CLASS_indicator)
@@ -114,17 +101,18 @@ void fm_court_set(struct fm_court *court, const double *mean, const double *weig
 	fm_products_set(&court->products, weight, mean);
 }
 
-/* Unknown runs tell nothing, neither for nor against: the others stand for them. */
+/* Unknown runs are no evidence: the others represent them. */
 void fm_court_propose(struct fm_court *court, struct fm_story story, double squares, unsigned used, double cost)
 {
 	if (!used || !isfinite(squares) || used < court->counted / 4)
 		return;
 	/* a story in which the quantity is next to nothing is about something else */
 	if (!has_power(&story) &&
-	    story.factor * court->columns->most[story.quantity] < LEAST_CONSTANT * court->evidence->typical)
+	    story.factor * court->columns->most[story.quantity] < FM_CONSTANT_LEAST * court->evidence->typical)
 		return;
 	story.misfit = sqrt(fmax(squares, 0) / used);
-	story.score = fmax(squares, 0) / used * court->counted + cost + COST_UNKNOWN * court->unknown[story.quantity];
+	story.score =
+	    fmax(squares, 0) / used * court->counted + cost + FM_COST_UNKNOWN * court->unknown[story.quantity];
 	if (story.score < court->best_of[story.quantity].score)
 		court->best_of[story.quantity] = story;
 	if (!court->found || story.score < court->best.score) {
@@ -151,44 +139,44 @@ static bool set_sizes(const struct fm_court *court, struct fm_story *story, cons
 		switch (flaw->class) {
 		case FM_CLASS_overlapping:
 			flaw->size = fitted;
-			if (!(fitted >= LEAST_SHARE * factor && fitted <= 50 * factor))
+			if (!(fitted >= FM_FLAW_LEAST * factor && fitted <= 50 * factor))
 				return false;
 			break;
 		case FM_CLASS_uneven:
 			flaw->size = flaw->other >= 0 ? fitted : 1 + fitted / factor;
 			if (flaw->other < 0
-			        ? flaw->size < LEAST_SHARE || fabs(flaw->size - 1) < LEAST_UNEVEN
-			        : fabs(fitted) < LEAST_UNEVEN * factor || fitted < -story->flaws[i - 1].size)
+			        ? flaw->size < FM_FLAW_LEAST || fabs(flaw->size - 1) < FM_UNEVEN_LEAST
+			        : fabs(fitted) < FM_UNEVEN_LEAST * factor || fitted < -story->flaws[i - 1].size)
 				return false;
 			break;
 		case FM_CLASS_leaking:
 			flaw->size = fitted / factor;
-			if (!(flaw->size >= LEAST_SHARE && flaw->size <= MOST_LEAKING))
+			if (!(flaw->size >= FM_FLAW_LEAST && flaw->size <= FM_LEAKING_MOST))
 				return false;
 			break;
 		case FM_CLASS_conditional:
 			flaw->size = -fitted / factor;
 			kept = 1 - flaw->size;
-			if (fabs(flaw->size) < LEAST_SHARE || kept < 0.01)
+			if (fabs(flaw->size) < FM_FLAW_LEAST || kept < FM_KEPT_LEAST)
 				return false;
 			break;
 		case FM_CLASS_offset:
 			flaw->size = fitted;
-			if (!(fitted > LEAST_CONSTANT * court->evidence->typical && fitted > court->evidence->floor))
+			if (!(fitted > FM_CONSTANT_LEAST * court->evidence->typical && fitted > court->evidence->floor))
 				return false;
 			break;
 		default:
 			return false;
 		}
 	}
-	/* what is lost when several threads run is lost of the other core's work, too */
+	/* a loss between several threads also affects the other core's work */
 	for (unsigned i = 0; i < story->flaw_count; i++)
 		if (story->flaws[i].class == FM_CLASS_leaking)
 			story->flaws[i].size /= kept;
 	return true;
 }
 
-void fm_court_try(struct fm_court *court, const struct fm_mixture *mixtures, unsigned count, struct fm_story story,
+void fm_court_try(struct fm_court *court, const struct fm_summand *mixtures, unsigned count, struct fm_story story,
                   double cost)
 {
 	double coefficients[FM_FIT_MAX], squares, both = 0;
@@ -201,7 +189,7 @@ void fm_court_try(struct fm_court *court, const struct fm_mixture *mixtures, uns
 			both = FM_COST_NUMBER + (story.flaw_count > 1 ? 0 : FM_COST_CHOICE);
 	/* a memory system counts lines sooner than accesses */
 	if (!court->columns->matrix->quantities.quantities[story.quantity].bytes)
-		cost += 0.5;
+		cost += FM_COST_ACCESSES;
 	squares = fm_products_fit(&court->products, mixtures, count, true, coefficients, &used);
 	if (isfinite(squares) && set_sizes(court, &story, coefficients))
 		fm_court_propose(court, story, squares, used, cost + (count - 1) * FM_COST_NUMBER + both);
@@ -231,12 +219,12 @@ static void try_parts(struct fm_court *court, unsigned quantity)
 		if (columns->part[quantity][i] < 0)
 			continue;
 		story.flaws[0].atoms = groups->atoms[i];
-		/* what is read in order is the rule, the rest the exception */
+		/* reads in order are the rule, the rest the exception */
 		fm_court_try(court,
-		             (struct fm_mixture[]){fm_mixture_of(whole), fm_mixture_of(columns->part[quantity][i])}, 2,
+		             (struct fm_summand[]){fm_mixture_of(whole), fm_mixture_of(columns->part[quantity][i])}, 2,
 		             story, FM_COST_CHOICE + (i ? 0 : 1));
 		for (unsigned k = i; k < groups->count; k++) {
-			struct fm_mixture rest = {{whole, columns->part[quantity][i], columns->part[quantity][k]},
+			struct fm_summand rest = {{whole, columns->part[quantity][i], columns->part[quantity][k]},
 			                          {1, -1, -1},
 			                          k > i ? 3 : 2};
 
@@ -249,7 +237,7 @@ static void try_parts(struct fm_court *court, unsigned quantity)
 	}
 }
 
-/* The fastest runs are counted too low: no more than so many a second. */
+/* The fastest runs are counted too low: there is a maximum rate. */
 static void try_saturating(struct fm_court *court, unsigned quantity)
 {
 	const struct fm_columns *columns = court->columns;
@@ -289,13 +277,14 @@ static void try_saturating(struct fm_court *court, unsigned quantity)
 		cap = capped_mt / capped_tt;
 		capped = capped_mm - cap * capped_mt;
 		story.flaws[0].size = cap;
-		/* the cap lies below the slowest run it acts on, and above the fastest it does not, and at least the
-		   fastest run misses something worth a name */
-		if (cap <= rate * 1.02 && cap >= next_rate * 0.98 && cap <= 0.95 * fastest)
+		/* The cap lies between the slowest run that it limits and the fastest that it does not. At least the
+		   fastest run misses a reportable share. */
+		if (cap <= rate * (1 + FM_CAP_SLACK) && cap >= next_rate * (1 - FM_CAP_SLACK) &&
+		    cap <= FM_CAP_MOST * fastest)
 			fm_court_propose(court, story, free_squares + capped, count, FM_COST_NUMBER + FM_COST_CHOICE);
 		factor = free_xx > 0 ? free_xm / free_xx : 0;
-		if (factor > 0 && cap <= factor * rate * 1.02 && cap >= factor * next_rate * 0.98 &&
-		    cap <= 0.95 * factor * fastest) {
+		if (factor > 0 && cap <= factor * rate * (1 + FM_CAP_SLACK) &&
+		    cap >= factor * next_rate * (1 - FM_CAP_SLACK) && cap <= FM_CAP_MOST * factor * fastest) {
 			story.factor = factor;
 			fm_court_propose(court, story, free_mm - factor * free_xm + capped, count,
 			                 2 * FM_COST_NUMBER + 2 * FM_COST_CHOICE);
@@ -323,11 +312,11 @@ static void try_indicator(struct fm_court *court, unsigned quantity, const doubl
 		least = fmin(least, truth[r]);
 		most = fmax(most, truth[r]);
 	}
-	/* runs of one length cannot tell */
+	/* runs of one length do not determine a power */
 	if (n < 4 || most < 3 * least)
 		return;
 	power = (n * xy - x * y) / (n * xx - x * x);
-	if (!(power > 0.2 && power < 3) || fabs(power - 1) < LEAST_POWER)
+	if (!(power > FM_POWER_LOWEST && power < FM_POWER_HIGHEST) || fabs(power - 1) < FM_POWER_LEAST)
 		return;
 	scale = (y - power * x) / n;
 	for (unsigned r = 0; r < columns->runs; r++) {
@@ -339,7 +328,7 @@ static void try_indicator(struct fm_court *court, unsigned quantity, const doubl
 		squares += court->weight[r] * off * off;
 		used++;
 		/* hopeless */
-		if (squares > 1e5 * columns->runs)
+		if (squares > FM_SQUARES_HOPELESS * columns->runs)
 			return;
 	}
 	story.flaws[0].size = power;
@@ -380,7 +369,7 @@ static void try_quantity(struct fm_court *court, unsigned quantity, const bool *
 {
 	const struct fm_columns *columns = court->columns;
 	const struct fm_quantities *all = &columns->matrix->quantities;
-	struct fm_mixture mixtures[2] = {fm_mixture_of(columns->quantity[quantity])};
+	struct fm_summand mixtures[2] = {fm_mixture_of(columns->quantity[quantity])};
 	struct fm_story story = about(quantity, FM_CLASS_exact);
 
 	fm_court_try(court, mixtures, 1, story, 0);
@@ -401,7 +390,7 @@ static void try_quantity(struct fm_court *court, unsigned quantity, const bool *
 		fm_court_try(court, mixtures, 2, about(quantity, FM_CLASS_leaking), FM_COST_CHOICE);
 	}
 	for (unsigned other = 0; other < all->quantity_count; other++) {
-		struct fm_mixture both = {{columns->quantity[quantity], columns->quantity[other]}, {1, 1}, 2};
+		struct fm_summand both = {{columns->quantity[quantity], columns->quantity[other]}, {1, 1}, 2};
 
 		if (other == quantity || !known[other] || fm_court_is_part(court, quantity, other))
 			continue;
@@ -425,7 +414,7 @@ void fm_court_search(struct fm_court *court)
 
 	if (!log_mean)
 		return;
-	/* near the floor a logarithm tells of the floor */
+	/* near the floor a logarithm shows the floor */
 	for (unsigned r = 0; r < court->columns->runs; r++)
 		log_mean[r] = court->weight[r] > 0 && court->mean[r] > 10 * court->evidence->floor && court->mean[r] > 0
 		                  ? log(court->mean[r])
@@ -468,7 +457,7 @@ bool fm_stories_best(struct fm_columns *columns, const struct fm_evidence *evide
 	fm_court_search(court);
 	if (court->found)
 		find_worst(court, &court->best);
-	if (court->found && (court->best.misfit > GOOD || court->best.worst > GOOD_WORST)) {
+	if (court->found && (court->best.misfit > FM_GOOD || court->best.worst > FM_GOOD_WORST)) {
 		fm_court_search_twofold(court);
 		find_worst(court, &court->best);
 	}

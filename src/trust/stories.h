@@ -1,31 +1,30 @@
-/* Simple stories about an event: one quantity, and one flaw or two. */
+/* Simple stories of an event: one quantity, and one or two flaws. */
 #ifndef FATHOM_TRUST_STORIES_H
 #define FATHOM_TRUST_STORIES_H
 
 #include "trust/evidence.h"
 #include "trust/judge.h"
 
-/* An event counts, in this order: its quantity without or with another factor for some atoms, and what it counts as
-   well (overlapping, leaking), all with a factor; to a power; less under a condition; no faster than a maximum; and a
-   constant. */
+/* A story consists of these steps, in order. A quantity, possibly with another factor for some atoms; additions
+   (overlapping, leaking); a factor; a power; a loss under a condition; a maximum rate; a constant. */
 struct fm_story {
 	unsigned quantity;
-	int plus; /* the quantity that is counted alike, or -1 */
+	int plus; /* a second quantity counted alike, or -1 */
 	double factor;
 	struct fm_flaw flaws[FM_FLAWS_MAX];
 	unsigned flaw_count;
 	double misfit; /* standard errors, root mean square over the runs */
 	double worst;  /* standard errors of the worst run */
-	double score;  /* sum of squares and what the story's length costs: the lowest is believed */
+	double score;  /* sum of squares plus the cost of the story's length: the lowest is accepted */
 };
 
-/* What exact and proportional stories are called, and all others by their first flaw. */
+/* The class of a story: exact or proportional, otherwise by its first flaw. */
 enum fm_class fm_story_class(const struct fm_story *story);
 
-/* What the story says of a run; NaN when it is not known. */
+/* The story's prediction for a run; NaN if not known. */
 double fm_story_predict(const struct fm_columns *columns, const struct fm_story *story, unsigned run);
 
-/* The story with the lowest score; false when there is no run to compare, or no memory. */
+/* Finds the story with the lowest score. False: no run to compare, or no memory. */
 bool fm_stories_best(struct fm_columns *columns, const struct fm_evidence *evidence, struct fm_story *ret_story);
 
 #endif

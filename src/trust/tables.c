@@ -103,6 +103,7 @@ static void add_imbalance(struct fm_imbalance_row *rows, unsigned *count, const 
 		return;
 	snprintf(row->metric, sizeof(row->metric), "%s", metric);
 	snprintf(row->formula, sizeof(row->formula), "%s", formula);
+	*row->refused = '\0';
 	row->values[0] = first;
 	row->values[1] = second;
 	row->ratio = first / second;
@@ -110,7 +111,7 @@ static void add_imbalance(struct fm_imbalance_row *rows, unsigned *count, const 
 	++*count;
 }
 
-/* What is no metric elsewhere is none here: that it fits two threads which both prefetch says nothing. */
+/* A rejected metric stays rejected here: a fit to two threads that both prefetch proves nothing. */
 static bool refuse_imbalance(const struct fm_matrix *matrix, const struct fm_resource *read,
                              const struct fm_resource *write, const char *metric, const char *formula,
                              struct fm_imbalance_row *row)

@@ -1,5 +1,4 @@
-/* What the judgements mean for people's questions: errors by kernel and level, an unbalanced product, lines that cores
-   share. */
+/* Summaries of the judgements: errors by kernel and level, an unbalanced product, lines that cores share. */
 #ifndef FATHOM_TRUST_TABLES_H
 #define FATHOM_TRUST_TABLES_H
 
@@ -7,11 +6,11 @@
 
 enum { FM_CELLS_MAX = 128, FM_IMBALANCE_MAX = 12, FM_SHARING_EVENTS_MAX = 6, FM_SHARING_MAX = 64 };
 
-/* Lines in and out of a level together, by the best indicators: relative error over all runs of a kernel. */
+/* Lines in and out of a level by the best indicators: relative error over all runs of a kernel. */
 struct fm_error_cell {
 	char level[12];
 	char kernel[24];
-	bool socket; /* by indicators of the socket, since one core has none */
+	bool socket; /* indicators of the socket: one core has none */
 	double mean, least, most;
 	unsigned runs;
 };
@@ -24,18 +23,18 @@ struct fm_imbalance_row {
 	char formula[160];
 	double values[2];
 	double ratio;
-	double error;      /* of the ratio, against the elements */
-	char refused[240]; /* why the formula is no metric, and then there are no numbers; "": it is one */
+	double error;      /* of the ratio, relative to the elements */
+	char refused[240]; /* why the formula is no metric, then without numbers; "": a metric */
 };
 
 unsigned fm_table_imbalance(const struct fm_validation *validation, struct fm_imbalance_row *ret_rows);
 
-/* Lines handed over: what the events that count transfers say. */
+/* Cache line transfers by their events. */
 struct fm_sharing_table {
 	unsigned events[FM_SHARING_EVENTS_MAX];
 	unsigned event_count;
 	struct fm_sharing_row {
-		unsigned lines; /* per step */
+		unsigned lines; /* lines per step */
 		bool remote, smt;
 		double model;
 		double counts[FM_SHARING_EVENTS_MAX];

@@ -1,7 +1,8 @@
-/* Two flaws at once. Flaws that add something are fitted together. Of the others one is taken away first: the runs
-   under a condition, those at the maximal rate, or a constant; what remains is searched for one flaw, and the pair is
-   judged with all runs. */
+/* Two flaws at once. Flaws that add something are fitted together. Otherwise one is removed first: the runs under a
+   condition, those at the maximum rate, or a constant. One flaw is searched in the remainder, and the pair is judged
+   with all runs. */
 #include "trust/court.h"
+#include "trust/judging.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,15 +10,9 @@
 
 #include "base/statistics.h"
 
-enum { QUANTITIES_TRIED = 10, REMEMBERED = 3, PAIRS_MAX = 32, CLUSTER_LEAST = 3, RUNS_LEAST = 8, POWER_ROUNDS = 3 };
+enum { QUANTITIES_TRIED = 10, REMEMBERED = 3, PAIRS_MAX = 32 };
 
-/* Runs at the maximal rate, or with nothing but the constant, differ by no more than this. */
-#define CLUSTER 0.04
-
-/* Only what no sum comes near to is looked at as a power of one: standard errors. */
-#define HOPELESS 2.0
-
-/* What can be added to a quantity. */
+/* Possible additions to a quantity. */
 struct extra {
 	struct fm_flaw flaw;
 	int column;
@@ -64,7 +59,7 @@ static void try_two(struct fm_court *court, unsigned quantity, const struct extr
 	    .quantity = quantity, .plus = -1, .flaws = {first->flaw, second->flaw}, .flaw_count = 2};
 
 	fm_court_try(court,
-	             (struct fm_mixture[]){fm_mixture_of(court->columns->quantity[quantity]),
+	             (struct fm_summand[]){fm_mixture_of(court->columns->quantity[quantity]),
 	                                   fm_mixture_of(first->column), fm_mixture_of(second->column)},
 	             3, story, first->cost + second->cost);
 }
@@ -102,7 +97,7 @@ static void try_blind(struct fm_court *court, unsigned quantity, const bool *kno
 		                         .plus = -1,
 		                         .flaws = {{.class = FM_CLASS_blind, .other = -1, .atoms = unseen}},
 		                         .flaw_count = 2};
-		struct fm_mixture mixtures[2] = {
+		struct fm_summand mixtures[2] = {
 		    {{columns->quantity[quantity], columns->part[quantity][g]}, {1, -1}, 2}};
 
 		if (columns->part[quantity][g] < 0)
@@ -124,7 +119,7 @@ static void try_blind(struct fm_court *court, unsigned quantity, const bool *kno
 	}
 }
 
-/* The quantities whose best story of one flaw is best. */
+/* The quantities with the best stories of one flaw. */
 static unsigned best_quantities(const struct fm_court *court, unsigned *ret_quantities)
 {
 	unsigned count = 0;
@@ -182,7 +177,7 @@ static double cost_of(const struct fm_story *story)
 	return cost;
 }
 
-/* What was found without some runs, with the flaw that they show. */
+/* A story found without some runs, with the flaw of those. */
 struct pairs {
 	struct fm_story stories[PAIRS_MAX];
 	unsigned count;
@@ -205,7 +200,7 @@ static void remember_best(const struct fm_court *court, struct pairs *pairs, str
 		remember(pairs, court->best_of[quantities[i]], flaw);
 }
 
-/* Before the loss: what the story says of a run but for its constant and its maximum. */
+/* Before the loss: the story's prediction without its constant and its maximum. */
 static double share_kept(const struct fm_court *court, const struct fm_story *story, const double *mean,
                          const double *weight, enum fm_condition condition)
 {
@@ -220,7 +215,7 @@ static double share_kept(const struct fm_court *court, const struct fm_story *st
 		double said = fm_story_predict(court->columns, story, r) - constant;
 
 		if (!(weight[r] > 0) || !(said > 0) || !fm_condition_holds(condition, run) ||
-		    (mean[r] - constant) > 0.97 * cap * run->seconds)
+		    (mean[r] - constant) > FM_CAP_REACHED * cap * run->seconds)
 			continue;
 		mp += weight[r] * (mean[r] - constant) * said;
 		pp += weight[r] * said * said;
@@ -241,7 +236,7 @@ static void without_condition(struct fm_court *court, const double *mean, const 
 			left += scratch[r] > 0;
 			out += holds && weight[r] > 0;
 		}
-		if (left < RUNS_LEAST || out < CLUSTER_LEAST)
+		if (left < FM_POWER_RUNS || out < FM_CLUSTER_LEAST)
 			continue;
 		fm_court_set(court, mean, scratch);
 		fm_court_search(court);
@@ -250,7 +245,7 @@ static void without_condition(struct fm_court *court, const double *mean, const 
 			const struct fm_story *story = &court->best_of[quantities[i]];
 			double kept = share_kept(court, story, mean, weight, (enum fm_condition)c);
 
-			if (kept > 0.01 && fabs(1 - kept) > 0.02)
+			if (kept > FM_KEPT_LEAST && fabs(1 - kept) > FM_FLAW_LEAST)
 				remember(pairs, *story,
 				         (struct fm_flaw){.class = FM_CLASS_conditional,
 				                          .other = -1,
@@ -272,11 +267,11 @@ static void without_constant(struct fm_court *court, const double *mean, const d
 		if (weight[r] > 0)
 			least = fmin(least, mean[r]);
 	for (unsigned r = 0; r < court->columns->runs; r++)
-		if (weight[r] > 0 && mean[r] <= (1 + 2 * CLUSTER) * least) {
+		if (weight[r] > 0 && mean[r] <= (1 + 2 * FM_CLUSTER) * least) {
 			sum += mean[r];
 			cluster++;
 		}
-	if (cluster < CLUSTER_LEAST || !(sum / cluster > 0.01 * court->evidence->typical))
+	if (cluster < FM_CLUSTER_LEAST || !(sum / cluster > FM_CONSTANT_LEAST * court->evidence->typical))
 		return;
 	flaw.size = sum / cluster;
 	for (unsigned r = 0; r < court->columns->runs; r++)
@@ -303,7 +298,7 @@ static void without_constant(struct fm_court *court, const double *mean, const d
 static void without_fastest(struct fm_court *court, const double *mean, const double *weight, double *scratch,
                             struct pairs *pairs)
 {
-	double fastest = 0, mt = 0, tt = 0, tolerance = CLUSTER + court->evidence->tolerance;
+	double fastest = 0, mt = 0, tt = 0, tolerance = FM_CLUSTER + court->evidence->tolerance;
 	unsigned cluster = 0, left = 0;
 	struct fm_flaw flaw = {.class = FM_CLASS_saturating, .other = -1};
 
@@ -322,7 +317,7 @@ static void without_fastest(struct fm_court *court, const double *mean, const do
 			tt += weight[r] * seconds * seconds;
 		}
 	}
-	if (cluster < CLUSTER_LEAST || left < RUNS_LEAST)
+	if (cluster < FM_CLUSTER_LEAST || left < FM_POWER_RUNS)
 		return;
 	flaw.size = mt / tt;
 	fm_court_set(court, mean, scratch);
@@ -330,7 +325,7 @@ static void without_fastest(struct fm_court *court, const double *mean, const do
 	remember_best(court, pairs, flaw);
 }
 
-/* Scale and power of a story's content, by the runs that count more than a floor; false when they do not tell. */
+/* Scale and power of a story's content, by the runs with more than a floor; false if these do not determine a power. */
 static bool fit_power(const struct fm_court *court, const double *mean, const double *weight, struct fm_story *story,
                       struct fm_flaw *flaw)
 {
@@ -349,25 +344,25 @@ static bool fit_power(const struct fm_court *court, const double *mean, const do
 		xy += log(said) * log(mean[r]);
 	}
 	power = (n * xy - x * y) / (n * xx - x * x);
-	if (n < RUNS_LEAST || !(power > 0.2 && power < 3) || fabs(power - 1) < 0.03)
+	if (n < FM_POWER_RUNS || !(power > FM_POWER_LOWEST && power < FM_POWER_HIGHEST) ||
+	    fabs(power - 1) < FM_POWER_LEAST)
 		return false;
 	flaw->size = power;
 	story->factor = exp((y - power * x) / n);
 	return true;
 }
 
-/* The root of what was counted is a sum again. */
+/* The root of the counts is a sum again. */
 static void without_power(struct fm_court *court, const double *mean, const double *weight, double *scratch,
                           struct pairs *pairs)
 {
-	static const double powers[] = {0.5, 0.65, 0.8, 1.3};
 	unsigned runs = court->columns->runs;
 	double *root = malloc((runs + 1) * sizeof(*root));
 
-	for (unsigned i = 0; root && i < sizeof(powers) / sizeof(powers[0]); i++) {
-		double power = powers[i];
+	for (unsigned i = 0; root && i < sizeof(FM_POWERS_TRIED) / sizeof(FM_POWERS_TRIED[0]); i++) {
+		double power = FM_POWERS_TRIED[i];
 
-		for (unsigned round = 0; round < POWER_ROUNDS; round++) {
+		for (unsigned round = 0; round < FM_POWER_ROUNDS; round++) {
 			struct fm_flaw flaw = {.class = FM_CLASS_indicator, .other = -1};
 			double typical = pow(court->evidence->typical, 1 / power);
 			struct fm_story story;
@@ -376,7 +371,7 @@ static void without_power(struct fm_court *court, const double *mean, const doub
 				double relative = mean[r] > 0 ? fmin(1, 1 / (sqrt(weight[r]) * mean[r])) : 0, off;
 
 				root[r] = pow(mean[r], 1 / power);
-				off = relative / power * root[r] + 0.001 * typical;
+				off = relative / power * root[r] + FM_UNCERTAIN_COUNT * typical;
 				scratch[r] = weight[r] > 0 ? 1 / (off * off) : 0;
 			}
 			fm_court_set(court, root, scratch);
@@ -390,7 +385,7 @@ static void without_power(struct fm_court *court, const double *mean, const doub
 				story.flaws[0].size /= story.factor;
 			if (!fit_power(court, mean, weight, &story, &flaw))
 				break;
-			if (round + 1 == POWER_ROUNDS || fabs(flaw.size - power) < 0.002) {
+			if (round + 1 == FM_POWER_ROUNDS || fabs(flaw.size - power) < FM_POWER_SETTLED) {
 				remember(pairs, story, flaw);
 				break;
 			}
@@ -414,7 +409,7 @@ void fm_court_search_twofold(struct fm_court *court)
 	without_condition(court, mean, weight, scratch, &pairs);
 	without_constant(court, mean, weight, scratch, &pairs);
 	without_fastest(court, mean, weight, scratch, &pairs);
-	if (best.misfit > HOPELESS)
+	if (best.misfit > FM_HOPELESS)
 		without_power(court, mean, weight, scratch, &pairs);
 	free(scratch);
 	court->mean = mean;

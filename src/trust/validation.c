@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "trust/judging.h"
 #include "trust/sharing.h"
 
 const char *fm_indicator_text(const struct fm_matrix *matrix, const struct fm_indicator *indicator, char *buffer,
@@ -45,7 +46,7 @@ static int honest_event(const struct fm_validation *validation, int quantity, bo
 	return -1;
 }
 
-/* Is there nothing wrong with the event but what can be taken away? */
+/* Are all flaws of the event removable? */
 static bool can_be_subtracted(const struct fm_judgement *judgement)
 {
 	for (unsigned i = 0; i < judgement->flaw_count; i++)
@@ -54,8 +55,8 @@ static bool can_be_subtracted(const struct fm_judgement *judgement)
 	return judgement->class == FM_CLASS_overlapping && judgement->quantity >= 0 && judgement->factor > 0;
 }
 
-/* What an overlapping event counts too much can be taken away, when other events count it: formulas are made of events,
-   never of what only the benchmark knows. */
+/* The surplus of an overlapping event can be subtracted if other events count it. Formulas consist of events, never of
+   truths that only the benchmark knows. */
 static void correct_overlaps(struct fm_validation *validation)
 {
 	for (unsigned i = 0; i < validation->matrix->event_count; i++) {
@@ -123,20 +124,20 @@ int fm_validation_create(struct fm_matrix *matrix, const struct fm_validation_op
 			fm_validation_free(validation);
 			return fm_error_set(error, EINTR, "interrupted");
 		}
-		report(options, "judging events", 0.8 * i / matrix->event_count, began);
+		report(options, "judging events", FM_JUDGING_TIME * i / matrix->event_count, began);
 		fm_judge_at(bench, i, &validation->judgements[i]);
 	}
 	fm_bench_free(bench);
 	fm_sharing_judge(matrix, validation->judgements);
 	fm_stalls_test(matrix, validation->judgements, &validation->stalls);
-	/* what counts waiting is told by the tests of waiting, not by the story it came near to */
+	/* the tests of waiting judge events of waiting, not the story that was nearest */
 	for (unsigned i = 0; i < matrix->event_count; i++)
 		if (validation->judgements[i].class == FM_CLASS_stall) {
 			validation->judgements[i].flaw_count = validation->judgements[i].floor_runs = 0;
 			validation->judgements[i].alternative = -1;
 			*validation->judgements[i].formula = '\0';
 		}
-	report(options, "looking for indicators", 0.8, began);
+	report(options, "looking for indicators", FM_JUDGING_TIME, began);
 	validation->resource_count = fm_resources_find(matrix, validation->judgements, validation->resources);
 	correct_overlaps(validation);
 	*ret_validation = validation;
@@ -150,22 +151,22 @@ unsigned fm_validation_missing(const struct fm_matrix *matrix, char *buffer, siz
 
 	*buffer = '\0';
 	for (int socket = 0; socket < 2; socket++) {
-		uint64_t untold = socket ? matrix->untold_socket : matrix->untold;
+		uint64_t missing = socket ? matrix->missing_socket : matrix->missing;
 		bool asked = false;
 
 		for (unsigned i = 0; i < matrix->event_count; i++)
 			asked |= matrix->events[i].socket == socket;
-		if (asked && fm_matrix_tells_nothing(matrix, socket)) {
+		if (asked && fm_matrix_has_no_truth(matrix, socket)) {
 			used += (size_t)snprintf(buffer + used, size - used, "%severy %s column", count ? ", " : "",
 			                         socket ? "socket." : "true.");
 			count++;
 			continue;
 		}
-		for (; asked && untold; untold &= untold - 1, count++)
+		for (; asked && missing; missing &= missing - 1, count++)
 			if (used < size)
 				used += (size_t)snprintf(buffer + used, size - used, "%s%s%s", count ? ", " : "",
 				                         socket ? "socket." : "true.",
-				                         matrix->quantities.atoms[__builtin_ctzll(untold)].name);
+				                         matrix->quantities.atoms[__builtin_ctzll(missing)].name);
 	}
 	return count;
 }

@@ -1,4 +1,4 @@
-/* Everything that a matrix says: a judgement of every event, the stall tests, the resources and their indicators. */
+/* All results from a matrix: judgements of events, stall tests, resources and their indicators. */
 #ifndef FATHOM_TRUST_VALIDATION_H
 #define FATHOM_TRUST_VALIDATION_H
 
@@ -19,16 +19,16 @@ struct fm_validation_options {
 	struct fm_watcher watcher;
 };
 
-/* The matrix is settled. -EINTR when interrupted. */
+/* Validates a settled matrix. -EINTR when interrupted. */
 int fm_validation_create(struct fm_matrix *matrix, const struct fm_validation_options *options,
                          struct fm_validation **ret_validation, struct fm_error *error);
-/* The names of the columns of truth that the file does not have, with commas: those of cores, and those of the socket
-   if there are events of it. Returns how many. */
+/* Writes the names of missing columns of truth, separated by commas: those of cores, and of the socket if it has
+   events. Returns their number. */
 unsigned fm_validation_missing(const struct fm_matrix *matrix, char *buffer, size_t size);
 
 void fm_validation_free(struct fm_validation *validation);
 
-/* "A + 0.5 * B"; "n/a" when there is none. Returns buffer. */
+/* Writes "A + 0.5 * B", or "n/a" without an indicator. Returns `buffer`. */
 const char *fm_indicator_text(const struct fm_matrix *matrix, const struct fm_indicator *indicator, char *buffer,
                               size_t size);
 

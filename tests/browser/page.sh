@@ -49,10 +49,12 @@ expect 0 '' "$tool" record -q --sampler exact --machine haswell-ep --every 500 -
 expect 0 '' "$tool" report "$scratch/simulated.fathom" --html "$scratch/simulated.html"
 expect 0 '' "$tool" squeeze -q --machine xeon-e5-2670 --only capacity --record "$scratch/squeeze.fathom" -- "$build/examples/stream-folded-stream" 2 65536
 expect 0 '' "$tool" report "$scratch/squeeze.fathom" --html "$scratch/squeeze.html"
+expect 0 '' "$tool" scale -q --machine haswell-ep -t 1,2,4 --record "$scratch/scale.fathom" -- "$build/tests/scale_team" serial "{threads}" 500
+expect 0 '' "$tool" report "$scratch/scale.fathom" --html "$scratch/scale.html"
 make_recording "$scratch/empty.fathom" 300
 change "$scratch/empty.fathom" 'DELETE FROM samples'
 expect 0 '' "$tool" report "$scratch/empty.fathom" --html "$scratch/empty.html"
 
 checks=$((checks + 1))
-node "$folder/test.mjs" "$scratch/samples.html" "$scratch/hostile.html" "$scratch/stat.html" "$scratch/simulated.html" "$scratch/squeeze.html" "$scratch/empty.html" ${SCREENSHOTS:+"$SCREENSHOTS"} || fail 'in the browser'
+node "$folder/test.mjs" "$scratch/samples.html" "$scratch/hostile.html" "$scratch/stat.html" "$scratch/simulated.html" "$scratch/squeeze.html" "$scratch/scale.html" "$scratch/empty.html" ${SCREENSHOTS:+"$SCREENSHOTS"} || fail 'in the browser'
 finish

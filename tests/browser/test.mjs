@@ -6,7 +6,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { close, settle, withPage } from './browser.mjs';
 
-const [samples, hostile, stat, simulated, squeeze, empty, screenshots] = process.argv.slice(2);
+const [samples, hostile, stat, simulated, squeeze, scale, empty, screenshots] = process.argv.slice(2);
 let passed = 0, failed = 0;
 
 async function check(name, file, options, run) {
@@ -298,8 +298,18 @@ await check('what squeeze recorded is a page too', squeeze, {}, async (page) => 
 	assert.ok(await page.locator('#less-table tbody tr').count() > 2);
 });
 
+await check('what scale recorded is a page too', scale, {}, async (page) => {
+	const ids = await page.evaluate(() => [...document.querySelectorAll('main section')].map((one) => one.id));
+	assert.deepEqual(ids.slice(0, 4), ['findings', 'speedup', 'processors', 'fit']);
+	assert.match(await page.locator('.facts').innerText(), /serial/);
+	assert.equal(await page.locator('#speedup .chart canvas').count(), 1);
+	assert.equal(await page.locator('#scale-table tbody tr').count(), 3);
+	assert.equal(await page.locator('#processors .level-bar').count(), 3);
+	assert.doesNotMatch(await page.evaluate(() => document.body.innerText), /NaN|undefined/);
+});
+
 await check('a recording without samples says so', empty, {}, async (page) => {
-	assert.match(await page.locator('#findings').innerText(), /0 samples are too few to find anything/);
+	assert.match(await page.locator('#findings').innerText(), /No findings: 0 samples are too few/);
 	assert.doesNotMatch(await page.evaluate(() => document.body.innerText), /n\/a %|NaN|undefined/);
 });
 

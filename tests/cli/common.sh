@@ -35,6 +35,9 @@ change() {
 
 skip() { echo "SKIPPED: $*"; exit 77; }
 
+# A part of the test has no answer here and now: it is counted as skipped (scripts/skips), and the rest goes on.
+inconclusive() { echo "SKIPPED: inconclusive: $*"; }
+
 # material NAME: a file from outside, its path in $material; FATHOM_MATERIAL names their folder. Skips the test when it is not there.
 material() {
 	[ -n "${FATHOM_MATERIAL-}" ] || skip 'FATHOM_MATERIAL is not set'

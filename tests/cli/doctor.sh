@@ -1,7 +1,7 @@
 #!/bin/sh
 # fathom doctor: every row has its parts, the JSON follows its schema, and nothing is claimed that was not tried.
 . "$(dirname "$0")/common.sh"
-expect 0 '[0-9]+ of [0-9]+ available' "$tool" doctor
+expect 0 '[0-9]+ of [0-9]+ capabilities available' "$tool" doctor
 holds env LC_ALL=C awk '{ gsub(/[\200-\277]/, ""); if (length > 100) exit 1 }' "$scratch/out"
 expect 0 '"verb": "doctor"' "$tool" doctor --json
 cp "$scratch/out" "$scratch/doctor.json"

@@ -38,7 +38,7 @@ if ! "$tool" stat -e instructions -- true >/dev/null 2>&1; then
 fi
 expect 2 'exclude each other' "$tool" stat -a -p 1 -e task-clock
 expect 2 'no process' "$tool" stat -e task-clock -p 999999999 -- true
-expect 2 'once: no -p' "$tool" stat --machine haswell-ep -e loads -a -- true
+expect 2 'omit -p' "$tool" stat --machine haswell-ep -e loads -a -- true
 expect 0 '' "$tool" stat -e task-clock,page-faults -r 6 --json -o "$scratch/stat.json" -- true
 holds "$source/tests/cli/schema" "$source/docs/schemas/stat.schema.json" "$scratch/stat.json"
 holds jq -e '.events[1].count | .value >= .low and .value <= .high and .trials == 6 and .origin == "counted"' "$scratch/stat.json" >/dev/null

@@ -2,7 +2,7 @@
 # The examples of folding, on a simulated machine: every figure is the same in each run. tests/live/examples.sh has them at native speed.
 . "$(dirname "$0")/common.sh"
 . "$(dirname "$0")/../fold/examples.sh"
-[ -e "$build/libfathom-exact.so" ] || skip 'the exact engine was not built'
+[ -e "$build/libfathom-exact.so" ] || skip 'the emulator was not built'
 record() { # NAME EVERY PROGRAM ARGUMENTS...
 	name=$1 every=$2
 	shift 2

@@ -39,7 +39,7 @@ done
 "$make" run.fathom 300 0
 expect 0 '' "$tool" export -q run.fathom --format paraver --folded -o folded.prv
 holds "$readers" paraver_folded folded.prv run.fathom
-expect 2 '--folded is not for csv' "$tool" export run.fathom --format csv --folded
+expect 2 '--folded needs --format paraver, not csv' "$tool" export run.fathom --format csv --folded
 change run.fathom 'DELETE FROM instances; UPDATE samples SET instance = -1'
 expect 2 'nothing can be folded: no region is marked' "$tool" export run.fathom --format paraver --folded -o no.prv
 holds [ ! -e no.prv ]
@@ -84,9 +84,9 @@ holds sh -c '[ "$(ls | grep -c "^empty")" = 1 ]'
 phases="$build/tests/program_phases"
 if [ -x "$phases" ]; then
 	expect 0 '' "$tool" stat --machine haswell-ep --record stat.fathom -- "$phases"
-	expect 2 'perfetto needs things that happened at a time.*callgrind, csv, json' "$tool" export stat.fathom --format perfetto
+	expect 2 'perfetto needs data over time.*callgrind, csv, json' "$tool" export stat.fathom --format perfetto
 	expect 2 'speedscope needs sampled references.*callgrind, csv, json' "$tool" export stat.fathom --format speedscope
-	expect 2 '--folded folds sampled references|needs things' "$tool" export stat.fathom --format paraver --folded
+	expect 2 '--folded folds sampled references|needs data over time' "$tool" export stat.fathom --format paraver --folded
 	expect 0 'wrote stat.callgrind' "$tool" export stat.fathom --format callgrind
 	expect 0 'Loads +Stores +Misses_1' callgrind_annotate --auto=no stat.callgrind
 	loads=$(sqlite3 stat.fathom 'SELECT sum(loads) FROM lines')
@@ -106,14 +106,14 @@ fi
 
 # usage
 "$make" run.fathom 200 1
-expect 2 'no recording to export' "$tool" export
+expect 2 'no recording given' "$tool" export
 expect 2 'choose a format: --format FORMAT, one of paraver, perfetto' "$tool" export run.fathom
-expect 2 'no such format; did you mean perfetto' "$tool" export run.fathom --format perfeto
+expect 2 'unknown format; did you mean perfetto' "$tool" export run.fathom --format perfeto
 expect 2 'one recording at a time' "$tool" export run.fathom run.fathom
 expect 1 'No such file' "$tool" export nobody.fathom --format csv
 expect 1 'no recording' "$tool" export out.csv.prv --format csv
-expect 2 '--table is not for json' "$tool" export run.fathom --format json --table codes
-expect 2 'recordings have no such table. There are: asked run' "$tool" export run.fathom --format csv --table codez -o -
+expect 2 '--table needs --format csv, not json' "$tool" export run.fathom --format json --table codes
+expect 2 'recordings have no such table. Tables: asked run' "$tool" export run.fathom --format csv --table codez -o -
 expect 2 'several files' "$tool" export run.fathom --format paraver -o -
 expect 0 '^row,process,address,function' "$tool" export run.fathom --format csv --table codes -o -
 
@@ -122,7 +122,7 @@ rm -f ./*.prv ./*.pcf ./*.row
 expect 0 'wrote run.prv, its .pcf and its .row; for wxparaver' "$tool" export run.fathom --format paraver
 holds [ -s run.prv -a -s run.pcf -a -s run.row ]
 cp run.prv before
-expect 1 'run.prv: it is there already: -o run.prv replaces it' "$tool" export run.fathom --format paraver
+expect 1 'run.prv already exists: -o run.prv replaces it' "$tool" export run.fathom --format paraver
 holds cmp -s run.prv before
 expect 0 '' "$tool" export -q run.fathom --format paraver -o run
 holds [ ! -s "$scratch/err" ]

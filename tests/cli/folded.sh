@@ -29,14 +29,14 @@ is 0 '.folded[0].modes[0].rates[] | select(.name == "memory") | .points | length
 is 0 '[.working_sets[] | select(.object == null)] | length == 1'
 
 # the text
-expect 0 '^Finding 1: random references that caches do not serve: c, stream.c:20 scale$' "$tool" report "$scratch/0.fathom"
+expect 0 '^Finding 1: random accesses that miss the caches: c, stream.c:20 scale$' "$tool" report "$scratch/0.fathom"
 cp "$scratch/out" "$scratch/text"
 holds grep -q '^Folded region iteration: [34][0-9]* instances of 20' "$scratch/text"
 holds grep -qE '^  2 +(19|20|21)–(49|50|51) .*stream.c:20 scale' "$scratch/text"
 holds grep -qE '^  a +1  stream.c:10 +r  down +8 +(99|100) ' "$scratch/text"
 holds grep -qE '^  c +2  stream.c:20 +r  random +8 +(99|100) +n/a' "$scratch/text"
 holds [ "$(LC_ALL=C.UTF-8 wc -L <"$scratch/text")" -le 100 ]
-expect 0 'Folded, found by themselves \(no region is marked\): iterations' "$tool" report "$scratch/2.fathom"
+expect 0 'Folded, detected loop \(no region is marked\): iterations' "$tool" report "$scratch/2.fathom"
 
 # two recordings
 expect 0 '^iteration .*(1\.2[89]|1\.3[0-2])× .*slower' "$tool" report "$scratch/0.fathom" "$scratch/3.fathom"
@@ -46,6 +46,6 @@ expect 0 '^iteration .* no difference shown' "$tool" report "$scratch/0.fathom" 
 "$tool" report --json "$scratch/0.fathom" "$scratch/3.fathom" >"$scratch/compared.json"
 holds "$schema" "$source/docs/schemas/report-comparison.schema.json" "$scratch/compared.json"
 is compared '.comparison.regions[0] | .name == "iteration" and .time.verdict == "more" and .time.ratio.low < 1.3 and .time.ratio.high > 1.3'
-expect 2 'one recording was simulated and the other was not' "$tool" report "$scratch/0.fathom" "$scratch/1.fathom"
+expect 2 'one recording is simulated, the other is not' "$tool" report "$scratch/0.fathom" "$scratch/1.fathom"
 expect 2 'compared as text or --json' "$tool" report -x, "$scratch/0.fathom" "$scratch/3.fathom"
 finish

@@ -22,9 +22,9 @@ for lock in web tests/browser; do
 	holds grep -q '"integrity": "sha512-' "$source/$lock/package-lock.json"
 done
 
-expect 2 'no --json, -x, -o' "$tool" report "$scratch/0.fathom" --html "$scratch/x.html" --json
-expect 2 'no --json, -x, -o' "$tool" report "$scratch/0.fathom" --html "$scratch/x.html" --curve
-expect 2 'is for --html' "$tool" report "$scratch/0.fathom" --no-source
+expect 2 'omit --json, -x, -o' "$tool" report "$scratch/0.fathom" --html "$scratch/x.html" --json
+expect 2 'omit --json, -x, -o' "$tool" report "$scratch/0.fathom" --html "$scratch/x.html" --curve
+expect 2 'needs --html' "$tool" report "$scratch/0.fathom" --no-source
 if ! "$tool" report "$scratch/0.fathom" --html "$scratch/0.html" 2>"$scratch/err"; then
 	holds grep -q 'not in this build' "$scratch/err"
 	finish

@@ -2,7 +2,7 @@
 # A program is executed once by stat and record, as often as it was asked for with -r, and its output appears once. Programs that cannot
 # be observed are not run; those in which nothing was seen end as they would.
 . "$(dirname "$0")/common.sh"
-[ -e "$build/libfathom-native.so" ] || skip 'the native engine was not built'
+[ -e "$build/libfathom-trace.so" ] || skip 'the native engine was not built'
 mkdir -p "$XDG_DATA_HOME/fathom/machines"
 cp "$source/tests/cli/example-profile.json" "$XDG_DATA_HOME/fathom/machines/$(hostname).json"
 mkdir "$scratch/temporary"
@@ -109,11 +109,11 @@ command -v valgrind >/dev/null && runs 0 124 0 "valgrind $scratch/long" $stat
 runs 1 7 1 "env LD_PRELOAD= $scratch/long" $stat
 holds sh -c "head -1 '$scratch/text' | grep -q 'processes without the library'"
 runs 1 7 1 "env -i COUNTED=$COUNTED $scratch/long" record -o "$scratch/d.fathom"
-holds grep -q '^fathom: only [0-9]* % of the processor time was seen' "$scratch/err"
+holds grep -q '^fathom: coverage: [0-9]* % of the processor time' "$scratch/err"
 holds sh -c "'$tool' report '$scratch/d.fathom' | head -1 | grep -q '^Only [0-9]* %'"
 # results that cannot be written: 125, and how the program ended
 runs 1 125 1 "$scratch/short" stat -o /dev/full
-holds grep -q 'the program itself ended with 7' "$scratch/err"
+holds grep -q 'the program ended with exit status 7' "$scratch/err"
 # nothing is left behind
 holds [ -z "$(ls "$TMPDIR")" ]
 finish

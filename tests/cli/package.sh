@@ -64,7 +64,7 @@ for library in libc6 libdw1 libhwloc15 libjansson4 libsqlite3-0; do
 	field Depends ".*\b$library\b"
 done
 field Recommends 'qemu-user$'
-# only the exact engine runs QEMU, and nothing here needs a script to be installed
+# only the emulator runs QEMU, and nothing here needs a script to be installed
 holds sh -c '! grep -q "^Depends:.*qemu" "$1"' sh "$scratch/fields"
 holds [ "$(dpkg-deb --ctrl-tarfile "$package" | tar -t | grep -c '^./p[or]')" = 0 ]
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Saved profiles: shown, refused when damaged, missing with advice.
 . "$(dirname "$0")/common.sh"
-expect 1 "no machine profile at .*: 'fathom machine --quick' makes one" "$tool" machine --show
+expect 1 "no machine profile at .*: 'fathom machine --quick' measures one" "$tool" machine --show
 cp "$source/tests/cli/example-profile.json" "$scratch/profile.json"
 expect 0 'L3 +48 MiB +1.58 MiB' "$tool" machine --show --profile "$scratch/profile.json"
 expect 0 'measured on another processor' "$tool" machine --show --profile "$scratch/profile.json"
@@ -23,7 +23,7 @@ expect 0 '^ +measured +interval +published' "$tool" machine --show --core -q --p
 holds grep -qE '^  width +4.40 +4.10 … 5.10 +6 differs ' "$scratch/out"
 holds grep -qE '^  loads_8 +2.90 +2.80 … 3.00 +3  ' "$scratch/out"
 holds grep -qE '^  window +- +256  ' "$scratch/out"
-holds grep -qE '^Published values are of AMD Zen 3. Known from them only: .*window' "$scratch/out"
+holds grep -qE '^Published values are for AMD Zen 3. Published only: .*window' "$scratch/out"
 expect 0 '^window,core,published,256,instruction[^,]*,256,256,published,0$' "$tool" machine --show -q -x , --profile "$scratch/zen3.json"
 expect 0 '"published"' "$tool" machine --show -q --json --profile "$scratch/zen3.json"
 cp "$scratch/out" "$scratch/published.json"
@@ -33,7 +33,7 @@ expect 0 'The core was not measured' "$tool" machine --show --core -q --profile 
 holds sh -c "! grep -q published '$scratch/out'"
 # the bandwidth–latency curve is drawn; earlier profiles have none, machines with one CPU a reason
 expect 0 '' "$tool" machine --show -q --profile "$scratch/profile.json"
-sed -n '/^Peak of memory/,/^Core-to-core/p' "$scratch/out" | sed '$d; s/ *$//' >"$scratch/drawn"
+sed -n '/^Memory peak/,/^Core-to-core/p' "$scratch/out" | sed '$d; s/ *$//' >"$scratch/drawn"
 holds cmp "$scratch/drawn" "$source/tests/cli/bandwidth-curve.txt"
 expect 0 '^curve_latency,memory,update/2/0.5,132,ns,' "$tool" machine --show -q -x , --profile "$scratch/profile.json"
 jq 'del(.bandwidth_curve)' "$scratch/profile.json" >"$scratch/earlier.json"
@@ -53,5 +53,5 @@ expect 1 'cut.json:[0-9]+: ' "$tool" machine --show --profile "$scratch/cut.json
 echo '{"verb": "doctor"}' >"$scratch/other.json"
 expect 1 'other.json: not a machine profile' "$tool" machine --show --profile "$scratch/other.json"
 env -u HOME -u XDG_DATA_HOME "$tool" machine --show >"$scratch/out" 2>"$scratch/err"
-holds grep -q 'set one of them' "$scratch/err"
+holds grep -q 'set XDG_DATA_HOME or HOME' "$scratch/err"
 finish

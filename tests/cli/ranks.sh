@@ -22,7 +22,7 @@ ranks() {
 for number in 0 -1 many 5000 2x; do
 	expect 2 'a number from 1 to 4096' ranks --ranks "$number"
 done
-expect 2 'goes with --ranks' ranks --mapping packed
+expect 2 'needs --ranks' ranks --mapping packed
 for mapping in '' scattered 0 -1 1,x 2.5; do
 	expect 2 'spread, packed, or numbers' ranks --ranks 4 --mapping "$mapping"
 done
@@ -31,7 +31,7 @@ expect 2 'there are 8 ranks, and 4 of them can share the L3' ranks --ranks 8 --m
 expect 2 'ranks share L3, not L2' ranks --ranks 2 --level L2
 expect 2 'colours has no ranks' "$tool" squeeze --ranks 2 --backend colours -- true
 expect 124 '--machine NAME' "$tool" squeeze --ranks 2 -- true
-expect 2 'leave the other options out' "$tool" squeeze --ranks 2 --pair one.fathom two.fathom
+expect 2 'omit the other options' "$tool" squeeze --ranks 2 --pair one.fathom two.fathom
 
 # says NAME FILTER: it is true of the answer
 says() {
@@ -68,7 +68,7 @@ says stream '.mappings[1] | .slowdown.value > 1.5 and .traffic_gbs.value * 4 < 2
 # A recording says the same again.
 "$tool" report --json "$scratch/exceeds.fathom" | sed 's/"verb": "report"/"verb": "squeeze"/' >"$scratch/again.json"
 holds cmp -s "$scratch/exceeds.json" "$scratch/again.json"
-expect 0 '4 ranks: what each uses, by how many share one L3' "$tool" report "$scratch/exceeds.fathom"
+expect 0 '4 ranks: use of each rank, by number of ranks per L3' "$tool" report "$scratch/exceeds.fathom"
 
 # Each knows its number.
 "$tool" squeeze --machine "$scratch/small.machine" --only capacity -q --ranks 3 --mapping 3 -- "$build/tests/squeeze_rank" "$scratch/ranks" >/dev/null
@@ -76,6 +76,6 @@ holds [ "$(sort -u "$scratch/ranks" | tr '\n' ';')" = '0 3 0 3 0 3;1 3 1 3 1 3;2
 
 # One that fails ends the sweep, and what was measured is kept.
 expect 0 'rank 1 ended with 7, and rank 0 with 0' "$tool" squeeze --machine "$scratch/small.machine" --ranks 2 --mapping 2 -- "$build/tests/squeeze_rank" "$scratch/ranks" 1
-expect 0 'without a shell around it' "$tool" squeeze --machine "$scratch/small.machine" --only capacity --ranks 2 --mapping 2 -- sh -c "exec '$needs' compute 1 1000"
+expect 0 'without a shell' "$tool" squeeze --machine "$scratch/small.machine" --only capacity --ranks 2 --mapping 2 -- sh -c "exec '$needs' compute 1 1000"
 expect 0 'budget of 0.001 s is spent' "$tool" squeeze --machine "$scratch/small.machine" --budget 1ms --ranks 2 -- "$needs" random 0.25 1000
 finish

@@ -14,12 +14,12 @@ rows() { # TABLE FILE
 }
 
 # usage
-expect 2 'there is no program to run' "$fathom" record
+expect 2 'no program given' "$fathom" record
 expect 2 'not "0%"' "$fathom" record --overhead 0% -- true
 expect 2 'not "60%"' "$fathom" record --overhead 60% -- true
 expect 2 'choose one' "$fathom" record --overhead 3% --rate 10 -- true
 expect 2 '--max-size takes' "$fathom" record --max-size 1k -- true
-expect 2 'auto, burst or exact' "$fathom" record --sampler pebs -- true
+expect 2 'one of auto, burst, exact' "$fathom" record --sampler pebs -- true
 expect 127 'there is no such program' "$fathom" record -- no-such-program
 expect 126 'cannot be run' "$fathom" record -- /etc/passwd
 holds [ ! -e fathom.fathom ]
@@ -117,7 +117,7 @@ holds [ ! -e g.fathom.parts ]
 status=$?
 checks=$((checks + 1))
 [ "$status" = 5 ] || fail "status $status where the recording cannot be kept"
-holds grep -q 'what was sampled is in r.fathom.parts' err
+holds grep -q 'the samples are in r.fathom.parts' err
 holds [ -e r.fathom.parts/session ]
 # its parts are gone
 sqlite3 g.fathom "UPDATE sampling SET state = 'unfinished', parts = 'g.fathom.parts'"

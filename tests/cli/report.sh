@@ -3,7 +3,7 @@
 # another machine (no profile, no program, no machine files); bad files are refused.
 . "$(dirname "$0")/common.sh"
 phases="$build/tests/program_phases" regions="$build/tests/program_regions" # the second is a tenth of the first
-[ -x "$phases" ] || skip 'the exact engine was not built'
+[ -x "$phases" ] || skip 'the emulator was not built'
 mkdir -p "$XDG_DATA_HOME/fathom/machines"
 cp "$source/tests/cli/example-profile.json" "$XDG_DATA_HOME/fathom/machines/$(hostname).json"
 

@@ -14,7 +14,7 @@ for kind in 0 1 2; do
 done
 
 # the text: what was sampled first, then what is wrong, then the tables in this order
-expect 0 'Sampler: burst. Overhead: 2.4 ±0.2 % \(asked for: 3 %\)' "$tool" report "$scratch/0.fathom"
+expect 0 'Sampler: burst. Overhead: 2.4 ±0.2 % \(limit: 3 %\)' "$tool" report "$scratch/0.fathom"
 cp "$scratch/out" "$scratch/text"
 holds grep -q '^!  42 % of the processor time was not sampled: code that belongs to no file (JIT)$' "$scratch/text"
 holds grep -qE '^table +30\.[0-9] ±0\.[0-9] ' "$scratch/text"
@@ -25,8 +25,8 @@ holds grep -qE '^counter .* shared written$' "$scratch/text"
 holds [ "$(grep -nE '^(Object|Routine|Region|Line|Thread|Object × thread,|Not sampled) ' "$scratch/text" | cut -d: -f2 | cut -d' ' -f1 | tr '\n' ' ')" = 'Object Object Routine Region Line Thread Object Not ' ]
 holds [ "$(LC_ALL=C.UTF-8 wc -L <"$scratch/text")" -le 100 ]
 holds sh -c '! grep -q " $" "$1"' sh "$scratch/text"
-expect 0 'there are no levels|There are no levels: the sampler was not calibrated' "$tool" report "$scratch/2.fathom"
-expect 0 '\(every one\)' "$tool" report "$scratch/1.fathom"
+expect 0 'No levels: the sampler was not calibrated' "$tool" report "$scratch/2.fathom"
+expect 0 '\(all references\)' "$tool" report "$scratch/1.fathom"
 
 # JSON: the members that scripts rely on
 is() {
@@ -47,7 +47,7 @@ is 2 '.whole.levels[0].share == null and (.whole.levels[0].share_why | test("cal
 # levels that cost the same are told together
 cp "$scratch/0.fathom" "$scratch/joint.fathom"
 change "$scratch/joint.fathom" 'UPDATE calibration SET level = 1 + "row" / 4 % 2 WHERE level <= 2 AND kind = 0'
-expect 0 '^!  L1 or L2 cannot be told apart' "$tool" report "$scratch/joint.fathom"
+expect 0 '^!  L1 or L2 cannot be distinguished' "$tool" report "$scratch/joint.fathom"
 holds grep -q 'L1 or L2 %' "$scratch/out"
 "$tool" report --json "$scratch/joint.fathom" >"$scratch/joint.json"
 holds "$schema" "$source/docs/schemas/report.schema.json" "$scratch/joint.json"
@@ -63,11 +63,11 @@ expect 0 '^total;references_share;1;' "$tool" report '-x;' "$scratch/0.fathom"
 holds awk -F';' 'NF != 8 { exit 1 }' "$scratch/out"
 
 # filters
-expect 0 'Only objects "table": .* All shares are shares of these' "$tool" report --object table "$scratch/0.fathom"
+expect 0 'Only objects "table": .* Shares refer to these samples' "$tool" report --object table "$scratch/0.fathom"
 holds grep -qE '^table +(100|99.[0-9]–100)' "$scratch/out"
 expect 0 'Only thread worker: ' "$tool" report --thread worker "$scratch/0.fathom"
 expect 0 'Only region search: .* 2[67]\.[0-9] %' "$tool" report --region search "$scratch/0.fathom"
-expect 0 'Only function lookup and what it calls: ' "$tool" report --region lookup "$scratch/0.fathom"
+expect 0 'Only function lookup and its callees: ' "$tool" report --region lookup "$scratch/0.fathom"
 expect 0 'Only from 2 s to 4.5 s: .* 25\.[0-9] %' "$tool" report --time 2-4.5 "$scratch/0.fathom"
 expect 0 'Only from 8 s on: ' "$tool" report --time 8- "$scratch/0.fathom"
 expect 0 'Only from 0 s to 1 s: ' "$tool" report --time -1 "$scratch/0.fathom"

@@ -4,28 +4,28 @@
 needs=$build/tests/squeeze_needs
 schema=$source/docs/schemas/squeeze.schema.json
 
-expect 2 'no program to run' "$tool" squeeze --machine zen3
+expect 2 'no program given' "$tool" squeeze --machine zen3
 expect 124 '--machine NAME' "$tool" squeeze --backend exact -- true
-expect 124 'leave --machine out' "$tool" squeeze --machine zen3 --backend colours -- true
+expect 124 'omit --machine' "$tool" squeeze --machine zen3 --backend colours -- true
 expect 2 'no simulated machine "pdp-11"' "$tool" squeeze --machine pdp-11 -- true
 expect 2 '--backend is resctrl, colours, threads, exact' "$tool" squeeze --machine zen3 --backend magic -- true
 expect 2 'no cache L9' "$tool" squeeze --machine zen3 --level L9 -- true
 expect 2 'capacity or bandwidth' "$tool" squeeze --machine zen3 --only latency -- true
 expect 2 'is not a duration' "$tool" squeeze --machine zen3 --budget soon -- true
-expect 2 'up to what there is' "$tool" squeeze --machine xeon-e5-2670 --predict l3=40M -- "$needs" compute 1 1000
+expect 2 'the maximum is' "$tool" squeeze --machine xeon-e5-2670 --predict l3=40M -- "$needs" compute 1 1000
 expect 2 '--level NAME' "$tool" squeeze --machine xeon-e5-2670 --predict l2=8K -- "$needs" compute 1 1000
 expect 2 'two recordings' "$tool" squeeze --pair one.fathom
-expect 2 'leave the other options out' "$tool" squeeze --machine zen3 --pair one.fathom two.fathom
-expect 2 'leave the other options out' "$tool" squeeze --map --pair one.fathom two.fathom
-expect 2 'leave --only out' "$tool" squeeze --machine zen3 --map --only capacity -- true
-expect 2 'does not take cache and bandwidth at once' "$tool" squeeze --backend colours --map -- true
+expect 2 'omit the other options' "$tool" squeeze --machine zen3 --pair one.fathom two.fathom
+expect 2 'omit the other options' "$tool" squeeze --map --pair one.fathom two.fathom
+expect 2 'omit --only' "$tool" squeeze --machine zen3 --map --only capacity -- true
+expect 2 'cannot limit cache and bandwidth at once' "$tool" squeeze --backend colours --map -- true
 expect 124 '--machine NAME' env FATHOM_RESCTRL_ROOT="$scratch/nothing" "$tool" squeeze --map -- true
 expect 127 'no such program' "$tool" squeeze --machine zen3 -- no-such-program
 expect 2 'was not run again' "$tool" squeeze --machine xeon-e5-2670 -- "$needs" nothing
 
 # The live back ends refuse simulated machines; resctrl, what it cannot have, and what others have.
 for name in resctrl threads; do
-	expect 124 'leave --machine out' "$tool" squeeze --machine zen3 --backend $name -- true
+	expect 124 'omit --machine' "$tool" squeeze --machine zen3 --backend $name -- true
 done
 expect 124 'cat_l3' env FATHOM_RESCTRL_ROOT="$scratch/nothing" "$tool" squeeze --backend resctrl -- true
 tree=$scratch/resctrl
@@ -103,15 +103,15 @@ sed "s/^cache L3 .*/& available=$(jq '.map[15].capacity_bytes | floor' "$scratch
 says map ".map[15].slowdown.value * .curve[0].cycles / $(jq '.cycles.active.value' "$scratch/less.json") | . > 0.99 and . < 1.01"
 "$tool" report --json "$scratch/map.fathom" | sed 's/"verb": "report"/"verb": "squeeze"/' >"$scratch/again.json"
 holds cmp -s "$scratch/map.json" "$scratch/again.json"
-expect 0 'With less of both: times as long' "$tool" report "$scratch/map.fathom"
+expect 0 'Less of both: run time ratio' "$tool" report "$scratch/map.fathom"
 expect 0 'Map of both: n/a .the budget of 0.001 s is spent' "$tool" squeeze --machine "$scratch/small.machine" --map --budget 1ms -- "$needs" random 0.25 1000
 
 # A recording says the same again.
 "$tool" report --json "$scratch/most.fathom" | sed 's/"verb": "report"/"verb": "squeeze"/' >"$scratch/again.json"
 holds cmp -s "$scratch/most.json" "$scratch/again.json"
 expect 0 'Capacity in use, L3: between' "$tool" report "$scratch/most.fathom"
-expect 2 'no -x' "$tool" report -x, "$scratch/most.fathom"
-expect 0 'of the cache and takes' "$tool" squeeze --pair "$scratch/quarter.fathom" "$scratch/most.fathom"
+expect 2 'omit -x' "$tool" report -x, "$scratch/most.fathom"
+expect 0 'share of the cache .*; run time' "$tool" squeeze --pair "$scratch/quarter.fathom" "$scratch/most.fathom"
 expect 0 '' "$tool" squeeze --json --pair "$scratch/quarter.fathom" "$scratch/phases.fathom"
 cp "$scratch/out" "$scratch/pair.json"
 expect 0 '' "$source/tests/cli/schema" "$schema" "$scratch/pair.json"
@@ -121,7 +121,7 @@ says pair 'all(.pair[]; .slowdown.value < 1.02)'
 says twice '.pair | (.[0].slowdown.value - .[1].slowdown.value | fabs < 0.01) and .[0].slowdown.value > 1.3'
 expect 1 '' "$tool" squeeze --pair "$scratch/nothing.fathom" "$scratch/most.fathom"
 "$tool" stat --machine zen3 -q --record "$scratch/stat.fathom" -- "$needs" compute 1 1000 >/dev/null
-expect 2 'has no squeeze' "$tool" squeeze --pair "$scratch/stat.fathom" "$scratch/most.fathom"
+expect 2 'has no results of squeeze' "$tool" squeeze --pair "$scratch/stat.fathom" "$scratch/most.fathom"
 
 # A budget that is spent is said, and what was measured is kept.
 expect 0 'budget of 0.001 s is spent' "$tool" squeeze --machine "$scratch/small.machine" --budget 1ms -- "$needs" random 0.25 1000

@@ -15,12 +15,12 @@ wrong 'no verb "frobnicate"' help frobnicate
 for verb in $("$tool" --complete); do
 	wrong 'unknown option or argument "--nonsense"' "$verb" --nonsense
 	wrong 'unknown option or argument "-Z"' "$verb" -Z
-	case $verb in help | stat | record | squeeze | events | report | export) continue ;; esac
+	case $verb in help | stat | record | squeeze | scale | events | report | export) continue ;; esac
 	wrong 'unknown option or argument "stray"' "$verb" stray
 done
 wrong 'did you mean --quick' machine --quikc
 wrong 'exclude each other' machine --quick --full
-wrong 'leave the other options out' machine --show --quick
+wrong 'omit the other options' machine --show --quick
 wrong 'is not a duration' machine --budget soon
 wrong 'is not a duration' machine --budget 0
 wrong 'needs a value' machine --budget
@@ -31,14 +31,14 @@ wrong 'is not a CPU list' machine -C 1-
 wrong 'is not a CPU list' machine -C zero
 wrong 'takes a whole number from 0 to 100' machine --tolerate 101
 wrong '--seed takes a whole number' machine --seed -1
-wrong 'no program to run' stat --machine haswell-ep
+wrong 'no program given' stat --machine haswell-ep
 wrong 'no simulated machine "pdp-11"' stat --machine pdp-11 -- true
-wrong '--instances goes with --region' stat --machine zen3 --instances 1-2 -- true
+wrong '--instances needs --region' stat --machine zen3 --instances 1-2 -- true
 wrong 'takes a range' stat --machine zen3 --window x -- true
 wrong 'power of two' stat --machine zen3 --pages 5000 -- true
 wrong 'numbers and ranges' stat --machine zen3 --cores a -- true
 wrong 'needs a value' stat --machine
-wrong 'no recording to report' report
+wrong 'no recording given' report
 wrong 'two recordings can be compared, not three' report one two three
 FATHOM_CPU=avx9 expect 2 'unknown instruction set "avx9"' "$tool" doctor
 finish

@@ -48,7 +48,7 @@ holds jq -e '.metrics | length > 3' "$profile" >/dev/null
 expect 0 'class +blind' "$tool" validate --machine "$machine" --quick --explain DEMAND
 expect 2 'no simulated event "NONE"' "$tool" validate --machine "$machine" --quick -e LINES,NONE
 expect 2 'names no event' "$tool" validate --machine "$machine" --quick -e ,
-expect 2 'no event "NONE"' "$tool" validate --machine "$machine" --quick --explain NONE
+expect 2 'the event "NONE" was not among' "$tool" validate --machine "$machine" --quick --explain NONE
 expect 0 '' "$tool" validate --machine "$machine" --no-save -q --dump "$scratch/counts.csv" --html "$scratch/page.html"
 holds grep -q '<svg' "$scratch/page.html"
 expect 0 'LOADS;exact' "$tool" validate --from "$scratch/counts.csv" -x ';'
@@ -82,13 +82,13 @@ holds sh -c "! '$tool' validate --from '$scratch/few.csv' --missing-zero | grep 
 holds "$source/tests/cli/schema" "$source/docs/schemas/validate.schema.json" "$scratch/few.json"
 holds jq -e '.missing | contains("true.transfers")' "$scratch/few.json" >/dev/null
 holds jq -e '.events[] | select(.name == "LINES").floor | .runs == 2 and .max == 11' "$scratch/few.json" >/dev/null
-expect 2 'name it with --from' "$tool" validate --missing-zero
+expect 2 'name the file with --from' "$tool" validate --missing-zero
 
 # mistakes
 echo nonsense >"$scratch/bad.csv"
 expect 1 'bad.csv:1' "$tool" validate --from "$scratch/bad.csv"
 expect 1 'cannot read' "$tool" validate --from "$scratch/missing.csv"
-expect 2 'leave the other options out' "$tool" validate --from "$scratch/counts.csv" --machine small
+expect 2 'omit the other options' "$tool" validate --from "$scratch/counts.csv" --machine small
 expect 2 'name one with --machine' "$tool" validate --scale 4
 expect 2 'cannot be made' "$tool" validate --machine "$machine" --scale 1000
 expect 2 'unknown option or argument' "$tool" validate cycles
@@ -117,7 +117,7 @@ if "$tool" machine --quick --tolerate 100 -q -o /dev/null 2>/dev/null &&
 	kill -INT $running
 	wait $running
 	holds [ $? = 1 ]
-	holds grep -q 'goes on from there' "$scratch/err"
+	holds grep -q 'continues from there' "$scratch/err"
 	holds [ -s "$host.validate" ]
 	rm -f "$host.validate"
 else

@@ -1,5 +1,5 @@
 /* Colours found by timing a simulated cache whose index is known: what is found must be the truth, or be refused. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <errno.h>
 #include <math.h>

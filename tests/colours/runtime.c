@@ -1,6 +1,6 @@
 /* The runtime in a program that forbids itself system calls: it must not be ended for one of the runtime's. No colours
    are needed: the runtime only looks how much memory there is, or is told that every page has the only colour. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* What we would submit to the kernel, for servers that are not here: names resolved against captured sysfs trees, all
    fields compared with a file. Usage without cmocka: test_attributes --print SERVER NAME... writes such a file. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -96,17 +96,17 @@ static void mistakes_are_explained(void **state)
 	} cases[] = {
 	    {"uncore_imc_0/event=0x04,umsk=3/", "no field \"umsk\"; it has: edge, event", EINVAL},
 	    {"uncore_imc_0/event=0x1234/", "larger than the field", EINVAL},
-	    {"uncore_imc_0/event=read/", "is no number", EINVAL},
+	    {"uncore_imc_0/event=read/", "is not a number", EINVAL},
 	    {"uncore_imc_9/event=1/", "no PMU \"uncore_imc_9\"", ENOTSUP},
 	    {"cpu/event=1", "end with a slash", EINVAL},
 	    {"instrutions", "did you mean \"instructions\"", EINVAL},
 	    {"L1-dcache-load-mises", "did you mean \"L1-dcache-load-misses\"", EINVAL},
 	    {"cycles:z", "modifiers are", EINVAL},
-	    {"cycles:pppp", "no more precise", EINVAL},
+	    {"cycles:pppp", "most precise modifier", EINVAL},
 	    {"mem:0x10/3", "1, 2, 4 or 8 bytes", EINVAL},
 	    {"mem:here", "an address is missing", EINVAL},
 	    {"../../../etc/passwd", "", EINVAL},
-	    {"", "no name", EINVAL},
+	    {"", "not the name", EINVAL},
 	};
 
 	(void)state;

@@ -1,5 +1,5 @@
 /* Counting for real, as far as a machine without a PMU goes, and every way in which it can be refused. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <errno.h>
 #include <pthread.h>

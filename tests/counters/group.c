@@ -1,5 +1,5 @@
 /* Performance groups in LIKWID's format. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <errno.h>
 #include <math.h>

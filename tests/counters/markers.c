@@ -1,6 +1,6 @@
 /* Markers of a program that runs by itself: time and counters of regions, in threads and forked processes, and what
    happens when there is too much of it. The program is this one. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/../cli/common.sh"
 command -v aarch64-linux-gnu-gcc >/dev/null || skip 'aarch64-linux-gnu-gcc is not installed'
 command -v qemu-aarch64 >/dev/null || skip 'qemu-aarch64 is not installed'
-[ -e "$build/libfathom-exact.so" ] || skip 'the exact engine was not built'
+[ -e "$build/libfathom-exact.so" ] || skip 'the emulator was not built'
 
 # translate NAME: a test program as a static one for aarch64
 translate() {

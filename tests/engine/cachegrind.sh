@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../cli/common.sh"
 command -v valgrind >/dev/null || skip 'valgrind is not installed'
 command -v qemu-x86_64 >/dev/null || skip 'qemu-x86_64 is not installed'
-[ -e "$build/libfathom-exact.so" ] || skip 'the exact engine was not built'
+[ -e "$build/libfathom-exact.so" ] || skip 'the emulator was not built'
 export GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX2_Usable,-AVX2,-AVX,-ERMS,-FSRM,-SSE4_2,-SSSE3
 export PYTHONHASHSEED=0
 export PYTHONDONTWRITEBYTECODE=1
@@ -42,7 +42,7 @@ compare() {
 	unset PADDING
 	sort -n -o "$scratch/theirs" "$scratch/theirs"
 	sort -n -o "$scratch/ours" "$scratch/ours"
-	echo "$1: cachegrind $(tr '\n' ' ' <"$scratch/theirs"), exact engine $(tr '\n' ' ' <"$scratch/ours")"
+	echo "$1: cachegrind $(tr '\n' ' ' <"$scratch/theirs"), emulator $(tr '\n' ' ' <"$scratch/ours")"
 	holds awk -v a="$(head -1 "$scratch/ours")" -v b="$(tail -1 "$scratch/ours")" -v c="$(head -1 "$scratch/theirs")" \
 		-v d="$(tail -1 "$scratch/theirs")" 'BEGIN { exit !(a > 0 && c > 0 && a <= d * 1.001 && c <= b * 1.001) }'
 }

@@ -1,5 +1,5 @@
 /* What instructions are taken to compute, by their bytes. */
-#include "unit/check.h"
+#include "check.h"
 
 #include "engine/account/decode.h"
 

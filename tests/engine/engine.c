@@ -1,5 +1,5 @@
-/* The exact engine on real programs: what it counts. */
-#include "unit/check.h"
+/* The emulator on real programs: what it counts. */
+#include "check.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ static void kernels_count_what_they_declare(void **state)
 	assert_int_equal(result.exit_status, 0);
 	for (unsigned kernel = 0; kernel < FM_STREAM_COUNT; kernel++)
 		for (int isa = 0; isa < FM_ISA_avx512; isa++) {
-			const struct fm_stream_kernel *declared = &fm_stream_kernels[kernel];
+			const struct fm_stream_kernel *declared = &fm_streams[kernel];
 			unsigned lanes = fm_isa_bytes((enum fm_isa)isa) / 8;
 
 			snprintf(name, sizeof(name), "%s_%s", declared->name, fm_isa_name((enum fm_isa)isa));

@@ -1,6 +1,6 @@
 /* The queue between a program and the simulator beside it, without QEMU: everything arrives once, in order, and has
    arrived when it was drained. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <stdio.h>
 #include <sys/wait.h>
@@ -14,7 +14,8 @@
 enum { ROUNDS = 40, MOST = 3 * FM_QUEUE_LENGTH };
 
 struct fm_engine fm_engine;
-struct fm_account fm_account;
+
+static struct fm_account account;
 
 /* written by the simulating thread, read by the test after a drain */
 static uint64_t arrived, disorder;
@@ -40,9 +41,10 @@ static void push(struct fm_queue *queue, uint64_t first, unsigned count)
 
 static void begin(void)
 {
-	if (!fm_account.results)
-		fm_account.results = calloc(1, sizeof(*fm_account.results));
-	assert_non_null(fm_account.results);
+	fm_engine.account = &account;
+	if (!account.results)
+		account.results = calloc(1, sizeof(*account.results));
+	assert_non_null(account.results);
 	fm_queue_begin(&thread);
 	if (!fm_queue_active()) {
 		print_message("SKIPPED: there is one processor only\n");
@@ -79,11 +81,11 @@ static void the_rest_is_looked_for(void **state)
 
 	(void)state;
 	begin();
-	before = atomic_load(&fm_account.results->queue.read);
+	before = atomic_load(&account.results->queue.read);
 	push(fm_queue_active(), before, 5);
-	for (unsigned i = 0; i < 2000 && atomic_load(&fm_account.results->queue.read) != before + 5; i++)
+	for (unsigned i = 0; i < 2000 && atomic_load(&account.results->queue.read) != before + 5; i++)
 		nanosleep(&(struct timespec){0, 1000000}, NULL);
-	assert_int_equal(atomic_load(&fm_account.results->queue.read), before + 5);
+	assert_int_equal(atomic_load(&account.results->queue.read), before + 5);
 	fm_queue_end();
 	assert_int_equal(disorder, 0);
 }

@@ -3,7 +3,7 @@
 # small file systems in a mount namespace of their own.
 . "$(dirname "$0")/../cli/common.sh"
 command -v qemu-x86_64 >/dev/null || skip 'qemu-x86_64 is not installed'
-[ -e "$build/libfathom-exact.so" ] || skip 'the exact engine was not built'
+[ -e "$build/libfathom-exact.so" ] || skip 'the emulator was not built'
 unshare -m true 2>/dev/null || skip 'unshare -m needs root'
 case $build in /tmp/* | /var/tmp/*) skip 'the build folder would be hidden' ;; esac
 
@@ -23,7 +23,7 @@ small() {
 
 small 100k "$tool" stat --machine haswell-ep -- "$build/tests/program_forks" 3
 [ $status = 125 ] || fail "without room the tool ended with $status: $text"
-case $text in *'no room for counts'*TMPDIR*) ;; *) fail "without room it said: $text" ;; esac
+case $text in *'no space for counts'*TMPDIR*) ;; *) fail "without room it said: $text" ;; esac
 small 2m "$tool" stat --machine haswell-ep -- "$build/tests/program_forks" 40
 [ $status = 0 ] || fail "with 2 MiB the tool ended with $status: $text"
 small 2m "$tool" stat --machine haswell-ep --timing --cores 0-3 -- "$build/tests/program_sharing" false

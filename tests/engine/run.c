@@ -1,6 +1,6 @@
 #include "engine/run.h"
 
-#include "unit/check.h"
+#include "check.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Programs of tests/engine/programs in the exact engine, on the simulated Haswell-EP. */
+/* Programs of tests/engine/programs in the emulator, on the simulated Haswell-EP. */
 #ifndef FATHOM_TESTS_ENGINE_RUN_H
 #define FATHOM_TESTS_ENGINE_RUN_H
 

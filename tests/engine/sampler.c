@@ -1,4 +1,4 @@
-#include "unit/check.h"
+#include "check.h"
 
 #include "engine/sampler.h"
 #include "observe/parts.h"

@@ -1,5 +1,5 @@
-/* Samples that the exact engine takes. */
-#include "unit/check.h"
+/* Samples that the emulator takes. */
+#include "check.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* The exact engine on programs of several threads and processes: turns, ends, and room for what is counted. */
-#include "unit/check.h"
+/* The emulator on programs of several threads and processes: turns, ends, and room for what is counted. */
+#include "check.h"
 
 #include <errno.h>
 #include <sched.h>

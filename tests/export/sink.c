@@ -1,5 +1,5 @@
 /* What exporters write with: numbers, texts of any bytes in each kind of format, fields of Protocol Buffers, lanes. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <errno.h>
 #include <math.h>

@@ -21,7 +21,7 @@ is() {
 
 # text_of_stream RECORDING DIRECTION
 text_of_stream() {
-	expect 0 "^Finding 1: random references that caches do not serve: c, stream.c:$(line stream-folded/stream.c 'c[random %') scale" "$tool" report --top 20 "$1"
+	expect 0 "^Finding 1: random accesses that miss the caches: c, stream.c:$(line stream-folded/stream.c 'c[random %') scale" "$tool" report --top 20 "$1"
 	cp "$scratch/out" "$scratch/text"
 	for phase in '1 +0–[0-9]+ .* copy' '2 .* scale' '3 .* add' '4 +[0-9]+–100 .* triad'; do
 		holds grep -qE "^  $phase" "$scratch/text"

@@ -1,6 +1,6 @@
 /* Folding recordings whose truth is known: phases, modes, streams, bandwidths, rates, findings, iterations that nobody
    marked, and comparisons. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ static struct folded fold_of(struct fm_recording *recording)
 
 	assert_non_null(recording);
 	if (fm_samples_analyse(recording, NULL, &folded.samples, &error) ||
-	    fm_fold_make(folded.samples, &folded.fold, &error) || fm_fold_tell_rates(folded.fold, &error))
+	    fm_fold_make(folded.samples, &folded.fold, &error) || fm_fold_add_rates(folded.fold, &error))
 		fail_msg("%s", error.message);
 	return folded;
 }
@@ -217,7 +217,7 @@ static void too_few_are_said_to_be(void **state)
 	(void)state;
 	recipe.instances = 4;
 	folded = make(&recipe);
-	assert_non_null(strstr(folded.fold->regions[0].modes[0].why, "too few"));
+	assert_non_null(strstr(folded.fold->regions[0].modes[0].why, "are needed"));
 	assert_true(*folded.fold->why);
 	assert_int_equal(folded.fold->stream_count, 0);
 	drop(&folded);
@@ -544,7 +544,7 @@ static void arrays_that_are_used_together(void **state)
 	finding = find_finding(&folded, "fields-apart");
 	assert_non_null(finding);
 	assert_string_equal(folded.samples->lines[finding->line].function, "triad");
-	assert_non_null(strstr(finding->advice, "3 lines of an element become one"));
+	assert_non_null(strstr(finding->advice, "one cache line per element instead of 3"));
 	/* a quarter of the time, of which two thirds */
 	assert_true(finding->worth.low < 0.167 && finding->worth.high > 0.15);
 	drop(&folded);

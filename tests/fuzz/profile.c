@@ -4,8 +4,10 @@
 
 #include <unistd.h>
 
-#include "machine/machine.h"
-#include "machine/simulated_host.h"
+#include "profile/peak.h"
+#include "profile/profile.h"
+#include "profile/simulated_host.h"
+#include "streams/streams.h"
 
 static void simulate(const struct fm_machine *machine)
 {

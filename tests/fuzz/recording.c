@@ -21,7 +21,7 @@
 #include "report/writer.h"
 #include "samples/synthetic.h"
 
-enum { BASES = 4, SAMPLES = 60, CALIBRATIONS = 24, WORDS = 6, CHANGES_MAX = 64 };
+enum { BASES = 5, SAMPLES = 60, CALIBRATIONS = 24, WORDS = 6, CHANGES_MAX = 64 };
 
 static uint8_t *bases[BASES];
 static size_t base_sizes[BASES];
@@ -59,6 +59,50 @@ static void counted(struct fm_recording *recording)
 		    .figure = fm_figure_make(5 + i, 5 + i, 5 + i, "", FM_ORIGIN_counted, "perf", 1)};
 }
 
+static struct fm_figure simulated(double value, const char *unit)
+{
+	return fm_figure_make(value, value, value, unit, FM_ORIGIN_simulated, "exact", 1);
+}
+
+/* Several numbers of threads. */
+static void scaled(struct fm_recording *recording)
+{
+	struct fm_recorded_scale *how = fm_recording_add(recording, scales);
+
+	snprintf(recording->run.verb, sizeof(recording->run.verb), "scale");
+	snprintf(recording->run.program, sizeof(recording->run.program), "./solver");
+	*how = (struct fm_recorded_scale){.by = "threads", .set_by = "{threads}", .cpus = 4};
+	for (unsigned i = 0; i < 12; i++)
+		*fm_recording_add(recording, scale_runs) = (struct fm_recorded_scale_run){.count = 1u << i % 3,
+		                                                                          .round = i / 3,
+		                                                                          .seconds = 8.0 / (1 << i % 3),
+		                                                                          .cpu_seconds = 8,
+		                                                                          .busiest = 4,
+		                                                                          .worked = 8,
+		                                                                          .workers = 1u << i % 3,
+		                                                                          .alone = 0.5,
+		                                                                          .alone_longest = 0.5};
+	for (unsigned i = 0; i < 4; i += 2) {
+		*fm_recording_add(recording, scale_looks) =
+		    (struct fm_recorded_scale_look){.count = 1 + i,
+		                                    .threads = 1 + i,
+		                                    .seconds = simulated(8, "s"),
+		                                    .blocked = simulated(0.1, ""),
+		                                    .spinning = simulated(0.2, ""),
+		                                    .transferring = simulated(0.1, ""),
+		                                    .imbalance = simulated(1.3, ""),
+		                                    .line = "solver.c:12 (solve)"};
+		*fm_recording_add(recording, scale_levels) =
+		    (struct fm_recorded_scale_level){.count = 1 + i,
+		                                     .name = "memory",
+		                                     .bytes = simulated(4e9, "B"),
+		                                     .write_share = simulated(0.3, ""),
+		                                     .gbs = simulated(1, "GB/s"),
+		                                     .peak_gbs = simulated(10, "GB/s"),
+		                                     .wait = simulated(0.5, "")};
+	}
+}
+
 /* SQLite wants a file with a name. */
 static void scratch_path(char *path, size_t size, const char *name)
 {
@@ -77,6 +121,8 @@ static void make_base(unsigned which)
 
 	if (which == 3)
 		counted(recording);
+	if (which == 4)
+		scaled(recording);
 	/* a few of each level do: there is much to try */
 	for (size_t i = 0; i < recording->calibration_count; i++)
 		recording->calibration[i % (8 * CALIBRATIONS)] = recording->calibration[i];
@@ -249,7 +295,7 @@ struct bytes {
 
 static struct bytes apply(char *text)
 {
-	unsigned which = strncmp(text, "base ", 5) ? 0 : (unsigned)(unsigned char)text[5] % BASES, changes = 0;
+	unsigned which = strncmp(text, "base ", 5) ? 0 : (unsigned char)(text[5] - '0') % BASES, changes = 0;
 	sqlite3 *base = NULL;
 	sqlite3_int64 size;
 	struct bytes result;
@@ -374,11 +420,24 @@ static void report(const struct fm_recording *recording)
 			must(*error.message);
 			return;
 		}
-		must(!fm_fold_make(samples, &fold, &error) && !fm_fold_tell_rates(fold, &error));
+		must(!fm_fold_make(samples, &fold, &error) && !fm_fold_add_rates(fold, &error));
 		for (unsigned i = 0; fm_writers[i]; i++)
 			fm_writers[i]->samples(fold, &options, nowhere);
 		fm_fold_free(fold);
 		fm_samples_free(samples);
+		return;
+	}
+	if (recording->scales_count) {
+		struct fm_scale *scale;
+
+		if (fm_scale_analyse(recording, &scale, &error)) {
+			must(*error.message);
+			return;
+		}
+		for (unsigned i = 0; fm_writers[i]; i++)
+			if (fm_writers[i]->scale)
+				fm_writers[i]->scale(scale, &options, nowhere);
+		fm_scale_free(scale);
 		return;
 	}
 	if (fm_analyse(recording, &analysis, &error)) {
@@ -394,7 +453,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char magic[] = "SQLite format 3";
 	static char path[96];
-	bool unchanged = size == 7 && !memcmp(data, "base ", 5) && data[5] >= '0' && data[5] <= '3' && data[6] == '\n';
+	bool unchanged = size == 7 && !memcmp(data, "base ", 5) && data[5] >= '0' && data[5] <= '4' && data[6] == '\n';
 	struct fm_recording *recording;
 	struct fm_error error = {0};
 	struct bytes made = {0};

@@ -24,7 +24,7 @@
 #include "interference/resctrl.h"
 #include "interference/takers.h"
 #include "interference/tree.h"
-#include "machine/topology.h"
+#include "profile/topology.h"
 
 enum { KINDS = 3, MOST_MS = 600, PATIENCE_MS = 5000, UNDISTURBED = 7 };
 static char *const program[] = {"/bin/sh", "-c", "sleep 0.4; exit 7", NULL};

@@ -8,7 +8,7 @@
 #include "interference/judge.h"
 #include "interference/probe.h"
 #include "kernels/layout.h"
-#include "unit/check.h"
+#include "check.h"
 
 enum { SEEDS = 200, BLOCKS = 60, STEPS = 5, GROUPS = 12 };
 #define CACHE (20.0 * (1 << 20))
@@ -280,9 +280,9 @@ static void statements(void **state)
 	(void)state;
 	calibrate(&works, 7, &capacity, &bandwidth);
 	fm_interference_state(&capacity, FM_TAKER_STORAGE, "L3", text, sizeof(text));
-	assert_non_null(strstr(text, "in 5 steps, and leave bandwidth alone"));
+	assert_non_null(strstr(text, "in 5 steps, without an effect on bandwidth"));
 	fm_interference_state(&bandwidth, FM_TAKER_BANDWIDTH, "memory", text, sizeof(text));
-	assert_non_null(strstr(text, "threads take none of it"));
+	assert_non_null(strstr(text, "load threads do not reduce it"));
 	bandwidth.effect = FM_EFFECT_UNCLEAR;
 	fm_interference_state(&bandwidth, FM_TAKER_BANDWIDTH, "memory", text, sizeof(text));
 	assert_non_null(strstr(text, "inconclusive"));

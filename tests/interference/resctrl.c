@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "interference/resctrl.h"
 #include "interference/tree.h"
-#include "unit/check.h"
+#include "check.h"
 
 static char group[64];
 

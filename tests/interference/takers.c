@@ -13,7 +13,7 @@
 #include "base/limits.h"
 #include "interference/taker_places.h"
 #include "interference/takers.h"
-#include "unit/check.h"
+#include "check.h"
 
 #define MIB (1ull << 20)
 

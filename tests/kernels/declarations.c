@@ -1,7 +1,7 @@
 /* Does every kernel, in every variant, do to memory exactly what kernels.def declares? The instructions are decoded and
    walked; where the processor has the variant, it also runs for real under the trap flag, and must take the same path.
  */
-#include "unit/check.h"
+#include "check.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -115,7 +115,7 @@ static void check_stream_variant(const struct fm_stream_kernel *kernel, enum fm_
 
 	snprintf(name, sizeof(name), "%s_%s", kernel->name, fm_isa_name(isa));
 	memset(&touched, 0, sizeof(touched));
-	if (!walk_kernel(kernel->variant[isa], &arguments, &walk))
+	if (!walk_kernel(fm_stream_functions[kernel - fm_streams][isa], &arguments, &walk))
 		fail_msg("%s: %s", name, walk.problem);
 	assert_false(touched.outside);
 	assert_int_equal(walk.loads, elements / lanes * kernel->loads);
@@ -139,7 +139,7 @@ static void check_stream_variant(const struct fm_stream_kernel *kernel, enum fm_
 	assert_int_equal(streams, kernel->streams);
 	assert_int_equal(allocated, kernel->write_allocate_bytes);
 	if (fm_isa_supported(isa))
-		compare_with_reality(name, kernel->variant[isa], &arguments, &walk);
+		compare_with_reality(name, fm_stream_functions[kernel - fm_streams][isa], &arguments, &walk);
 	checked++;
 }
 
@@ -148,7 +148,7 @@ static void streams_do_what_they_declare(void **state)
 	(void)state;
 	for (unsigned i = 0; i < FM_STREAM_COUNT; i++)
 		for (int isa = 0; isa < FM_ISA_COUNT; isa++)
-			check_stream_variant(&fm_stream_kernels[i], (enum fm_isa)isa);
+			check_stream_variant(&fm_streams[i], (enum fm_isa)isa);
 	assert_int_equal(checked, FM_STREAM_COUNT * FM_ISA_COUNT);
 }
 
@@ -177,7 +177,7 @@ static void strings_do_what_they_declare(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < FM_STRING_COUNT; i++) {
-		const struct fm_string_kernel *kernel = &fm_string_kernels[i];
+		const struct fm_stream_kernel *kernel = &fm_strings[i];
 		struct fm_kernel_arguments arguments = {
 		    .stream = {memory[0], memory[1], memory[2], memory[3]}, .count = BLOCKS, .passes = PASSES};
 		struct walk walk = {.on_access = touch_byte, .context = &touched};
@@ -185,7 +185,7 @@ static void strings_do_what_they_declare(void **state)
 		unsigned streams = 0;
 
 		memset(&touched, 0, sizeof(touched));
-		if (!walk_kernel(kernel->function, &arguments, &walk))
+		if (!walk_kernel(fm_string_functions[i], &arguments, &walk))
 			fail_msg("%s: %s", kernel->name, walk.problem);
 		assert_false(touched.outside);
 		assert_int_equal(walk.loads, elements * kernel->loads);
@@ -204,7 +204,7 @@ static void strings_do_what_they_declare(void **state)
 			streams += loads || stores;
 		}
 		assert_int_equal(streams, kernel->streams);
-		compare_with_reality(kernel->name, kernel->function, &arguments, &walk);
+		compare_with_reality(kernel->name, fm_string_functions[i], &arguments, &walk);
 		checked++;
 	}
 }

@@ -1,12 +1,12 @@
 /* Do the kernels compute what their formulas say, in every instruction set this processor has, and do chases arrive
    where they must? */
-#include "unit/check.h"
+#include "check.h"
 
 #include <string.h>
 
 #include "kernels/kernel.h"
-#include "machine/buffer.h"
-#include "machine/team.h"
+#include "measure/buffer.h"
+#include "measure/team.h"
 
 enum { BLOCKS = 3, ELEMENTS = BLOCKS * FM_BLOCK_BYTES / 8 };
 
@@ -59,10 +59,10 @@ static void streams_compute(void **state)
 			if (!fm_isa_supported((enum fm_isa)isa))
 				continue;
 			fill();
-			fm_stream_kernels[kernel].variant[isa](&arguments);
+			fm_stream_functions[kernel][isa](&arguments);
 			for (unsigned i = 0; i < ELEMENTS; i++)
 				if (a[i] != expected((enum fm_stream_kernel_index)kernel, i, 3))
-					fail_msg("%s_%s: element %u is %g", fm_stream_kernels[kernel].name,
+					fail_msg("%s_%s: element %u is %g", fm_streams[kernel].name,
 					         fm_isa_name((enum fm_isa)isa), i, a[i]);
 			variants++;
 		}
@@ -82,8 +82,8 @@ static void strings_compute(void **state)
 	fm_kernel_rep_stos(&arguments);
 	for (unsigned i = 0; i < ELEMENTS; i++)
 		assert_true(a[i] == 0 && b[i] == 2 * i + 1);
-	assert_ptr_equal(fm_string_kernel_find("rep_stos"), &fm_string_kernels[FM_STRING_rep_stos]);
-	assert_null(fm_string_kernel_find("store"));
+	assert_ptr_equal(fm_string_find("rep_stos"), &fm_strings[FM_STRING_rep_stos]);
+	assert_null(fm_string_find("store"));
 }
 
 static void chains_visit_every_line(void **state)

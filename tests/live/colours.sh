@@ -24,9 +24,9 @@ $1 ~ /^0\./ {
 END { exit bad || !compared }' "$scratch/chases" >"$scratch/steps"
 steps=$?
 cat "$scratch/steps"
-# The machine may be too busy just now: whoever reads this knows, and nothing is claimed.
+# the machine may be too busy just now for one or two of them
 if [ "$steps" != 0 ] && [ "$(wc -l <"$scratch/steps")" -le 2 ]; then
-	echo 'inconclusive: a chase was disturbed'
+	inconclusive 'a chase was disturbed'
 else
 	holds [ "$steps" = 0 ]
 fi
@@ -47,7 +47,7 @@ if [ "$(jq '.capacity_in_use_bytes != null' "$scratch/answer.json")" = true ]; t
 	holds jq -e '.capacity_in_use_bytes | .low <= 409600' "$scratch/answer.json"
 	[ "$(jq '.level_bytes > 600000' "$scratch/answer.json")" = false ] || holds jq -e '.capacity_in_use_bytes | .high >= 409600' "$scratch/answer.json"
 else
-	echo "inconclusive: $(jq -r .stopped "$scratch/answer.json") ($bytes bytes)"
+	inconclusive "$(jq -r .stopped "$scratch/answer.json") ($bytes bytes)"
 fi
 # nothing of the runtime's memory is the program's, and every run was confined
 holds jq -e 'all(.every_run[1:][]; .near_ns == null or .role == "control" or .near_ns < .beyond_ns)' "$scratch/answer.json"

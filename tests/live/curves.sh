@@ -32,9 +32,9 @@ holds awk -v low="$(at 65536 low)" -v high="$(at 65536 high)" 'BEGIN { exit !(lo
 holds awk -v low="$(at 33554432 low)" 'BEGIN { exit !(low < 0.02) }'
 "$tool" report --curve run.fathom >text || fail 'the curve cannot be drawn'
 holds grep -q 'miss a cache of this size' text
-holds grep -q 'From .* windows with' text
+holds grep -q 'Estimated from .* windows with' text
 if [ "$(jq '.curve.watched' run.json)" -eq 0 ]; then
-	echo "inconclusive: no line was watched ($(jq -r '.curve.remark' run.json))"
+	inconclusive "no line was watched ($(jq -r '.curve.remark' run.json))"
 else
 	echo "$windows windows, pace $(jq .curve.pace run.json), at 256 KiB $(at 262144 value), at 4 MiB $(at 4194304 value)"
 fi

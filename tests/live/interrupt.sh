@@ -10,7 +10,7 @@ for moment in 0.3 1.2 3 5; do
 	wait $process
 	status=$?
 	holds [ "$status" = 1 ]
-	holds grep -q 'interrupted, nothing was saved' "$scratch/err"
+	holds grep -q 'interrupted; nothing was saved' "$scratch/err"
 	holds [ ! -s "$scratch/out" ]
 	holds [ -z "$(ls "$scratch/place")" ]
 done

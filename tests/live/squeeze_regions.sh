@@ -12,20 +12,20 @@ export FATHOM_RESCTRL_ROOT="$tree" TMPDIR="$scratch"
 
 # slower with fewer than 6 of the 11 ways; says nothing wrong, however busy the machine is
 expect 0 '' "$tool" squeeze --backend resctrl --budget 8s --json -q --record "$scratch/region.fathom" -o "$scratch/region.json" -- "$region" 3000 250 "$tree" 6
-grep -q 'does not say how large' "$scratch/err" && skip 'this machine has no L3'
+grep -q 'does not report the size' "$scratch/err" && skip 'this machine has no L3'
 expect 0 '' "$source/tests/cli/schema" "$source/docs/schemas/squeeze.schema.json" "$scratch/region.json"
 holds jq -e '.region == "work"' "$scratch/region.json" >/dev/null
 # an instance takes some milliseconds at most; the program does not
 holds jq -e 'all(.every_run[1:][]; .seconds < 0.1) and .every_run[0].seconds > 0.3' "$scratch/region.json" >/dev/null
 holds jq -e '[.every_run[1:][] | .role] | (map(select(. == "less")) | length) == (map(select(. == "whole")) | length)' "$scratch/region.json" >/dev/null
 if jq -e '.kind == "inconclusive"' "$scratch/region.json" >/dev/null; then
-	echo "the machine is too busy to tell: $(jq -r .stopped "$scratch/region.json")"
+	inconclusive "$(jq -r .stopped "$scratch/region.json")"
 else
 	holds jq -e '.level_bytes as $all | .capacity_in_use_bytes | .low <= $all * 5.01 / 11 and .high >= $all * 5.99 / 11' "$scratch/region.json" >/dev/null
 	# several amounts in one run and the next
 	holds jq -e '.kind == "sensitive" and ([.every_run[].pair] | max) >= 4' "$scratch/region.json" >/dev/null
 fi
-expect 0 'of an instance of region "work"' "$tool" report "$scratch/region.fathom"
+expect 0 'per instance of region "work"' "$tool" report "$scratch/region.fathom"
 
 # A region that comes too seldom is none: whole runs are compared.
 expect 0 '' "$tool" squeeze --backend resctrl --budget 1s --json -q -o "$scratch/seldom.json" -- "$region" 3 10000

@@ -1,9 +1,11 @@
 /* The confidence of verdicts is the frequency that calibration.def has. */
-#include "unit/check.h"
+#include "check.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "patterns/confidence.h"
+#include "patterns/deciding.h"
 
 enum { ENOUGH = 5 };
 

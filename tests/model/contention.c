@@ -1,5 +1,5 @@
 /* What threads lose on lines that several of them use: invented counts with known answers. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -64,7 +64,7 @@ static void costs_follow_the_threads(void **state)
 /* Both threads do nothing else: a million operations each, three entries apart, 1 ns of their own each. */
 static const struct fm_line_use dense = {.near = 1, .own_seconds = 1e-3, .got = 10000, .distance = 3, .turn = 300};
 
-static struct fm_range lost(const struct fm_line_use *uses, unsigned count, unsigned which)
+static struct fm_bounds lost(const struct fm_line_use *uses, unsigned count, unsigned which)
 {
 	struct fm_machine *profile = machine(true);
 	struct fm_contended_costs costs;
@@ -81,7 +81,7 @@ static struct fm_range lost(const struct fm_line_use *uses, unsigned count, unsi
 static void atomics_of_two_threads_take_turns(void **state)
 {
 	struct fm_line_use uses[2] = {dense, dense};
-	struct fm_range range;
+	struct fm_bounds range;
 
 	(void)state;
 	uses[0].atomics = uses[1].atomics = 1e6;
@@ -161,7 +161,7 @@ static void lines_add_up(void **state)
 	const struct fm_line_cost first = {.serial = {5, 4, 6}, .moving = {1, 1, 2}},
 	                          second = {.serial = {3, 3, 3}, .moving = {2, 1, 3}};
 	struct fm_line_cost sum = {.serial = {0}};
-	struct fm_range range;
+	struct fm_bounds range;
 
 	(void)state;
 	fm_contention_add(&sum, &first);

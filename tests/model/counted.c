@@ -1,6 +1,6 @@
 /* The picture that counters give against the one the engine knows, on the simulated Haswell-EP: with formulas that were
    validated, and with the vendor's; and the vendor's files against libpfm4. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <errno.h>
 #include <math.h>

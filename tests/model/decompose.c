@@ -2,7 +2,7 @@
    the simulated Haswell-EP. What is true of a run comes from two places that are no input of either: the cause that the
    simulator has for each stalled cycle, and what becomes of the time on machines without limits of bandwidth, without
    latencies, and without both. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,7 @@
 /* Time in the kernel stays apart from what is predicted of the program. */
-#include "unit/check.h"
+#include "profile/parameters.h"
+#include "profile/profile.h"
+#include "check.h"
 
 #include <string.h>
 

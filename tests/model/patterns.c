@@ -1,5 +1,5 @@
 /* Patterns of real programs on the simulated Haswell-EP: each has one trouble, and only that is found. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* What a level's share of the peak is a share of: the threads and the mixture of the program. */
-#include "unit/check.h"
+#include "profile/profile.h"
+#include "check.h"
 
 #include <stdlib.h>
 #include <string.h>

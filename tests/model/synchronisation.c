@@ -1,6 +1,7 @@
 /* What threads lose by waiting for each other, and which verdicts that gives: invented recordings with known answers.
  */
-#include "unit/check.h"
+#include "profile/profile.h"
+#include "check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,7 +90,7 @@ static void contention_is_found(void **state)
 	    {"as long as predicted: nobody waited for lines", {0.4, 0.8, 0.39, 100000, 40, 2}, FM_VERDICT_ABSENT},
 	    {"slower than predicted, and nothing shared", {0.4, 0.8, 0.1, 0, 0, 2}, FM_VERDICT_ABSENT},
 	    {"slower by the usual error of a prediction", {0.4, 0.8, 0.32, 20000000, 4000, 2}, FM_VERDICT_INCONCLUSIVE},
-	    {"one thread waits for nobody", {0.4, 0.4, 0.1, 5000000, 0, 1}, FM_VERDICT_ABSENT},
+	    {"a single thread does not wait for others", {0.4, 0.4, 0.1, 5000000, 0, 1}, FM_VERDICT_ABSENT},
 	    {"too short to tell", {0.004, 0.002, 0.001, 0, 0, 2}, FM_VERDICT_INCONCLUSIVE},
 	};
 
@@ -322,7 +323,7 @@ static void what_is_not_seen_is_not_predicted(void **state)
 		for (unsigned k = 0; k < count; k++)
 			if (!strcmp(findings[k].name, "instruction-throughput") && !cases[i].predicted) {
 				assert_true(findings[k].confidence <= 0.5);
-				assert_non_null(strstr(findings[k].evidence, "80 % of its time was not seen"));
+				assert_non_null(strstr(findings[k].evidence, "80 % of the time was not covered"));
 			}
 		fm_recording_free(recording);
 	}

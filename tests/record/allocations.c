@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "unit/check.h"
+#include "check.h"
 #include "record/log_double.h"
 
 static const struct record_double *runtime;

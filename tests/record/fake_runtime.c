@@ -11,9 +11,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/time.h>
-#include <ucontext.h>
 #include <unistd.h>
 
+#include "base/context.h"
+#include "base/processor.h"
 #include "record/stream.h"
 
 enum { BYTES = FM_STREAM_HEAD + 4 * FM_STREAM_CHUNK, SAMPLES_MAX = 400 };
@@ -52,7 +53,7 @@ static void add(enum fm_stream_kind kind, const void *body, size_t size, const c
 		memcpy((char *)(entry + 1) + size, text, length);
 	entry->words = (uint16_t)words;
 	entry->thread = 1;
-	entry->time = __builtin_ia32_rdtsc();
+	entry->time = fm_ticks();
 	__atomic_store_n(&entry->kind, kind, __ATOMIC_RELEASE);
 	at += words * 8;
 }
@@ -86,7 +87,7 @@ static void on_timer(int number, siginfo_t *information, void *context)
 {
 	(void)number;
 	(void)information;
-	add_sample((uint64_t)((ucontext_t *)context)->uc_mcontext.gregs[REG_RIP]);
+	add_sample(fm_context_pc(context));
 }
 
 static void add_mappings(void)
@@ -119,7 +120,7 @@ static void set_timer(void)
 static void __attribute__((constructor)) begin(void)
 {
 	const char *folder = getenv(FM_RECORD_VARIABLE), *wish = getenv("FAKE_RUNTIME");
-	uint64_t now = __builtin_ia32_rdtsc();
+	uint64_t now = fm_ticks();
 	char path[4200];
 	pthread_t thread;
 
@@ -152,5 +153,5 @@ static void __attribute__((constructor)) begin(void)
 static void __attribute__((destructor)) end(void)
 {
 	if (process)
-		process->ended = __builtin_ia32_rdtsc();
+		process->ended = fm_ticks();
 }

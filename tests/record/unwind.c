@@ -1,6 +1,6 @@
 /* Call stacks against those of the compiler's own unwinder (libgcc), from all kinds of places; and registers, stacks
    and tables full of nonsense, which must do no harm. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <alloca.h>
 #include <dlfcn.h>

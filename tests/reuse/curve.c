@@ -1,5 +1,5 @@
 /* Miss-ratio curves of streams with closed forms, from exact distances and from samples. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Drawings of miss-ratio curves, character by character, and their JSON. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -103,11 +103,11 @@ static void exact_and_flat(void **state)
 	                    "0.10 % of references miss a cache of L1's size (32 KiB). The working set fits into L1.");
 	curve.largest_bytes = 1 << 20;
 	fm_curve_words(text, sizeof(text), &curve, levels, 1);
-	assert_non_null(strstr(text, "Above 1 MiB nothing is known"));
+	assert_non_null(strstr(text, "Above 1 MiB the miss ratio is unknown"));
 	fm_curve_words(text, 20, &curve, levels, 3);
 	assert_true(strlen(text) < 20);
 	assert_string_equal(fm_curve_words(text, sizeof(text), &curve, NULL, 0),
-	                    "Above 1 MiB nothing is known: no reuse was observed for that long.");
+	                    "Above 1 MiB the miss ratio is unknown: no longer reuse distance was observed.");
 }
 
 static void as_json(void **state)

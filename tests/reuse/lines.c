@@ -1,5 +1,5 @@
 /* Curves from a share of the lines, of streams whose curves are known. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Stack distances against a list that is searched, and sampled ones against exact ones. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <errno.h>
 #include <string.h>

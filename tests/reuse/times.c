@@ -1,5 +1,5 @@
 /* Kaplan and Meier's estimate against examples computed by hand, and windows. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <errno.h>
 

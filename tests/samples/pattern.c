@@ -1,6 +1,6 @@
 /* In order, or at random: sweeps at many speeds and sampling rates, with passes longer and shorter than the time
    between samples. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <math.h>
 #include <string.h>

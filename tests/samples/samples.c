@@ -1,5 +1,5 @@
 /* The analysis of a recording whose truth is known: shares, levels, sharing, order, filters, and damaged recordings. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <errno.h>
 #include <math.h>

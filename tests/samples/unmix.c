@@ -1,5 +1,5 @@
 /* Shares of levels from costs whose truth is known: bias, coverage of the intervals, and little or odd data. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <errno.h>
 #include <math.h>

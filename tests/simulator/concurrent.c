@@ -1,6 +1,6 @@
 /* Several threads in one hierarchy, each with a core of its own: nothing is lost, and no line has two owners. Built
    with the thread sanitizer it also finds what is touched without its lock. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <pthread.h>
 #include <stdio.h>

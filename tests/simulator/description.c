@@ -1,5 +1,5 @@
 /* Machine files: those that come with Fathom, and hostile ones. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* Simulated events against truth computed by hand, and the file of events against mistakes. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Miss counts against closed forms and against a plain model, coherence against the protocol. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -1,13 +1,13 @@
 /* The machine called host: profiles of many kinds of machines, each made into a simulated one that can be written, read
    back and used. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/random.h"
-#include "machine/simulated_host.h"
+#include "profile/simulated_host.h"
 #include "simulator/hierarchy.h"
 
 enum { KIB = 1 << 10, MIB = 1 << 20 };

@@ -1,12 +1,13 @@
 /* The machine called host moves lines as fast as the profile says: the stream kernels, run on a host that was made of a
    profile, reach what that has for them. Where a kernel is not sure, what the others say of it. */
-#include "unit/check.h"
+#include "check.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "machine/host_bandwidth.h"
-#include "machine/simulated_host.h"
+#include "profile/host_bandwidth.h"
+#include "profile/simulated_host.h"
 #include "simulator/core.h"
 
 enum { KIB = 1 << 10, MIB = 1 << 20, LINE = 64, LEVELS = 4, POINTS = 64 };
@@ -76,7 +77,7 @@ static struct fm_machine invent(void)
 			    .kernel = kernels[k],
 			    .isa = FM_ISA_avx512,
 			    .threads = 1,
-			    .gbs = figure(expected_gbs(&speeds[i], &fm_stream_kernels[kernels[k]]), 0.03)};
+			    .gbs = figure(expected_gbs(&speeds[i], &fm_streams[kernels[k]]), 0.03)};
 	}
 	return profile;
 }
@@ -147,13 +148,13 @@ static double simulated_gbs(const struct fm_machine *profile, const struct fm_st
 static double expected_at(unsigned level, enum fm_stream_kernel_index kernel, double store_gbs)
 {
 	return kernel == FM_STREAM_store && store_gbs > 0 ? store_gbs
-	                                                  : expected_gbs(&speeds[level], &fm_stream_kernels[kernel]);
+	                                                  : expected_gbs(&speeds[level], &fm_streams[kernel]);
 }
 
 static void check_level(const struct fm_machine *profile, unsigned level, double store_gbs)
 {
 	for (unsigned k = 0; k < KERNELS; k++) {
-		const struct fm_stream_kernel *kernel = &fm_stream_kernels[kernels[k]];
+		const struct fm_stream_kernel *kernel = &fm_streams[kernels[k]];
 		double expected = expected_at(level, kernels[k], store_gbs),
 		       found = simulated_gbs(profile, kernel, speeds[level].used);
 

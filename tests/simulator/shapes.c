@@ -1,6 +1,8 @@
 /* Machines of many shapes, as sysfs shows them: the topology is read, CPUs are put in order, and a profile measured
    there becomes a simulated machine of that shape. The trees are made from a few lines each. */
-#include "unit/check.h"
+#include "profile/cpu_places.h"
+#include "profile/family.h"
+#include "check.h"
 
 #include <errno.h>
 #include <ftw.h>
@@ -10,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "machine/machine.h"
-#include "machine/simulated_host.h"
+#include "profile/profile.h"
+#include "profile/simulated_host.h"
 #include "simulator/core.h"
 
 enum { CPUS = 512, LINES_MAX = 24, NODES = 16, CACHES = 3, STREAM_LINES = 4000 };

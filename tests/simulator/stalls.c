@@ -1,6 +1,6 @@
 /* The stall experiments of Molka et al. (ICPE 2017), section 4.3, on the simulated Haswell-EP. Large pages, as there.
  */
-#include "unit/check.h"
+#include "check.h"
 
 #include <math.h>
 #include <stdio.h>

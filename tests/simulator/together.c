@@ -1,5 +1,5 @@
 /* Address spaces and streams side by side: closed forms, and a plain model of lists that knows spaces by itself. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Where runs go, and what they say, on curves that are known. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Less of both at once: which amounts, and what a recording of such runs says. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <math.h>
 #include <stdio.h>

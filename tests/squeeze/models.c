@@ -1,6 +1,6 @@
 /* Probabilistic programs and threads beside them, on the Xeon E5-2670 at a sixteenth of its size: bench_squeeze has the
    whole study. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Where pairs of runs go when times vary, and how often the answer holds the truth. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <math.h>
 #include <stdio.h>

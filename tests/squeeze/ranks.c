@@ -1,5 +1,5 @@
 /* Ranks that share a cache: which mappings, and what a recording of their runs says of each. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* Progress by the rate of a region: pairs of windows of programs that are made up. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <math.h>
 #include <string.h>

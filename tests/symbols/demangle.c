@@ -1,5 +1,5 @@
 /* Demangling: what compilers write, and what nobody should. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <stdio.h>
 #include <string.h>

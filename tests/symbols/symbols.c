@@ -1,5 +1,5 @@
 /* Names of functions, variables and inlined calls in programs that are compiled here, and separate debug files. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <errno.h>
 #include <fcntl.h>

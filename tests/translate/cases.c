@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "translate/internal.h"
-#include "unit/check.h"
+#include "translate/x86_64/instruction.h"
+#include "check.h"
 
 extern char **environ;
 

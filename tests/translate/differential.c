@@ -11,8 +11,8 @@
 
 #include "base/random.h"
 #include "translate/harness.h"
-#include "translate/internal.h"
-#include "unit/check.h"
+#include "translate/x86_64/instruction.h"
+#include "check.h"
 
 enum {
 	MEMORY_SIZE = 4096,

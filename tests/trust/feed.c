@@ -1,6 +1,6 @@
-/* The address streams that validation simulates against the real kernels in the exact engine: the same machine, the
+/* The address streams that validation simulates against the real kernels in the emulator: the same machine, the
    same data, the same counts. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* The literature's findings about Haswell-EP, rediscovered on the simulated one without a hint: Molka et al. (ICPE
    2017), tables 2 and 3 and figures 3 to 10; Röhl et al. (2015), section 1.4. The caches are smaller, so that it is
    quick. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -182,7 +182,7 @@ static void short_runs_tell_what_long_ones_do(void **state)
 		assert_true(indicator.count > 0 && indicator.coefficients[0] > 3);
 		assert_false(fm_indicator_holds(&indicator));
 		fm_indicator_limits(matrix, &indicator, text, sizeof(text));
-		assert_non_null(strstr(text, "not for lines read at random (3.4 times too many)"));
+		assert_non_null(strstr(text, "not for lines read at random (3.4 times too high)"));
 	}
 	runs = malloc(matrix->run_count * sizeof(*runs));
 	assert_non_null(runs);
@@ -306,7 +306,7 @@ static void errata(void **state)
 	assert_string_equal(quantity_of(hitm), "transfers");
 	assert_true(hitm->error_mean < -0.5 && hitm->error_max < -0.2);
 	assert_near(hitm->size, 0.4, 0.01);
-	assert_non_null(strstr(hitm->reason, "prefetched lines were not seen"));
+	assert_non_null(strstr(hitm->reason, "prefetched lines were excluded"));
 	assert_non_null(strstr(hitm->reason, "threads share a core"));
 }
 

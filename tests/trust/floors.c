@@ -1,5 +1,5 @@
 /* What simulated counters count besides the program. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <errno.h>
 

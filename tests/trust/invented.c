@@ -1,7 +1,7 @@
 /* An invented machine whose counters are small mechanisms, line by line: bursts of two lines, a cache in two halves, a
    prefetcher, page walks, a counter that needs time, other work. None of them knows of stories or classes. Its counts
    go through a file, and each mechanism is recognised from the counts alone. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <math.h>
 #include <stdio.h>

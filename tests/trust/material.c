@@ -1,7 +1,7 @@
 /* Counters of a real machine, from outside: what a person concludes from them, concluded without a hint. The
    conclusions are those of the README beside the file: events for each line by kind of run. Then the same with the file
    disturbed, made smaller, and shuffled. FATHOM_MATERIAL names the folder. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <math.h>
 #include <string.h>
@@ -168,7 +168,7 @@ static void conclusions_are_reached(void **state)
 	(void)state;
 	assert_int_equal(judge_all(matrix, "as it is", 0.02), 0);
 	/* what has no column is named … */
-	assert_true(matrix->untold >> matrix->quantities.transfers[0] & 1);
+	assert_true(matrix->missing >> matrix->quantities.transfers[0] & 1);
 	/* … or did not happen */
 	fm_matrix_take_as_zero(matrix);
 	assert_int_equal(judge_all(matrix, "missing columns as zero", 0.02), 0);

@@ -1,5 +1,5 @@
 /* The matrix as a file, the solver, and everything together on a machine so small that sanitizers can watch. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <errno.h>
 #include <math.h>
@@ -142,19 +142,19 @@ static void mistakes_are_refused(void **state)
 	    {HEAD "run,cores,E\n", "\"seconds\" is missing"},
 	    {HEAD "run,cores,seconds\n", "no event"},
 	    {HEAD "run,cores,seconds,E\n", "there is no run"},
-	    {HEAD "run,cores,seconds,true.L9.written,E\n", "is no quantity"},
+	    {HEAD "run,cores,seconds,true.L9.written,E\n", "is not a quantity"},
 	    {HEAD "run,cores,seconds,E\na,1,1\n", ":4: fewer fields"},
 	    {HEAD "run,cores,seconds,E\na,1,1,2,3\n", "more fields"},
-	    {HEAD "run,cores,seconds,E\na,1,1,x\n", "\"x\" is no count"},
-	    {HEAD "run,cores,seconds,E\na,1,1,-5\n", "is no count"},
-	    {HEAD "run,cores,seconds,E\na,1,1,nan\n", "is no count"},
+	    {HEAD "run,cores,seconds,E\na,1,1,x\n", "\"x\" is not a count"},
+	    {HEAD "run,cores,seconds,E\na,1,1,-5\n", "is not a count"},
+	    {HEAD "run,cores,seconds,E\na,1,1,nan\n", "is not a count"},
 	    {HEAD "run,cores,seconds,E\na,0,1,1\n", "no core"},
 	    {HEAD "run,cores,seconds,E\na,1,0,1\n", "took no time"},
-	    {HEAD "run,kind,cores,seconds,E\na,nonsense,1,1,1\n", "no kind of run"},
+	    {HEAD "run,kind,cores,seconds,E\na,nonsense,1,1,1\n", "not a kind of run"},
 	    {HEAD "run,cores,seconds,repeat,E\na,1,1,5000,1\n", "from 1 to 1000"},
-	    {HEAD "run,cores,seconds,E\na,1,1,1\na,1,1,2\n", "is there twice"},
+	    {HEAD "run,cores,seconds,E\na,1,1,1\na,1,1,2\n", "is listed twice"},
 	    {HEAD "run,cores,seconds,E,E\na,1,1,1,1\n", "two columns"},
-	    {HEAD "run,cores,seconds,E\xff\na,1,1,1\n", "strange characters"},
+	    {HEAD "run,cores,seconds,E\xff\na,1,1,1\n", "invalid characters"},
 	};
 	struct fm_matrix *matrix;
 	struct fm_error error;

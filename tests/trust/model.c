@@ -1,5 +1,5 @@
 /* The plan's truth, which follows from the kernels' declarations, against what the simulator counts. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <math.h>
 #include <stdio.h>

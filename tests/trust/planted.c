@@ -1,7 +1,7 @@
 /* Flaws planted in truthful events, found again with quantity and size: 40 events that count what they say, 20 with a
    flaw and 20 with two, with one percent of noise and a floor on everything. The matrix is the simulated Haswell-EP's,
    made smaller. Arguments or FATHOM_SEEDS: the first seed and how many. Seeds 1 to 60 were used for development. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Table 1.3 of Röhl et al. (2015), rediscovered: one thread writes ranges of lines, another reads them, and the events
    for lines that move between cores are compared with the number of lines. There they are off by -65 … +102 %, and
    nobody knows why. Here each thing that makes them wrong can be switched off by itself. */
-#include "unit/check.h"
+#include "check.h"
 
 #include <stdio.h>
 #include <string.h>

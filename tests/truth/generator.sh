@@ -67,7 +67,7 @@ tlb        entries=512 ways=8 penalty=40
 memory     latency=250 gbs=30 core_gbs=13
 core       width=5 window=256 load_buffers=72 store_buffers=64 fill_buffers=16 super_queue=32 load_ports=2 store_ports=1 multiply_ports=1 ports=10
 MACHINE
-[ -e "$build/libfathom-exact.so" ] || { echo 'no exact engine: causes are not checked'; finish; }
+[ -e "$build/libfathom-exact.so" ] || { echo 'no emulator: causes are not checked'; finish; }
 # as in bench/judge/predict.py
 dominant='.cycles as $cycles | [$cycles.stalls | to_entries[] | {key, value: .value.value}] |
 	if (map(.value) | add) < 0.25 * $cycles.active.value then "none" else max_by(.value).key end'

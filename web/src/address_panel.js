@@ -1,4 +1,4 @@
-// Which addresses were referred to when: objects as lanes, loads coloured by what they cost, stores in black.
+// Addresses over time: objects as lanes, loads coloured by cost, stores in black.
 import { css } from './dom.js';
 import { blend, costColours, pack } from './colour.js';
 import { bytes, valueOf } from './format.js';
@@ -25,7 +25,7 @@ export class AddressPanel extends PointCanvas {
 		this.place(undefined);
 	}
 
-	// The object that is filtered for gets most of the room.
+	// The filtered object gets most of the room.
 	place(focus) {
 		const room = HEIGHT - GAP * this.lanes.length;
 		const total = this.lanes.reduce((sum, lane) => sum + lane.share, 0) || 1;
@@ -69,7 +69,7 @@ export class AddressPanel extends PointCanvas {
 		this.drawPoints(points, begin, end);
 	}
 
-	// The highest address is on top. Expensive loads are drawn over cheap ones: what matters must be seen.
+	// The highest address is on top. Expensive loads are drawn over cheap ones, so that they stay visible.
 	yOf(points, i) {
 		const lane = this.byLane[points.lane[i]];
 		if (!lane)
@@ -83,7 +83,7 @@ export class AddressPanel extends PointCanvas {
 		const gradient = costColours(), from = stepOf(COST_FROM), to = stepOf(COST_TO);
 		const colours = Uint32Array.from({ length: 256 }, (_, step) => pack(gradient[step ? 1 + Math.round(254 * Math.min(1, Math.max(0, (step - from) / (to - from)))) : 0]));
 		const store = pack(css('--store')), faint = pack(blend(css('--lane'), css('--muted'), FAINT));
-		// 0: left out by the filter; then loads by cost; stores are drawn with the cheap ones
+		// 0: excluded by the filter; then loads by cost; stores are drawn with the cheap ones
 		const rank = (i) => (!points.shown[i] ? 0 : points.isStore(i) ? 2 : points.cost[i] === 0 ? 1 : points.cost[i] < 128 ? 2 : 3);
 		this.points(pointSize(high - low), (put, width) => {
 			const scale = width / (end - begin) / 4294967295, origin = begin * 4294967295;

@@ -1,7 +1,7 @@
-// Panels of points: a canvas whose points are written into its memory, since a call for each would be slow.
+// Panels of points: points are written into the memory of a canvas, because one call per point is slow.
 import { css, element } from './dom.js';
 
-// Left of all panels and right of them: they are aligned.
+// Margins left and right, equal for all panels.
 export const GUTTER = 178;
 export const MARGIN = 76;
 
@@ -66,7 +66,7 @@ export class PointCanvas {
 		context.textAlign = align;
 		context.textBaseline = baseline;
 		let shown = text;
-		// the end of a name tells more than its beginning where both do not fit: the middle goes
+		// a long name loses its middle
 		while (width && shown.length > 4 && context.measureText(shown).width > width) {
 			const half = (shown.replace('…', '').length - 1) / 2;
 			const plain = shown.replace('…', '');
@@ -78,5 +78,5 @@ export class PointCanvas {
 
 export const pointSize = (visible) => (visible < 3000 ? 4 : visible < 20000 ? 3 : 2);
 
-// A colour of points that the filter leaves out.
+// The colour of points that the filter excludes.
 export const FAINT = 0.2;

@@ -11,7 +11,7 @@ const chartAxis = (options) => ({ stroke: () => css('--muted'), grid: { stroke: 
 // Sizes in bytes are drawn as their logarithm, so that ticks fall on powers of two.
 const sizeAxis = (label = 'size of the data') => chartAxis({ size: 42, values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? bytes(2 ** tick).replace('.0', '') : '')), incrs: [1, 2, 3, 4, 5], space: 56, label, labelSize: 16 });
 
-// A chart that is made again when the page's width or theme changes.
+// A chart that is redrawn if the page's width or theme changes.
 function chart(label, options, columns) {
 	const node = element('div', { class: 'chart', role: 'img', 'aria-label': label });
 	let plot = null;
@@ -76,7 +76,7 @@ function marks(levels, sets) {
 					context.fill();
 					labels.push({ words, x: x + (flip ? -7 : 7) * ratio, y, wide, flip });
 				}
-				// names at last, so that no mark goes through one
+				// names last, so that no mark crosses a name
 				for (const { words, x, y, wide, flip } of labels) {
 					context.fillStyle = css('--card');
 					context.fillRect((flip ? x - wide : x) - 2 * ratio, y - 6 * ratio, wide + 4 * ratio, 13 * ratio);
@@ -102,7 +102,7 @@ function join(curves) {
 	return columns;
 }
 
-// Sets of nearly the same size are one mark: names over each other cannot be read.
+// Sets of nearly the same size share a mark, because overlapping names cannot be read.
 export function joinSets(sets) {
 	const groups = [];
 	for (const set of [...sets].sort((a, b) => a.size - b.size)) {
@@ -137,7 +137,7 @@ export function staircase(machine, sets) {
 			element('span', { class: 'key' }, element('i', { class: 'dot', style: { '--colour': 'var(--accent)' } }), 'working sets of the program')));
 }
 
-// How many times as long a program takes with less of a resource; what it uses is marked.
+// Run time ratio with less of a resource; the amount in use is marked.
 export function squeezeCurve(label, points, key, used) {
 	const bySize = key === 'capacity_bytes', rows = [...points].sort((a, b) => a[key] - b[key]);
 	if (rows.length < 2)
@@ -151,7 +151,21 @@ export function squeezeCurve(label, points, key, used) {
 		bands: [{ series: [2, 3], fill: `${css('--routine-0')}33` }],
 		plugins: bySize && available(used) ? [marks([], [{ name: 'in use: up to', size: used[2] }])] : [],
 	});
-	return element('figure', {}, chart(label, options, columns), element('figcaption', {}, `${label}, over the time with everything; band: 95 % interval where there is one.`));
+	return element('figure', {}, chart(label, options, columns), element('figcaption', {}, `${label}, relative to the run time with full capacity; band: 95 % interval where there is one.`));
+}
+
+// Speed-up against the number of threads, beside the ideal one.
+export function speedupCurve(points) {
+	if (points.length < 2)
+		return null;
+	const threads = points.map((point) => point.threads), columns = [threads, threads, ...[0, 2, 1].map((part) => points.map((point) => point.speedup[part]))];
+	const options = () => ({
+		scales: { x: { time: false, range: (_, __, high) => [0, high * 1.03] }, y: { range: (_, __, high) => [0, high * 1.05] } },
+		axes: [chartAxis({ size: 42, label: 'threads', labelSize: 16 }), chartAxis({ size: 64, label: 'speed-up', labelSize: 16 })],
+		series: [{}, { stroke: css('--routine-1'), dash: [4, 4], points: { show: false } }, { stroke: css('--routine-0'), width: 2, points: { show: true, size: 6 } }, { stroke: 'transparent', points: { show: false } }, { stroke: 'transparent', points: { show: false } }],
+		bands: [{ series: [3, 4], fill: `${css('--routine-0')}33` }],
+	});
+	return element('figure', {}, chart('Speed-up by number of threads', options, columns), element('figcaption', {}, 'Speed-up by number of threads; dashed: ideal; band: 95 % interval.'));
 }
 
 export function missCurve(curve) {

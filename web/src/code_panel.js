@@ -1,4 +1,4 @@
-// Which line ran when: routines as lanes, their lines in the order of the source.
+// Lines over time: routines as lanes, their lines in the order of the source.
 import { css } from './dom.js';
 import { blend, pack, routineColour } from './colour.js';
 import { fileName, routineOf } from './format.js';
@@ -92,7 +92,7 @@ export class CodePanel extends PointCanvas {
 		});
 	}
 
-	// The routine that most samples were in, with its most observed line: what the phases are.
+	// The routine with the most samples, and its most observed line: the phases.
 	drawStrip(points, begin, end) {
 		const bins = Math.max(1, Math.floor(this.plot.width / 3)), low = points.first(begin), high = points.first(end);
 		const sums = new Float32Array(bins * this.lanes.length);

@@ -1,4 +1,4 @@
-// Elements are made of texts, never of markup: names come from other people's programs.
+// Elements are made from texts, never from markup: names come from untrusted programs.
 export function element(name, attributes = {}, ...children) {
 	const made = document.createElement(name);
 	for (const [key, value] of Object.entries(attributes)) {

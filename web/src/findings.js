@@ -1,4 +1,4 @@
-// What was found, most valuable first: evidence, place, what to try, what it would be worth.
+// Findings, most valuable first: evidence, place, advice, worth.
 import { element, note } from './dom.js';
 import { available, lineName } from './format.js';
 import { state, toggle } from './state.js';
@@ -43,7 +43,7 @@ export function findings(data) {
 	const present = shown.filter((finding) => (finding.verdict ?? 'present') === 'present'), open = shown.filter((finding) => finding.verdict === 'inconclusive');
 	const absent = all.length - shown.length;
 	return [
-		present.length ? present.map(card) : note(data.findings_why ?? 'Nothing was found that is worth changing. The tables below show where the references go.'),
+		present.length ? present.map(card) : note(data.findings_why ?? 'No finding is worth a change. The tables below list the references.'),
 		open.length ? element('details', {}, element('summary', {}, `${open.length} not decided by this recording`), open.map(card)) : null,
 		absent ? note(`${absent} other patterns are absent: ${all.filter((finding) => finding.verdict === 'absent').map((finding) => finding.title).join(', ')}.`) : null,
 		(data.warnings ?? []).length ? element('ul', { class: 'warnings', 'aria-label': 'Warnings' }, data.warnings.map((text) => element('li', {}, text))) : null,

@@ -1,4 +1,4 @@
-// Numbers for people. A figure of the data is [value, low, high], or a text that says why there is none.
+// Numbers as text. A figure of the data is [value, low, high], or the reason why it is not available.
 export const available = (figure) => Array.isArray(figure);
 export const valueOf = (figure) => (available(figure) ? figure[0] : NaN);
 
@@ -11,7 +11,7 @@ export function number(value, digits = 3) {
 	return String(Number(value.toPrecision(size >= 1000 ? 4 : digits)));
 }
 
-// "71 ±1.2"; "0–3" where the interval is lopsided; one form for all tables, as the text report has it.
+// "71 ±1.2"; "0–3" if the interval is lopsided; as in the text report.
 export function interval(figure, scale = 1) {
 	if (!available(figure))
 		return 'n/a';
@@ -54,7 +54,7 @@ export function time(seconds, span = seconds) {
 export const count = (value) => Number(value).toLocaleString('en', { maximumFractionDigits: 0 });
 export const fileName = (path) => (path ? path.slice(path.lastIndexOf('/') + 1) : '');
 
-// "stream.c:20 (main)", as the text report has it
+// "stream.c:20 (main)", as in the text report
 export function lineName(line) {
 	return line.file ? `${fileName(line.file)}:${line.line}` : `${line.function}${line.module ? ` in ${line.module}` : ''}`;
 }

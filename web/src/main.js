@@ -1,4 +1,4 @@
-// The report as a page. Everything that is shown comes from the data that are inside it; nothing is fetched.
+// The report as a page. All data are inside the page; nothing is fetched.
 import { element, note, replace, section } from './dom.js';
 import { bytes, count, interval, number, percent, time } from './format.js';
 import { changed, clearFilter, onChange, state } from './state.js';
@@ -6,6 +6,7 @@ import { levelTable, missCurve, staircase } from './charts.js';
 import { findings } from './findings.js';
 import { Panels } from './panels.js';
 import { sources } from './source.js';
+import { scaleAnswer, scaleFacts, scaleSections } from './scale.js';
 import { squeezeAnswer, squeezeFacts, squeezeSections } from './squeeze.js';
 import { addHeat, recordTable, statFacts, statSections, trustTable } from './stat.js';
 import { levelBar, levelKeys, lineTable, objectTable, phaseTable, regionTable, routineTable, sharingTable, streamTable, threadTable, workingSetTable } from './tables.js';
@@ -14,13 +15,18 @@ import { nextTheme, themeButton } from './theme.js';
 const data = JSON.parse(document.getElementById('data').textContent);
 state.data = data;
 
+// Recordings of other verbs than record: what is shown at the top, and the sections.
+const KINDS = {
+	stat: { facts: () => statFacts(data.stat), answer: () => findings(data), sections: () => statSections(data.stat) },
+	squeeze: { facts: () => squeezeFacts(data.squeezed), answer: () => squeezeAnswer(data.squeezed), sections: () => squeezeSections(data.squeezed) },
+	scale: { facts: () => scaleFacts(data.scaled), answer: () => scaleAnswer(data.scaled), sections: () => scaleSections(data.scaled) },
+};
+
 const withPercent = (figure) => (Array.isArray(figure) ? `${percent(figure)} %` : 'n/a');
 
 function facts() {
-	if (data.kind === 'stat')
-		return statFacts(data.stat);
-	if (data.kind === 'squeeze')
-		return squeezeFacts(data.squeezed);
+	if (KINDS[data.kind])
+		return KINDS[data.kind].facts();
 	const { sampling, whole } = data;
 	return [
 		['time', time(sampling.seconds), `${time(sampling.cpu_seconds)} of processor time`],
@@ -36,13 +42,13 @@ function head() {
 	replace(document.getElementById('head'),
 		element('div', { class: 'title' }, element('h1', {}, data.program), element('span', { class: 'buttons' }, element('button', { type: 'button', id: 'help', title: 'Keys (?)', 'aria-label': 'Show the keys', onclick: help }, '?'), themeButton())),
 		element('p', { class: 'about' }, about),
-		data.filter ? note(`Only ${data.filter}. All shares are shares of these samples.`) : null,
+		data.filter ? note(`Only ${data.filter}. Shares refer to these samples.`) : null,
 		element('div', { class: 'facts' },
 			facts().map(([name, value, more]) => element('div', { class: 'fact' }, element('span', { class: 'name' }, name), element('span', { class: 'value' }, value), element('span', { class: 'more' }, more))),
 			data.kind === 'samples' && data.classes.length ? element('div', { class: 'fact broad' }, element('span', { class: 'name' }, `served by (${data.origin})`), levelBar(data.whole, data.classes), levelKeys(data)) : null));
 }
 
-const KEYS = [['Tab', 'next control or table'], ['Enter', 'filter by the row, or take the filter away'], ['← →', 'move (with the timeline focused)'], ['+ −', 'zoom'], ['0', 'show everything'], ['Esc', 'clear all filters'], ['t', 'light or dark'], ['g', 'go to the timeline'], ['?', 'this list']];
+const KEYS = [['Tab', 'next control or table'], ['Enter', 'filter by the row, or remove the filter'], ['← →', 'move (with the timeline focused)'], ['+ −', 'zoom'], ['0', 'show everything'], ['Esc', 'clear all filters'], ['t', 'light or dark'], ['g', 'go to the timeline'], ['?', 'this list']];
 const dialog = element('dialog', { 'aria-label': 'Keys' }, element('h2', {}, 'Keys'), element('dl', { class: 'key-list' }, KEYS.map(([key, words]) => [element('dt', {}, element('kbd', {}, key)), element('dd', {}, words)]).flat()), element('form', { method: 'dialog' }, element('button', {}, 'Close')),
 	note('With the mouse: drag over the timeline to zoom, double-click to see everything, Ctrl or Shift and wheel to zoom, click a row to filter.'));
 
@@ -58,8 +64,8 @@ function machineSection() {
 	const sets = data.working_sets ?? (data.objects ?? []).filter((object) => object.bytes >= 4096).slice(0, 6).map((object) => ({ name: object.name, size: object.bytes }));
 	const picture = staircase(machine, sets);
 	return [
-		picture ?? note('The latencies of this machine were not measured: run \'fathom machine\'.'),
-		picture ? note(data.working_sets ? 'Working sets: what one pass through a region touches of an object.' : data.objects ? 'Marked: the sizes of the heaviest objects.' : null) : null,
+		picture ?? note('The latencies of this machine are missing: run \'fathom machine\'.'),
+		picture ? note(data.working_sets ? 'Working sets: bytes of an object touched in one pass through a region.' : data.objects ? 'Marked: the sizes of the heaviest objects.' : null) : null,
 		workingSetTable(data),
 		levelTable(machine) ?? element('p', {}, machine.levels.filter((level) => level.advertised).map((level) => `${level.name} ${bytes(level.advertised)}`).join(', ')),
 	];
@@ -97,18 +103,17 @@ function build() {
 		addHeat(data.stat);
 	head();
 	const main = document.getElementById('main');
-	replace(main, section('findings', 'Findings', data.kind === 'squeeze' ? squeezeAnswer(data.squeezed) : findings(data)),
-		data.kind === 'stat' ? statSections(data.stat) : null,
-		data.kind === 'squeeze' ? squeezeSections(data.squeezed) : null,
+	replace(main, section('findings', 'Findings', KINDS[data.kind]?.answer() ?? findings(data)),
+		KINDS[data.kind]?.sections() ?? null,
 		section('machine', 'The machine and the program’s working sets', machineSection()),
 		data.kind === 'samples' ? sampleSections() : null, rest());
 	const contents = document.getElementById('contents');
 	replace(contents, [...main.querySelectorAll('section')].map((one) => element('a', { href: `#${one.id}` }, SHORT[one.id] ?? one.querySelector('h2').textContent)));
-	// headings must not end up behind it, however many lines it has
+	// headings must not scroll behind the bar, whatever its height
 	const keepFree = () => document.documentElement.style.setProperty('--contents', `${contents.offsetHeight}px`);
 	keepFree();
 	onChange((what) => what.has('size') && keepFree());
-	replace(document.getElementById('foot'), element('p', {}, `Fathom ${data.fathom}. Figures are with 95 % intervals; “n/a” says why when pointed at. This file needs no network.`));
+	replace(document.getElementById('foot'), element('p', {}, `Fathom ${data.fathom}. Figures have 95 % intervals; point at “n/a” for the reason. This file needs no network.`));
 	document.body.append(dialog);
 	document.addEventListener('keydown', (event) => {
 		if (event.target.closest('input, select, textarea') || event.ctrlKey || event.metaKey || event.altKey)

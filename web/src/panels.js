@@ -15,7 +15,7 @@ export class Panels {
 	constructor(data) {
 		this.data = data;
 		this.made = new Map();
-		this.select = element('select', { id: 'timeline-choice', 'aria-label': 'What is shown over time', onchange: () => choose(Number(this.select.value)) });
+		this.select = element('select', { id: 'timeline-choice', 'aria-label': 'Quantity over time', onchange: () => choose(Number(this.select.value)) });
 		data.timelines.forEach((timeline, index) => this.select.append(element('option', { value: index }, timeline.name)));
 		this.chips = element('div', { class: 'chips', 'aria-live': 'polite' });
 		this.words = element('p', { class: 'note', id: 'panel-words' });
@@ -44,7 +44,7 @@ export class Panels {
 		return element('button', { type: 'button', id, title, 'aria-label': title, onclick: action }, text);
 	}
 
-	// Views of a timeline are made when it is first looked at.
+	// Views of a timeline are made at its first use.
 	current() {
 		if (!this.made.has(state.timeline)) {
 			const timeline = this.data.timelines[state.timeline];
@@ -132,7 +132,7 @@ export class Panels {
 		const { points, timeline } = now;
 		const parts = [timeline.words ?? (timeline.kind === 'time' ? 'Samples in the order of time.' : '')];
 		if (points.count < points.total)
-			parts.push(`${count(points.count)} of ${count(points.total)} samples are drawn, evenly chosen; the tables are of all.`);
+			parts.push(`${count(points.count)} of ${count(points.total)} samples are drawn, evenly selected; the tables cover all samples.`);
 		if (filtered)
 			parts.push(`${count(now.shown)} of them pass the filter.`);
 		if (state.begin > 0 || state.end < 1)
@@ -142,7 +142,7 @@ export class Panels {
 
 	drawChips() {
 		replace(this.chips, Object.entries(state.filter).map(([kind, { words }]) =>
-			element('button', { type: 'button', class: 'chip', title: 'Take this filter away', 'aria-label': `Take away the filter: ${kind} ${words}`, onclick: () => clearFilter(kind) }, `${kind}: ${words} `, element('span', { 'aria-hidden': 'true' }, '×'))));
+			element('button', { type: 'button', class: 'chip', title: 'Remove this filter', 'aria-label': `Remove the filter: ${kind} ${words}`, onclick: () => clearFilter(kind) }, `${kind}: ${words} `, element('span', { 'aria-hidden': 'true' }, '×'))));
 	}
 
 	drawGradient() {
@@ -214,7 +214,7 @@ export class Panels {
 		action();
 	}
 
-	// The sample next to the pointer, in the panel that it is over.
+	// The sample nearest to the pointer, in the panel under the pointer.
 	nearest(now, at) {
 		const reach = (NEAR / at.box.width) * (state.end - state.begin);
 		const inCode = at.y < now.code.height, panel = inCode ? now.code : now.address, y = inCode ? at.y : at.y - now.code.height;

@@ -65,8 +65,8 @@ export const noLine = NONE;
 export const costOf = (step) => (step ? 2 ** (((step - 1) / COST_STEPS) * COST_OCTAVES) : NaN);
 export const stepOf = (cost) => 1 + Math.min(COST_STEPS, Math.round((Math.log2(Math.max(cost, 1)) / COST_OCTAVES) * COST_STEPS));
 
-// What the points between two places in time say, in bins: share of each level, of stores, mean cost. Points that tell of
-// levels only do not count for stores.
+// Rates between two places in time, in bins: share of each level, of stores, mean cost. Points for levels only do not
+// count for stores.
 export function rates(points, begin, end, levels) {
 	const low = points.first(begin), high = points.first(end);
 	let shown = 0;

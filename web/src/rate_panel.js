@@ -1,4 +1,4 @@
-// Rates over time: which levels served the references, how many were stores, what a load cost.
+// Rates over time: levels that served the references, share of stores, cost of a load.
 import { css, element } from './dom.js';
 import { levelColour } from './colour.js';
 import { number } from './format.js';
@@ -81,7 +81,7 @@ export class RatePanel {
 		this.plot = new uPlot(options, columns, this.node);
 	}
 
-	// What the lines say at a place in time.
+	// Values of the lines at a place in time.
 	at(place) {
 		if (!this.shown || !this.shown.x.length)
 			return [];

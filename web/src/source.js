@@ -1,4 +1,4 @@
-// Source with its heat, where the file was there when the page was made.
+// Source with its heat, if the file existed when the page was made.
 import { element, note } from './dom.js';
 import { fileName, lineName, valueOf } from './format.js';
 import { onChange, state, toggle } from './state.js';
@@ -53,7 +53,7 @@ export function sources(data) {
 					row.classList.toggle('chosen', row.lineIndex >= 0 && state.filter.line?.key === row.lineIndex);
 		});
 		return element('details', { open: index < 3 }, element('summary', {}, fileName(source.file), ' ', element('span', { class: 'path' }, source.file)),
-			source.newer ? note('This file was changed after the recording: lines may not be the recorded ones.') : null,
+			source.newer ? note('This file was changed after the recording: lines may differ from the recording.') : null,
 			element('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `Source of ${fileName(source.file)}` }, element('table', { class: 'source' }, element('thead', {}, element('tr', {}, ['line', '%', 'source'].map((head) => element('th', { scope: 'col' }, head)))), element('tbody', {}, rows))));
 	});
 	return files;

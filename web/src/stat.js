@@ -1,4 +1,4 @@
-// What 'fathom stat' recorded: levels, cycles, functions, lines, variables, regions, threads, events. The data are those of
+// A recording of 'fathom stat': levels, cycles, functions, lines, variables, regions, threads, events. The data are those of
 // 'fathom report --json'.
 import { element, note, section } from './dom.js';
 import { bytes, count, fileName, interval, number, percent, time, valueOf } from './format.js';
@@ -11,7 +11,7 @@ const size = (object, name) => (Array.isArray(figure(object, name)) ? bytes(figu
 
 const CYCLES = [['productive', 'productive', 0], ['bandwidth_bound', 'bandwidth-bound', 1], ['latency_bound', 'latency-bound', 4], ['other_stall', 'other stalls', 5]];
 
-// Where cycles went, as one bar and in words
+// Division of the cycles, as one bar and in words
 function cycleBar(cycles) {
 	const active = valueOf(figure(cycles, 'active')), parts = CYCLES.map(([key, name, colour]) => ({ name, colour, share: valueOf(figure(cycles, key)) / active })).filter(({ share }) => share >= 0);
 	if (!(active > 0) || !parts.length)
@@ -115,7 +115,7 @@ export function statSections(stat) {
 // Formulas that validation trusts on this machine
 export function trustTable(trust) {
 	return table({
-		id: 'trust-table', caption: 'What hardware events of this machine can tell', rows: trust, total: trust.length,
+		id: 'trust-table', caption: 'Quantities from validated hardware events', rows: trust, total: trust.length,
 		columns: [
 			{ head: 'Quantity', cell: (row) => row.name ?? '', sort: (row) => row.name ?? '' },
 			{ head: 'error %', number: true, cell: (row) => (typeof row.error === 'number' ? number(100 * row.error) : ''), sort: (row) => row.error },
@@ -125,7 +125,7 @@ export function trustTable(trust) {
 	});
 }
 
-// Any table of records that this version of the page knows no more about
+// Any other table of records
 export function recordTable(id, caption, rows) {
 	const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
 	return table({ id, caption, rows, total: rows.length, columns: names.map((name) => ({ head: name.replaceAll('_', ' '), number: rows.every((row) => typeof row[name] === 'number'), cell: (row) => (typeof row[name] === 'number' ? number(row[name]) : Array.isArray(row[name]) ? interval(row[name]) : String(row[name] ?? '')), sort: (row) => row[name] })) });

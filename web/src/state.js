@@ -1,4 +1,4 @@
-// What is shown now: the timeline, the part of it that is zoomed into (0 … 1), and the filter. Views redraw when it changes.
+// The state of the page: timeline, zoomed part (0 … 1), and filter. Views redraw if it changes.
 const listeners = [];
 
 export const state = { data: null, timeline: 0, begin: 0, end: 1, filter: {} };
@@ -34,7 +34,7 @@ export function zoom(begin, end) {
 	changed('zoom');
 }
 
-// One thing of each kind at a time; the same again takes it back.
+// One filter of each kind; a second click removes it.
 export function toggle(kind, key, words) {
 	if (state.filter[kind]?.key === key)
 		delete state.filter[kind];

@@ -84,7 +84,7 @@ export function bar(figure) {
 
 const withWhy = (figure, text) => (available(figure) ? text : element('span', { class: 'none', title: figure }, 'n/a'));
 
-// Which levels served it, as one bar; the numbers are in its title and for readers of screens
+// Shares of levels as one bar; the numbers are in its title and for screen readers
 export function levelBar(served, classes) {
 	const known = served.levels.map((figure, index) => ({ figure, index, name: classes[index] })).filter(({ figure }) => available(figure) && figure[0] > 0);
 	const words = known.map(({ figure, name }) => `${name} ${percent(figure)} %`).join(', ');
@@ -140,7 +140,7 @@ export function lineTable(data) {
 			{ head: 'Line', cell: lineName, sort: lineName },
 			{ head: 'routine', cell: (row) => element('span', { title: row.chain }, routineOf(row)), sort: routineOf },
 			...servedColumns(data),
-			{ head: 'mostly', title: 'The object that it refers to most', cell: (row) => data.objects[row.object]?.name ?? '', sort: (row) => data.objects[row.object]?.name ?? '' },
+			{ head: 'mostly', title: 'The object with the most references', cell: (row) => data.objects[row.object]?.name ?? '', sort: (row) => data.objects[row.object]?.name ?? '' },
 			{ head: 'order', cell: orderCell, sort: (row) => row.order },
 		],
 	});
@@ -171,7 +171,7 @@ export function threadTable(data) {
 	});
 }
 
-// Who uses what: threads × objects
+// Use of objects by threads
 export function sharingTable(data) {
 	const objects = [...new Set(data.sharing.map((row) => row.object))].slice(0, 24), threads = data.threads.slice(0, 16);
 	if (threads.length < 2 || !objects.length)
@@ -190,7 +190,7 @@ export function sharingTable(data) {
 const lineCell = (data) => (row) => (data.lines[row.line] ? `${lineName(data.lines[row.line])} ${routineOf(data.lines[row.line])}` : '');
 const inMilliseconds = (figure) => withWhy(figure, `${interval(figure, 1e3)} ms`);
 
-// Regions: how long an instance takes, and the line that is seen most; iterations that were found are regions too
+// Regions: duration of an instance, and the most observed line; detected iterations are regions, too
 export function regionTable(data) {
 	const folded = new Map(data.folded.map((row) => [row.name, row])), simulated = data.origin === 'simulated';
 	const marked = data.regions.map((row) => ({ ...folded.get(row.name), ...row })), found = data.folded.filter((row) => row.found && row.served);
@@ -201,9 +201,9 @@ export function regionTable(data) {
 		columns: [
 			{ head: 'Region', cell: (row) => row.name, sort: (row) => row.name },
 			{ head: 'instances', number: true, cell: (row) => count(row.instances), sort: (row) => row.instances },
-			{ head: 'set aside', number: true, title: 'Instances that took another time than the others', cell: (row) => (row.set_aside ? count(row.set_aside) : ''), sort: (row) => row.set_aside },
-			simulated ? { head: 'references', number: true, title: 'Of an instance: the median', cell: (row) => withWhy(median(row)?.length, interval(median(row)?.length)), sort: (row) => valueOf(median(row)?.length) }
-				: { head: 'an instance takes', number: true, title: 'By the wall clock: the median', cell: (row) => inMilliseconds(median(row)?.seconds), sort: (row) => valueOf(median(row)?.seconds) },
+			{ head: 'excluded', number: true, title: 'Instances of unusual duration', cell: (row) => (row.set_aside ? count(row.set_aside) : ''), sort: (row) => row.set_aside },
+			simulated ? { head: 'references', number: true, title: 'Median of an instance', cell: (row) => withWhy(median(row)?.length, interval(median(row)?.length)), sort: (row) => valueOf(median(row)?.length) }
+				: { head: 'instance time', number: true, title: 'Median wall-clock time', cell: (row) => inMilliseconds(median(row)?.seconds), sort: (row) => valueOf(median(row)?.seconds) },
 			{ head: 'most observed line', cell: lineCell(data), sort: lineCell(data) },
 			{ head: 'of it %', number: true, cell: (row) => (row.line >= 0 ? number(100 * row.line_share, 2) : ''), sort: (row) => row.line_share },
 			...servedColumns(data),
@@ -228,13 +228,13 @@ export function phaseTable(data) {
 
 export function workingSetTable(data) {
 	return data.working_sets?.length ? table({
-		id: 'sets-table', caption: 'Working sets: what one pass touches', rows: data.working_sets, total: data.working_sets.length,
+		id: 'sets-table', caption: 'Working sets: bytes touched in one pass', rows: data.working_sets, total: data.working_sets.length,
 		columns: [
 			{ head: 'Working set', cell: (row) => row.name, sort: (row) => row.name },
 			{ head: 'bytes', number: true, cell: (row) => (bytes(row.bytes[1]) === bytes(row.bytes[2]) ? bytes(row.bytes[2]) : `${bytes(row.bytes[1])}–${bytes(row.bytes[2])}`), sort: (row) => row.size },
 			{ head: 'exceeds', cell: (row) => row.exceeds },
 			{ head: 'fits into', cell: (row) => row.fits },
-			{ head: 'GB/s', number: true, title: 'What its streams move, on average over a pass; only if all of them are in order', cell: (row) => withWhy(row.gbs, interval(row.gbs)), sort: (row) => valueOf(row.gbs) },
+			{ head: 'GB/s', number: true, title: 'Average bandwidth of its streams over a pass, if all streams are in order', cell: (row) => withWhy(row.gbs, interval(row.gbs)), sort: (row) => valueOf(row.gbs) },
 		],
 	}) : null;
 }
@@ -243,7 +243,7 @@ export function streamTable(data) {
 	if (!data.streams?.length)
 		return null;
 	return table({
-		id: 'streams-table', caption: 'Streams: how lines go through objects', rows: data.streams, total: data.streams.length,
+		id: 'streams-table', caption: 'Streams: access order of lines in objects', rows: data.streams, total: data.streams.length,
 		filter: { kind: 'stream', key: (_, index) => index, words: (row) => `${data.objects[row.object]?.name ?? '?'} by ${row.line < 0 ? '?' : lineName(data.lines[row.line])}` },
 		columns: [
 			{ head: 'Object', cell: (row) => data.objects[row.object]?.name ?? '?', sort: (row) => data.objects[row.object]?.name ?? '' },

@@ -1,4 +1,4 @@
-// Light or dark: as the system has it, until somebody chooses.
+// Light or dark: the system's choice until the reader chooses.
 import { element } from './dom.js';
 import { changed, flush } from './state.js';
 

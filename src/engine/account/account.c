@@ -6,28 +6,50 @@
 
 #include "engine/account/objects.h"
 #include "engine/account/places.h"
-#include "engine/account/room.h"
 #include "simulator/space.h"
 
-struct fm_account fm_account;
-
-int fm_account_begin(const struct fm_machine_description *description, bool prefetch, struct fm_error *error)
+struct fm_account *fm_account_create(void)
 {
-	int status = fm_hierarchy_create_in(description, fm_account.results->cores, &fm_account.hierarchy, error);
+	struct fm_account *account = fm_memory_apart(1, sizeof(*account));
+
+	if (!account)
+		return NULL;
+	pthread_mutex_init(&account->known.mutex, NULL);
+	fm_room_init(&account->room);
+	return account;
+}
+
+void fm_account_destroy(struct fm_account *account)
+{
+	if (!account)
+		return;
+	fm_hierarchy_destroy(account->hierarchy);
+	fm_objects_forget(account);
+	free(account->index.slots);
+	free(account->index.addresses);
+	fm_room_release(&account->room);
+	free(account);
+}
+
+int fm_account_begin(struct fm_account *account, const struct fm_machine_description *description, bool prefetch,
+                     struct fm_error *error)
+{
+	int status = fm_hierarchy_create_in(description, account->results->cores, &account->hierarchy, error);
 
 	if (status)
 		return status;
-	fm_account.hierarchy->prefetch = prefetch;
-	fm_account.cache_count = description->cache_count;
+	account->hierarchy->prefetch = prefetch;
+	account->cache_count = description->cache_count;
+	account->line_mask = (1ull << account->hierarchy->line_shift) - 1;
 	for (unsigned i = 0; i < description->cache_count; i++)
-		fm_account.latency[i] = description->caches[i].latency;
-	fm_account.latency[FM_SERVED_MEMORY] = description->memory_latency;
-	fm_account.latency[FM_SERVED_REMOTE] = description->memory_remote_latency;
-	fm_account.latency[FM_SERVED_CORE] = description->caches[description->cache_count - 1].latency;
+		account->latency[i] = description->caches[i].latency;
+	account->latency[FM_SERVED_MEMORY] = description->memory_latency;
+	account->latency[FM_SERVED_REMOTE] = description->memory_remote_latency;
+	account->latency[FM_SERVED_CORE] = description->caches[description->cache_count - 1].latency;
 	return 0;
 }
 
-unsigned fm_account_core_list(const char *text, unsigned *ret_list, unsigned room)
+unsigned fm_account_core_list(const struct fm_account *account, const char *text, unsigned *ret_list, unsigned room)
 {
 	unsigned count = 0;
 
@@ -40,7 +62,7 @@ unsigned fm_account_core_list(const char *text, unsigned *ret_list, unsigned roo
 		if (*end == '-')
 			last = strtoul(end + 1, &end, 10);
 		for (; first <= last; first++) {
-			if (first >= fm_account.hierarchy->core_count || count == room)
+			if (first >= account->hierarchy->core_count || count == room)
 				return 0;
 			ret_list[count++] = (unsigned)first;
 		}
@@ -49,16 +71,16 @@ unsigned fm_account_core_list(const char *text, unsigned *ret_list, unsigned roo
 	return count;
 }
 
-bool fm_account_claim_least(unsigned cores, bool timing)
+bool fm_account_claim_least(struct fm_account *account, unsigned cores, bool timing)
 {
-	struct fm_results *results = fm_account.results;
+	struct fm_results *results = account->results;
 
-	return fm_room_claim(results, offsetof(struct fm_results, cores)) &&
-	       fm_room_claim(results->cores, cores * sizeof(results->cores[0])) &&
-	       (!timing || fm_room_claim(results->timings, cores * sizeof(results->timings[0])));
+	return fm_room_claim(&account->room, results, offsetof(struct fm_results, cores)) &&
+	       fm_room_claim(&account->room, results->cores, cores * sizeof(results->cores[0])) &&
+	       (!timing || fm_room_claim(&account->room, results->timings, cores * sizeof(results->timings[0])));
 }
 
-/* Not those of programs beside it, whose space is another. */
+/* Lines of programs beside it are in other address spaces. */
 static size_t keep_own(struct fm_shared_line *lines, struct fm_line_users *users, size_t count)
 {
 	size_t kept = 0;
@@ -71,45 +93,51 @@ static size_t keep_own(struct fm_shared_line *lines, struct fm_line_users *users
 	return kept;
 }
 
-void fm_account_publish_lines(void)
+void fm_account_publish_lines(struct fm_account *account)
 {
-	static struct fm_shared_line lines[FM_RESULT_LINES_MAX];
-	static struct fm_line_users users[FM_RESULT_LINES_MAX];
-	struct fm_results *results = fm_account.results;
-	size_t count;
+	struct fm_shared_line *lines = calloc(FM_RESULT_LINES_MAX, sizeof(*lines));
+	struct fm_line_users *users = calloc(FM_RESULT_LINES_MAX, sizeof(*users));
+	struct fm_results *results = account->results;
+	size_t count = 0;
 
-	count = fm_hierarchy_shared_lines(fm_account.hierarchy, lines, users, FM_RESULT_LINES_MAX);
+	if (lines && users)
+		count = fm_hierarchy_shared_lines(account->hierarchy, lines, users, FM_RESULT_LINES_MAX);
 	if (results->beside_count)
 		count = keep_own(lines, users, count);
-	/* what has come so far is better than nothing */
-	while (count && (!fm_room_claim(results->lines, count * sizeof(lines[0])) ||
-	                 !fm_room_claim(results->line_users, count * sizeof(users[0]))))
+	/* a part of the lines is better than none */
+	while (count && (!fm_room_claim(&account->room, results->lines, count * sizeof(lines[0])) ||
+	                 !fm_room_claim(&account->room, results->line_users, count * sizeof(users[0]))))
 		count /= 2;
-	memcpy(results->lines, lines, count * sizeof(lines[0]));
-	memcpy(results->line_users, users, count * sizeof(users[0]));
+	if (count) {
+		memcpy(results->lines, lines, count * sizeof(lines[0]));
+		memcpy(results->line_users, users, count * sizeof(users[0]));
+	}
 	results->line_count = (uint32_t)count;
-	results->simulator_bytes = fm_account.hierarchy->memory_bytes;
+	results->simulator_bytes = account->hierarchy->memory_bytes;
+	free(lines);
+	free(users);
 }
 
-struct fm_result_slot *fm_account_find_slot(struct fm_result_site *site, uint64_t address)
+struct fm_result_slot *fm_account_find_slot(struct fm_account *account, struct fm_result_site *site, uint64_t address)
 {
 	struct fm_result_slot *slot = fm_account_likely_slot(site, address);
 
-	return fm_account_in_slot(slot, address) ? slot : fm_objects_change(site, address);
+	return fm_account_in_slot(slot, address) ? slot : fm_objects_change(account, site, address);
 }
 
 unsigned fm_account_slowly(struct fm_engine_side *side, struct fm_result_site *site, uint64_t address, unsigned bytes,
                            enum fm_access access)
 {
-	return fm_account_in(side, site, fm_account_find_slot(site, address), address, bytes, access);
+	return fm_account_in(side, site, fm_account_find_slot(side->account, site, address), address, bytes, access);
 }
 
 __attribute__((hot)) unsigned fm_account_in(struct fm_engine_side *side, struct fm_result_site *site,
                                             struct fm_result_slot *slot, uint64_t address, unsigned bytes,
                                             enum fm_access access)
 {
-	/* whoever calls has tried the fast path */
-	unsigned served = fm_account.hierarchy->access_slowly(fm_account.hierarchy, side->core, address, bytes, access);
+	struct fm_account *account = side->account;
+	/* the caller has tried the fast path */
+	unsigned served = account->hierarchy->access_slowly(account->hierarchy, side->core, address, bytes, access);
 
 	if (access == FM_ACCESS_LOAD)
 		slot->loads++;
@@ -118,10 +146,11 @@ __attribute__((hot)) unsigned fm_account_in(struct fm_engine_side *side, struct 
 	/* time goes on in a repeated instruction, though it is only one */
 	side->delay += access == FM_ACCESS_STORE_WHOLE;
 	if (served) {
-		side->delay += fm_account.latency[served];
+		side->delay += account->latency[served];
 		fm_misses_note(side, site, slot, address, served);
 		if (served == FM_SERVED_CORE)
-			fm_hierarchy_note_site(fm_account.hierarchy, side->core, address, fm_places_of(site)->address);
+			fm_hierarchy_note_site(account->hierarchy, side->core, address,
+			                       fm_places_of(account, site)->address);
 	}
 	return served;
 }

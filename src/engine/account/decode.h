@@ -1,4 +1,4 @@
-/* x86-64 instructions as the simulator wants them. */
+/* Decoder of the program's instructions for the simulator; x86-64 only so far. */
 #ifndef FATHOM_ENGINE_ACCOUNT_DECODE_H
 #define FATHOM_ENGINE_ACCOUNT_DECODE_H
 
@@ -15,15 +15,15 @@ struct fm_decoded {
 	struct fm_instruction instruction;
 	unsigned operand_bytes; /* of the widest memory operand; 0: none */
 	bool nontemporal;
-	struct fm_work work;    /* what executing it adds */
+	struct fm_work work;    /* counts of one execution */
 	bool reads, writes;     /* memory */
-	bool calls, returns;    /* it stores a return address; it loads one and goes there */
-	bool single;            /* one load or one store of operand_bytes, so that pieces may be put together */
-	bool split_per_element; /* gathers and scatters: every piece is an access of its own */
-	bool repeated;          /* a string instruction with a count: its elements make accesses of up to a line */
+	bool calls, returns;    /* stores a return address; jumps to a loaded one */
+	bool single;            /* one load or store of operand_bytes: its parts may be joined */
+	bool split_per_element; /* gathers and scatters: each element is an access */
+	bool repeated;          /* string instruction with a count: elements are joined into accesses of up to a line */
 };
 
-/* False when the bytes are no instruction we know; the result then reads and writes nothing. */
+/* False for an unknown instruction; the result then has no memory operands. */
 bool fm_decode(const void *bytes, unsigned length, struct fm_decoded *ret_decoded);
 
 #endif

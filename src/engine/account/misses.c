@@ -7,12 +7,6 @@
 #include "engine/account/places.h"
 #include "engine/account/account.h"
 
-/* Lines that have come into the caches of a core, as far as they are counted for an instruction. */
-static struct counted {
-	_Alignas(64) uint64_t lines[FM_SIMULATED_CACHES_MAX];
-	uint64_t requests; /* of prefetchers of all levels, as far as they are counted */
-} counted[FM_SIMULATED_CORES_MAX];
-
 static inline uint64_t lines_of(const struct fm_cache_counts *counts)
 {
 	return counts->lines_demand + counts->lines_ownership + counts->lines_prefetch;
@@ -33,14 +27,14 @@ static inline void note_level(const struct fm_simulated_core *core, uint64_t *be
 
 /* Levels that the machine does not have count nothing; few machines have the last. One number after the other: a vector
    that is loaded from where its numbers were just stored waits for them. */
-static inline void note_lines(const struct fm_simulated_core *core, uint64_t *before, struct fm_result_place *place,
-                              struct fm_result_object *object)
+static inline void note_lines(const struct fm_account *account, const struct fm_simulated_core *core, uint64_t *before,
+                              struct fm_result_place *place, struct fm_result_object *object)
 {
 	_Static_assert(FM_SIMULATED_CACHES_MAX == 4, "all of them");
 	note_level(core, before, place, object, 0);
 	note_level(core, before, place, object, 1);
 	note_level(core, before, place, object, 2);
-	if (fm_account.cache_count > 3)
+	if (account->cache_count > 3)
 		note_level(core, before, place, object, 3);
 }
 
@@ -53,20 +47,20 @@ static inline uint64_t requests_of(const struct fm_simulated_core *core)
 	       caches[3].prefetch_requests;
 }
 
-static inline bool is_alike(uint64_t difference, uint64_t other)
+static inline bool is_alike(const struct fm_account *account, uint64_t difference, uint64_t other)
 {
-	uint64_t most = (1ull << fm_account.hierarchy->line_shift) - 1;
+	const uint64_t most = account->line_mask;
 
 	return difference - other + most <= 2 * most;
 }
 
 /* Not as far from the miss before as that one from its own predecessor. */
-static __attribute__((noinline)) void note_turn(struct fm_walk *walk, struct fm_result_place *place,
-                                                uint64_t difference)
+static __attribute__((noinline)) void note_turn(const struct fm_account *account, struct fm_miss_history *walk,
+                                                struct fm_result_place *place, uint64_t difference)
 {
 	unsigned like = 0;
 
-	while (like < walk->known && !is_alike(difference, walk->differences[like]))
+	while (like < walk->known && !is_alike(account, difference, walk->differences[like]))
 		like++;
 	if (like < walk->known)
 		place->regular++;
@@ -84,22 +78,22 @@ static __attribute__((noinline)) void note_turn(struct fm_walk *walk, struct fm_
 
 /* As far from the miss before as one of the last few was from its own predecessor, give or take a line: nested loops
    and instructions that go to and fro between arrays have more than one such distance. */
-static inline void note_walk(struct fm_walk *walks, const struct fm_result_site *site, struct fm_result_place *place,
-                             uint64_t address)
+static inline void note_walk(struct fm_engine_side *side, const struct fm_result_site *site,
+                             struct fm_result_place *place, uint64_t address)
 {
-	struct fm_walk *walk = &walks[(uintptr_t)site / sizeof(*site) % FM_WALKS];
+	struct fm_miss_history *walk = &side->walks[(uintptr_t)site / sizeof(*site) % FM_WALKS];
 	uint64_t difference = address - walk->last;
 
 	if (walk->site != site) {
-		*walk = (struct fm_walk){.site = site, .last = address};
+		*walk = (struct fm_miss_history){.site = site, .last = address};
 		return;
 	}
 	walk->last = address;
-	if (walk->known && is_alike(difference, walk->differences[0])) {
+	if (walk->known && is_alike(side->account, difference, walk->differences[0])) {
 		place->regular++;
 		walk->differences[0] = difference;
 	} else {
-		note_turn(walk, place, difference);
+		note_turn(side->account, walk, place, difference);
 	}
 }
 
@@ -112,11 +106,12 @@ _Static_assert(FM_SIMULATED_CACHES_MAX == 4, "one row for each number of levels"
 static __attribute__((noinline)) void note_far(struct fm_engine_side *side, const struct fm_result_site *site,
                                                const struct fm_result_slot *slot, uint64_t address, unsigned served)
 {
-	struct fm_result_place *place = fm_places_of(site);
-	struct fm_result_object *object = fm_objects_of(place, (unsigned)(slot - site->slots));
-	struct counted *before = &counted[side->core->index];
+	struct fm_account *account = side->account;
+	struct fm_result_place *place = fm_places_of(account, site);
+	struct fm_result_object *object = fm_objects_of(account, place, (unsigned)(slot - site->slots));
+	struct fm_counted_lines *before = &account->counted[side->core->index];
 	/* a line from another core's private cache missed ours; the last cache was asked, but not missed */
-	unsigned levels = served == FM_SERVED_CORE ? fm_account.hierarchy->private_caches : fm_account.cache_count;
+	unsigned levels = served == FM_SERVED_CORE ? account->hierarchy->private_caches : account->cache_count;
 
 	levels = levels < served ? levels : served;
 	if (levels > FM_SIMULATED_CACHES_MAX)
@@ -126,16 +121,17 @@ static __attribute__((noinline)) void note_far(struct fm_engine_side *side, cons
 	for (unsigned i = 0; i < FM_SIMULATED_CACHES_MAX; i++)
 		object->misses[i] += missed[levels][i];
 	before->requests = requests_of(side->core);
-	note_lines(side->core, before->lines, place, object);
-	note_walk(side->walks, site, place, address);
+	note_lines(account, side->core, before->lines, place, object);
+	note_walk(side, site, place, address);
 }
 
 void fm_misses_note(struct fm_engine_side *side, const struct fm_result_site *site, const struct fm_result_slot *slot,
                     uint64_t address, unsigned served)
 {
+	struct fm_account *account = side->account;
 	struct fm_result_place *place;
 	struct fm_result_object *object;
-	struct counted *before;
+	struct fm_counted_lines *before;
 	uint64_t requests;
 
 	/* mostly the second cache had the line; this is shorter without the other case in it */
@@ -143,23 +139,23 @@ void fm_misses_note(struct fm_engine_side *side, const struct fm_result_site *si
 		note_far(side, site, slot, address, served);
 		return;
 	}
-	place = fm_places_of(site);
-	object = fm_objects_of(place, (unsigned)(slot - site->slots));
-	before = &counted[side->core->index];
+	place = fm_places_of(account, site);
+	object = fm_objects_of(account, place, (unsigned)(slot - site->slots));
+	before = &account->counted[side->core->index];
 	requests = requests_of(side->core);
 	place->misses[0]++;
 	object->misses[0]++;
 	if (requests == before->requests) {
-		/* nobody prefetched anything */
+		/* no prefetches since */
 		note_level(side->core, before->lines, place, object, 0);
 	} else {
 		before->requests = requests;
-		note_lines(side->core, before->lines, place, object);
+		note_lines(account, side->core, before->lines, place, object);
 	}
-	note_walk(side->walks, site, place, address);
+	note_walk(side, site, place, address);
 }
 
-void fm_misses_after_fork(void)
+void fm_misses_after_fork(struct fm_account *account)
 {
-	memset(counted, 0, sizeof(counted));
+	memset(account->counted, 0, sizeof(account->counted));
 }

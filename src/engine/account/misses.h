@@ -1,4 +1,4 @@
-/* What an access that was not served by the first cache adds to the counts of its instruction and of its object. */
+/* Counts misses of the first cache for the instruction and the object. */
 #ifndef FATHOM_ENGINE_ACCOUNT_MISSES_H
 #define FATHOM_ENGINE_ACCOUNT_MISSES_H
 
@@ -8,24 +8,30 @@
 
 enum { FM_WALKS = 256, FM_WALK_DIFFERENCES = 3 };
 
-/* Where an instruction of one thread missed the first cache last, and how far apart it did so before. */
-struct fm_walk {
-	const struct fm_result_site *site;
-	uint64_t last;
-	uint64_t differences[FM_WALK_DIFFERENCES]; /* the latest first; so many are known: */
-	unsigned known;
+/* Lines filled into a core's caches that are already attributed to an instruction. */
+struct fm_counted_lines {
+	_Alignas(64) uint64_t lines[FM_SIMULATED_CACHES_MAX];
+	uint64_t requests; /* prefetch requests of all levels */
 };
 
+/* An instruction's last miss in one thread, and the distances between its earlier misses. */
+struct fm_miss_history {
+	const struct fm_result_site *site;
+	uint64_t last;
+	uint64_t differences[FM_WALK_DIFFERENCES]; /* latest first */
+	unsigned known;                            /* number of valid differences */
+};
+
+struct fm_account;
 struct fm_engine_side;
 
-/* To be called for every access that says it was served by something else than the first cache, before the next one of
-   its core. All lines that have come into the core's caches since the call before came for this access, or by the
-   prefetchers that it set off; they are counted for its object too, though a prefetcher may have gone beyond it. Of an
-   instruction with several accesses, which core timing executes at once, the first that missed has them all. */
+/* Call after every access that the first cache did not serve, before the core's next access. Attributes all lines
+   filled since the last call (demand and prefetch) to this instruction and object; prefetches may lie beyond the
+   object. Core timing executes all accesses of an instruction at once: its first miss gets all their lines. */
 void fm_misses_note(struct fm_engine_side *side, const struct fm_result_site *site, const struct fm_result_slot *slot,
                     uint64_t address, unsigned served);
 
-/* In a forked child, whose cores count from zero. */
-void fm_misses_after_fork(void);
+/* Resets the state in a forked child, whose cores count from 0. */
+void fm_misses_after_fork(struct fm_account *account);
 
 #endif

@@ -10,39 +10,26 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "engine/account/misses.h"
 #include "engine/account/places.h"
-#include "engine/account/room.h"
 #include "engine/account/account.h"
 
 enum { NAME_ROOM = FM_RESULT_NAME };
 
 /* One for every symbol, sorted, without overlaps. In the results once it is accessed. */
-struct object {
+struct fm_known_object {
 	uint64_t begin, end;
 	char *name; /* NULL: data without a symbol */
 	unsigned module;
 	uint32_t result; /* plus one; 0: not yet */
 };
 
-static struct {
-	pthread_mutex_t mutex;
-	struct object *objects;
-	size_t count, room;
-} known = {.mutex = PTHREAD_MUTEX_INITIALIZER};
-
-static bool add(uint64_t begin, uint64_t end, const char *name, unsigned module)
+static bool add(struct fm_account *account, uint64_t begin, uint64_t end, const char *name, unsigned module)
 {
-	if (known.count == known.room) {
-		size_t room = known.room ? 2 * known.room : 1024;
-		struct object *objects = realloc(known.objects, room * sizeof(*objects));
-
-		if (!objects)
-			return false;
-		known.objects = objects;
-		known.room = room;
-	}
-	known.objects[known.count++] = (struct object){
+	if (!fm_array_grow(account->known.objects, account->known.count, account->known.room))
+		return false;
+	account->known.objects[account->known.count++] = (struct fm_known_object){
 	    .begin = begin, .end = end, .name = name ? strndup(name, NAME_ROOM - 1) : NULL, .module = module};
 	return true;
 }
@@ -50,7 +37,7 @@ static bool add(uint64_t begin, uint64_t end, const char *name, unsigned module)
 /* By address; of several at one the largest with a name comes first. */
 static int by_address(const void *left, const void *right)
 {
-	const struct object *a = left, *b = right;
+	const struct fm_known_object *a = left, *b = right;
 
 	if (a->begin != b->begin)
 		return a->begin < b->begin ? -1 : 1;
@@ -60,35 +47,36 @@ static int by_address(const void *left, const void *right)
 }
 
 /* Sorted and cut so that nothing overlaps: a name wins over none, the earlier over the later. */
-static void arrange(void)
+static void arrange(struct fm_account *account)
 {
-	struct object *all = known.objects;
-	size_t count = known.count;
+	struct fm_known_object *all = account->known.objects;
+	size_t count = account->known.count;
 
 	qsort(all, count, sizeof(*all), by_address);
-	known.objects = NULL;
-	known.count = known.room = 0;
+	account->known.objects = NULL;
+	account->known.count = account->known.room = 0;
 	for (size_t i = 0; i < count; i++) {
 		uint64_t at = all[i].begin, end = all[i].end;
 
 		if (all[i].name) {
-			const struct object *last = known.count ? &known.objects[known.count - 1] : NULL;
+			const struct fm_known_object *last =
+			    account->known.count ? &account->known.objects[account->known.count - 1] : NULL;
 
 			/* an alias, or within another */
 			if (last && last->name && last->end > at)
 				at = last->end;
-			if (at < end && add(at, end, NULL, all[i].module)) {
-				known.objects[known.count - 1].name = all[i].name;
-				known.objects[known.count - 1].result = all[i].result;
+			if (at < end && add(account, at, end, NULL, all[i].module)) {
+				account->known.objects[account->known.count - 1].name = all[i].name;
+				account->known.objects[account->known.count - 1].result = all[i].result;
 			} else {
 				free(all[i].name);
 			}
 			continue;
 		}
 		/* the holes between the names of a segment, from the end of one that began with it or before */
-		for (size_t k = known.count; k-- > 0 && known.objects[k].name;)
-			if (known.objects[k].end > at) {
-				at = known.objects[k].end;
+		for (size_t k = account->known.count; k-- > 0 && account->known.objects[k].name;)
+			if (account->known.objects[k].end > at) {
+				at = account->known.objects[k].end;
 				break;
 			}
 		for (size_t k = i + 1; at < end; k++) {
@@ -96,8 +84,8 @@ static void arrange(void)
 
 			if (k < count && !all[k].name && until < end)
 				continue;
-			if (at < until && add(at, until, NULL, all[i].module))
-				known.objects[known.count - 1].result = all[i].result;
+			if (at < until && add(account, at, until, NULL, all[i].module))
+				account->known.objects[account->known.count - 1].result = all[i].result;
 			if (k >= count || all[k].begin >= end)
 				break;
 			if (all[k].end > at)
@@ -105,8 +93,8 @@ static void arrange(void)
 		}
 	}
 	free(all);
-	if (known.count)
-		qsort(known.objects, known.count, sizeof(*known.objects), by_address);
+	if (account->known.count)
+		qsort(account->known.objects, account->known.count, sizeof(*account->known.objects), by_address);
 }
 
 /* A file that is not what it claims to be only gives no names: everything is checked against its size. */
@@ -120,8 +108,8 @@ static const void *part(const struct image *image, uint64_t offset, uint64_t siz
 	return offset <= image->size && size <= image->size - offset ? image->bytes + offset : NULL;
 }
 
-static void add_symbols(const struct image *image, const Elf64_Shdr *sections, unsigned section_count,
-                        const Elf64_Shdr *table, uint64_t bias, unsigned module)
+static void add_symbols(struct fm_account *account, const struct image *image, const Elf64_Shdr *sections,
+                        unsigned section_count, const Elf64_Shdr *table, uint64_t bias, unsigned module)
 {
 	const Elf64_Shdr *strings = table->sh_link < section_count ? &sections[table->sh_link] : NULL;
 	const char *text = strings ? part(image, strings->sh_offset, strings->sh_size) : NULL;
@@ -134,20 +122,21 @@ static void add_symbols(const struct image *image, const Elf64_Shdr *sections, u
 		Elf64_Sym symbol;
 
 		memcpy(&symbol, &symbols[i], sizeof(symbol));
-		if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && fm_account.on_function &&
-		    symbol.st_shndx != SHN_UNDEF && symbol.st_name < strings->sh_size)
-			fm_account.on_function(text + symbol.st_name, bias + symbol.st_value);
+		if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && account->on_function && symbol.st_shndx != SHN_UNDEF &&
+		    symbol.st_name < strings->sh_size)
+			account->on_function(text + symbol.st_name, bias + symbol.st_value);
 		if (ELF64_ST_TYPE(symbol.st_info) != STT_OBJECT || !symbol.st_size || symbol.st_shndx == SHN_UNDEF ||
 		    symbol.st_shndx == SHN_ABS || symbol.st_name >= strings->sh_size || !text[symbol.st_name] ||
 		    symbol.st_value + symbol.st_size < symbol.st_value)
 			continue;
-		add(bias + symbol.st_value, bias + symbol.st_value + symbol.st_size, text + symbol.st_name, module);
+		add(account, bias + symbol.st_value, bias + symbol.st_value + symbol.st_size, text + symbol.st_name,
+		    module);
 	}
 }
 
-static void read_image(const struct image *image, unsigned module)
+static void read_image(struct fm_account *account, const struct image *image, unsigned module)
 {
-	const struct fm_result_module *mapped = &fm_account.results->modules[module];
+	const struct fm_result_module *mapped = &account->results->modules[module];
 	const Elf64_Ehdr *head = part(image, 0, sizeof(*head));
 	const Elf64_Phdr *segments;
 	const Elf64_Shdr *sections;
@@ -173,21 +162,22 @@ static void read_image(const struct image *image, unsigned module)
 		return;
 	for (unsigned i = 0; i < head->e_phnum; i++)
 		if (segments[i].p_type == PT_LOAD && segments[i].p_flags & PF_W && segments[i].p_memsz < 1ull << 46)
-			add(bias + segments[i].p_vaddr, bias + segments[i].p_vaddr + segments[i].p_memsz, NULL, module);
+			add(account, bias + segments[i].p_vaddr, bias + segments[i].p_vaddr + segments[i].p_memsz, NULL,
+			    module);
 	/* the full table when there is one, else what the dynamic linker needs */
 	for (unsigned i = 0; sections && i < head->e_shnum; i++)
 		full |= sections[i].sh_type == SHT_SYMTAB;
 	for (unsigned i = 0; sections && i < head->e_shnum; i++)
 		if (sections[i].sh_type == (full ? SHT_SYMTAB : SHT_DYNSYM) && sections[i].sh_offset % 8 == 0)
-			add_symbols(image, sections, head->e_shnum, &sections[i], bias, module);
+			add_symbols(account, image, sections, head->e_shnum, &sections[i], bias, module);
 }
 
-static void add_counts(struct fm_result_site *site, unsigned index)
+static void add_counts(struct fm_account *account, struct fm_result_site *site, unsigned index)
 {
-	struct fm_result_place *place = fm_places_of(site);
+	struct fm_result_place *place = fm_places_of(account, site);
 	struct fm_result_slot *slot = &site->slots[index];
 	struct fm_result_object *object = place->objects[index] && place->objects[index] <= FM_RESULT_OBJECTS_MAX
-	                                      ? &fm_account.results->objects[place->objects[index] - 1]
+	                                      ? &account->results->objects[place->objects[index] - 1]
 	                                      : NULL;
 
 	place->loads += slot->loads;
@@ -199,23 +189,23 @@ static void add_counts(struct fm_result_site *site, unsigned index)
 	slot->loads = slot->stores = 0;
 }
 
-void fm_objects_settle(struct fm_result_site *site)
+void fm_objects_settle(struct fm_account *account, struct fm_result_site *site)
 {
 	for (unsigned i = 0; i < 2; i++)
 		if (site->slots[i].loads | site->slots[i].stores)
-			add_counts(site, i);
+			add_counts(account, site, i);
 }
 
-static void settle(struct fm_result_site *site, unsigned index)
+static void settle(struct fm_account *account, struct fm_result_site *site, unsigned index)
 {
-	add_counts(site, index);
+	add_counts(account, site, index);
 	site->slots[index] = (struct fm_result_slot){0};
-	fm_places_of(site)->objects[index] = 0;
+	fm_places_of(account, site)->objects[index] = 0;
 }
 
-void fm_objects_add_module(unsigned module)
+void fm_objects_add_module(struct fm_account *account, unsigned module)
 {
-	struct fm_results *results = fm_account.results;
+	struct fm_results *results = account->results;
 	int file = open(results->modules[module].path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat information;
 	struct image image = {0};
@@ -229,32 +219,32 @@ void fm_objects_add_module(unsigned module)
 	close(file);
 	if (!image.bytes || image.bytes == MAP_FAILED)
 		return;
-	pthread_mutex_lock(&known.mutex);
-	read_image(&image, module);
-	arrange();
+	pthread_mutex_lock(&account->known.mutex);
+	read_image(account, &image, module);
+	arrange(account);
 	/* spaces that instructions remember may have been filled */
 	for (unsigned i = 0; i < results->site_count; i++) {
 		if (!fm_places_is_used(&results->sites[i]))
 			continue;
-		settle(&results->sites[i], 0);
-		settle(&results->sites[i], 1);
+		settle(account, &results->sites[i], 0);
+		settle(account, &results->sites[i], 1);
 	}
-	pthread_mutex_unlock(&known.mutex);
+	pthread_mutex_unlock(&account->known.mutex);
 	munmap((void *)image.bytes, image.size);
 }
 
-static uint32_t result_of(struct object *object)
+static uint32_t result_of(struct fm_account *account, struct fm_known_object *object)
 {
-	struct fm_results *results = fm_account.results;
+	struct fm_results *results = account->results;
 	struct fm_result_object *result;
 
 	if (object->result) {
-		/* a forked child uses its parent's for the first time: nobody sees what it counts without room */
+		/* a forked child uses its parent's for the first time; without room its counts are lost */
 		result = &results->objects[object->result - 1];
-		return fm_room_claim(result, sizeof(*result)) ? object->result : 0;
+		return fm_room_claim(&account->room, result, sizeof(*result)) ? object->result : 0;
 	}
 	if (results->object_count == FM_RESULT_OBJECTS_MAX ||
-	    !fm_room_claim(&results->objects[results->object_count], sizeof(*result))) {
+	    !fm_room_claim(&account->room, &results->objects[results->object_count], sizeof(*result))) {
 		results->lost_objects++;
 		return 0;
 	}
@@ -269,14 +259,14 @@ static uint32_t result_of(struct object *object)
 }
 
 /* The first that ends beyond the address. */
-static size_t find(uint64_t address)
+static size_t find(const struct fm_account *account, uint64_t address)
 {
-	size_t low = 0, high = known.count;
+	size_t low = 0, high = account->known.count;
 
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (known.objects[middle].end <= address)
+		if (account->known.objects[middle].end <= address)
 			low = middle + 1;
 		else
 			high = middle;
@@ -284,48 +274,56 @@ static size_t find(uint64_t address)
 	return low;
 }
 
-uint32_t fm_objects_at(uint64_t address)
+uint32_t fm_objects_at(struct fm_account *account, uint64_t address)
 {
 	uint32_t number = 0;
 	size_t at;
 
-	pthread_mutex_lock(&known.mutex);
-	at = find(address);
-	if (at < known.count && known.objects[at].begin <= address)
-		number = result_of(&known.objects[at]);
-	pthread_mutex_unlock(&known.mutex);
+	pthread_mutex_lock(&account->known.mutex);
+	at = find(account, address);
+	if (at < account->known.count && account->known.objects[at].begin <= address)
+		number = result_of(account, &account->known.objects[at]);
+	pthread_mutex_unlock(&account->known.mutex);
 	return number;
 }
 
-struct fm_result_slot *fm_objects_change(struct fm_result_site *site, uint64_t address)
+struct fm_result_slot *fm_objects_change(struct fm_account *account, struct fm_result_site *site, uint64_t address)
 {
 	/* the second makes room; what is used most came first or will come back */
 	unsigned index = site->slots[0].size ? 1 : 0;
-	struct fm_result_place *place = fm_places_of(site);
+	struct fm_result_place *place = fm_places_of(account, site);
 	struct fm_result_slot *slot = &site->slots[index];
 	size_t low;
 
-	fm_places_claim(site);
+	fm_places_claim(account, site);
 	/* Threads that run free may disturb each other here; their counts are no better anyway. */
-	settle(site, index);
-	pthread_mutex_lock(&known.mutex);
-	low = find(address);
-	if (low < known.count && known.objects[low].begin <= address) {
-		slot->begin = known.objects[low].begin;
-		slot->size = known.objects[low].end - slot->begin;
-		place->objects[index] = result_of(&known.objects[low]);
+	settle(account, site, index);
+	pthread_mutex_lock(&account->known.mutex);
+	low = find(account, address);
+	if (low < account->known.count && account->known.objects[low].begin <= address) {
+		slot->begin = account->known.objects[low].begin;
+		slot->size = account->known.objects[low].end - slot->begin;
+		place->objects[index] = result_of(account, &account->known.objects[low]);
 	} else {
-		slot->begin = low ? known.objects[low - 1].end : 0;
-		slot->size = (low < known.count ? known.objects[low].begin : UINT64_MAX) - slot->begin;
+		slot->begin = low ? account->known.objects[low - 1].end : 0;
+		slot->size =
+		    (low < account->known.count ? account->known.objects[low].begin : UINT64_MAX) - slot->begin;
 	}
-	pthread_mutex_unlock(&known.mutex);
+	pthread_mutex_unlock(&account->known.mutex);
 	return slot;
 }
 
-void fm_objects_after_fork(void)
+void fm_objects_after_fork(struct fm_account *account)
 {
-	pthread_mutex_init(&known.mutex, NULL);
-	fm_misses_after_fork();
+	pthread_mutex_init(&account->known.mutex, NULL);
+	fm_misses_after_fork(account);
 }
 
-struct fm_result_object fm_object_nowhere;
+void fm_objects_forget(struct fm_account *account)
+{
+	for (size_t i = 0; i < account->known.count; i++)
+		free(account->known.objects[i].name);
+	free(account->known.objects);
+	account->known.objects = NULL;
+	account->known.count = account->known.room = 0;
+}

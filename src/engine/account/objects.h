@@ -1,5 +1,5 @@
-/* Which variable an access goes to: data symbols of the program and its libraries, as far as they have a fixed place in
-   their file. What has none (heap, stack, mappings) is the space between them. */
+/* Objects: data symbols of the program and its libraries at a fixed offset in their file. Other memory (heap, stack,
+   mappings) is the space between objects. */
 #ifndef FATHOM_ENGINE_ACCOUNT_OBJECTS_H
 #define FATHOM_ENGINE_ACCOUNT_OBJECTS_H
 
@@ -8,30 +8,31 @@
 #include "engine/account/account.h"
 #include "engine/results.h"
 
-/* A module of the results was mapped: learn its objects. */
-void fm_objects_add_module(unsigned module);
+/* Adds the objects of a newly mapped module of the results. */
+void fm_objects_add_module(struct fm_account *account, unsigned module);
 
-/* The instruction accesses an address outside of its two objects: settle the counts of one of them and put the new one
-   there. Returns its slot. */
-struct fm_result_slot *fm_objects_change(struct fm_result_site *site, uint64_t address);
+/* For an access outside of the instruction's two objects: settles the counts of one slot and reuses it for the new
+   object. Returns the slot. */
+struct fm_result_slot *fm_objects_change(struct fm_account *account, struct fm_result_site *site, uint64_t address);
 
-/* What the instruction's slots have counted is added to its place and its objects. */
-void fm_objects_settle(struct fm_result_site *site);
+/* Adds the counts of the site's slots to its place and its objects. */
+void fm_objects_settle(struct fm_account *account, struct fm_result_site *site);
 
-extern struct fm_result_object fm_object_nowhere;
-
-/* The object in a slot; one for all that have none in the results. */
-static inline struct fm_result_object *fm_objects_of(const struct fm_result_place *place, unsigned slot)
+/* The object in a slot; object_nowhere if the results lack a record. */
+static inline struct fm_result_object *fm_objects_of(struct fm_account *account, const struct fm_result_place *place,
+                                                     unsigned slot)
 {
 	uint32_t number = place->objects[slot & 1] - 1;
 
-	return number < FM_RESULT_OBJECTS_MAX ? &fm_account.results->objects[number] : &fm_object_nowhere;
+	return number < FM_RESULT_OBJECTS_MAX ? &account->results->objects[number] : &account->object_nowhere;
 }
 
-/* The number of the object at an address in the results, plus one; 0: none. */
-uint32_t fm_objects_at(uint64_t address);
+/* Index + 1 of the object at an address in the results; 0: none. */
+uint32_t fm_objects_at(struct fm_account *account, uint64_t address);
 
-/* In a forked child, where nobody else is left. */
-void fm_objects_after_fork(void);
+/* Resets the lock in a forked child, which has one thread. */
+void fm_objects_after_fork(struct fm_account *account);
+
+void fm_objects_forget(struct fm_account *account);
 
 #endif

@@ -1,31 +1,50 @@
-/* Room for the results. Their file is sparse, and a program that touches a page of it for which its file system has no
-   room ends with SIGBUS, even if it only reads. So results begin as memory of the process itself; a page becomes the
-   file's when its room has been reserved. What is written to pages that got none is lost, and nothing else happens. */
+/* Room for the results. Their file is sparse: on a full file system, any access to an unallocated page raises SIGBUS.
+   Results therefore begin as anonymous memory, and a page is mapped from the file once its block is reserved. Data in
+   pages without a block is lost, without further effects. */
 #ifndef FATHOM_ENGINE_ACCOUNT_ROOM_H
 #define FATHOM_ENGINE_ACCOUNT_ROOM_H
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "engine/results.h"
 
-/* The file that the command made. false: it cannot be used, or has no room. */
-bool fm_room_open(const char *path, unsigned cores, bool timing);
+enum { FM_ROOM_PATH = 512, FM_ROOM_PAGE_LEAST = 4096 };
 
-/* A new file for another process: `name` in its folder, or in another one where there is room. */
-bool fm_room_create(const char *name, unsigned cores, bool timing);
+struct fm_room {
+	pthread_mutex_t mutex;
+	char path[FM_ROOM_PATH];
+	/* Mapping of the whole file, never accessed: pages are reserved here and mapped a second time in `results`. No
+	   open descriptor, since programs close and replace descriptors. */
+	char *file;
+	char *results;
+	size_t page;
+	_Atomic unsigned char pages[sizeof(struct fm_results) / FM_ROOM_PAGE_LEAST + 2]; /* enum page_state */
+};
 
-/* Instead of a file: all of it is the process's own. */
-void fm_room_none(void);
+/* Initialises a zeroed room; unmaps the file and the results. */
+void fm_room_init(struct fm_room *room);
+void fm_room_release(struct fm_room *room);
 
-/* Results in the file that was opened or created last, at an address, or anywhere with NULL. NULL: no memory. */
-struct fm_results *fm_room_use(struct fm_results *where);
+/* Opens the file made by the command. False if it is unusable or the file system is full. */
+bool fm_room_open(struct fm_room *room, const char *path, unsigned cores, bool timing);
 
-/* Before a part is used for the first time. false: there is no room for it, nobody will see what is written there. Not
-   while others write to the same page. */
-bool fm_room_claim(const void *begin, size_t bytes);
+/* Creates the file of another process: `name`, or the same name in another folder with room. False: no room. */
+bool fm_room_create(struct fm_room *room, const char *name, unsigned cores, bool timing);
 
-/* The first page of the first process's results, which all others share; NULL when it is not there. */
+/* Uses no file: all results are anonymous memory. */
+void fm_room_none(struct fm_room *room);
+
+/* Maps the results of the file opened or created last, at `where` or anywhere (NULL). NULL without memory. */
+struct fm_results *fm_room_use(struct fm_room *room, struct fm_results *where);
+
+/* Reserves a part before its first use. False if the file system is full: the part's data will be lost. No other thread
+   may write to its pages meanwhile. */
+bool fm_room_claim(struct fm_room *room, const void *begin, size_t bytes);
+
+/* Maps the first page of the first process's results, which all processes share; NULL if unavailable. */
 struct fm_results *fm_room_first(const char *path);
 
 #endif

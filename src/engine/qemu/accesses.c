@@ -11,7 +11,7 @@
 #include "engine/qemu/mappings.h"
 #include "engine/account/misses.h"
 #include "engine/account/objects.h"
-#include "engine/account/locked.h"
+#include "engine/account/x86_64/locked.h"
 #include "engine/account/places.h"
 #include "engine/qemu/queue.h"
 #include "engine/qemu/repeated.h"
@@ -87,7 +87,7 @@ static void publish_timing(struct fm_engine_thread *thread)
 {
 	if (!thread->timing || !thread->core)
 		return;
-	fm_account.results->timings[thread->core->index] = *fm_core_timing_counts(thread->timing);
+	fm_engine.account->results->timings[thread->core->index] = *fm_core_timing_counts(thread->timing);
 	thread->record->clock = thread->clock;
 }
 
@@ -380,9 +380,9 @@ static void execute(struct fm_engine_thread *thread, const struct fm_instruction
 	for (unsigned i = 0; i < count; i++) {
 		accesses[i] = kept[i].access;
 		if (kept[i].access.access == FM_ACCESS_LOAD)
-			fm_account_find_slot(kept[i].site, kept[i].access.address)->loads++;
+			fm_account_find_slot(thread->side.account, kept[i].site, kept[i].access.address)->loads++;
 		else
-			fm_account_find_slot(kept[i].site, kept[i].access.address)->stores++;
+			fm_account_find_slot(thread->side.account, kept[i].site, kept[i].access.address)->stores++;
 	}
 	fm_core_execute(thread->timing, instruction, accesses, count);
 	for (unsigned i = 0; i < count; i++) {
@@ -393,9 +393,10 @@ static void execute(struct fm_engine_thread *thread, const struct fm_instruction
 		if (!accesses[i].served)
 			continue;
 		if (accesses[i].served == FM_SERVED_CORE)
-			fm_hierarchy_note_site(fm_account.hierarchy, thread->core, accesses[i].address,
-			                       fm_places_of(site)->address);
-		fm_misses_note(&thread->side, site, fm_account_find_slot(site, accesses[i].address),
+			fm_hierarchy_note_site(fm_engine.account->hierarchy, thread->core, accesses[i].address,
+			                       fm_places_of(thread->side.account, site)->address);
+		fm_misses_note(&thread->side, site,
+		               fm_account_find_slot(thread->side.account, site, accesses[i].address),
 		               accesses[i].address, accesses[i].served);
 	}
 }
@@ -556,22 +557,12 @@ static void note_time(struct fm_engine_thread *thread)
 		publish_timing(thread);
 }
 
-/* Only the first part waits for the instruction's operands: what it moves next is known. A store waits for what was
-   loaded. */
+/* A line's part of a repeated instruction. */
 static void execute_part(struct fm_engine_thread *thread, const struct fm_engine_access *gathered)
 {
-	const struct fm_instruction *whole = &thread->repeated->instruction;
-	bool store = gathered->access.access != FM_ACCESS_LOAD;
-	struct fm_instruction part = {.reads = whole->reads,
-	                              .address_reads = whole->address_reads,
-	                              .writes = whole->writes,
-	                              .operation = FM_OPERATION_none};
+	const struct fm_instruction part = fm_instruction_part(&thread->repeated->instruction, !thread->fed_in_part,
+	                                                       gathered->access.access != FM_ACCESS_LOAD);
 
-	if (thread->fed_in_part)
-		part = (struct fm_instruction){.reads = store ? whole->writes : 0,
-		                               .writes = store ? 0 : whole->writes,
-		                               .operation = FM_OPERATION_none,
-		                               .continues = 1};
 	thread->fed_in_part = true;
 	execute(thread, &part, gathered, 1);
 	note_time(thread);
@@ -580,9 +571,9 @@ static void execute_part(struct fm_engine_thread *thread, const struct fm_engine
 void fm_engine_gathered(struct fm_engine_thread *thread, struct fm_result_site *site, uint64_t address, unsigned bytes,
                         bool store)
 {
-	enum fm_access access = !store                                            ? FM_ACCESS_LOAD
-	                        : bytes == 1u << fm_account.hierarchy->line_shift ? FM_ACCESS_STORE_WHOLE
-	                                                                          : FM_ACCESS_STORE;
+	enum fm_access access = !store                                                    ? FM_ACCESS_LOAD
+	                        : bytes == 1u << fm_engine.account->hierarchy->line_shift ? FM_ACCESS_STORE_WHOLE
+	                                                                                  : FM_ACCESS_STORE;
 	struct fm_queue *queue = fm_queue_active();
 	struct fm_stream_sample *sample =
 	    fm_engine.every ? fm_samples_next(thread, site, address, bytes, sample_kind(access) | FM_STREAM_REPEATED)
@@ -695,7 +686,7 @@ static void on_block(unsigned vcpu, void *data)
 	thread->record->work.instructions = instructions;
 	if (is_more_than_instructions(data))
 		add_packed(&thread->record->work, data);
-	/* alone, there is nobody to wait for */
+	/* a single thread has no turns */
 	if (!fm_tracing_queue &&
 	    __builtin_expect(thread->gathers || instructions + thread->side.delay > thread->limit, 0))
 		end_gathering_or_yield(thread);
@@ -722,7 +713,7 @@ static __attribute__((noinline)) void block_repeated_slowly(unsigned vcpu, const
 	if (!thread)
 		return;
 	if (goes_on(thread, ending)) {
-		/* whatever else happens ends the gathering, and alone there is nobody to wait for */
+		/* any other event ends the gathering, and a single thread has no turns */
 		if (thread->gathers && fm_queue_active())
 			thread->goes_on_in = ending;
 		else if (!fm_queue_active() && thread->repeats_since + thread->side.delay > thread->limit)
@@ -805,7 +796,7 @@ static bool follow(struct qemu_plugin_insn *instruction, const struct fm_decoded
 
 	if (!where)
 		return false;
-	where->site = own ? NULL : fm_places_find(qemu_plugin_insn_vaddr(instruction));
+	where->site = own ? NULL : fm_places_find(fm_engine.account, qemu_plugin_insn_vaddr(instruction));
 	where->index = index;
 	where->returns = decoded->returns;
 	where->returns_to = qemu_plugin_insn_vaddr(instruction) + decoded->length;
@@ -820,13 +811,13 @@ static bool follow(struct qemu_plugin_insn *instruction, const struct fm_decoded
 
 static bool watch(struct qemu_plugin_insn *instruction, const struct fm_decoded *decoded, unsigned index)
 {
-	struct fm_result_site *site = fm_places_find(qemu_plugin_insn_vaddr(instruction));
+	struct fm_result_site *site = fm_places_find(fm_engine.account, qemu_plugin_insn_vaddr(instruction));
 	struct translated_site *where;
 	unsigned whole = whole_bytes(decoded);
 
 	if (decoded->writes &&
 	    fm_is_locked(qemu_plugin_insn_data(instruction), (unsigned)qemu_plugin_insn_size(instruction)))
-		fm_places_of(site)->locked = 1;
+		fm_places_of(fm_engine.account, site)->locked = 1;
 	if (fm_engine.follows && (decoded->calls || decoded->returns))
 		return follow(instruction, decoded, index, false);
 	if (!fm_engine.timing && decoded->repeated) {
@@ -871,7 +862,7 @@ static bool decode(struct qemu_plugin_insn *instruction, struct fm_decoded *ret_
 	return count && fm_decode(bytes, (unsigned)count, ret_decoded);
 }
 
-/* QEMU 7.2 ends a block before an x86 instruction that reaches into the next page, but has told us of it by then: it
+/* QEMU 7.2 ends a block before an x86 instruction that reaches into the next page, but has reported it by then: it
    comes again as the first of its own block. */
 static bool is_left_for_the_next_block(struct qemu_plugin_tb *translated, size_t index,
                                        const struct fm_decoded *decoded)
@@ -940,11 +931,11 @@ void fm_engine_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *translated)
 	if (!count)
 		return;
 	/* not known yet when the plugin is installed */
-	if (!fm_account.results->program[0]) {
-		fm_places_note_program(qemu_plugin_path_to_binary());
-		fm_samples_program(fm_account.results->program);
+	if (!fm_engine.account->results->program[0]) {
+		fm_places_note_program(fm_engine.account, qemu_plugin_path_to_binary());
+		fm_samples_program(fm_engine.account->results->program);
 	}
-	fm_places_note_module(qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(translated, 0)));
+	fm_places_note_module(fm_engine.account, qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(translated, 0)));
 	if (fm_mappings_is_own(qemu_plugin_insn_vaddr(qemu_plugin_tb_get_insn(translated, 0)))) {
 		translate_own(translated, count);
 		return;
@@ -973,7 +964,8 @@ void fm_engine_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *translated)
 			block->last = qemu_plugin_insn_vaddr(instruction);
 		}
 		/* of the last one */
-		ending.site = decoded.repeated ? fm_places_find(qemu_plugin_insn_vaddr(instruction)) : NULL;
+		ending.site =
+		    decoded.repeated ? fm_places_find(fm_engine.account, qemu_plugin_insn_vaddr(instruction)) : NULL;
 		ending.alone = i == 0;
 		if (known && !decoded.operand_bytes)
 			continue;

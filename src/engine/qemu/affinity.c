@@ -35,15 +35,15 @@ static bool has(const unsigned char *mask, unsigned core)
 	return core / 8 < MASK_BYTES && mask[core / 8] >> core % 8 & 1;
 }
 
-/* Stay when the mask allows it; else the first core without a thread, else the first. -1: the machine has none of them.
- */
+/* Stay when the mask allows it; else the first core without a thread, else the first. -1: the machine has none of
+   them. */
 static int choose(const unsigned char *mask, int now)
 {
 	int first = -1;
 
 	if (now >= 0 && has(mask, (unsigned)now))
 		return now;
-	for (unsigned core = 0; core < fm_account.hierarchy->core_count; core++) {
+	for (unsigned core = 0; core < fm_engine.account->hierarchy->core_count; core++) {
 		if (!has(mask, core))
 			continue;
 		if (!fm_engine.core_users[core])

@@ -85,8 +85,8 @@ static char **copy_list(uint64_t address, unsigned before, size_t *ret_count)
 	return list;
 }
 
-/* What is to be loaded into the program, with Fathom's own library among it, is not for QEMU. Taken out of the list,
-   for its option -E, which takes a comma for the end; NULL: there is none. */
+/* Takes LD_PRELOAD out of the list: it is for the program, with Fathom's own library in it, and not for QEMU. QEMU's
+   option -E passes it on, in which a comma is the end. NULL: there is none. */
 static char *take_preload(char **variables)
 {
 	char *preload = NULL;
@@ -121,7 +121,7 @@ void fm_execute_follow(uint64_t path, uint64_t arguments, uint64_t environment)
 
 	/* to the kernel that is QEMU */
 	if (program && (!strcmp(program, "/proc/self/exe") || !strcmp(program, "/proc/thread-self/exe")))
-		program = strdup(fm_account.results->program);
+		program = strdup(fm_engine.account->results->program);
 	if (!program || length <= 0 || !*options || !dladdr(fm_execute_follow, &ourselves) ||
 	    stat(program, &information) || !S_ISREG(information.st_mode) || access(program, X_OK) ||
 	    fm_program_inspect(program, &how, &error))
@@ -162,10 +162,10 @@ void fm_execute_follow(uint64_t path, uint64_t arguments, uint64_t environment)
 	*--at = "-cpu";
 	*--at = emulator;
 	/* not among those that were not followed */
-	fm_account.results->exec_count--;
+	fm_engine.account->results->exec_count--;
 	fm_samples_end();
 	execve(emulator, at, variables);
 	fm_samples_go_on();
-	fm_account.results->exec_count++;
+	fm_engine.account->results->exec_count++;
 }
 /* NOLINTEND(clang-analyzer-unix.Malloc) */

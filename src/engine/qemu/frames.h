@@ -1,26 +1,26 @@
-/* The calls a thread is in, followed by its call and return instructions: each stores or loads a return address, and
-   where it lies on the stack tells which call a return belongs to, also after a longjmp. Frames of a program that
-   switches between several stacks in one thread may be missing.
+/* Shadow call stack of a thread, maintained at its call and return instructions. The stack slot of a return address
+   identifies the call that a return belongs to, also after a longjmp. Frames may be missing if a thread switches
+   between stacks.
    SPDX-License-Identifier: GPL-2.0-or-later */
 #ifndef FATHOM_ENGINE_QEMU_FRAMES_H
 #define FATHOM_ENGINE_QEMU_FRAMES_H
 
 #include <stdint.h>
 
-enum { FM_FRAMES_MAX = 4096 }; /* in deeper recursion the outermost are forgotten */
+enum { FM_FRAMES_MAX = 4096 }; /* in deeper recursion the outermost frames are dropped */
 
 struct fm_frame {
-	uint64_t slot; /* where the return address lies */
+	uint64_t slot; /* address of the return address on the stack */
 	uint64_t address;
-	uint64_t hash; /* of this address and of all further out; 0: nobody has asked yet */
+	uint64_t hash; /* of this frame's address and all outer ones; 0: not computed */
 };
 
 struct fm_frames {
-	uint64_t count, base; /* those from `base` to `count` are known */
+	uint64_t count, base; /* frames `base` to `count` - 1 are valid */
 	struct fm_frame frames[FM_FRAMES_MAX];
 };
 
-/* Of this thread; NULL: none are kept. */
+/* Frames of this thread; NULL: not recorded. */
 extern __thread struct fm_frames *fm_frames __attribute__((tls_model("initial-exec")));
 
 static inline struct fm_frame *fm_frames_at(struct fm_frames *frames, uint64_t index)
@@ -34,7 +34,7 @@ static inline uint64_t fm_frames_mix(uint64_t hash, uint64_t address)
 	return hash ^ hash >> 32;
 }
 
-/* Hash of all of them. Most calls are over before anybody asks, and then cost nothing here. */
+/* Hash of all frames, computed lazily: most calls return before their hash is needed. */
 static inline uint64_t fm_frames_hash(struct fm_frames *frames)
 {
 	uint64_t hash = 0, at = frames->count;
@@ -46,7 +46,7 @@ static inline uint64_t fm_frames_hash(struct fm_frames *frames)
 	return hash;
 }
 
-/* The return address in this slot was used: calls that stored theirs there or further in are over. */
+/* On a return through this slot: removes the frames with this slot and all inner ones. */
 static inline void fm_frames_return(struct fm_frames *frames, uint64_t slot)
 {
 	while (frames->count > frames->base && fm_frames_at(frames, frames->count - 1)->slot <= slot)

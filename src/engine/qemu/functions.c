@@ -56,7 +56,7 @@ void fm_function_enter(void)
 	    fm_frames->count > fm_frames->base ? fm_frames_at(fm_frames, fm_frames->count - 1)->slot : UINT64_MAX - 1;
 	fm_region_begin(fm_self, fm_engine.region_only);
 	fm_samples_region(fm_engine.region_only, true);
-	__atomic_fetch_add(&fm_account.results->region_calls, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&fm_engine.account->results->region_calls, 1, __ATOMIC_RELAXED);
 }
 
 void fm_function_leave(void)
@@ -73,7 +73,7 @@ void fm_functions_marked(const char *name)
 	if (!fm_engine.region_only[0] || strcmp(name, fm_engine.region_only))
 		return;
 	functions.marked = true;
-	fm_account.results->region_marked = 1;
+	fm_engine.account->results->region_marked = 1;
 	if (fm_function_slot == UINT64_MAX)
 		return;
 	fm_function_slot = UINT64_MAX;

@@ -27,7 +27,7 @@ void fm_guest_write(uint64_t address, const void *source, size_t size)
 	struct iovec from = {(void *)source, size}, into = {(void *)address, size};
 
 	if (process_vm_writev(getpid(), &from, 1, &into, 1, 0) < 0)
-		return; /* the program's own mistake, and the call it is made in tells it */
+		return; /* an invalid address of the program: the call itself reports it */
 }
 
 void fm_guest_text(char *target, size_t size, uint64_t address, uint64_t length)

@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/processor.h"
+
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
@@ -65,12 +67,12 @@ static void say_full(int code)
 	uint64_t none = 0;
 
 	part.full = true;
-	if (fm_part_session && __atomic_compare_exchange_n(&fm_part_session->full, &none, fm_part_ticks(), false,
+	if (fm_part_session && __atomic_compare_exchange_n(&fm_part_session->full, &none, fm_ticks(), false,
 	                                                   __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 		fm_part_session->full_error = code;
 }
 
-/* All processes together may use so much. */
+/* The limit of all processes together. */
 static bool may_use(uint64_t bytes)
 {
 	struct fm_session *session = fm_part_session;
@@ -163,7 +165,7 @@ bool fm_part_is_ours(const char *path)
 
 static void note_moment(void)
 {
-	fm_part_process->last_ticks = fm_part_ticks();
+	fm_part_process->last_ticks = fm_ticks();
 	fm_part_process->last_ns = nanoseconds(CLOCK_MONOTONIC);
 	fm_part_process->cpu_ns = nanoseconds(CLOCK_PROCESS_CPUTIME_ID);
 }
@@ -171,7 +173,7 @@ static void note_moment(void)
 bool fm_part_open(uint64_t every, uint32_t parent, bool forked)
 {
 	struct fm_stream_process *process;
-	uint64_t ticks = fm_part_ticks();
+	uint64_t ticks = fm_ticks();
 	int code;
 
 	snprintf(part.path, sizeof(part.path), "%s/%d-%llu-engine", part.folder, (int)getpid(),
@@ -203,7 +205,7 @@ void fm_part_end(void)
 	if (!fm_part_process)
 		return;
 	note_moment();
-	fm_part_process->ended = fm_part_ticks();
+	fm_part_process->ended = fm_ticks();
 }
 
 /* Writers */
@@ -351,7 +353,7 @@ void fm_part_write(struct fm_part_writer *writer, uint32_t thread, enum fm_strea
                    size_t size, const char *text)
 {
 	size_t length = text ? strnlen(text, FM_STREAM_TEXT_MAX - 1) : 0;
-	char *entry = fm_part_begin(writer, thread, fm_part_ticks(), size + (text ? length + 1 : 0));
+	char *entry = fm_part_begin(writer, thread, fm_ticks(), size + (text ? length + 1 : 0));
 
 	if (!entry)
 		return;
@@ -436,7 +438,7 @@ uint32_t fm_part_stack(struct fm_part_writer *writer, uint32_t thread, uint64_t 
 	uint32_t number = fm_part_find_stack(own);
 
 	if (!number) {
-		stack = fm_part_begin(writer, thread, fm_part_ticks(), sizeof(*stack) + count * sizeof(addresses[0]));
+		stack = fm_part_begin(writer, thread, fm_ticks(), sizeof(*stack) + count * sizeof(addresses[0]));
 		if (!stack)
 			return 0;
 		/* the same one twice, should two threads meet here, is none the worse */

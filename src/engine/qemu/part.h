@@ -9,59 +9,49 @@
 
 #include "record/stream.h"
 
-/* Where entries of one thread go. */
+/* Writer of one thread's entries. */
 struct fm_part_writer;
 
-/* What all processes share; NULL when the folder has none, and then nothing is limited. */
+/* Data shared by all processes; NULL: the folder has none, and there are no limits. */
 extern struct fm_session *fm_part_session;
-/* The first page of this process's file; NULL: there is no file, and nothing below does anything. */
+/* First page of this process's file; NULL: no file, all functions below are no-ops. */
 extern struct fm_stream_process *fm_part_process;
 
-/* The folder, once. */
+/* Sets the folder; call once. */
 void fm_part_use(const char *folder);
 
-/* Is this a file of that folder? */
+/* True for a file in that folder. */
 bool fm_part_is_ours(const char *path);
 
-/* A new file for this process. false: there is no room. */
+/* Creates the file of this process. False if the file system is full. */
 bool fm_part_open(uint64_t every, uint32_t parent, bool forked);
 
-/* Around a fork, with the engine's mutex. In the child there is no file until one is opened. */
+/* Around a fork, with the engine's mutex held. The child has no file until fm_part_open(). */
 void fm_part_before_fork(void);
 void fm_part_after_fork_in_parent(void);
 void fm_part_after_fork_in_child(void);
 
-/* A thread begins: it gets what another has left, or a new one; NULL without memory. */
+/* A writer for a new thread, reused or new; NULL without memory. It is returned at the end of the thread. */
 struct fm_part_writer *fm_part_take(void);
 void fm_part_give_back(struct fm_part_writer *writer);
 
-/* Room for an entry with `size` bytes after its header, zeroed. It does not count until it is committed, by whichever
-   thread; entries of the same chunk that come after it are not read before that. NULL, and counted: there is no room.
- */
+/* Reserves an entry with a zeroed body of `size` bytes. Any thread may commit it; until then, readers see neither it
+   nor later entries of its chunk. Returns the body; NULL without room, which is counted. */
 void *fm_part_begin(struct fm_part_writer *writer, uint32_t thread, uint64_t time, size_t size);
 void fm_part_commit(void *body, enum fm_stream_kind kind);
 
-/* A struct, and a text after it unless that is NULL. */
+/* Writes an entry: a struct, and a text after it (may be NULL). */
 void fm_part_write(struct fm_part_writer *writer, uint32_t thread, enum fm_stream_kind kind, const void *body,
                    size_t size, const char *text);
 
-/* The number of a call stack that has this hash, or that is written down now; 0: there is no room. `quick` may be the
-   same for one stack only; one stack may have several. */
+/* Number of a call stack, which is written if it is new; 0: no room. `quick` is a hash: a value belongs to one stack
+   only, but a stack may have several. */
 uint32_t fm_part_stack(struct fm_part_writer *writer, uint32_t thread, uint64_t quick, const uint64_t *addresses,
                        unsigned count);
-/* The same when it is known already; 0: it is not. */
+/* Number of a known stack with this hash; 0: unknown. */
 uint32_t fm_part_find_stack(uint64_t quick);
 
-/* The process ends by itself. */
+/* Marks a regular end of the process. */
 void fm_part_end(void);
-
-static inline uint64_t fm_part_ticks(void)
-{
-#if defined(__x86_64__)
-	return __builtin_ia32_rdtsc();
-#else
-	return 0;
-#endif
-}
 
 #endif

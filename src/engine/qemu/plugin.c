@@ -1,4 +1,4 @@
-/* The exact engine's plugin for QEMU user mode: every load and store of the program goes into the simulated machine.
+/* The emulator's plugin for QEMU user mode: every load and store of the program goes into the simulated machine.
    SPDX-License-Identifier: GPL-2.0-or-later
 
    It is loaded into QEMU: it never ends its host; when something is missing it says one line and does nothing. */
@@ -61,7 +61,7 @@ static struct fm_simulated_core *choose_core(struct fm_result_thread *record)
 	}
 	fm_engine.core_users[chosen]++;
 	record->core = chosen;
-	return fm_hierarchy_core(fm_account.hierarchy, chosen);
+	return fm_hierarchy_core(fm_engine.account->hierarchy, chosen);
 }
 
 static void use_timing(struct fm_engine_thread *thread)
@@ -69,9 +69,9 @@ static void use_timing(struct fm_engine_thread *thread)
 	unsigned core = thread->core->index;
 
 	if (!fm_engine.timings[core])
-		fm_core_timing_create(fm_account.hierarchy, core, &fm_engine.timings[core], NULL);
+		fm_core_timing_create(fm_engine.account->hierarchy, core, &fm_engine.timings[core], NULL);
 	thread->timing = fm_engine.timings[core];
-	thread->record->timing_at_begin = fm_account.results->timings[core];
+	thread->record->timing_at_begin = fm_engine.account->results->timings[core];
 }
 
 /* A core may be several threads': what it counts is the one's that has the turn. */
@@ -82,11 +82,11 @@ void fm_engine_away(struct fm_engine_thread *thread)
 	if (!thread->core || record->away)
 		return;
 	if (thread->timing)
-		fm_account.results->timings[thread->core->index] = *fm_core_timing_counts(thread->timing);
+		fm_engine.account->results->timings[thread->core->index] = *fm_core_timing_counts(thread->timing);
 	fm_regions_leave_core(thread);
 	fm_numbers_add(&record->before_moves, &thread->core->counts, sizeof(record->at_begin));
 	fm_numbers_subtract(&record->before_moves, &record->at_begin, sizeof(record->at_begin));
-	fm_numbers_add(&record->timing_before_moves, &fm_account.results->timings[thread->core->index],
+	fm_numbers_add(&record->timing_before_moves, &fm_engine.account->results->timings[thread->core->index],
 	               sizeof(record->timing_at_begin));
 	fm_numbers_subtract(&record->timing_before_moves, &record->timing_at_begin, sizeof(record->timing_at_begin));
 	record->away = 1;
@@ -99,7 +99,7 @@ void fm_engine_back(struct fm_engine_thread *thread)
 	if (!thread->core || !record->away)
 		return;
 	record->at_begin = thread->core->counts;
-	record->timing_at_begin = fm_account.results->timings[thread->core->index];
+	record->timing_at_begin = fm_engine.account->results->timings[thread->core->index];
 	record->away = 0;
 	fm_regions_enter_core(thread);
 }
@@ -107,7 +107,7 @@ void fm_engine_back(struct fm_engine_thread *thread)
 void fm_engine_move(struct fm_engine_thread *thread, unsigned core)
 {
 	struct fm_result_thread *record = thread->record;
-	struct fm_simulated_core *next = fm_hierarchy_core(fm_account.hierarchy, core);
+	struct fm_simulated_core *next = fm_hierarchy_core(fm_engine.account->hierarchy, core);
 	bool was_away = record->away;
 
 	if (!next || !thread->core || next == thread->core)
@@ -130,18 +130,19 @@ void fm_engine_move(struct fm_engine_thread *thread, unsigned core)
    either, the thread's own. */
 static struct fm_result_thread *find_record(struct fm_engine_thread *thread)
 {
-	struct fm_results *results = fm_account.results;
+	struct fm_results *results = fm_engine.account->results;
 
 	/* in the order of their beginnings: none after the first that found no room */
 	if (fm_engine.threads_begun == results->thread_count && results->thread_count < FM_RESULT_THREADS_MAX &&
-	    fm_room_claim(&results->threads[results->thread_count], sizeof(results->threads[0])))
+	    fm_room_claim(&fm_engine.account->room, &results->threads[results->thread_count],
+	                  sizeof(results->threads[0])))
 		return &results->threads[results->thread_count];
 	for (unsigned i = 0; i < FM_RESULT_LATE_MAX; i++) {
 		struct fm_result_thread *record = &results->late[i];
 
 		if (i < results->late_count && record->host_thread)
 			continue;
-		if (!fm_room_claim(record, sizeof(*record)))
+		if (!fm_room_claim(&fm_engine.account->room, record, sizeof(*record)))
 			break;
 		if (i == results->late_count)
 			results->late_count++;
@@ -152,12 +153,13 @@ static struct fm_result_thread *find_record(struct fm_engine_thread *thread)
 
 static bool is_in_table(const struct fm_result_thread *record)
 {
-	return record >= fm_account.results->threads && record < fm_account.results->threads + FM_RESULT_THREADS_MAX;
+	return record >= fm_engine.account->results->threads &&
+	       record < fm_engine.account->results->threads + FM_RESULT_THREADS_MAX;
 }
 
 struct fm_engine_thread *fm_engine_thread_begin(void)
 {
-	struct fm_results *results = fm_account.results;
+	struct fm_results *results = fm_engine.account->results;
 	struct fm_engine_thread *thread = fm_memory_apart(1, sizeof(*thread));
 
 	if (!thread)
@@ -167,6 +169,7 @@ struct fm_engine_thread *fm_engine_thread_begin(void)
 	thread->index = fm_engine.threads_begun;
 	thread->record->host_thread = (uint32_t)syscall(SYS_gettid);
 	thread->core = thread->side.core = choose_core(thread->record);
+	thread->side.account = fm_engine.account;
 	fm_engine.threads_begun++;
 	if (thread->core)
 		thread->record->at_begin = thread->core->counts;
@@ -211,7 +214,7 @@ static void thread_end(struct fm_engine_thread *thread)
 	pthread_mutex_lock(&fm_engine.mutex);
 	if (thread->core) {
 		thread->record->at_end = thread->core->counts;
-		thread->record->timing_at_end = fm_account.results->timings[thread->core->index];
+		thread->record->timing_at_end = fm_engine.account->results->timings[thread->core->index];
 		fm_engine.core_users[thread->core->index]--;
 	}
 	thread->record->ended = 1;
@@ -223,13 +226,13 @@ static void thread_end(struct fm_engine_thread *thread)
 		fm_engine.live = thread->next_live;
 	if (thread->next_live)
 		thread->next_live->previous_live = thread->previous_live;
-	fm_account_publish_lines();
+	fm_account_publish_lines(fm_engine.account);
 	pthread_mutex_unlock(&fm_engine.mutex);
 	fm_turns_leave(thread);
 	/* not before the others have stopped asking how far it is */
 	if (!is_in_table(thread->record)) {
 		pthread_mutex_lock(&fm_engine.mutex);
-		fm_result_fold(fm_account.results, thread->record);
+		fm_result_fold(fm_engine.account->results, thread->record);
 		memset(thread->record, 0, sizeof(*thread->record));
 		pthread_mutex_unlock(&fm_engine.mutex);
 	}
@@ -241,7 +244,7 @@ static void on_system_call(qemu_plugin_id_t id, unsigned vcpu, int64_t number, u
                            uint64_t a4, uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8)
 {
 	struct fm_engine_thread *thread = fm_engine_self();
-	struct fm_results *results = fm_account.results;
+	struct fm_results *results = fm_engine.account->results;
 	char name[FM_RESULT_NAME];
 	unsigned kind = fm_call_kind(number, fm_engine.x86);
 
@@ -290,7 +293,7 @@ static void on_system_call(qemu_plugin_id_t id, unsigned vcpu, int64_t number, u
 		fm_function_leave();
 	if (kind & FM_CALL_EXITS_ALL) {
 		pthread_mutex_lock(&fm_engine.mutex);
-		fm_account_publish_lines();
+		fm_account_publish_lines(fm_engine.account);
 		pthread_mutex_unlock(&fm_engine.mutex);
 	}
 	if (kind & FM_CALL_EXITS) {
@@ -339,11 +342,11 @@ static void on_system_call_return(qemu_plugin_id_t id, unsigned vcpu, int64_t nu
 	if (fm_engine.every)
 		fm_samples_call_return(number, result);
 	if (kind & FM_CALL_READS && result > 0)
-		fm_account.results->kernel_bytes += (uint64_t)result;
-	if (kind & FM_CALL_EXECUTES && fm_account.results->exec_count)
-		fm_account.results->exec_count--; /* it came back: it failed */
+		fm_engine.account->results->kernel_bytes += (uint64_t)result;
+	if (kind & FM_CALL_EXECUTES && fm_engine.account->results->exec_count)
+		fm_engine.account->results->exec_count--; /* it came back: it failed */
 	/* Whoever was made or woken must be in the list before we go on, or how far we get alone would be up to the
-	 * host. */
+	   host. */
 	if (thread->makes_thread && result > 0)
 		fm_turns_expect(1);
 	if (thread->wakes && result > 0)
@@ -370,11 +373,11 @@ static void on_exit_all(qemu_plugin_id_t id, void *data)
 	if (fm_self)
 		fm_engine_drain(fm_self);
 	pthread_mutex_lock(&fm_engine.mutex);
-	fm_account_publish_lines();
-	/* who has a record that nobody else sees */
+	fm_account_publish_lines(fm_engine.account);
+	/* threads whose record is not in the results */
 	for (struct fm_engine_thread *live = fm_engine.live; live; live = live->next_live)
 		if (live->record == &live->own && !live->own.ended) {
-			fm_result_fold(fm_account.results, &live->own);
+			fm_result_fold(fm_engine.account->results, &live->own);
 			live->own.ended = 1;
 		}
 	pthread_mutex_unlock(&fm_engine.mutex);
@@ -396,7 +399,8 @@ static void before_fork(void)
 {
 	fm_queue_drain();
 	pthread_mutex_lock(&fm_engine.mutex);
-	memcpy(cores_at_fork, fm_account.results->cores, fm_account.results->core_count * sizeof(cores_at_fork[0]));
+	memcpy(cores_at_fork, fm_engine.account->results->cores,
+	       fm_engine.account->results->core_count * sizeof(cores_at_fork[0]));
 	fm_samples_before_fork();
 }
 
@@ -421,7 +425,8 @@ static void __attribute__((noreturn)) abort_tracing(void)
 static void after_fork_in_child(void)
 {
 	static struct fm_result_module modules[FM_RESULT_MODULES_MAX];
-	struct fm_results *results = fm_account.results;
+	struct fm_account *account = fm_engine.account;
+	struct fm_results *results = account->results;
 	char path[512], program[sizeof(results->program)];
 	uint32_t parent = results->process, module_count = results->module_count, sites = results->site_count,
 	         objects = results->object_count;
@@ -433,7 +438,7 @@ static void after_fork_in_child(void)
 	memset(fm_engine.core_users, 0, sizeof(fm_engine.core_users));
 	fm_engine.live = NULL;
 	fm_turns_reset();
-	fm_objects_after_fork();
+	fm_objects_after_fork(account);
 	fm_series_begin(0); /* the first process's */
 	fm_queue_after_fork();
 	fm_self = NULL;
@@ -442,16 +447,16 @@ static void after_fork_in_child(void)
 	memcpy(modules, results->modules, module_count * sizeof(modules[0]));
 	snprintf(path, sizeof(path), "%s.%d", fm_engine.results_path, (int)getpid());
 	/* no file: its counts are lost, but it must not write into its parent's */
-	if (fm_room_create(path, cores, fm_engine.timing)) {
+	if (fm_room_create(&account->room, path, cores, fm_engine.timing)) {
 		__atomic_fetch_add(&results->forks, 1, __ATOMIC_RELAXED);
 	} else {
-		fm_room_none();
+		fm_room_none(&account->room);
 		count_lost_process();
 	}
 	/* sites are known to translated code by their address: the new ones go where the old ones were */
-	if (!fm_room_use(results))
+	if (!fm_room_use(&account->room, results))
 		abort_tracing();
-	fm_account_claim_least(cores, fm_engine.timing);
+	fm_account_claim_least(account, cores, fm_engine.timing);
 	results->process = (uint32_t)getpid();
 	results->parent = parent;
 	results->deterministic = fm_engine.deterministic;
@@ -461,18 +466,18 @@ static void after_fork_in_child(void)
 	for (unsigned i = 0; i < cores; i++)
 		memset(&results->cores[i].counts, 0, sizeof(results->cores[i].counts));
 	memcpy(results->program, program, sizeof(program));
-	if (module_count && fm_room_claim(results->modules, module_count * sizeof(modules[0]))) {
+	if (module_count && fm_room_claim(&account->room, results->modules, module_count * sizeof(modules[0]))) {
 		memcpy(results->modules, modules, module_count * sizeof(modules[0]));
 		results->module_count = module_count;
 	}
-	fm_places_inherit(sites, objects);
+	fm_places_inherit(account, sites, objects);
 	fm_samples_after_fork_in_child(parent);
 	results->magic = FM_RESULT_MAGIC;
 }
 
 static int refuse(const char *why)
 {
-	fprintf(stderr, "fathom: the exact engine cannot start: %s\n", why);
+	fprintf(stderr, "fathom: the emulator cannot start: %s\n", why);
 	return 1;
 }
 
@@ -480,6 +485,7 @@ __attribute__((visibility("default"))) int qemu_plugin_install(qemu_plugin_id_t 
                                                                char **argv)
 {
 	struct fm_machine_description description;
+	struct fm_account *account;
 	const char *machine = NULL, *cores = NULL, *pages = NULL, *samples = NULL;
 	uint64_t every = 1;
 	struct fm_error error;
@@ -533,7 +539,7 @@ __attribute__((visibility("default"))) int qemu_plugin_install(qemu_plugin_id_t 
 	if (info->version.cur < 1 || info->version.min > 1)
 		return refuse("this QEMU has another plugin interface");
 	if (info->system_emulation || !machine || !*fm_engine.results_path)
-		return refuse("it is started by 'fathom stat', not by hand");
+		return refuse("the plugin must be started by 'fathom stat'");
 	fm_engine.x86 = !strcmp(info->target_name, "x86_64");
 	if (!fm_engine.x86)
 		fm_engine.timing = false;
@@ -543,40 +549,43 @@ __attribute__((visibility("default"))) int qemu_plugin_install(qemu_plugin_id_t 
 		memcpy(fm_engine.first_path, fm_engine.results_path, sizeof(fm_engine.first_path));
 	fm_engine.first = fm_room_first(fm_engine.first_path);
 	core_count = description.sockets * description.cores;
+	account = fm_engine.account = fm_account_create();
+	if (!account)
+		return refuse("no memory for the results");
 	/* what another program executed runs on without */
-	if (!executed && !fm_room_open(fm_engine.results_path, core_count, fm_engine.timing))
-		return refuse("there is no room for its results");
-	if (executed && !fm_room_create(fm_engine.results_path, core_count, fm_engine.timing)) {
-		fm_room_none();
+	if (!executed && !fm_room_open(&account->room, fm_engine.results_path, core_count, fm_engine.timing))
+		return refuse("no memory for the results");
+	if (executed && !fm_room_create(&account->room, fm_engine.results_path, core_count, fm_engine.timing)) {
+		fm_room_none(&account->room);
 		count_lost_process();
 	}
-	fm_account.results = fm_room_use(NULL);
-	if (!fm_account.results || (!fm_account_claim_least(core_count, fm_engine.timing) && !executed))
-		return refuse("there is no memory for its results");
+	account->results = fm_room_use(&account->room, NULL);
+	if (!account->results || (!fm_account_claim_least(account, core_count, fm_engine.timing) && !executed))
+		return refuse("no memory for the results");
 	if (pages)
 		description.page_bytes = (unsigned)strtoul(pages, NULL, 10);
-	if (fm_account_begin(&description, prefetch, &error))
+	if (fm_account_begin(account, &description, prefetch, &error))
 		return refuse(error.message);
-	/* before there is anybody to share with: the fast path cannot be taken away under a running thread */
+	/* before a second thread exists: the fast path cannot be taken away under a running thread */
 	if (!fm_engine.deterministic)
-		fm_hierarchy_share(fm_account.hierarchy);
+		fm_hierarchy_share(account->hierarchy);
 	fm_engine.core_list_count =
-	    fm_account_core_list(cores ? cores : "0", fm_engine.core_list, FM_SIMULATED_CORES_MAX);
+	    fm_account_core_list(account, cores ? cores : "0", fm_engine.core_list, FM_SIMULATED_CORES_MAX);
 	if (!fm_engine.core_list_count)
-		return refuse("its list of cores is wrong");
-	fm_account.before_objects = fm_queue_drain;
+		return refuse("the list of cores is invalid");
+	account->before_objects = fm_queue_drain;
 	if (fm_engine.region_only[0])
-		fm_account.on_function = fm_functions_add;
+		account->on_function = fm_functions_add;
 	pthread_mutex_init(&fm_engine.mutex, NULL);
 	fm_turns_reset();
 	pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
-	fm_account.results->magic = FM_RESULT_MAGIC;
-	fm_account.results->executed = executed;
-	fm_account.results->parent = executed ? (uint32_t)getppid() : 0;
-	fm_account.results->process = (uint32_t)getpid();
-	fm_account.results->core_count = fm_account.hierarchy->core_count;
-	fm_account.results->deterministic = fm_engine.deterministic;
-	fm_account.results->timing = fm_engine.timing;
+	account->results->magic = FM_RESULT_MAGIC;
+	account->results->executed = executed;
+	account->results->parent = executed ? (uint32_t)getppid() : 0;
+	account->results->process = (uint32_t)getpid();
+	account->results->core_count = account->hierarchy->core_count;
+	account->results->deterministic = fm_engine.deterministic;
+	account->results->timing = fm_engine.timing;
 	if (samples && every) {
 		fm_samples_use(samples, every);
 		fm_samples_begin(executed ? (uint32_t)getppid() : 0, executed);

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/processor.h"
 #include "engine/qemu/accesses.h"
 #include "engine/qemu/state.h"
 
@@ -22,28 +23,11 @@ static bool active;
 static bool has_thread;
 static _Atomic uint32_t napping;
 
-static void pause_briefly(void)
-{
-#if defined(__x86_64__)
-	__builtin_ia32_pause();
-#endif
-}
-
-static void prefetch_to_write(const void *line)
-{
-#if defined(__x86_64__)
-	/* the compiler's own would fetch it to be read; processors that do not know this one do nothing */
-	__asm__ volatile("prefetchw %0" : : "m"(*(const char *)line));
-#else
-	__builtin_prefetch(line, 1);
-#endif
-}
-
 /* The other side may want the very processor we wait on. */
 static void wait_a_little(unsigned times)
 {
 	if (times % YIELD_EVERY)
-		pause_briefly();
+		fm_pause();
 	else
 		sched_yield();
 }
@@ -117,7 +101,7 @@ void fm_queue_hand_over(struct fm_queue *handed)
 	/* The lines of the next batch but one are still with the simulator. Asked for in time, they do not hold up the
 	   program's own stores, which leave in order. */
 	for (unsigned ahead = FM_QUEUE_BATCH; ahead < 2 * FM_QUEUE_BATCH; ahead += 64 / sizeof(struct fm_queued))
-		prefetch_to_write(&handed->entries[(written + ahead) % FM_QUEUE_LENGTH]);
+		fm_prefetch_to_write(&handed->entries[(written + ahead) % FM_QUEUE_LENGTH]);
 }
 
 void fm_queue_begin(struct fm_engine_thread *thread)
@@ -129,7 +113,7 @@ void fm_queue_begin(struct fm_engine_thread *thread)
 	/* beside it means on another processor */
 	if (fm_engine.timing || sched_getaffinity(0, sizeof(allowed), &allowed) || CPU_COUNT(&allowed) < 2)
 		return;
-	queue.counters = &fm_account.results->queue;
+	queue.counters = &fm_engine.account->results->queue;
 	of = &thread->side;
 	if (!has_thread) {
 		atomic_store(&queue.written, 0);

@@ -1,6 +1,5 @@
-/* While the program has one thread, its accesses are simulated by a thread of ours beside it: the program's side only
-   writes them down. With a second thread the order of their turns depends on what the simulator says, and it runs in
-   the program's threads again.
+/* Queue to a simulator thread. A single-threaded program only enqueues its accesses, and the plugin's thread simulates
+   them. With several threads, turns depend on simulated time, so each thread simulates its own accesses.
    SPDX-License-Identifier: GPL-2.0-or-later */
 #ifndef FATHOM_ENGINE_QEMU_QUEUE_H
 #define FATHOM_ENGINE_QEMU_QUEUE_H
@@ -12,12 +11,12 @@
 #include "engine/results.h"
 
 enum {
-	FM_QUEUE_LENGTH = 1 << 12, /* short enough to be worked off while a program dies */
-	FM_QUEUE_BATCH = 64,       /* so many are handed over at a time */
-	FM_QUEUE_AHEAD = 32,       /* so far ahead of their use they are fetched */
+	FM_QUEUE_LENGTH = 1 << 12, /* short enough to be drained while a program dies */
+	FM_QUEUE_BATCH = 64,       /* entries published together */
+	FM_QUEUE_AHEAD = 32,       /* prefetch distance in entries */
 	FM_QUEUE_BYTES_SHIFT = 48, /* user addresses have 47 bits */
 	FM_QUEUE_ACCESS_SHIFT = 56,
-	FM_QUEUE_SAMPLED = 0x80, /* with the kind: this one is a sample */
+	FM_QUEUE_SAMPLED = 0x80, /* bit of the kind: the access is a sample */
 };
 
 struct fm_stream_sample;
@@ -42,20 +41,19 @@ static inline enum fm_access fm_queued_access(const struct fm_queued *queued)
 	return (enum fm_access)(queued->access >> FM_QUEUE_ACCESS_SHIFT);
 }
 
-/* Each side has its own lines. */
+/* Producer and consumer write different cache lines. */
 struct fm_queue {
-	_Alignas(
-	    FM_APART) _Atomic uint64_t written; /* the program's side: so many, the last few perhaps not handed over */
+	_Alignas(FM_APART) _Atomic uint64_t written; /* by the producer; the last batch may be unpublished */
 	uint64_t known_read;
-	struct fm_result_queue *counters; /* in the results, so that it is known what was left over at a violent end */
+	struct fm_result_queue *counters; /* in the results: show the unprocessed entries after a crash */
 	_Alignas(FM_APART) struct fm_queued entries[FM_QUEUE_LENGTH];
-	struct fm_stream_sample *samples[FM_QUEUE_LENGTH]; /* of those that are */
+	struct fm_stream_sample *samples[FM_QUEUE_LENGTH]; /* of entries with FM_QUEUE_SAMPLED */
 };
 
-/* The queue while this thread's accesses go there, else NULL. */
+/* The queue of this thread's accesses; NULL: simulated in place. */
 extern __thread struct fm_queue *fm_tracing_queue __attribute__((tls_model("initial-exec")));
 
-/* Hand over what is complete, and wait while there is no room for another batch. */
+/* Publishes complete batches and waits for room for another batch. */
 void fm_queue_hand_over(struct fm_queue *queue);
 
 static inline void fm_queue_push(struct fm_queue *queue, struct fm_result_site *site, uint64_t address, unsigned bytes,
@@ -71,7 +69,7 @@ static inline void fm_queue_push(struct fm_queue *queue, struct fm_result_site *
 		fm_queue_hand_over(queue);
 }
 
-/* One that is a sample. */
+/* Enqueues an access that is a sample. */
 static inline void fm_queue_push_sample(struct fm_queue *queue, struct fm_result_site *site, uint64_t address,
                                         unsigned bytes, unsigned access, struct fm_stream_sample *sample)
 {
@@ -79,24 +77,24 @@ static inline void fm_queue_push_sample(struct fm_queue *queue, struct fm_result
 	fm_queue_push(queue, site, address, bytes, access | FM_QUEUE_SAMPLED);
 }
 
-/* The sample that an entry of the queue is. */
+/* The sample of a queue entry. */
 struct fm_stream_sample *fm_queue_sample(const struct fm_queued *entry);
 
 struct fm_engine_thread;
 
-/* The program's only thread begins: simulate beside it, if there is a processor for that. */
+/* For the program's first thread: starts the simulator thread if a processor is free. */
 void fm_queue_begin(struct fm_engine_thread *thread);
 
-/* Wait until everything written down has been simulated. */
+/* Waits until all enqueued accesses are simulated. */
 void fm_queue_drain(void);
 
-/* The same, and no more of this: the program gets another thread. */
+/* Drains and stops the simulator thread, before the program gets a second thread. */
 void fm_queue_end(void);
 
-/* In a forked child, which has not inherited our thread. */
+/* Resets the state in a forked child, which lacks the simulator thread. */
 void fm_queue_after_fork(void);
 
-/* Is it in use? */
+/* The queue, NULL if it is not in use. */
 struct fm_queue *fm_queue_active(void);
 
 #endif

@@ -13,7 +13,7 @@
 
 static struct fm_result_region *find_region(struct fm_engine_thread *thread, const char *name)
 {
-	struct fm_results *results = fm_account.results;
+	struct fm_results *results = fm_engine.account->results;
 	struct fm_result_region *region = NULL;
 
 	pthread_mutex_lock(&fm_engine.mutex);
@@ -21,7 +21,7 @@ static struct fm_result_region *find_region(struct fm_engine_thread *thread, con
 		if (results->regions[i].thread == thread->index && !strcmp(results->regions[i].name, name))
 			region = &results->regions[i];
 	if (!region && results->region_count < FM_RESULT_REGIONS_MAX &&
-	    fm_room_claim(&results->regions[results->region_count], sizeof(*region))) {
+	    fm_room_claim(&fm_engine.account->room, &results->regions[results->region_count], sizeof(*region))) {
 		region = &results->regions[results->region_count++];
 		region->thread = thread->index;
 		snprintf(region->name, sizeof(region->name), "%s", name);
@@ -37,14 +37,15 @@ static void spend(struct fm_engine_thread *thread, struct fm_engine_open *open)
 
 	fm_numbers_add(&region->counts, &thread->core->counts, sizeof(region->counts));
 	fm_numbers_subtract(&region->counts, &open->counts, sizeof(region->counts));
-	fm_numbers_add(&region->timing, &fm_account.results->timings[thread->core->index], sizeof(region->timing));
+	fm_numbers_add(&region->timing, &fm_engine.account->results->timings[thread->core->index],
+	               sizeof(region->timing));
 	fm_numbers_subtract(&region->timing, &open->timing, sizeof(region->timing));
 }
 
 static void start_from_here(const struct fm_engine_thread *thread, struct fm_engine_open *open)
 {
 	open->counts = thread->core->counts;
-	open->timing = fm_account.results->timings[thread->core->index];
+	open->timing = fm_engine.account->results->timings[thread->core->index];
 }
 
 /* A region inside itself is in it already: the outermost counts. */

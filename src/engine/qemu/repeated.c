@@ -3,12 +3,12 @@
 
 #include "engine/qemu/state.h"
 
-/* What one access may hold: bytes are counted in eight bits on the way to the simulator. */
+/* The most bytes of one access: they are counted in eight bits on the way to the simulator. */
 enum { ACCESS_BYTES_MAX = 128 };
 
 static unsigned access_limit(void)
 {
-	unsigned line = 1u << fm_account.hierarchy->line_shift;
+	unsigned line = 1u << fm_engine.account->hierarchy->line_shift;
 
 	return line < ACCESS_BYTES_MAX ? line : ACCESS_BYTES_MAX;
 }
@@ -38,7 +38,7 @@ static bool take(struct fm_engine_thread *thread, struct fm_gathered *gathered, 
 	unsigned limit = access_limit();
 	uint64_t first = gathered->first;
 
-	/* the second element tells the direction */
+	/* the second element shows the direction */
 	if ((!gathered->expected || gathered->expected == first + bytes) && address + bytes == first &&
 	    address / limit == first / limit) {
 		gathered->step = -(uint64_t)bytes;

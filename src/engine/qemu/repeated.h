@@ -1,5 +1,5 @@
-/* Repeated string instructions. QEMU does them element by element, which may be byte by byte, and enters their block
-   anew for each; a processor moves whole lines. The elements are gathered into accesses of up to a line.
+/* Repeated string instructions. QEMU emulates them by elements of 1 to 8 bytes and enters the block again for each; a
+   processor moves whole lines. Elements are joined into accesses of up to a line.
    SPDX-License-Identifier: GPL-2.0-or-later */
 #ifndef FATHOM_ENGINE_QEMU_REPEATED_H
 #define FATHOM_ENGINE_QEMU_REPEATED_H
@@ -9,13 +9,12 @@
 
 #include "engine/results.h"
 
-/* One of the two streams of such an instruction: what it loads, what it stores, or the other thing it loads. */
+/* One of the two address streams of such an instruction: loads and stores, or two loads (cmps). */
 struct fm_gathered {
-	const struct fm_result_site *site; /* NULL: nothing is gathered */
-	uint64_t
-	    expected;  /* the address of the next element, if it belongs to the same access; 0: upwards there is none */
-	uint64_t step; /* from one element to the next; negative downwards */
-	unsigned left; /* elements until the access is complete */
+	const struct fm_result_site *site; /* NULL: no open access */
+	uint64_t expected;                 /* next address that extends the access upwards; 0: none */
+	uint64_t step;                     /* distance of elements; negative downwards */
+	unsigned left;                     /* remaining elements of the access */
 	bool store;
 	uint64_t first;
 	unsigned element; /* bytes */
@@ -23,21 +22,21 @@ struct fm_gathered {
 
 struct fm_engine_thread;
 
-/* A complete access, or what there is of one: accesses.c simulates it. */
+/* Simulates a complete or partial access; in accesses.c. */
 void fm_engine_gathered(struct fm_engine_thread *thread, struct fm_result_site *site, uint64_t address, unsigned bytes,
                         bool store);
 
-/* The element begins another access than the one under way, or it is not yet known that it does not. */
+/* Slow path: the element begins a new access, or the direction is still unknown. */
 void fm_gather_slowly(struct fm_engine_thread *thread, const struct fm_result_site *site, uint64_t address,
                       unsigned bytes, bool store);
 
-/* The access has got all that it will. */
+/* Ends the open access of one stream. */
 void fm_gather_end(struct fm_engine_thread *thread, struct fm_gathered *gathered);
 
-/* Both streams have. */
+/* Ends the open accesses of both streams. */
 void fm_gather_end_all(struct fm_engine_thread *thread);
 
-/* One element, if it is the expected one, as most are. False: it is not. */
+/* Adds the element if it is the expected one (the usual case); otherwise false. */
 static inline bool fm_gather(struct fm_engine_thread *thread, struct fm_gathered *streams,
                              const struct fm_result_site *site, uint64_t address, bool store)
 {

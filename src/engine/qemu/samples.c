@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 
+#include "base/processor.h"
 #include "base/random.h"
 #include "engine/qemu/frames.h"
 #include "engine/qemu/mappings.h"
@@ -16,7 +17,7 @@
 
 enum { REMEMBERED = 256, NAMES_MAX = 512, ARGUMENTS = 6 };
 
-/* What a thread needs for its samples. It outlives a fork, as its frames do. */
+/* The samples of a thread. It outlives a fork, as its frames do. */
 struct sampler {
 	struct fm_part_writer *writer; /* NULL: a forked process has none for it yet */
 	uint32_t number;
@@ -89,11 +90,12 @@ static void write_thread(void)
 {
 	struct fm_stream_thread entry = {
 	    .id = fm_self->record->host_thread, .stack_begin = self->stack_begin, .stack_end = self->stack_end};
-	const char *program = strrchr(fm_account.results->program, '/');
+	const char *program = strrchr(fm_engine.account->results->program, '/');
 
 	/* the first thread has QEMU's name unless it has given itself another */
 	if (prctl(PR_GET_NAME, entry.name) || !strncmp(entry.name, "qemu-", 5))
-		snprintf(entry.name, sizeof(entry.name), "%s", program ? program + 1 : fm_account.results->program);
+		snprintf(entry.name, sizeof(entry.name), "%s",
+		         program ? program + 1 : fm_engine.account->results->program);
 	entry.name[sizeof(entry.name) - 1] = 0;
 	fm_part_write(self->writer, self->number, FM_STREAM_THREAD, &entry, sizeof(entry), NULL);
 }
@@ -168,7 +170,7 @@ void fm_samples_after_fork_in_child(uint32_t parent)
 	if (self)
 		self->writer = NULL;
 	if (are_children_wanted() && fm_part_open(samples.every, parent, true))
-		fm_samples_program(fm_account.results->program);
+		fm_samples_program(fm_engine.account->results->program);
 }
 
 /* Samples */
@@ -218,7 +220,7 @@ static uint32_t find_stack(uint64_t pc)
 struct fm_stream_sample *fm_samples_choose(const struct fm_engine_thread *thread, const struct fm_result_site *site,
                                            uint64_t address, unsigned bytes, unsigned kind)
 {
-	uint64_t now = fm_part_ticks(), pc = fm_places_address(site);
+	uint64_t now = fm_ticks(), pc = fm_places_address(fm_engine.account, site);
 	struct fm_stream_sample *sample;
 	uint32_t stack;
 
@@ -256,20 +258,20 @@ struct fm_stream_sample *fm_samples_choose(const struct fm_engine_thread *thread
 static unsigned level_of(unsigned served)
 {
 	if (served == FM_SERVED_CORE)
-		return fm_account.hierarchy->private_caches < fm_account.cache_count
-		           ? fm_account.hierarchy->private_caches + 1
-		           : fm_account.cache_count;
-	return served < fm_account.cache_count ? served + 1 : fm_account.cache_count + 1;
+		return fm_engine.account->hierarchy->private_caches < fm_engine.account->cache_count
+		           ? fm_engine.account->hierarchy->private_caches + 1
+		           : fm_engine.account->cache_count;
+	return served < fm_engine.account->cache_count ? served + 1 : fm_engine.account->cache_count + 1;
 }
 
 void fm_samples_finish(struct fm_stream_sample *sample, unsigned served)
 {
 	sample->level = level_of(served);
-	sample->cost = fm_account.latency[served];
+	sample->cost = fm_engine.account->latency[served];
 	fm_part_commit(sample, FM_STREAM_SAMPLE);
 }
 
-/* What else belongs to them */
+/* Names, regions and mappings */
 
 static uint32_t find_name(const char *name)
 {

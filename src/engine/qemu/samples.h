@@ -1,6 +1,6 @@
-/* Samples of memory references with the level that served them in the simulated machine, one of every n of each thread:
-   of each n in a row one is chosen at random, from a seed, so that no loop can keep step with the choice and the same
-   run chooses the same. With n = 1 all are.
+/* Samples of memory references with their simulated level. Of every n consecutive references of a thread, one is chosen
+   at random: loops cannot stay in step with the choice. The seed is fixed, so runs are reproducible. n = 1: all
+   references.
    SPDX-License-Identifier: GPL-2.0-or-later */
 #ifndef FATHOM_ENGINE_QEMU_SAMPLES_H
 #define FATHOM_ENGINE_QEMU_SAMPLES_H
@@ -13,15 +13,15 @@
 struct fm_engine_thread;
 struct fm_stream_sample;
 
-/* References of this thread up to and with the next one that is chosen. */
+/* References of this thread up to and including the next sample. */
 extern __thread uint64_t fm_samples_left __attribute__((tls_model("initial-exec")));
 
-/* Before the program is loaded: samples into that folder. */
+/* Before the program is loaded: sets the folder and the sampling period. */
 void fm_samples_use(const char *folder, uint64_t every);
 
-/* The file of this process, which is an executed one or the first. */
+/* Begins the file of this process: the first one, or one after an exec. */
 void fm_samples_begin(uint32_t parent, bool executed);
-/* It ends by itself; it does not, since it could not execute another program. */
+/* Marks a regular end; continues after a failed exec. */
 void fm_samples_end(void);
 void fm_samples_go_on(void);
 
@@ -32,14 +32,14 @@ void fm_samples_before_fork(void);
 void fm_samples_after_fork_in_parent(void);
 void fm_samples_after_fork_in_child(uint32_t parent);
 
-/* The reference that was chosen: what is known of it before it is simulated. NULL: it is no sample after all. */
+/* Creates the sample of the chosen reference, before its simulation; NULL: no sample. */
 struct fm_stream_sample *fm_samples_choose(const struct fm_engine_thread *thread, const struct fm_result_site *site,
                                            uint64_t address, unsigned bytes, unsigned kind);
 
-/* … and who served it. In any thread, once. */
+/* Completes the sample with the level that served it. From any thread, once. */
 void fm_samples_finish(struct fm_stream_sample *sample, unsigned served);
 
-/* Is this one of those chosen? */
+/* The sample of this reference if it is chosen, else NULL. */
 static inline struct fm_stream_sample *fm_samples_next(const struct fm_engine_thread *thread,
                                                        const struct fm_result_site *site, uint64_t address,
                                                        unsigned bytes, unsigned kind)
@@ -48,12 +48,12 @@ static inline struct fm_stream_sample *fm_samples_next(const struct fm_engine_th
 	                                                   : NULL;
 }
 
-/* Marked regions, and system calls that change what is mapped. */
+/* Records marked regions and system calls that change mappings. */
 void fm_samples_region(const char *name, bool begins);
 void fm_samples_call(const uint64_t *arguments);
 void fm_samples_call_return(int64_t number, int64_t result);
 
-/* The program's file, once it is known. */
+/* Sets the path of the program. */
 void fm_samples_program(const char *path);
 
 #endif

@@ -36,12 +36,13 @@ static void thin_out(struct fm_results *results)
 static bool has_room(const struct fm_results *results)
 {
 	return results->moment_count < FM_RESULT_MOMENTS_MAX &&
-	       fm_room_claim(&results->moments[results->moment_count], sizeof(results->moments[0]));
+	       fm_room_claim(&fm_engine.account->room, &results->moments[results->moment_count],
+	                     sizeof(results->moments[0]));
 }
 
 void fm_series_note(uint64_t now, unsigned running, const struct fm_engine_thread *first)
 {
-	struct fm_results *results = fm_account.results;
+	struct fm_results *results = fm_engine.account->results;
 	struct fm_result_moment *moment;
 
 	for (const struct fm_engine_thread *thread = first; thread; thread = thread->next)

@@ -1,4 +1,4 @@
-/* A time series: what all cores together have counted, noted in steps of simulated time.
+/* Time series: sums of the counts of all cores in steps of simulated time.
    SPDX-License-Identifier: GPL-2.0-or-later */
 #ifndef FATHOM_ENGINE_QEMU_SERIES_H
 #define FATHOM_ENGINE_QEMU_SERIES_H
@@ -7,14 +7,14 @@
 
 struct fm_engine_thread;
 
-/* Every so many cycles; 0: none. */
+/* Sets the cycles between two moments; 0: no series. */
 void fm_series_begin(uint64_t interval);
 
-/* When the next moment is to be noted; UINT64_MAX: never. */
+/* Simulated time of the next moment; UINT64_MAX: none. */
 uint64_t fm_series_next(void);
 
-/* It has come: `now` is the time of the thread furthest behind, `running` are how many have something to do. With the
-   turns held, all threads waiting but the caller's. */
+/* Records a moment. `now`: time of the thread furthest behind; `running`: threads that do not wait. The caller holds
+   the turn, and all other threads wait. */
 void fm_series_note(uint64_t now, unsigned running, const struct fm_engine_thread *first);
 
 #endif

@@ -1,4 +1,4 @@
-/* What the parts of the plugin share.
+/* Data shared by the parts of the plugin.
    SPDX-License-Identifier: GPL-2.0-or-later */
 #ifndef FATHOM_ENGINE_QEMU_STATE_H
 #define FATHOM_ENGINE_QEMU_STATE_H
@@ -20,7 +20,7 @@ enum { FM_ENGINE_OPEN_MAX = 32, FM_ENGINE_KEPT_MAX = 4096, FM_ENGINE_MASK_BYTES 
 #define FM_QUESTION_FILE (-0x46617468L)
 #define FM_ANSWER 0x656e69676e456d46ULL
 
-/* A region that has begun. */
+/* An open region. */
 struct fm_engine_open {
 	struct fm_result_region *region;
 	struct fm_work work;
@@ -46,32 +46,32 @@ struct fm_engine_thread {
 	struct fm_core_timing *timing;
 	unsigned index;
 	bool tracing;
-	/* simulated time: instructions and what misses delayed them, or with timing the core's cycles */
+	/* simulated time: instructions plus the latency of misses, or with timing the core's cycles */
 	uint64_t clock;
-	uint64_t limit; /* when to look whose turn it is */
-	/* pieces of a wide access */
+	uint64_t limit; /* clock of the next check for another thread's turn */
+	/* parts of a wide access */
 	const void *pieces_of;
 	unsigned pieces_left;
 	uint64_t next_piece;
-	/* the repeated instruction under way: its elements so far, and how many instructions there were when its block
-	   was entered last; as long as there are no more, its block is only entered for the next element */
+	/* the current repeated instruction: its open accesses, and the instruction count at the last entry of its
+	   block; while this count is unchanged, an entry of the block is the next element */
 	struct fm_gathered gathered[2];
-	bool gathers; /* the usual path is closed meanwhile */
+	bool gathers; /* disables the fast path */
 	const struct fm_result_site *repeats;
 	uint64_t repeats_since;
-	const void *goes_on_in;          /* while it gathers, and is alone: its own block */
-	bool makes_thread, wakes, waits; /* what the system call under way does */
+	const void *goes_on_in;          /* the block of the gathering instruction, for a single thread with a queue */
+	bool makes_thread, wakes, waits; /* effects of the current system call */
 	struct fm_engine_open open[FM_ENGINE_OPEN_MAX];
 	unsigned open_count;
-	/* with timing: the block under way */
+	/* with timing: the current block */
 	const struct block *block;
 	unsigned kept_count;
-	const struct fm_result_site *began; /* the repeated instruction whose block has been fed up to it */
-	unsigned fed;                       /* instructions of the block that the core has */
-	bool fed_in_part;                   /* the next one, not with all its accesses yet */
-	const struct fm_decoded *repeated;  /* the one that gathers, of this block or of the one it was first in */
+	const struct fm_result_site *began; /* the repeated instruction before which its block is fed */
+	unsigned fed;                       /* instructions of the block fed to the core */
+	bool fed_in_part;                   /* the next instruction is fed with a part of its accesses */
+	const struct fm_decoded *repeated;  /* the gathering instruction, of this block or of its first block */
 	uint64_t flushes;
-	/* affinity: what it was given, and the call under way */
+	/* affinity: the mask set for the thread, and the state of the current call */
 	unsigned char mask[FM_ENGINE_MASK_BYTES], mask_saved[FM_ENGINE_MASK_BYTES];
 	bool has_mask, mask_only_on_success;
 	uint64_t mask_address;
@@ -80,29 +80,30 @@ struct fm_engine_thread {
 	struct fm_engine_thread *next;
 	pthread_cond_t wake;
 	bool blocked;
-	bool pauses;    /* waits for the time or a futex: nobody else's call wakes it without our knowing */
-	bool calling;   /* in a system call, with the turn */
-	bool taken;     /* the turn was taken away, since the call waits */
-	uint64_t calls; /* system calls, to tell one from the next */
-	/* among all live ones; with the engine's mutex */
+	bool pauses;    /* waits for a time or a futex: unknown calls of other threads do not wake it */
+	bool calling;   /* in a system call that keeps the turn */
+	bool taken;     /* the turn was withdrawn, since the call waits */
+	uint64_t calls; /* sequence number of system calls */
+	/* list of live threads; protected by the engine's mutex */
 	struct fm_engine_thread *next_live, *previous_live;
-	struct fm_result_thread own; /* its record when there is no room in the results */
+	struct fm_result_thread own; /* its record if the results have no room */
 	struct fm_engine_access kept[FM_ENGINE_KEPT_MAX];
 };
 
 struct fm_engine {
+	struct fm_account *account;
 	char results_path[400], first_path[400];
 	struct fm_core_timing *timings[FM_SIMULATED_CORES_MAX];
 	bool x86, timing, deterministic;
-	uint64_t every; /* of so many references one is a sample; 0: there are none */
-	bool follows;   /* calls and returns */
+	uint64_t every; /* sampling period in references; 0: no samples */
+	bool follows;   /* follows calls and returns */
 	uint64_t skew;
 	unsigned core_list[FM_SIMULATED_CORES_MAX];
 	unsigned core_list_count;
 	unsigned core_users[FM_SIMULATED_CORES_MAX];
 	unsigned threads_begun;
-	struct fm_engine_thread *live; /* the latest first */
-	struct fm_results *first;      /* the first process's, of which only the first page is mapped; may be NULL */
+	struct fm_engine_thread *live; /* latest first */
+	struct fm_results *first;      /* first page of the first process's results; may be NULL */
 	char region_only[FM_RESULT_NAME];
 	uint64_t first_instance, last_instance;
 	uint64_t window_begin, window_end;
@@ -111,19 +112,19 @@ struct fm_engine {
 
 extern struct fm_engine fm_engine;
 extern __thread struct fm_engine_thread *fm_self __attribute__((tls_model("initial-exec")));
-/* this thread's core while its accesses count, else NULL */
+/* this thread's core while its accesses are counted and simulated in place, else NULL */
 extern __thread struct fm_simulated_core *fm_tracing_core __attribute__((tls_model("initial-exec")));
 
 struct fm_engine_thread *fm_engine_thread_begin(void);
 
-/* The thread goes on on another core. With the engine's mutex held; the thread does not run. */
+/* Moves a thread to another core. The engine's mutex is held, and the thread does not run. */
 void fm_engine_move(struct fm_engine_thread *thread, unsigned core);
 
-/* It has the turn no more; it has it again. */
+/* Called when the thread loses the turn; when it regains the turn. */
 void fm_engine_away(struct fm_engine_thread *thread);
 void fm_engine_back(struct fm_engine_thread *thread);
 
-/* How far a thread is. Others may ask. */
+/* The simulated time of a thread; callable from other threads. */
 static inline uint64_t fm_thread_clock(const struct fm_engine_thread *thread)
 {
 	if (thread->timing)
@@ -132,7 +133,7 @@ static inline uint64_t fm_thread_clock(const struct fm_engine_thread *thread)
 	       *(const volatile uint64_t *)&thread->side.delay;
 }
 
-/* Time went on without it. With timing its core does nothing meanwhile, unless it is another thread's too. */
+/* Advances the clock of a thread that did not run. With timing, its core idles, unless another thread shares it. */
 static inline void fm_thread_set_clock(struct fm_engine_thread *thread, uint64_t clock)
 {
 	if (thread->timing && fm_engine.core_users[thread->core->index] == 1)

@@ -2,12 +2,11 @@
 #include "engine/qemu/turns.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
+#include "base/process_state.h"
 #include "engine/qemu/accesses.h"
 #include "engine/qemu/series.h"
 #include "engine/qemu/state.h"
@@ -21,7 +20,7 @@ enum { PATIENCE_MS = 50, LONGEST_MS = 1000 };
    it asleep is not enough: the kernel lets calls sleep a moment for reasons of its own. */
 enum { LOOK_MS = 2, LOOKS = 2 };
 
-/* After a call, so many of those that wait in theirs are looked at, so often: have they been woken? */
+/* After a call that wakes threads: at most that many waiting threads are looked at, and that often. */
 enum { WAITING_MAX = 16, WOKEN_LOOKS = 50 };
 
 static struct {
@@ -69,13 +68,13 @@ static unsigned count_running(void)
 	return running;
 }
 
-/* Give the turn to whoever is due. */
+/* Give the turn to the next thread. */
 static void pass_on(void)
 {
 	struct fm_engine_thread *next = furthest_behind(NULL), *after;
 
 	if (next && next != turns.last)
-		fm_account.results->turns++;
+		fm_engine.account->results->turns++;
 	turns.holder = next;
 	if (!next)
 		return;
@@ -104,27 +103,14 @@ static void block(struct fm_engine_thread *thread)
 
 enum doing { DOES_NOTHING, IS_RUNNING, IS_ASLEEP };
 
-/* What the kernel says of a thread: it runs or would like to, or sleeps until somebody wakes it. A thread that waits
-   for a disk, or of which nothing can be learnt, does neither. */
+/* A thread that waits for a disk, or whose state is unknown, neither runs nor sleeps. */
 static enum doing look_at(const struct fm_engine_thread *thread)
 {
-	char path[64], text[128];
-	const char *state;
-	ssize_t length;
-	int file;
+	char path[64], state;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%u/stat", thread->record->host_thread);
-	file = open(path, O_RDONLY | O_CLOEXEC);
-	if (file < 0)
-		return DOES_NOTHING;
-	length = read(file, text, sizeof(text) - 1);
-	close(file);
-	text[length > 0 ? length : 0] = 0;
-	/* the name before it may hold anything */
-	state = strrchr(text, ')');
-	if (!state || state[1] != ' ')
-		return DOES_NOTHING;
-	return state[2] == 'R' ? IS_RUNNING : state[2] == 'S' ? IS_ASLEEP : DOES_NOTHING;
+	state = fm_process_state(path, NULL);
+	return state == 'R' ? IS_RUNNING : state == 'S' ? IS_ASLEEP : DOES_NOTHING;
 }
 
 static bool times_out(pthread_cond_t *condition, unsigned milliseconds)
@@ -178,7 +164,7 @@ __attribute__((nonnull)) static void wait_for_turn(struct fm_engine_thread *thre
 			watched->taken = true;
 			block(watched);
 		} else if (waited >= (doing == IS_RUNNING ? LONGEST_MS : PATIENCE_MS)) {
-			fm_account.results->forced_turns++;
+			fm_engine.account->results->forced_turns++;
 			return;
 		}
 	}
@@ -229,7 +215,7 @@ void fm_turns_join(struct fm_engine_thread *thread)
 	if (!turns.holder)
 		pass_on();
 	else
-		/* the running one has somebody beside it now */
+		/* the running thread has a second one beside it now */
 		turns.holder->limit = 0;
 	wait_and_look(thread);
 	pthread_mutex_unlock(&turns.mutex);
@@ -351,7 +337,7 @@ void fm_turns_expect(unsigned count)
 	until.tv_sec += 1;
 	while (turns.arrivals - turns.seen < count)
 		if (pthread_cond_timedwait(&turns.arrived, &turns.mutex, &until) == ETIMEDOUT) {
-			fm_account.results->forced_turns++;
+			fm_engine.account->results->forced_turns++;
 			break;
 		}
 	pthread_mutex_unlock(&turns.mutex);

@@ -5,10 +5,9 @@
 #include <sys/mman.h>
 
 #include "record/mappings.h"
-#include "record/next.h"
+#include "record/allocator.h"
 #include "record/tracking.h"
 
-#define INTERPOSED __attribute__((visibility("default")))
 #define SLOWLY static __attribute__((noinline, cold))
 #define CALLER __builtin_return_address(0)
 
@@ -27,33 +26,33 @@ SLOWLY void *malloc_slowly(size_t size, const void *caller)
 {
 	uint64_t weight = fm_tracking_weight(size, caller);
 
-	return keep(fm_next.malloc(size), size, weight, caller);
+	return keep(fm_next_allocator.malloc(size), size, weight, caller);
 }
 
 void *fm_interposed_malloc(size_t size)
 {
 	if (fm_tracking_passes(size))
-		return fm_next.malloc(size);
+		return fm_next_allocator.malloc(size);
 	return malloc_slowly(size, CALLER);
 }
 
-INTERPOSED void *malloc(size_t size) __attribute__((alias("fm_interposed_malloc")));
+EXPORTED void *malloc(size_t size) __attribute__((alias("fm_interposed_malloc")));
 
 SLOWLY void *calloc_slowly(size_t count, size_t size, const void *caller)
 {
 	size_t total = count * size;
 	uint64_t weight = fm_tracking_weight(total, caller);
 
-	return keep(fm_next.calloc(count, size), total, weight, caller);
+	return keep(fm_next_allocator.calloc(count, size), total, weight, caller);
 }
 
-INTERPOSED void *calloc(size_t count, size_t size)
+EXPORTED void *calloc(size_t count, size_t size)
 {
 	size_t total;
 
 	/* too many bytes for a size_t: the next one fails */
 	if (__builtin_mul_overflow(count, size, &total) || fm_tracking_passes(total))
-		return fm_next.calloc(count, size);
+		return fm_next_allocator.calloc(count, size);
 	return calloc_slowly(count, size, CALLER);
 }
 
@@ -63,10 +62,10 @@ SLOWLY void *realloc_slowly(void *old, size_t size, const void *caller)
 	bool released;
 	void *address;
 
-	if (fm_next_is_reserve(old)) {
-		size_t old_size = fm_next_reserve_size(old);
+	if (fm_allocator_is_reserve(old)) {
+		size_t old_size = fm_allocator_reserve_size(old);
 
-		address = fm_next.malloc(size);
+		address = fm_next_allocator.malloc(size);
 		for (size_t i = 0; address && i < old_size && i < size; i++)
 			((volatile char *)address)[i] = ((const char *)old)[i];
 		return address;
@@ -74,24 +73,24 @@ SLOWLY void *realloc_slowly(void *old, size_t size, const void *caller)
 	weight = fm_tracking_weight(size, caller);
 	/* One that fails for sure must not end what it leaves as it is. */
 	released = size <= PTRDIFF_MAX && fm_live_maybe(old) && fm_tracking_release(old);
-	address = fm_next.realloc(old, size);
+	address = fm_next_allocator.realloc(old, size);
 	if (!address && size && released)
 		fm_tracking_keep_again(old, caller);
 	return keep(address, size, weight, caller);
 }
 
-INTERPOSED void *realloc(void *old, size_t size)
+EXPORTED void *realloc(void *old, size_t size)
 {
 	if (FM_LIKELY(!fm_live_maybe(old))) {
 		if (fm_tracking_passes(size))
-			return fm_next.realloc(old, size);
+			return fm_next_allocator.realloc(old, size);
 	} else {
 		fm_self.until_tracked--;
 	}
 	return realloc_slowly(old, size, CALLER);
 }
 
-INTERPOSED void *reallocarray(void *old, size_t count, size_t size)
+EXPORTED void *reallocarray(void *old, size_t count, size_t size)
 {
 	size_t total;
 
@@ -108,13 +107,13 @@ SLOWLY void *memalign_slowly(size_t alignment, size_t size, const void *caller)
 {
 	uint64_t weight = fm_tracking_weight(size, caller);
 
-	return keep(fm_next.memalign(alignment, size), size, weight, caller);
+	return keep(fm_next_allocator.memalign(alignment, size), size, weight, caller);
 }
 
-INTERPOSED void *memalign(size_t alignment, size_t size)
+EXPORTED void *memalign(size_t alignment, size_t size)
 {
 	if (fm_tracking_passes(size))
-		return fm_next.memalign(alignment, size);
+		return fm_next_allocator.memalign(alignment, size);
 	return memalign_slowly(alignment, size, CALLER);
 }
 
@@ -122,75 +121,75 @@ SLOWLY void *aligned_alloc_slowly(size_t alignment, size_t size, const void *cal
 {
 	uint64_t weight = fm_tracking_weight(size, caller);
 
-	return keep(fm_next.aligned_alloc(alignment, size), size, weight, caller);
+	return keep(fm_next_allocator.aligned_alloc(alignment, size), size, weight, caller);
 }
 
-INTERPOSED void *aligned_alloc(size_t alignment, size_t size)
+EXPORTED void *aligned_alloc(size_t alignment, size_t size)
 {
 	if (fm_tracking_passes(size))
-		return fm_next.aligned_alloc(alignment, size);
+		return fm_next_allocator.aligned_alloc(alignment, size);
 	return aligned_alloc_slowly(alignment, size, CALLER);
 }
 
 SLOWLY int posix_memalign_slowly(void **ret_address, size_t alignment, size_t size, const void *caller)
 {
 	uint64_t weight = fm_tracking_weight(size, caller);
-	int error = fm_next.posix_memalign(ret_address, alignment, size);
+	int error = fm_next_allocator.posix_memalign(ret_address, alignment, size);
 
 	if (!error)
 		keep(*ret_address, size, weight, caller);
 	return error;
 }
 
-INTERPOSED int posix_memalign(void **ret_address, size_t alignment, size_t size)
+EXPORTED int posix_memalign(void **ret_address, size_t alignment, size_t size)
 {
 	if (fm_tracking_passes(size))
-		return fm_next.posix_memalign(ret_address, alignment, size);
+		return fm_next_allocator.posix_memalign(ret_address, alignment, size);
 	return posix_memalign_slowly(ret_address, alignment, size, CALLER);
 }
 
 /* These two are rare: no short way. */
-INTERPOSED void *valloc(size_t size)
+EXPORTED void *valloc(size_t size)
 {
 	uint64_t weight = fm_tracking_passes(size) ? 0 : fm_tracking_weight(size, CALLER);
 
-	return keep(fm_next.valloc(size), size, weight, CALLER);
+	return keep(fm_next_allocator.valloc(size), size, weight, CALLER);
 }
 
-INTERPOSED void *pvalloc(size_t size)
+EXPORTED void *pvalloc(size_t size)
 {
 	uint64_t weight = fm_tracking_passes(size) ? 0 : fm_tracking_weight(size, CALLER);
 
-	return keep(fm_next.pvalloc(size), size, weight, CALLER);
+	return keep(fm_next_allocator.pvalloc(size), size, weight, CALLER);
 }
 
 SLOWLY void free_slowly(void *address)
 {
-	if (fm_next_is_reserve(address))
+	if (fm_allocator_is_reserve(address))
 		return;
 	fm_tracking_release(address);
-	fm_next.free(address);
+	fm_next_allocator.free(address);
 }
 
 void fm_interposed_free(void *address)
 {
 	if (fm_tracking_release_passes(address))
-		fm_next.free(address);
+		fm_next_allocator.free(address);
 	else
 		free_slowly(address);
 }
 
-INTERPOSED void free(void *address) __attribute__((alias("fm_interposed_free")));
+EXPORTED void free(void *address) __attribute__((alias("fm_interposed_free")));
 
 /* Old programs call it; the C library has none to link with any more. */
-INTERPOSED void cfree(void *address)
+EXPORTED void cfree(void *address)
 {
 	free_slowly(address);
 }
 
-INTERPOSED void *mmap(void *address, size_t size, int protection, int flags, int file, off_t offset)
+EXPORTED void *mmap(void *address, size_t size, int protection, int flags, int file, off_t offset)
 {
-	void *mapped = fm_next.mmap(address, size, protection, flags, file, offset);
+	void *mapped = fm_next_allocator.mmap(address, size, protection, flags, file, offset);
 
 	if (mapped == MAP_FAILED)
 		return mapped;
@@ -204,10 +203,10 @@ INTERPOSED void *mmap(void *address, size_t size, int protection, int flags, int
 	return mapped;
 }
 
-INTERPOSED void *mmap64(void *address, size_t size, int protection, int flags, int file, off_t offset)
+EXPORTED void *mmap64(void *address, size_t size, int protection, int flags, int file, off_t offset)
     __attribute__((alias("mmap")));
 
-INTERPOSED void *mremap(void *address, size_t old_size, size_t size, int flags, ...)
+EXPORTED void *mremap(void *address, size_t old_size, size_t size, int flags, ...)
 {
 	void *mapped, *begun = NULL, *new_address = NULL;
 
@@ -222,7 +221,7 @@ INTERPOSED void *mremap(void *address, size_t old_size, size_t size, int flags, 
 	   of 0 makes a second mapping of the same memory. */
 	if (old_size && !(flags & MREMAP_DONTUNMAP))
 		begun = fm_tracking_begin_release();
-	mapped = fm_next.mremap(address, old_size, size, flags, new_address);
+	mapped = fm_next_allocator.mremap(address, old_size, size, flags, new_address);
 	if (mapped == MAP_FAILED) {
 		fm_tracking_end_release(begun, NULL, 0);
 		return mapped;
@@ -235,11 +234,11 @@ INTERPOSED void *mremap(void *address, size_t old_size, size_t size, int flags, 
 	return mapped;
 }
 
-INTERPOSED int munmap(void *address, size_t size)
+EXPORTED int munmap(void *address, size_t size)
 {
 	/* before, since another thread may be given the place at once; these two are what makes it fail */
 	if (size && (uintptr_t)address % 4096 == 0)
 		fm_tracking_release_mapped(address, size);
 	fm_mappings_changed(address, size);
-	return fm_next.munmap(address, size);
+	return fm_next_allocator.munmap(address, size);
 }

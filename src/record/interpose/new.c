@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <link.h>
 
-#include "record/next.h"
+#include "record/allocator.h"
 #include "record/tracking.h"
 
 /* A section of their own tells their frames, should the compiler have made any. */
@@ -45,7 +45,7 @@ static OPERATOR void *new_by_malloc(uintptr_t size, uintptr_t second, const void
 static OPERATOR void *new_by_aligned_alloc(uintptr_t size, uintptr_t alignment, const void *third)
 {
 	(void)third;
-	return fm_next.aligned_alloc(alignment, (size + alignment - 1) & ~(alignment - 1));
+	return fm_next_allocator.aligned_alloc(alignment, (size + alignment - 1) & ~(alignment - 1));
 }
 
 static void *delete_by_free(uintptr_t address, uintptr_t second, const void *third)
@@ -78,11 +78,11 @@ SLOWLY void find(struct operator* operator, operator_function * otherwise, const
 	int error = errno;
 	Dl_info info;
 
-	fm_next_find();
+	fm_next_allocator_find();
 	next = look_up(operator->name, caller);
 	if (!next)
 		next = otherwise;
-	else if (fm_next_together((const void *)next, (const void *)fm_next.malloc))
+	else if (fm_allocator_together((const void *)next, (const void *)fm_next_allocator.malloc))
 		mode = COUNT;
 	if (mode == PASS_ON && dladdr1((const void *)next, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol &&
 	    info.dli_saddr == (const void *)next)
@@ -117,7 +117,7 @@ SLOWLY void delete_slowly(struct operator* operator, uintptr_t address, uintptr_
 	if (operator->mode == UNKNOWN)
 		find(operator, delete_by_free, caller);
 	if (operator->mode == COUNT) {
-		if (fm_next_is_reserve((const void *)address))
+		if (fm_allocator_is_reserve((const void *)address))
 			return;
 		fm_tracking_release((void *)address);
 	}

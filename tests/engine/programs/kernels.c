@@ -42,9 +42,9 @@ int main(void)
 	for (unsigned kernel = 0; kernel < FM_STREAM_COUNT; kernel++)
 		for (int isa = 0; isa < FM_ISA_COUNT; isa++)
 			if (fm_isa_supported((enum fm_isa)isa)) {
-				snprintf(name, sizeof(name), "%s_%s", fm_stream_kernels[kernel].name,
+				snprintf(name, sizeof(name), "%s_%s", fm_streams[kernel].name,
 				         fm_isa_name((enum fm_isa)isa));
-				run(name, fm_stream_kernels[kernel].variant[isa], &arguments, BLOCKS);
+				run(name, fm_stream_functions[kernel][isa], &arguments, BLOCKS);
 			}
 	arguments.stream[0] = lines;
 	arguments.passes = 256;

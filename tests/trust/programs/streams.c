@@ -21,7 +21,7 @@ int main(int argc, char **argv)
 		return 1;
 	memory += LARGE - (size_t)memory % LARGE;
 	for (int i = 1; i + 3 < argc; i += 4) {
-		const struct fm_stream_kernel *kernel = fm_stream_kernel_find(argv[i]);
+		const struct fm_stream_kernel *kernel = fm_stream_find(argv[i]);
 		struct fm_kernel_arguments arguments = {.scalar = 1, .passes = 1};
 		size_t bytes = strtoul(argv[i + 2], NULL, 10), passes = strtoul(argv[i + 3], NULL, 10), stream;
 		fm_kernel_function function;
@@ -29,7 +29,7 @@ int main(int argc, char **argv)
 
 		if (!kernel || bytes > ROOM)
 			return 1;
-		function = kernel->variant[strtoul(argv[i + 1], NULL, 10)];
+		function = fm_stream_functions[kernel - fm_streams][strtoul(argv[i + 1], NULL, 10)];
 		stream = bytes / kernel->streams;
 		for (unsigned k = 0; k < kernel->streams; k++)
 			arguments.stream[k] = memory + k * stream;

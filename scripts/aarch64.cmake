@@ -1,0 +1,15 @@
+# Builds for aarch64 on another machine: the libraries are Debian's, in the folder FATHOM_ROOT (scripts/aarch64).
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES FATHOM_ROOT)
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_ASM_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_SYSROOT ${FATHOM_ROOT})
+set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(ENV{PKG_CONFIG_SYSROOT_DIR} ${FATHOM_ROOT})
+set(ENV{PKG_CONFIG_LIBDIR} ${FATHOM_ROOT}/usr/lib/aarch64-linux-gnu/pkgconfig:${FATHOM_ROOT}/usr/share/pkgconfig)
+# tests run in the emulator
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L ${FATHOM_ROOT})
