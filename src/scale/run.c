@@ -230,7 +230,7 @@ static int look(struct session *session, unsigned at, bool simulated, bool seen,
 	/* what was cut short, or did something else, is no result */
 	if (wishes.interrupted && *wishes.interrupted)
 		r = fm_error_set(error, EINTR, "it was interrupted");
-	else if (!r && seen && recording->run.exit_status != session->status)
+	else if (!r && seen && recording && recording->run.exit_status != session->status)
 		r = fm_error_set(error, ECANCELED,
 		                 "the program does not repeat its work: it ended with %d instead of %d",
 		                 (int)recording->run.exit_status, session->status);
