@@ -111,6 +111,9 @@ struct fm_result_group {
 	uint64_t written[FM_SIMULATED_CACHES_MAX]; /* dirty lines written back to the next level */
 	uint64_t memory_reads, memory_writes;
 	uint64_t cold; /* first touches of lines */
+	/* requests of the last cache with unknown outcome, since the program ran natively before: reported as hits, as
+	   misses */
+	uint64_t unknown_hits, unknown_misses;
 };
 
 /* Accesses with unknown outcome in a window, but to followed lines, which give the true outcome: all; misses counted as
@@ -247,9 +250,10 @@ struct fm_result_queue {
 struct fm_result_pace {
 	double ratio, low, high; /* slowdown factor; 0: unknown */
 	uint32_t episodes;
-	uint64_t plain_ns;           /* processor time of code without counting … */
-	uint64_t plain_instructions; /* … and its instructions, estimated */
-	uint64_t transfers;          /* counted indirect branches, which the code cache makes slower */
+	uint64_t plain_ns;                   /* processor time of code without counting … */
+	uint64_t plain_instructions;         /* … and its instructions, estimated */
+	uint64_t rest_ns, rest_instructions; /* the same of native rests (trace/rest.h), at the pace of plain code */
+	uint64_t transfers;                  /* counted indirect branches, which the code cache makes slower */
 };
 
 struct fm_results {

@@ -84,6 +84,8 @@ struct fm_session;
 void fm_seen_share_sampled(double used, const struct fm_session *session, struct fm_recording *recording);
 /* Uncounted instructions over counted ones. */
 double fm_same_run_uncounted(const struct fm_results *results);
+/* The same of native rests only. */
+double fm_same_run_rested(const struct fm_results *results);
 
 /* Time in code without counting, over the rest of the time converted to such code. */
 double fm_same_run_plain(const struct fm_results *results);

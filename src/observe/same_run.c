@@ -59,6 +59,7 @@ static const struct transfer_cost *transfer_cost(void)
 /* Processor time of one process, s. */
 struct spent {
 	double all, waited, counted, plain;
+	double rest;     /* native rests of processes with several threads */
 	double untraced; /* of threads that ran as they are */
 };
 
@@ -70,19 +71,39 @@ static struct spent spent_by(const struct fm_results *results)
 	struct spent spent = {.all = (double)results->cpu_ns * 1e-9,
 	                      .waited = (double)results->waited_ticks / second,
 	                      .plain = (double)results->pace.plain_ns * 1e-9,
+	                      .rest = (double)results->pace.rest_ns * 1e-9,
 	                      .untraced = fmax(0, (double)results->cpu_ns - (double)results->threads_ns) * 1e-9};
 
 	/* windows have waited most of that */
-	spent.counted =
-	    fmax(0, spent.all - fmax(0, windows - spent.waited) - translator - spent.plain - spent.untraced);
+	spent.counted = fmax(0, spent.all - fmax(0, windows - spent.waited) - translator - spent.plain - spent.rest -
+	                            spent.untraced);
 	return spent;
+}
+
+static double per_counted(const struct fm_results *results, double instructions)
+{
+	return results->all_work.instructions ? instructions / (double)results->all_work.instructions : 0;
+}
+
+/* The pace in rests was measured in plain code, whose indirect branches are slower. */
+static double rested(const struct fm_results *results)
+{
+	double instructions = (double)results->pace.rest_instructions, seconds = (double)results->pace.rest_ns * 1e-9,
+	       hertz = results->ticks_per_second ? (double)results->ticks_per_second : 1e9, branches;
+
+	branches =
+	    per_counted(results, (double)results->pace.transfers) * instructions * transfer_cost()->usual / hertz;
+	return seconds > 0 ? instructions * seconds / fmax(seconds / 2, seconds - branches) : 0;
+}
+
+double fm_same_run_rested(const struct fm_results *results)
+{
+	return per_counted(results, rested(results));
 }
 
 double fm_same_run_uncounted(const struct fm_results *results)
 {
-	return results->all_work.instructions
-	           ? (double)results->pace.plain_instructions / (double)results->all_work.instructions
-	           : 0;
+	return per_counted(results, (double)results->pace.plain_instructions) + fm_same_run_rested(results);
 }
 
 double fm_same_run_plain(const struct fm_results *results)
@@ -90,7 +111,7 @@ double fm_same_run_plain(const struct fm_results *results)
 	struct spent spent = spent_by(results);
 	double by_itself = spent.counted / fmax(1, results->pace.ratio);
 
-	return by_itself > 0 ? fmin(1, spent.plain / by_itself) : 0;
+	return by_itself > 0 ? fmin(1, spent.plain / by_itself) + spent.rest / by_itself : 0;
 }
 
 static const struct fm_results *results_of(const struct fm_engine_run *run, unsigned index)
@@ -127,7 +148,7 @@ static double without_counting(const struct fm_engine_run *run, size_t member)
 		double ratio;
 
 		memcpy(&ratio, (const char *)&results->pace + member, sizeof(ratio));
-		sum += spent.plain + spent.untraced + spent.counted / (ratio > 0 ? ratio : usual);
+		sum += spent.plain + spent.rest + spent.untraced + spent.counted / (ratio > 0 ? ratio : usual);
 	}
 	return sum;
 }
@@ -137,7 +158,7 @@ double fm_same_run_of(const struct fm_engine_run *run, unsigned index)
 	struct spent spent = spent_by(results_of(run, index));
 	double ratio = results_of(run, index)->pace.ratio, usual = pooled(run, offsetof(struct fm_result_pace, ratio));
 
-	return spent.plain + spent.counted / (ratio > 0 ? ratio : usual > 0 ? usual : FM_COUNTING_USUAL);
+	return spent.plain + spent.rest + spent.counted / (ratio > 0 ? ratio : usual > 0 ? usual : FM_COUNTING_USUAL);
 }
 
 /* Processor time of windows and of the translator. Kernel time in these, such as memory for rings and caches, is not
@@ -149,7 +170,7 @@ static double own_work(const struct fm_engine_run *run)
 	for (unsigned i = 0; i <= run->forked_count; i++) {
 		struct spent spent = spent_by(results_of(run, i));
 
-		sum += fmax(0, spent.all - spent.counted - spent.plain - spent.untraced);
+		sum += fmax(0, spent.all - spent.counted - spent.plain - spent.rest - spent.untraced);
 	}
 	return sum;
 }
@@ -167,7 +188,8 @@ static double transfers(const struct fm_engine_run *run, double cycles, double h
 	for (unsigned i = 0; i <= run->forked_count; i++) {
 		const struct fm_results *results = results_of(run, i);
 
-		sum += (double)results->pace.transfers * (1 + fm_same_run_uncounted(results));
+		sum += (double)results->pace.transfers *
+		       (1 + fm_same_run_uncounted(results) - fm_same_run_rested(results));
 	}
 	return sum * cycles / hertz;
 }
@@ -210,13 +232,14 @@ static double supposed(const struct fm_engine_run *run, double slower)
 	for (unsigned i = 0; i <= run->forked_count; i++) {
 		struct spent spent = spent_by(results_of(run, i));
 
-		sum += spent.plain + spent.untraced + spent.counted / slower;
+		sum += spent.plain + spent.rest + spent.untraced + spent.counted / slower;
 	}
 	return sum;
 }
 
 void fm_same_run_time(const struct fm_engine_run *run, double hertz, struct fm_recorded_native *native)
 {
+
 	double used = seconds_of(&run->used.ru_utime) + seconds_of(&run->used.ru_stime), busy = used, counted = 0,
 	       kernel = seconds_of(&run->used.ru_stime), not_its_own, by_itself, low, high, rest, least;
 	const struct transfer_cost *cost = transfer_cost();

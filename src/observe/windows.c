@@ -259,7 +259,9 @@ static int add_groups(const struct fm_results *results, uint32_t index, struct f
 		                                  .accesses = group->accesses,
 		                                  .memory_reads = group->memory_reads,
 		                                  .memory_writes = group->memory_writes,
-		                                  .cold = group->cold};
+		                                  .cold = group->cold,
+		                                  .unknown_hits = group->unknown_hits,
+		                                  .unknown_misses = group->unknown_misses};
 		memcpy(row->brought, group->brought, sizeof(row->brought));
 		memcpy(row->owned, group->owned, sizeof(row->owned));
 		memcpy(row->written, group->written, sizeof(row->written));
@@ -311,6 +313,7 @@ void fm_native_record(const struct fm_results *results, struct fm_recorded_proce
 		return;
 	process->instructions = scaled(results->all_work.instructions, all);
 	process->uncounted = all - 1;
+	process->rested = fm_same_run_rested(results);
 	/* The time of a string instruction depends on its lines. With many short ones of different sizes, executions of
 	   the same basic block do not determine it. */
 	if (results->pieces.timing.instructions &&
@@ -514,6 +517,8 @@ int fm_windows_record(const struct fm_engine_run *run, const struct fm_machine_d
 	int r = add_windows(run->results, 0, recording);
 
 	recording->machine = *machine; /* input of the estimates */
+	for (size_t i = 0; i < recording->processes_count; i++)
+		recording->processes[i].resident = (uint64_t)run->used.ru_maxrss << 10;
 
 	for (unsigned i = 0; i < run->forked_count && !r; i++)
 		r = add_windows(run->forked[i], i + 1, recording);

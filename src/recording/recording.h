@@ -126,6 +126,8 @@ struct fm_recorded_process {
 	    pieces_error,    /* … 95 % of errors are within this share of the cycles */
 	    timing_error;    /* if only stretches were timed: 95 % of errors are within this share of the cycles */
 	double uncounted;    /* uncounted instructions over counted ones: added, with an uncertainty */
+	double rested;       /* of these, instructions of native rests */
+	uint64_t resident;   /* most memory of any process of the program, bytes; 0: unknown */
 	double window_share; /* share of the processor time spent in windows */
 };
 
@@ -158,6 +160,8 @@ struct fm_recorded_group {
 	uint64_t written[FM_SIMULATED_CACHES_MAX]; /* lines written from this cache to the next */
 	uint64_t memory_reads, memory_writes;
 	uint64_t cold; /* touched for the first time */
+	/* requests of the last cache after a native rest, outcome unknown: simulated as hits, as misses */
+	uint64_t unknown_hits, unknown_misses;
 };
 
 /* A program that a process executed, not followed. */

@@ -10,7 +10,7 @@
 
 _Static_assert((int)FM_LEFT_REASONS <= (int)FM_TRACE_REASONS, "every reason has a counter");
 
-enum { ROOM_AFTER_CALL = 64 };
+enum { ROOM_AFTER_CALL = 64, LOOP_COPIES = 8 };
 
 /* Compilers and browsers execute more code than the usual cache holds: a C++ compiler took 20 times as long as
    natively, most of it for the same code again. What is not used of it is only addresses, 0.3 GiB of them with all
@@ -196,6 +196,7 @@ int fm_client_create(struct fm_place *place, unsigned which)
 		options.log_pieces = fm_session->log_pieces;
 	} else if (which == FM_PLAIN) {
 		client.number_piece = number_mark;
+		options.loop_copies = LOOP_COPIES;
 	} else if (fm_session->mode == FM_TRACE_WINDOWS && fm_session->line_limit) {
 		client.choose = choose_lines;
 		client.number_site = number_line_site;

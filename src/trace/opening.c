@@ -14,7 +14,9 @@ enum {
 	EARLY_PART = 16, /* of the time so far */
 	LONGEST_PAUSE_NS = 20000000,
 	LONGEST_PART = 8, /* of the time so far: however much they cost, or nothing would be known of some programs */
-	WINDOW_NS = 10000000, /* processor time: code that waits for memory all the time makes few references */
+	WINDOW_NS = 10000000,   /* processor time: code that waits for memory all the time makes few references */
+	TEAM_ENTRIES = 1200000, /* of all threads of a team in a window */
+	LEAST_ENTRIES = 20000,  /* of one of them */
 };
 
 #define EARLY_SECONDS 0.3 /* so much time in windows is not counted as slowing down */
@@ -25,6 +27,7 @@ static struct {
 	uint64_t spent; /* ticks */
 	/* the reader's, and ours, when a thread last left a window */
 	uint64_t read_ns, read_wall_ns, process_ns, wall_ns;
+	uint32_t team; /* threads that run at a time; 0, 1: no team */
 } windows;
 
 static uint64_t now_ns(void)
@@ -35,10 +38,21 @@ static uint64_t now_ns(void)
 void fm_opening_prepare(void)
 {
 	windows.state = windows.spent = 0;
+	windows.team = 0;
 	windows.read_ns = windows.read_wall_ns = 0;
 	windows.process_ns = now_ns();
 	windows.wall_ns = fm_clock_ns(CLOCK_MONOTONIC);
 	windows.next_ns = windows.process_ns + FIRST_PAUSE_NS;
+}
+
+void fm_opening_team(unsigned threads)
+{
+	__atomic_store_n(&windows.team, threads, __ATOMIC_RELAXED);
+}
+
+static bool is_team(void)
+{
+	return __atomic_load_n(&windows.team, __ATOMIC_RELAXED) > 1;
 }
 
 static uint32_t epoch_of(uint64_t state)
@@ -59,6 +73,11 @@ static bool change(uint64_t *state, uint64_t from, uint64_t to)
 static bool is_open(uint64_t state, uint64_t now)
 {
 	return (uint32_t)state && now - load(&windows.opened_ns) < LONGEST_NS;
+}
+
+bool fm_window_is_open(void)
+{
+	return is_open(load(&windows.state), now_ns());
 }
 
 static double smaller(double one, double other)
@@ -109,18 +128,45 @@ static uint32_t open_or_join(const struct fm_place *place)
 	return epoch + 1;
 }
 
+/* Entries of the thread's window, references and pieces: in a team, no more than the ring has room for. */
+static uint64_t most_entries(const struct fm_place *place)
+{
+	uint64_t room = fm_ring_room(place) / 4 * 3, share = TEAM_ENTRIES / windows.team;
+
+	if (share < LEAST_ENTRIES)
+		share = LEAST_ENTRIES;
+	return room < share ? room : share;
+}
+
+static bool is_half(const struct fm_place *place)
+{
+	return place->references >= fm_session->window_warm ||
+	       place->written - place->window_from >= place->window_entries / 2;
+}
+
+static bool is_whole(const struct fm_place *place)
+{
+	return place->references >= fm_session->window_references ||
+	       place->written - place->window_from >= place->window_entries;
+}
+
 bool fm_window_begin(struct fm_place *place)
 {
 	if (!fm_window_is_due(place))
 		return false;
 	/* a thread of one window, or of short ones, or one that cannot log, is not worth the memory */
-	if (place->last_epoch && place->translators[FM_LOGGING] && fm_session->window_references > FM_TRACE_RING)
+	if (((place->last_epoch && place->translators[FM_LOGGING]) || is_team()) &&
+	    fm_session->window_references > FM_TRACE_RING)
 		fm_ring_enlarge(place);
+	if (is_team() && most_entries(place) < LEAST_ENTRIES)
+		return false;
 	place->epoch = open_or_join(place);
 	if (!place->epoch)
 		return false;
 	place->last_epoch = place->epoch;
 	place->references = 0;
+	place->window_from = place->written;
+	place->window_entries = is_team() ? most_entries(place) : UINT64_MAX;
 	place->window_began = fm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	place->window_until = place->window_began + (fm_session->window_warm ? WINDOW_NS / 2 : WINDOW_NS);
 	place->window_waited = place->waited;
@@ -162,13 +208,12 @@ bool fm_window_goes_on(struct fm_place *place)
 {
 	uint64_t now = fm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 
-	if (!place->warm && (place->references >= fm_session->window_warm || now >= place->window_until)) {
+	if (!place->warm && (is_half(place) || now >= place->window_until)) {
 		fm_ring_control(place, FM_TRACE_WINDOW_WARM, 0);
 		place->warm = true;
 		place->window_until = (now > place->window_until ? now : place->window_until) + WINDOW_NS / 2;
 	}
-	if (place->references < fm_session->window_references && now < place->window_until &&
-	    !fm_window_is_over(place) && !fm_stopped)
+	if (!is_whole(place) && now < place->window_until && !fm_window_is_over(place) && !fm_stopped)
 		return true;
 	fm_window_end(place);
 	return false;

@@ -7,6 +7,13 @@
 
 void fm_opening_prepare(void);
 
+/* From now on several threads of the process run at a time: their windows are shorter, and never wait for the
+   reader. */
+void fm_opening_team(unsigned threads);
+
+/* Is a thread in a window? */
+bool fm_window_is_open(void);
+
 /* Would fm_window_begin() probably act now? */
 bool fm_window_is_due(const struct fm_place *place);
 

@@ -1,6 +1,7 @@
 #include "trace/pace.h"
 
 #include "trace/numbers.h"
+#include "trace/rest.h"
 
 enum {
 	FIRST_PAUSE_NS = 20000000,
@@ -10,9 +11,12 @@ enum {
 	DOUBLED_EVERY = 64, /* episodes after which pauses become longer */
 	SELDOM = 64,        /* one branch may have this part of all; all of them four times as much */
 	SLICE_NS = 500000,
+	FEW_PIECES = 24, /* that have most of the instructions of a program of a few loops */
 	TRANSLATED_PART =
 	    32, /* a slice in which more than this part of the time went into translations tells nothing */
 };
+
+#define FEW_SHARE 0.9
 
 /* A look at which branches there are, one slice to warm up, and then in turns, so that what changes steadily cancels.
  */
@@ -32,7 +36,7 @@ static bool is_mark(const struct fm_pace *pace, uint64_t end)
 
 uint32_t fm_pace_number(const struct fm_place *place, const struct fm_translate_piece *piece)
 {
-	return piece->end != FM_TRANSLATE_CUT && is_mark(&place->pace, piece->pc + piece->bytes)
+	return place->pace.all || (piece->end != FM_TRANSLATE_CUT && is_mark(&place->pace, piece->pc + piece->bytes))
 	           ? fm_number_piece(piece)
 	           : FM_NO_NUMBER;
 }
@@ -55,7 +59,8 @@ static void plan_next(struct fm_place *place, uint64_t pause)
 
 void fm_pace_begin(struct fm_place *place)
 {
-	place->pace.mark_count = 0;
+	place->pace.mark_count = place->pace.together = 0;
+	place->pace.all = false;
 	plan_next(place, FIRST_PAUSE_NS);
 }
 
@@ -65,7 +70,9 @@ bool fm_pace_is_due(const struct fm_place *place)
 
 	if (!fm_session->pace || place->epoch || fm_place_usual(place) != FM_COUNTING)
 		return false;
-	return pace->step || thread_ns() >= pace->next_ns;
+	if (fm_rest_is_near())
+		return true;
+	return pace->step || (!fm_rest_takes_turns() && thread_ns() >= pace->next_ns);
 }
 
 static uint64_t end_of(const struct fm_trace_piece *piece)
@@ -93,6 +100,12 @@ static struct passed look(const struct fm_place *place, unsigned which)
 			passed.marked += times;
 	}
 	return passed;
+}
+
+/* The marks were passed often enough, and seldom enough to cost nothing. */
+static bool is_usable(const struct passed *passed)
+{
+	return passed->marked >= FM_PACE_PASSES && passed->marked <= 4 * (passed->all / SELDOM);
 }
 
 static void empty_plain(struct fm_place *place)
@@ -172,15 +185,32 @@ static void note(const struct fm_pace *pace)
 
 	if (number < FM_TRACE_EPISODES)
 		head->episodes[number] = pace->episode;
+	if (pace->episode.counted_passes && pace->episode.plain_passes)
+		fm_rest_note_slowdown((double)pace->episode.counted_ns / (double)pace->episode.counted_passes *
+		                      (double)pace->episode.plain_passes / (double)pace->episode.plain_ns);
 }
 
-static void note_plain(const struct fm_pace *pace)
+static void note_plain(struct fm_place *place)
 {
+	const struct fm_pace *pace = &place->pace;
+	uint64_t instructions = fm_pace_plain_instructions(pace);
+	double measured = (double)pace->episode.plain_ns, per_ns = 0;
+
 	if (!pace->plain_ns || !fm_is_alive())
 		return;
 	fm_add(&fm_head()->plain_ns, pace->plain_ns);
-	if (fm_pace_plain_instructions(pace))
-		fm_add(&fm_head()->plain_instructions, fm_pace_plain_instructions(pace));
+	/* the pace without the warm-up, if possible */
+	if (pace->all && measured > 0) {
+		per_ns = (double)pace->instructions / measured;
+		instructions = (uint64_t)(per_ns * (double)pace->plain_ns);
+	} else if (instructions && measured > 0) {
+		per_ns =
+		    (double)instructions / (double)pace->plain_passes * (double)pace->episode.plain_passes / measured;
+	}
+	if (per_ns > 0)
+		fm_rest_note_pace(place, per_ns);
+	if (instructions)
+		fm_add(&fm_head()->plain_instructions, instructions);
 	else
 		fm_add(&fm_head()->plain_unknown_ns, pace->plain_ns);
 }
@@ -196,7 +226,7 @@ static bool end_slice(struct fm_place *place)
 
 	if (same)
 		passed = look(place, which);
-	if (pace->step == 1 && same && (passed.marked < FM_PACE_PASSES || passed.marked > 4 * (passed.all / SELDOM))) {
+	if (pace->step == 1 && same && !is_usable(&passed)) {
 		choose_marks(place, passed.all);
 		passed = look(place, which);
 	}
@@ -215,15 +245,136 @@ static bool end_slice(struct fm_place *place)
 	return true;
 }
 
+/* Plain phases, right after rests: all threads at once. A program of a few loops has no branches that are rare and
+   follow its progress: its threads may spin in one loop and work in another. There all branches are counted, which
+   costs little. */
+
+static void count_all(struct fm_place *place, bool all)
+{
+	if (place->pace.all == all)
+		return;
+	place->pace.all = all;
+	if (place->translators[FM_PLAIN])
+		fm_translator_flush(place->translators[FM_PLAIN]);
+}
+
+/* True if a few pieces have most of the instructions. */
+static bool has_few_loops(const struct fm_place *place, uint64_t instructions)
+{
+	uint64_t most[FEW_PIECES] = {0}, sum = 0;
+
+	for (uint32_t i = 0; i < fm_head()->piece_count; i++) {
+		uint64_t own = fm_counters_since(&place->counters[FM_COUNTING], i) * fm_file->pieces[i].instructions;
+
+		for (unsigned k = 0; k < FEW_PIECES && own; k++)
+			if (own > most[k]) {
+				uint64_t smaller = most[k];
+
+				most[k] = own;
+				own = smaller;
+			}
+	}
+	for (unsigned k = 0; k < FEW_PIECES; k++)
+		sum += most[k];
+	return (double)sum > FEW_SHARE * (double)instructions;
+}
+
+void fm_pace_prepare_together(struct fm_place *place)
+{
+	struct fm_pace *pace = &place->pace;
+	struct passed passed = {0};
+
+	if (place->current == FM_COUNTING && place->translators[FM_COUNTING])
+		passed = look(place, FM_COUNTING);
+	count_all(place, has_few_loops(place, passed.instructions));
+	if (!pace->all && !is_usable(&passed)) {
+		choose_marks(place, passed.all);
+		passed = look(place, FM_COUNTING);
+	}
+	pace->episode = (struct fm_trace_episode){0};
+	pace->counted_instructions = passed.instructions;
+	pace->counted_passes = pace->all ? passed.all : passed.marked;
+	pace->counted_ns = thread_ns() - place->cpu_published;
+	if (!pace->all && pace->counted_passes < FM_PACE_PASSES)
+		count_all(place, true);
+	if (place->translators[FM_COUNTING] &&
+	    fm_translator_ticks(place->translators[FM_COUNTING]) == place->translator_ticks[FM_COUNTING]) {
+		pace->episode.counted_ns = pace->counted_ns;
+		pace->episode.counted_passes = pace->counted_passes;
+	}
+}
+
+static void begin_slice_together(struct fm_place *place)
+{
+	struct fm_pace *pace = &place->pace;
+
+	place->current = FM_PLAIN;
+	empty_plain(place);
+	pace->began_ns = thread_ns();
+	pace->waited = place->waited;
+	pace->translated = place->translators[FM_PLAIN] ? fm_translator_ticks(place->translators[FM_PLAIN]) : 0;
+}
+
+static void end_slice_together(struct fm_place *place)
+{
+	struct fm_pace *pace = &place->pace;
+	uint64_t ns = thread_ns() - pace->began_ns, passes;
+	struct passed passed;
+
+	if (!place->translators[FM_PLAIN])
+		return;
+	passed = look(place, FM_PLAIN);
+	passes = pace->all ? passed.all : passed.marked;
+	pace->plain_ns += ns;
+	pace->plain_passes += passes;
+	if (pace->together > 1 && !was_translating(place, FM_PLAIN, ns)) {
+		pace->episode.plain_ns += ns;
+		pace->episode.plain_passes += passes;
+		pace->instructions += passed.instructions;
+	}
+}
+
+static void step_together(struct fm_place *place)
+{
+	struct fm_pace *pace = &place->pace;
+
+	if (pace->step)
+		fm_pace_abandon(place);
+	if (pace->together)
+		end_slice_together(place);
+	else
+		pace->plain_ns = pace->plain_passes = pace->instructions = 0;
+	fm_place_publish(place);
+	pace->together++;
+	begin_slice_together(place);
+}
+
+void fm_pace_end_together(struct fm_place *place)
+{
+	struct fm_pace *pace = &place->pace;
+
+	if (!pace->together)
+		return;
+	if (fm_is_alive())
+		end_slice_together(place);
+	pace->together = 0;
+	if (pace->episode.plain_ns && pace->episode.counted_ns)
+		note(pace);
+	note_plain(place);
+	if (place->current == FM_PLAIN)
+		place->current = fm_place_usual(place);
+}
+
 void fm_pace_abandon(struct fm_place *place)
 {
 	struct fm_pace *pace = &place->pace;
 
+	fm_pace_end_together(place);
 	if (!pace->step)
 		return;
 	if (fm_is_alive())
 		end_slice(place);
-	note_plain(pace);
+	note_plain(place);
 	if (place->current == FM_PLAIN)
 		place->current = fm_place_usual(place);
 	plan_next(place, PAUSE_NS);
@@ -235,7 +386,12 @@ void fm_pace_step(struct fm_place *place)
 
 	if (!fm_pace_is_due(place))
 		return;
+	if (fm_rest_is_near()) {
+		step_together(place);
+		return;
+	}
 	if (!pace->step) {
+		count_all(place, false);
 		pace->order = fm_place_random(place) & 1;
 		pace->episode = (struct fm_trace_episode){0};
 		pace->counted_instructions = pace->counted_ns = pace->counted_passes = 0;
@@ -243,7 +399,7 @@ void fm_pace_step(struct fm_place *place)
 	} else if (!end_slice(place) || pace->step == SLICES) {
 		if (pace->step == SLICES && pace->episode.plain_ns && pace->episode.counted_ns)
 			note(pace);
-		note_plain(pace);
+		note_plain(place);
 		place->current = fm_place_usual(place);
 		plan_next(place, PAUSE_NS);
 		return;

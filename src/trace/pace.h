@@ -38,6 +38,11 @@ bool fm_pace_is_due(const struct fm_place *place);
    the cache, and its log was delivered. */
 void fm_pace_step(struct fm_place *place);
 
+/* Before a rest: chooses what the plain phase after it will count. */
+void fm_pace_prepare_together(struct fm_place *place);
+/* The thread leaves its plain code at the end of the process' plain phase. */
+void fm_pace_end_together(struct fm_place *place);
+
 /* The number of a piece that the plain translator counts; others get none. */
 uint32_t fm_pace_number(const struct fm_place *place, const struct fm_translate_piece *piece);
 

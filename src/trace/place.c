@@ -2,6 +2,7 @@
 
 #include "trace/client.h"
 #include "trace/pace.h"
+#include "trace/rest.h"
 #include "trace/ring.h"
 #include "trace/opening.h"
 
@@ -37,6 +38,8 @@ struct fm_translator *fm_place_translator(struct fm_place *place)
 	unsigned which = place->current;
 	uint32_t version = __atomic_load_n(&code_version, __ATOMIC_ACQUIRE);
 
+	if (place->resting)
+		return NULL;
 	if (!place->translators[which]) {
 		if (fm_client_create(place, which)) {
 			place->translators[which] = NULL;
@@ -144,6 +147,7 @@ void fm_place_publish(struct fm_place *place)
 		place->dropped = counts->dropped;
 		publish_short(place, counts->not_logged);
 	}
+	fm_rest_publish(place);
 	cpu = fm_clock_ns(FM_CLOCK_OF_THREAD(place->thread));
 	if (place->begun && cpu > place->cpu_published) {
 		fm_add(&fm_head()->threads_ns, cpu - place->cpu_published);
@@ -173,6 +177,7 @@ void fm_place_begin(struct fm_place *place)
 {
 	place->epoch = place->last_epoch = 0;
 	place->current = fm_place_usual(place);
+	fm_rest_forget(place);
 	fm_pace_begin(place);
 	place->published_at = fm_ticks();
 	place->cpu_published = fm_clock_ns(FM_CLOCK_OF_THREAD(place->thread));
@@ -181,6 +186,7 @@ void fm_place_begin(struct fm_place *place)
 	place->begun = true;
 	/* everything of the thread before has been read */
 	__atomic_store_n(&fm_file->threads[place - fm_places].executed, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&fm_file->threads[place - fm_places].rested, 0, __ATOMIC_RELAXED);
 	fm_ring_control(place, FM_TRACE_THREAD_BEGIN, (uint64_t)place->thread);
 }
 
@@ -192,6 +198,7 @@ void fm_place_end(struct fm_place *place)
 	fm_window_end(place);
 	fm_pace_abandon(place);
 	fm_place_publish(place);
+	fm_rest_forget(place);
 	fm_ring_control(place, FM_TRACE_THREAD_END, place->waited - place->waited_before);
 	place->begun = false;
 	fm_ring_release(place);

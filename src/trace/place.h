@@ -37,18 +37,26 @@ struct fm_pace {
 	struct fm_trace_episode episode;
 	/* sums over the slices of the episode */
 	uint64_t counted_instructions, counted_ns, counted_passes, plain_ns, plain_passes;
+	unsigned together;     /* slices in the present plain phase of the process (rest.h), 0: none */
+	bool all;              /* plain code counts all branches: its instructions are known … */
+	uint64_t instructions; /* … in the measured slices of a plain phase */
 };
 
 struct fm_place {
 	uint32_t taken;
 	uint32_t number; /* in the file */
 	pid_t thread;
-	volatile bool wanted;  /* the thread belongs in the cache */
-	volatile bool begun;   /* its entries in the ring have begun and not ended */
-	bool reserved;         /* the ring is writable */
-	uint8_t current;       /* FM_COUNTING, FM_LOGGING or FM_PLAIN: its translator when in the cache */
-	uint32_t publishing;   /* its counters are being added up */
-	uint32_t region_depth; /* nesting depth of the session's region */
+	volatile bool wanted;     /* the thread belongs in the cache */
+	volatile bool begun;      /* its entries in the ring have begun and not ended */
+	bool reserved;            /* the ring is writable */
+	bool resting, rested;     /* runs natively for a while; has done so before a plain phase: rest.h */
+	uint64_t rest_ns;         /* processor time of rests at a pace that is not known yet … */
+	double rest_pace;         /* … and the pace after the rest before; 0: unknown */
+	uint32_t phase;           /* of its process, in which the thread was last counted as running */
+	uint64_t rest_counted_ns; /* processor time up to which its rest is in the sums */
+	uint8_t current;          /* FM_COUNTING, FM_LOGGING or FM_PLAIN: its translator when in the cache */
+	uint32_t publishing;      /* its counters are being added up */
+	uint32_t region_depth;    /* nesting depth of the session's region */
 	struct fm_translator *translators[FM_TRANSLATORS];
 	struct fm_counters counters[FM_TRANSLATORS];
 	uint32_t versions[FM_TRANSLATORS];         /* version of the program's code at the start of translations */
@@ -74,6 +82,7 @@ struct fm_place {
 	uint32_t epoch, last_epoch; /* 0: none */
 	bool warm;
 	uint64_t references;                  /* logged in this window */
+	uint64_t window_from, window_entries; /* begin of the window in the ring, and its most entries */
 	uint64_t window_began, window_waited; /* processor time, and waited ticks, at the window's start */
 	uint64_t window_until;                /* processor time: end of the warm-up, then end of the window */
 	struct fm_pace pace;
@@ -97,7 +106,8 @@ extern struct fm_place fm_places[FM_TRACE_THREADS] HIDDEN;
 /* The place of the calling thread; NULL: none, or a vfork's child on its parent's memory. */
 struct fm_place *fm_place_own(void);
 
-/* The current translator of the thread, made and up to date; NULL: none. The thread is outside of the cache. */
+/* The current translator of the thread, made and up to date; NULL: none, or the thread rests. The thread is outside of
+   the cache. */
 struct fm_translator *fm_place_translator(struct fm_place *place);
 
 /* The mode of the thread outside of windows, by the session's options. */

@@ -38,6 +38,11 @@ static bool has_room(const struct fm_place *place, uint64_t read, uint64_t count
 	return place->written - read + count <= place->ring_size;
 }
 
+uint64_t fm_ring_room(const struct fm_place *place)
+{
+	return place->ring_size - (place->written - __atomic_load_n(&line_of(place)->read, __ATOMIC_ACQUIRE));
+}
+
 static void wake_reader(void)
 {
 	__atomic_fetch_add(&fm_session->published, 1, __ATOMIC_RELEASE);

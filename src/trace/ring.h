@@ -16,6 +16,9 @@ void fm_rings_forked(void);
 /* Is much of the large rings' content unread? */
 bool fm_rings_are_behind(void);
 
+/* Entries that the thread can log without waiting for the reader. */
+uint64_t fm_ring_room(const struct fm_place *place);
+
 void fm_ring_control(struct fm_place *place, enum fm_trace_control control, uint64_t value);
 
 /* Writes the log since place->began to the ring, framed by time stamps. If no reader remains: counts the entries as

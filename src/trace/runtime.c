@@ -6,6 +6,7 @@
 
 #include "trace/numbers.h"
 #include "trace/place.h"
+#include "trace/rest.h"
 #include "trace/ring.h"
 #include "trace/signals.h"
 #include "trace/threads.h"
@@ -30,6 +31,7 @@ static void in_child(void)
 		fm_numbers_forked();
 		fm_places_forked();
 		fm_opening_prepare();
+		fm_rest_prepare();
 		fm_traced_threads_forked();
 	}
 	place = fm_place_own();
@@ -66,6 +68,7 @@ __attribute__((constructor(101))) static void begin(void)
 			fm_alive_set(false);
 		} else {
 			fm_opening_prepare();
+			fm_rest_prepare();
 			fm_traced_thread_begin();
 		}
 	}

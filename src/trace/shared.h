@@ -18,12 +18,12 @@
 #define FM_TRACE_MAGIC 0x3165636172546d46ull
 
 enum {
-	FM_TRACE_VERSION = 9,
+	FM_TRACE_VERSION = 10,
 	FM_TRACE_UNKNOWN = INT32_MAX, /* in place of a process number */
 	FM_TRACE_THREADS = 64,        /* live traced threads at a time; others run natively and are counted */
 	FM_TRACE_RING = 1 << 15,      /* entries of a thread's ring */
 	FM_TRACE_LARGE = 1 << 20,     /* … and of a large one, which holds a whole window without waiting */
-	FM_TRACE_LARGE_RINGS = 4,
+	FM_TRACE_LARGE_RINGS = 16,
 	FM_TRACE_SITES = 1 << 20,
 	FM_TRACE_PIECES = 1 << 18,
 	FM_TRACE_NAMES = 512, /* of regions */
@@ -52,7 +52,9 @@ struct fm_trace_session {
 	double slowdown;            /* upper limit: time in and around windows, relative to the time without */
 	/* Lines followed all the time, also outside of windows: struct fm_translate_filter. limit 0: none */
 	uint32_t line_multiplier, line_limit, line_offset;
-	uint32_t pace;              /* 1: measure the slowdown by counting and following */
+	uint32_t pace;   /* 1: measure the slowdown by counting and following */
+	double overhead;    /* permitted to processes with several busy threads, which then rest natively; 0: no rest */
+	uint64_t run_in_ns; /* processor time of the process before its first rest */
 	char region[FM_TRACE_NAME]; /* log only inside this region; "": everywhere. Pieces are counted everywhere */
 	/* shared */
 	uint32_t stop;      /* 1: no reader: trace nothing */
@@ -89,6 +91,7 @@ enum fm_trace_control {
 	FM_TRACE_WINDOW_WARM,  /* end of the warm-up */
 	FM_TRACE_WINDOW_END,   /* value: instructions of all threads of the process so far */
 	FM_TRACE_LOST,         /* value: number of entries missing here */
+	FM_TRACE_RESTED,       /* the thread ran natively up to here; value: the phase of its process that begins */
 };
 struct fm_trace_entry { /* as struct fm_translate_entry */
 	uint64_t address;
@@ -122,6 +125,7 @@ struct fm_trace_thread {
 	uint32_t waiting;              /* 1: the thread waits for room: wake it after reading */
 	uint32_t large;                /* number of its large ring, from 1; 0: none. Changes before `written` … */
 	uint64_t executed;             /* counted instructions of the present thread, as last published */
+	uint64_t rested;               /* instructions of its rests, estimated */
 	uint64_t large_from;           /* … entries from this one on are in it, earlier ones in the small ring */
 	_Alignas(64) uint64_t read;    /* by the consumer; its low half is a futex for a writer without room */
 };
@@ -166,7 +170,9 @@ struct fm_trace_head {
 	uint64_t plain_ns;              /* processor time in plain code … */
 	uint64_t plain_instructions;    /* … and instructions executed in it, estimated … */
 	uint64_t plain_unknown_ns;      /* … without this time */
-	uint64_t beats;                 /* incremented by the consumer during long work */
+	uint64_t rest_ns, rest_instructions,
+	    rest_known_ns; /* the same of native rests (rest.h), and time at a known pace */
+	uint64_t beats;    /* incremented by the consumer during long work */
 	uint64_t episode_count;
 	struct fm_trace_episode episodes[FM_TRACE_EPISODES];
 	int32_t error;     /* errno why nothing is traced, 0: traced */

@@ -8,6 +8,7 @@
 #include "base/context.h"
 #include "preload/hooks.h"
 #include "trace/pace.h"
+#include "trace/rest.h"
 #include "trace/opening.h"
 #include "trace/x86_64/stack.h"
 
@@ -176,9 +177,13 @@ static bool look(struct fm_place *place, ucontext_t *context)
 	bool inside = fm_place_holds(place, fm_context_pc(context));
 	bool stops = fm_stopped || fm_session->stop;
 
+	fm_rest_tick(place);
+	if (place->resting && !place->deferred_count && !stops && fm_rest_is_due(place))
+		return true;
 	if (inside && !place->deferred_count && !stops && !fm_place_is_stale(place) && !fm_window_is_over(place) &&
 	    !fm_window_is_late(place) && !fm_place_has_lines(place) &&
-	    !(place->wanted && (fm_window_is_due(place) || fm_pace_is_due(place))))
+	    !(place->wanted &&
+	      ((fm_window_is_due(place) && !fm_rest_is_near()) || fm_pace_is_due(place) || fm_rest_is_due(place))))
 		return true;
 	if (fm_place_settle(place, context)) {
 		if (place->deferred_count || stops)
@@ -202,9 +207,16 @@ static bool look(struct fm_place *place, ucontext_t *context)
 		fm_window_end(place);
 	else if (fm_window_is_late(place))
 		fm_window_goes_on(place);
-	fm_window_begin(place);
-	fm_pace_step(place);
-	enter(place, context);
+	if (!fm_rest_is_due(place)) {
+		fm_rest_end(place);
+		if (!fm_rest_is_near())
+			fm_window_begin(place);
+		fm_pace_step(place);
+	}
+	if (fm_rest_is_due(place))
+		fm_rest_begin(place);
+	else
+		enter(place, context);
 	return inside;
 }
 

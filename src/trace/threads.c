@@ -6,6 +6,7 @@
 #include <threads.h>
 
 #include "preload/next.h"
+#include "trace/rest.h"
 #include "trace/ring.h"
 #include "trace/signals.h"
 #include "trace/opening.h"
@@ -30,6 +31,7 @@ static struct fm_place *take_place(void)
 		if (fm_ring_take(place)) {
 			place->region_depth = 0;
 			place->epoch = 0;
+			place->resting = false;
 			place->current = fm_place_usual(place);
 			if (fm_place_translator(place))
 				return place;
@@ -53,7 +55,15 @@ static void begin_in(struct fm_place *place)
 	fm_place_begin(place);
 	fm_signals_begin_ticks(place);
 	own = place;
-	fm_window_begin_early(place);
+	fm_rest_tick(place); /* threads that are too short for ticks */
+	if (fm_rest_is_due(place)) {
+		fm_rest_begin(place);
+		place->wanted = true;
+		fm_change_mask(mask & ~FM_TICK_BIT);
+		return;
+	}
+	if (!fm_rest_is_near())
+		fm_window_begin_early(place);
 	translator = fm_place_translator(place);
 	if (!translator) {
 		fm_place_end(place);
@@ -177,6 +187,7 @@ bool fm_traced_threads_forked(void)
 	own->large = 0;
 	own->publishing = 0;
 	own->deferred_count = 0;
+	own->rest_ns = 0;
 	for (unsigned i = 0; i < FM_TRANSLATORS; i++) {
 		if (!own->translators[i])
 			continue;

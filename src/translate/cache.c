@@ -243,6 +243,7 @@ int fm_translator_create(const struct fm_translate_options *options, struct fm_t
 	if (options->client)
 		translator->client = *options->client;
 	translator->with_fuel = options->with_fuel;
+	translator->loop_copies = options->loop_copies;
 	translator->generated_code = options->generated_code;
 	translator->count_pieces = options->count_pieces;
 	translator->log_pieces = options->log_pieces;

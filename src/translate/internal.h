@@ -164,6 +164,7 @@ struct fm_translator {
 	size_t tables_size;
 	struct fm_translate_client client;
 	bool with_fuel, generated_code, count_pieces, log_pieces;
+	unsigned loop_copies;
 	struct fm_translate_filter filter;
 	uint8_t *filter_code[FILTER_KINDS];
 	struct filter_record *filter_records; /* by index of the site */

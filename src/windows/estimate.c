@@ -8,6 +8,7 @@
 
 #include "base/statistics.h"
 #include "recording/schema.h"
+#include "windows/rests.h"
 #include "windows/totals.h"
 #include "windows/tuning.h"
 
@@ -29,7 +30,8 @@ struct course {
 	size_t count;
 	const struct fm_recorded_group *groups;
 	size_t group_count;
-	double share;    /* one line of this number is followed */
+	double share;    /* one line in this number is followed */
+	double runs;     /* instructions of the whole run over the counted ones, with which lines are followed */
 	double *weights; /* represented instructions per instruction of each window */
 	double *values;  /* one for each window: what is estimated now */
 	struct fm_estimate *counts;
@@ -42,6 +44,7 @@ static int begin_course(const struct fm_recording *recording, uint32_t process, 
 	if (process >= recording->processes_count || !recording->machine.cache_count)
 		return -EINVAL;
 	course.whole = &recording->processes[process];
+	course.runs = 1 + fmax(0, course.whole->uncounted);
 	course.count = fm_windows_of(recording, process, &course.windows);
 	for (size_t i = 0; i < recording->groups_count; i++)
 		if (recording->groups[i].process == process && !course.group_count++) {
@@ -106,7 +109,7 @@ static double in_run(const struct course *course, enum basis basis, unsigned cac
 	for (size_t i = 0; i < course->group_count; i++)
 		sum += of_basis(basis, course->groups[i].brought[cache], course->groups[i].owned[cache],
 		                course->groups[i].written[cache]);
-	return sum;
+	return sum * course->runs;
 }
 
 /* Two estimates of the same number. If they contradict each other, one of them is wrong, and the interval covers both.
@@ -229,18 +232,39 @@ static double memory_of(const struct course *course, size_t group, enum basis ba
 	return of_basis(basis, own->memory_reads, owned, own->memory_writes);
 }
 
+static struct fm_rest_factor rest_factor(const struct course *course)
+{
+	const struct fm_cache_description *last = &course->recording->machine.caches[course->last];
+	struct fm_after_rests after = {.rested = course->runs,
+	                               .resident = (double)course->whole->resident,
+	                               .capacity = (double)(last->available ? last->available : last->bytes),
+	                               .life = last->life};
+
+	for (size_t i = 0; i < course->group_count; i++) {
+		after.hits += (double)course->groups[i].unknown_hits;
+		after.misses += (double)course->groups[i].unknown_misses;
+		after.reads += (double)course->groups[i].memory_reads;
+		after.cold += (double)course->groups[i].cold;
+	}
+	after.seen = after.cold * course->share * course->recording->machine.line_bytes;
+	return fm_rests_factor(&after);
+}
+
 static struct part followed_memory(const struct course *course, enum basis basis)
 {
-	double sum = 0, squares = 0, n = (double)course->group_count, half;
+	double sum = 0, squares = 0, n = (double)course->group_count, half, share;
+	struct fm_rest_factor factor = rest_factor(course);
 
 	for (size_t i = 0; i < course->group_count; i++)
 		sum += memory_of(course, i, basis);
 	for (size_t i = 0; i < course->group_count; i++)
 		squares += (memory_of(course, i, basis) - sum / n) * (memory_of(course, i, basis) - sum / n);
-	half = n > 1 ? course->share * fm_statistics_student((unsigned)n - 1) * sqrt(n * squares / (n - 1) + sum + 1)
-	             : INFINITY;
-	half += (basis == WRITTEN ? DIRECT_WRITTEN_ERROR : DIRECT_ERROR) * course->share * sum;
-	return (struct part){course->share * sum, half, half};
+	share = course->share * factor.value;
+	half =
+	    n > 1 ? share * fm_statistics_student((unsigned)n - 1) * sqrt(n * squares / (n - 1) + sum + 1) : INFINITY;
+	half += (basis == WRITTEN ? DIRECT_WRITTEN_ERROR : DIRECT_ERROR) * share * sum;
+	return (struct part){share * sum, half + course->share * sum * (factor.value - factor.low),
+	                     half + course->share * sum * (factor.high - factor.value)};
 }
 
 static double lines_into(const struct fm_cache_counts *counts)
@@ -261,7 +285,7 @@ static double wasted(const struct course *course)
 	all = by_lines(course, BROUGHT, course->last - 1).value;
 	above = in_run(course, BROUGHT, course->last - 1);
 	for (size_t i = 0; i < course->group_count; i++) {
-		below += (double)course->groups[i].memory_reads;
+		below += (double)course->groups[i].memory_reads * course->runs;
 		cold += (double)course->groups[i].cold;
 	}
 	if (!(above > cold) || !(below > cold) || !(all > course->share * above))
@@ -438,8 +462,8 @@ static void set_counted(const struct course *course)
 	               {FM_COUNTS_store_bytes, course->whole->store_bytes}};
 
 	for (unsigned i = 0; i < sizeof(counted) / sizeof(counted[0]); i++) {
-		double value = (double)counted[i].value,
-		       half = (COUNTED_ERROR + UNCOUNTED_ERROR * course->whole->uncounted) * value + COUNTED_FLOOR;
+		double value = (double)counted[i].value, plain = course->whole->uncounted - course->whole->rested,
+		       half = (COUNTED_ERROR + UNCOUNTED_ERROR * plain) * value + COUNTED_FLOOR;
 
 		if (course->whole->loads + course->whole->stores)
 			set(course, counted[i].index, (struct part){value, half, half});
@@ -476,6 +500,20 @@ static void estimate_memory(const struct course *course, bool written, struct pa
 	set(course, remote, (struct part){part.value * local, part.below * local, part.above * local});
 }
 
+/* Instructions of rests are known as well as the pace is, and all counts go with them. */
+static void widen_by_pace(const struct course *course)
+{
+	double error = RESTED_ERROR * course->whole->rested / course->runs;
+
+	for (unsigned i = 0; i < FM_ESTIMATE_WORK && error > 0; i++) {
+		struct part part = part_of(course, i);
+
+		part.below += error * part.value;
+		part.above += error * part.value;
+		set(course, i, part);
+	}
+}
+
 int fm_estimate_process(const struct fm_recording *recording, uint32_t process, struct fm_estimates *ret_estimates)
 {
 	struct course course;
@@ -503,6 +541,7 @@ int fm_estimate_process(const struct fm_recording *recording, uint32_t process, 
 	set(&course, fm_counter_of_cache(course.last, FM_CACHE_lines_written), writes);
 	for (unsigned cache = 0; cache <= course.last; cache++)
 		estimate_hits(&course, cache);
+	widen_by_pace(&course);
 	free(course.weights);
 	return 0;
 }

@@ -1,9 +1,9 @@
 /* A consumer that only checks: makes a session, runs a command with the native engine's library, reads all rings until
    the end, and prints sums, one "name value" per line, to the file REPORT. The command's exit status is its own.
 
-       drain LIBRARY REPORT [-w references warm slowdown] [-p] [-c] [-l RINGS] [-r REGION] [-s] -- COMMAND ...
+       drain LIBRARY REPORT [-w references warm slowdown] [-n run-in-ms overhead] [-p] [-c] [-l RINGS] [-r REGION] [-s] -- COMMAND ...
 
-   -w: windows; -p: pieces are logged; -c: children are not traced; -l: so many large rings may be used; -r: only in the
+   -w: windows; -n: native rests; -p: pieces are logged; -c: children are not traced; -l: so many large rings may be used; -r: only in the
    region; -s: reads nothing and says so at once. */
 #include <dirent.h>
 #include <errno.h>
@@ -47,7 +47,7 @@ static unsigned process_count;
 static char folder[4096];
 static struct fm_trace_session *session;
 static unsigned large_rings = FM_TRACE_LARGE_RINGS;
-static uint64_t references, loads, stores, elements, pieces, threads, ended_threads, windows_begun, windows_ended,
+static uint64_t references, loads, stores, elements, pieces, threads, ended_threads, windows_begun, windows_ended, rests,
     windows_warm, in_window, after_warm, regions, frames, errors, in_large, largest;
 
 static void wrong(const struct process *process, const char *what, uint64_t value)
@@ -115,6 +115,11 @@ static void read_control(const struct process *process, struct ring_state *ring,
 			wrong(process, "a window ends that did not begin", value);
 		ring->windowed = false;
 		windows_ended++;
+		break;
+	case FM_TRACE_RESTED:
+		if (ring->windowed || !(session->overhead > 0))
+			wrong(process, "a rest in a window, or not permitted", value);
+		rests++;
 		break;
 	default:
 		wrong(process, "unknown control", control);
@@ -324,7 +329,7 @@ static void report(FILE *file)
 	static const char *const sums[] = {"instructions",  "sites",  "piece_kinds", "in_cache",  "outside",
 	                                   "native",        "lost",   "windows",     "window_us", "waited_us",
 	                                   "translator_us", "cpu_us", "mappings",    "ended",     "errors_of_processes",
-	                                   "filtered"};
+	                                   "filtered",      "rest_us", "rest_instructions"};
 	uint64_t values[sizeof(sums) / sizeof(sums[0])] = {0}, left[FM_LEFT_REASONS] = {0};
 	double us = (double)session->ticks_per_second / 1e6;
 
@@ -348,6 +353,8 @@ static void report(FILE *file)
 		values[13] += head->ended != 0;
 		values[14] += head->error != 0;
 		values[15] += head->filtered;
+		values[16] += head->rest_ns / 1000;
+		values[17] += head->rest_instructions;
 		for (unsigned k = 0; k < FM_LEFT_REASONS; k++)
 			left[k] += head->left[k];
 	}
@@ -356,10 +363,10 @@ static void report(FILE *file)
 	        "\nelements %" PRIu64 "\npieces %" PRIu64 "\nthreads %" PRIu64 "\nended_threads %" PRIu64
 	        "\nwindows_begun %" PRIu64 "\nwindows_warm %" PRIu64 "\nwindows_ended %" PRIu64 "\nin_window %" PRIu64
 	        "\nafter_warm %" PRIu64 "\nregions %" PRIu64 "\nframes %" PRIu64 "\nerrors %" PRIu64
-	        "\nin_large %" PRIu64 "\nlarge_rings %" PRIu64 "\n",
+	        "\nin_large %" PRIu64 "\nlarge_rings %" PRIu64 "\nrests %" PRIu64 "\n",
 	        process_count, session->lost_processes, references, loads, stores, elements, pieces, threads,
 	        ended_threads, windows_begun, windows_warm, windows_ended, in_window, after_warm, regions, frames,
-	        errors, in_large, largest);
+	        errors, in_large, largest, rests);
 	for (unsigned i = 0; i < sizeof(sums) / sizeof(sums[0]); i++)
 		fprintf(file, "%s %" PRIu64 "\n", sums[i], values[i]);
 	for (unsigned i = 0; i < FM_LEFT_REASONS; i++)
@@ -395,6 +402,11 @@ int main(int count, char **arguments)
 			large_rings = (unsigned)strtoul(arguments[++at], NULL, 10);
 		if (!strcmp(arguments[at], "-r") && at + 1 < count)
 			snprintf(session->region, sizeof(session->region), "%s", arguments[++at]);
+		if (!strcmp(arguments[at], "-n") && at + 2 < count) {
+			session->pace = 1;
+			session->run_in_ns = strtoull(arguments[++at], NULL, 10) * 1000000;
+			session->overhead = strtod(arguments[++at], NULL);
+		}
 		if (!strcmp(arguments[at], "-w") && at + 3 < count) {
 			session->mode = FM_TRACE_WINDOWS;
 			session->window_references = strtoull(arguments[++at], NULL, 10);

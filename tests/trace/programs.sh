@@ -1,6 +1,6 @@
 #!/bin/sh
 # Unmodified programs with the native engine's library: same output and exit status, every entry as the contract has it, every thread
-# traced, at most 1 % of ticks outside of the cache. Once with every reference logged, once in windows. Loops with a known number of
+# traced, at most 1 % of ticks outside of the cache. With every reference logged, in windows, and in windows with native rests. Loops with a known number of
 # references must have exactly that many.
 . "$(dirname "$0")/../cli/common.sh"
 library=$build/libfathom-trace.so
@@ -30,6 +30,7 @@ value() { awk -v name="$1" '$1 == name { print $2 }' "$report"; }
 traced() { "$drain" "$library" "$report" "$@"; }
 
 windows='-w 5000 1000 1.5'
+rests="$windows -n 5 0.2"
 
 # same NAME COMMAND...: natively and in both ways
 same() {
@@ -38,7 +39,7 @@ same() {
 	command -v "$1" >/dev/null || { echo "$name: not installed"; return; }
 	"$@" >"$scratch/native" 2>"$scratch/errors" </dev/null
 	native=$?
-	for way in '' "$windows"; do
+	for way in '' "$windows" "$rests"; do
 		# shellcheck disable=SC2086
 		traced $way -- "$@" >"$scratch/translated" 2>"$scratch/errors" </dev/null
 		holds [ "$?" = "$native" ] || cat "$scratch/errors"
@@ -122,7 +123,17 @@ holds [ "$(value in_large)" = 0 ]
 holds [ "$(value windows_begun)" -gt 1 ]
 traced -p -w 100000 50000 3 -- "$scratch/known" 8000000 8 >/dev/null
 sound
-holds [ "$(value large_rings)" -le 4 ]
+holds [ "$(value large_rings)" -le 16 ]
+
+# Rests of several busy threads: most of the time, and their pace is known. A single thread has none.
+traced -p $rests -- "$scratch/known" 400000000 2 >/dev/null
+sound
+holds [ "$(value rests)" -gt 1 ]
+holds [ "$(value rest_us)" -gt $(($(value cpu_us) / 4)) ]
+holds [ "$(value rest_instructions)" -gt "$(value rest_us)" ]
+traced -p $rests -- "$scratch/known" 100000000 >/dev/null
+sound
+holds [ "$(value rests) $(value rest_us)" = '0 0' ]
 
 # Two runs of one program refer to the same things.
 setarch -R "$drain" "$library" "$report" -- gzip -c "$scratch/input" >/dev/null

@@ -1209,6 +1209,45 @@ static void counted_pieces(void **unused)
 	assert_int_equal(times(turn_begins), 0);
 }
 
+extern const char loop_begins[];
+/* A loop of one piece, of n passes; the flags of its last pass live on. */
+static __attribute__((noinline)) uint64_t loop(uint64_t n)
+{
+	uint64_t sum = 1, flags;
+
+	__asm__ volatile("loop_begins: lea 3(%0, %0, 4), %0\n"
+	                 "add %1, %0\n"
+	                 "sub $1, %1\n"
+	                 "jnz loop_begins\n"
+	                 "pushfq\n"
+	                 "pop %2\n"
+	                 "xor %2, %0\n"
+	                 : "+&r"(sum), "+&r"(n), "=&r"(flags)
+	                 :
+	                 : "memory", "cc");
+	return sum;
+}
+
+static void copied_loops_are_counted(void **unused)
+{
+	struct fm_translate_client client = {.number_piece = number_piece};
+	struct fm_translate_options options = {.client = &client, .count_pieces = true};
+
+	(void)unused;
+	for (options.loop_copies = 0; options.loop_copies < 10; options.loop_copies += 3) {
+		uint64_t all = 0;
+
+		tear_down(NULL);
+		piece_count = 0;
+		assert_int_equal(fm_translator_create(&options, &translator), 0);
+		for (uint64_t n = 1; n < 40; n++) {
+			assert_int_equal(translated(loop, n), loop(n));
+			all += n;
+			assert_int_equal(times(loop_begins), all);
+		}
+	}
+}
+
 /* From one translator to the other and back. */
 static struct fm_translator *other;
 static bool in_other;
@@ -1452,6 +1491,7 @@ int main(void)
 	    CASE(small_cache),
 	    CASE(bad_options),
 	    CASE(counted_pieces),
+	    CASE(copied_loops_are_counted),
 	    CASE(hands_over),
 	    CASE(hands_over_in_vain),
 	    CASE(followed_lines),

@@ -828,6 +828,7 @@ static void hand_to_other(void *context, enum fm_translate_reason reason, uint64
 static const struct {
 	const char *name;
 	bool near, with_fuel, counted, count_pieces, log_pieces, handed;
+	unsigned copies; /* of loops */
 	const struct fm_translate_filter *filter;
 	struct fm_translate_client client;
 } ways[] = {
@@ -841,6 +842,7 @@ static const struct {
      .with_fuel = true,
      .client = {.choose = choose_mixed, .on_reference = on_reference, .on_log = on_log}},
     {.name = "near, pieces", .near = true, .count_pieces = true, .client = {.number_piece = number_piece}},
+    {.name = "far, pieces, copied loops", .count_pieces = true, .copies = 4, .client = {.number_piece = number_piece}},
     {.name = "far, pieces and log",
      .count_pieces = true,
      .log_pieces = true,
@@ -947,7 +949,7 @@ static int set_up(void **unused)
 		                                       .generated_code = true,
 		                                       .code_size = 4 << 20,
 		                                       .log_entries = 4096,
-		                                       .count_pieces = ways[i].count_pieces,
+		                                       .count_pieces = ways[i].count_pieces, .loop_copies = ways[i].copies,
 		                                       .log_pieces = ways[i].log_pieces,
 		                                       .client = &ways[i].client};
 
@@ -1082,16 +1084,25 @@ static void take_registers(const ucontext_t *context, uint64_t *registers)
 static bool is_same(uint64_t *now, const uint64_t *native)
 {
 	uint64_t flags = now[GENERAL], lost = 0x8d4;
-	struct instruction next;
-	bool same, all;
+	struct instruction list[MOST_INSTRUCTIONS];
+	bool same, dead[MOST_INSTRUCTIONS], all;
+	unsigned count = 0;
 
 	if (!memcmp(now, native, (GENERAL + 1) * sizeof(*now)))
 		return true;
 	if (!fm_translator_counters(stepper))
 		return false;
-	fm_translate_decode(&decoder, native[GENERAL - 1], 16, &next);
-	fm_translate_find_dead_flags(&decoder, &next, 1, (uint64_t)code, (uint64_t)code + CODE_SIZE, &all);
-	all &= stepper->filter.limit != 0;
+	/* the rest of the block, as the translator looks at it */
+	for (uint64_t pc = native[GENERAL - 1]; count < MOST_INSTRUCTIONS; pc += list[count++].length) {
+		fm_translate_decode(&decoder, pc, 16, &list[count]);
+		if (list[count].class != CLASS_COPY && list[count].class != CLASS_CONDITIONAL &&
+		    list[count].class != CLASS_COUNTED) {
+			count++;
+			break;
+		}
+	}
+	fm_translate_find_dead_flags(&decoder, list, count, (uint64_t)code, (uint64_t)code + CODE_SIZE, dead);
+	all = dead[0] && stepper->filter.limit != 0;
 	if (!all && !fm_translate_flags_die(&decoder, native[GENERAL - 1], (uint64_t)code, (uint64_t)code + CODE_SIZE))
 		return false;
 	if (all)

@@ -209,6 +209,7 @@ static void __attribute__((constructor)) begin(void)
 	if (mode && !strcmp(mode, "count")) {
 		client.number_piece = number_piece;
 		options.count_pieces = true;
+		options.loop_copies = getenv("TRANSLATE_COPIES") ? (unsigned)atoi(getenv("TRANSLATE_COPIES")) : 0;
 	}
 	options.with_fuel = mode && !strcmp(mode, "fuel");
 	stress = mode && !strcmp(mode, "tick");

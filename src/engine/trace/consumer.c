@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -41,6 +42,7 @@ enum {
 	SPINS = 2000,
 	YIELD_EVERY = 64,
 	NAP_NS = 2000000,
+	NICER = 10, /* than a team of threads, which waits for each thread without a processor */
 };
 
 /* Threads. A core may be several threads': what it counts belongs to the one that was fed last. */
@@ -97,6 +99,13 @@ static struct fm_result_thread *find_record(const struct fm_consumer *consumer, 
 	return &thread->own;
 }
 
+/* Threads of a team spin while this process has the processor of one of them. */
+static void be_polite(struct fm_consumer *consumer)
+{
+	consumer->is_polite = true;
+	setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + NICER);
+}
+
 static void thread_begin(struct fm_consumer *consumer, struct fm_traced_thread *thread, uint64_t id)
 {
 	struct fm_result_thread *record;
@@ -127,7 +136,8 @@ static void thread_begin(struct fm_consumer *consumer, struct fm_traced_thread *
 	thread->window = (struct fm_traced_window){0};
 	thread->waiting.site = thread->held.site = NULL;
 	thread->live = true;
-	consumer->live_count++;
+	if (++consumer->live_count == 2 && consumer->session->overhead > 0 && !consumer->is_polite)
+		be_polite(consumer);
 }
 
 static void thread_end(struct fm_consumer *consumer, struct fm_traced_thread *thread)
@@ -143,7 +153,8 @@ static void thread_end(struct fm_consumer *consumer, struct fm_traced_thread *th
 	core = thread->side.core->index;
 	fm_timing_thread_end(consumer, thread);
 	record->executed =
-	    __atomic_load_n(&consumer->trace->threads[thread - consumer->threads].executed, __ATOMIC_RELAXED);
+	    __atomic_load_n(&consumer->trace->threads[thread - consumer->threads].executed, __ATOMIC_RELAXED) +
+	    __atomic_load_n(&consumer->trace->threads[thread - consumer->threads].rested, __ATOMIC_RELAXED);
 	record->at_end = thread->side.core->counts;
 	record->ended = 1;
 	consumer->core_users[core]--;
@@ -203,6 +214,10 @@ static void on_control(struct fm_consumer *consumer, struct fm_traced_thread *th
 	case FM_TRACE_WINDOW_END:
 		if (consumer->windows)
 			fm_known_end(consumer, thread, value);
+		break;
+	case FM_TRACE_RESTED:
+		if (consumer->followed)
+			fm_followed_rested(consumer->followed, value);
 		break;
 	default:
 		break;
@@ -820,10 +835,24 @@ static void sum_up_pieces(struct fm_consumer *consumer, struct fm_work *sum)
 /* Instructions executed in plain code at an unknown pace: assumed to be that of the rest of the time. */
 static uint64_t plain_unknown(const struct fm_trace_head *head, const struct fm_work *counted)
 {
-	double rest = (double)head->cpu_ns - (double)head->plain_ns;
+	double rest = (double)head->cpu_ns - (double)head->plain_ns - (double)head->rest_ns;
 
 	return rest > 0 ? (uint64_t)((double)counted->instructions * fmin(1, (double)head->plain_unknown_ns / rest))
 	                : 0;
+}
+
+/* Instructions of native rests: those of rests at an unknown pace as at the mean pace of the others, else of plain
+   code. */
+static uint64_t rested(const struct fm_trace_head *head)
+{
+	double known = (double)head->rest_known_ns, unknown = (double)head->rest_ns - known,
+	       plain = (double)head->plain_ns - (double)head->plain_unknown_ns, pace = 0;
+
+	if (known > 0 && head->rest_instructions)
+		pace = (double)head->rest_instructions / known;
+	else if (plain > 0)
+		pace = (double)head->plain_instructions / plain;
+	return head->rest_instructions + (uint64_t)(pace * (unknown > 0 ? unknown : 0));
 }
 
 /* The time for what is left is over. */
@@ -856,6 +885,8 @@ void fm_consumer_finish(struct fm_consumer *consumer)
 	                 head->episode_count < FM_TRACE_EPISODES ? (unsigned)head->episode_count : FM_TRACE_EPISODES,
 	                 &results->pace);
 	results->pace.plain_ns = head->plain_ns;
+	results->pace.rest_ns = head->rest_ns;
+	results->pace.rest_instructions = rested(head);
 	add_lost_strings(consumer);
 	sum_up_pieces(consumer, &results->all_work);
 	results->pace.plain_instructions = head->plain_instructions + plain_unknown(head, &results->all_work);
@@ -964,7 +995,7 @@ int fm_consumer_run(const struct fm_consumer_task *task, struct fm_error *error)
 			break;
 		if (++idle % YIELD_EVERY == 0)
 			sched_yield(); /* the program may want this very processor */
-		else if (idle < SPINS)
+		else if (idle < SPINS && !consumer->is_polite)
 			fm_pause();
 		else
 			nap(task->session, seen);

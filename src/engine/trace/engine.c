@@ -149,6 +149,10 @@ static int make_session(struct fm_tracing *native, struct fm_error *error)
 	/* the rest is what the code cache costs, and lines that are followed; and windows cost that too */
 	session->slowdown = 1 + ((options->windows.slowdown > 1 ? options->windows.slowdown : SLOWDOWN) - 1) / 6;
 	session->pace = options->windows.on && options->windows.pace;
+	/* curves and regions need all followed lines; programs beside it would run on in the rests */
+	if (session->pace && !options->curve && !options->region && !options->beside_count)
+		session->overhead = OVERHEAD;
+	session->run_in_ns = RUN_IN_MS * 1000000ull;
 	if (options->windows.on)
 		fm_followed_choose(options->machine, random_number(), session);
 	/* windows are everywhere: what the region is of the whole is not known otherwise */

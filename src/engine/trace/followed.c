@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "engine/account/room.h"
+#include "simulator/array.h"
 #include "simulator/numbers.h"
+#include "engine/trace/known.h"
 #include "engine/trace/line_curves.h"
 #include "engine/trace/pace.h"
 #include "engine/trace/state.h"
@@ -35,9 +37,12 @@ struct fm_followed {
 	uint64_t *seen, seen_mask, seen_count;                 /* lines that were ever touched, plus one */
 	struct fm_result_group latest[FM_SIMULATED_CORES_MAX]; /* numbers of each core when they were last looked at */
 	struct fm_line_curves *curves;                         /* NULL: not wanted */
-	uint64_t passed;       /* ticks: the end of the latest stretch that was passed on */
-	double slower;         /* time of the program outside of windows, in native run times */
-	unsigned passes_since; /* that was last looked at */
+	uint64_t passed;           /* ticks: the end of the latest stretch that was passed on */
+	double slower;             /* time of the program outside of windows, in native run times */
+	unsigned passes_since;     /* that was last looked at */
+	uint64_t phase;            /* latest phase after a native rest; 0: none */
+	struct fm_touched touched; /* lines that the last cache was asked for in this phase */
+	struct fm_filled filled;
 };
 
 /* The bits of a line's number that give its set in the second cache, and its group in those below. */
@@ -112,6 +117,8 @@ void fm_followed_destroy(struct fm_followed *lines)
 	fm_hierarchy_destroy(lines->hierarchy);
 	fm_line_curves_destroy(lines->curves);
 	free(lines->seen);
+	free(lines->touched.lines);
+	free(lines->filled.sets);
 	free(lines);
 }
 
@@ -220,6 +227,33 @@ static uint64_t moved_of(const struct fm_simulated_core *core)
 	return first->lines_demand + first->lines_ownership + first->lines_prefetch + first->lines_written;
 }
 
+void fm_followed_rested(struct fm_followed *lines, uint64_t phase)
+{
+	if (phase <= lines->phase)
+		return;
+	lines->phase = phase;
+	fm_touched_forget(&lines->touched);
+}
+
+/* True if the outcome of a request of the last cache is unknown: the first one for its line since a native rest, in a
+   set that may still hold older lines. */
+static bool is_unknown(struct fm_followed *lines, const struct fm_simulated_core *core, uint64_t line)
+{
+	const struct fm_array *array = core->arrays[lines->hierarchy->description.cache_count - 1];
+
+	if (!lines->phase)
+		return false;
+	if (!lines->filled.sets) {
+		lines->filled.sets = calloc(array->sets, sizeof(*lines->filled.sets));
+		lines->filled.array = array;
+	}
+	if (!fm_touched_add(&lines->touched, line))
+		return false;
+	/* several last caches: their sets are not distinguished */
+	return !lines->filled.sets || array != lines->filled.array ||
+	       !fm_filled_add(&lines->filled, lines->phase, line);
+}
+
 unsigned fm_followed_access(struct fm_followed *lines, struct fm_traced_thread *thread,
                             const struct fm_result_site *site, uint64_t address, bool store)
 {
@@ -227,7 +261,7 @@ unsigned fm_followed_access(struct fm_followed *lines, struct fm_traced_thread *
 	unsigned group = group_of(lines, address);
 	struct fm_result_group *own = thread->counts ? &lines->groups[group] : &lines->outside,
 	                       *window = thread->window.warm && thread->counts ? &thread->window.followed : NULL;
-	unsigned into;
+	unsigned into, last = lines->hierarchy->description.cache_count - 1;
 	uint64_t moved;
 
 	if (lines->curves)
@@ -244,6 +278,12 @@ unsigned fm_followed_access(struct fm_followed *lines, struct fm_traced_thread *
 		return 0;
 	}
 	into = add_moved(lines, core, &lines->latest[core->index], own, window);
+	if (!last || into >> (last - 1) & 1) {
+		if (is_unknown(lines, core, place_of(lines, address, group) >> LINE_SHIFT)) {
+			*(into >> last & 1 ? &own->unknown_misses : &own->unknown_hits) += 1;
+			into |= FM_FOLLOWED_UNKNOWN;
+		}
+	}
 	own->accesses++;
 	/* what hits the first caches was there before */
 	if (into & 1 && is_new(lines, address >> LINE_SHIFT)) {

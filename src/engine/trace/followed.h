@@ -46,7 +46,15 @@ uint64_t fm_followed_feed(struct fm_consumer *consumer, struct fm_traced_thread 
 void fm_followed_pass(struct fm_consumer *consumer, const struct fm_traced_thread *thread, uint64_t began,
                       uint64_t ended);
 
-/* Access to a followed line in a window; `site` is NULL if unknown. Returns one bit per cache that missed. */
+/* Threads of the program ran natively until the phase of this number: from now on the contents of the last cache are
+   unknown, up to the first touch of a line or until its set is full of lines touched since. */
+void fm_followed_rested(struct fm_followed *lines, uint64_t phase);
+
+/* The bit of an unknown outcome in the last cache. */
+#define FM_FOLLOWED_UNKNOWN (1u << 31)
+
+/* Access to a followed line in a window; `site` is NULL if unknown. Returns one bit per cache that missed, and
+   FM_FOLLOWED_UNKNOWN. */
 unsigned fm_followed_access(struct fm_followed *lines, struct fm_traced_thread *thread,
                             const struct fm_result_site *site, uint64_t address, bool store);
 

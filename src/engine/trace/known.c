@@ -8,6 +8,7 @@
 #include "simulator/numbers.h"
 #include "engine/account/room.h"
 #include "engine/trace/enough.h"
+#include "engine/trace/followed.h"
 #include "engine/trace/state.h"
 #include "engine/trace/tuning.h"
 #include "engine/threads.h"
@@ -46,7 +47,7 @@ static bool make_room(struct fm_touched *touched)
 }
 
 /* Is it the first time? What is of an earlier window is as good as empty. */
-static bool touch(struct fm_touched *touched, uint64_t line)
+bool fm_touched_add(struct fm_touched *touched, uint64_t line)
 {
 	uint64_t entry = entry_of(touched, line), at;
 
@@ -63,7 +64,7 @@ static bool touch(struct fm_touched *touched, uint64_t line)
 	return true;
 }
 
-static void begin_anew(struct fm_touched *touched)
+void fm_touched_forget(struct fm_touched *touched)
 {
 	touched->used = 0;
 	if (++touched->generation < GENERATIONS)
@@ -109,11 +110,11 @@ static void doubt_prefetches(const struct fm_account *account, const struct fm_s
 }
 
 /* One more line of its set. Was the set full of this window's lines already? */
-static bool fill(struct fm_traced_windows *windows, struct fm_filled *filled, uint64_t line)
+bool fm_filled_add(struct fm_filled *filled, uint64_t number, uint64_t line)
 {
 	const uint64_t *set = fm_array_set(filled->array, line);
 	uint32_t *entry = &filled->sets[(size_t)(set - filled->array->entries) / filled->array->stride];
-	uint32_t generation = (uint32_t)(windows->number << COUNT_BITS), count;
+	uint32_t generation = (uint32_t)(number << COUNT_BITS), count;
 	unsigned ways = fm_array_ways(filled->array, set),
 	         most = ways < 1u << COUNT_BITS ? ways : (1u << COUNT_BITS) - 1;
 
@@ -134,13 +135,13 @@ static unsigned touch_caches(const struct fm_account *account, struct fm_traced_
 	unsigned unknown = 0;
 
 	if (account->hierarchy->active_cores > 1)
-		known_to_others = !touch(&windows->all, line);
+		known_to_others = !fm_touched_add(&windows->all, line);
 	for (unsigned i = 0; i < account->cache_count; i++) {
 		struct fm_filled *filled = filled_of(windows, core, i);
 
 		if (i + 1 == account->cache_count && shared && known_to_others)
 			continue;
-		if (!filled || !fill(windows, filled, line))
+		if (!filled || !fm_filled_add(filled, windows->number, line))
 			unknown |= 1u << i;
 	}
 	return unknown;
@@ -182,6 +183,8 @@ static void note_known(struct fm_traced_thread *thread, unsigned unknown, const 
 			break;
 		if (!(unknown >> i & 1))
 			continue;
+		if (i + 1 == thread->side.account->cache_count && missed & FM_FOLLOWED_UNKNOWN)
+			break;
 		known->accesses[i]++;
 		known->too_few[i] += (missed >> i & 1) && served <= i;
 		known->too_many[i] += !(missed >> i & 1) && served > i;
@@ -195,7 +198,7 @@ static unsigned touch_lines(const struct fm_account *account, struct fm_traced_w
 	uint64_t end = (address + bytes - 1) >> shift;
 
 	for (uint64_t line = address >> shift; line <= end; line++)
-		if (touch(&windows->cores[core->core], line))
+		if (fm_touched_add(&windows->cores[core->core], line))
 			unknown |= touch_caches(account, windows, core, line);
 	return unknown;
 }
@@ -261,8 +264,8 @@ void fm_window_access(struct fm_consumer *consumer, struct fm_traced_thread *thr
 void fm_known_forget(struct fm_traced_windows *windows)
 {
 	for (unsigned i = 0; i < FM_SIMULATED_CORES_MAX; i++)
-		begin_anew(&windows->cores[i]);
-	begin_anew(&windows->all);
+		fm_touched_forget(&windows->cores[i]);
+	fm_touched_forget(&windows->all);
 }
 
 /* Prefetched lines of before are as unknown as loaded ones. */

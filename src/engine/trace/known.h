@@ -28,6 +28,12 @@ struct fm_filled {
 	uint64_t touched;
 };
 
+/* Adds a line. True if this is its first touch since the tables were forgotten. */
+bool fm_touched_add(struct fm_touched *touched, uint64_t line);
+void fm_touched_forget(struct fm_touched *touched);
+/* Adds a line to its set, for a period of this number. True if the set was full of lines of this period. */
+bool fm_filled_add(struct fm_filled *filled, uint64_t number, uint64_t line);
+
 enum { FM_FILLED_MAX = FM_SIMULATED_CORES_MAX * FM_SIMULATED_CACHES_MAX };
 
 struct fm_traced_windows {

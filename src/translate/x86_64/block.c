@@ -248,7 +248,7 @@ static void emit_indirect(struct work *work, const struct instruction *instructi
 
 static void leave_sideways(struct work *work, uint64_t target)
 {
-	work->sideways[work->sideways_count++] = (struct sideways){work->at, target, work->held};
+	work->sideways[work->sideways_count++] = (struct sideways){work->at, target, work->held, 0};
 	emit_32(&work->at, 0);
 }
 
@@ -415,13 +415,14 @@ static void emit_room_check(struct work *work)
 /* What is done only if a conditional branch is taken. */
 static void finish_sideways(struct work *work)
 {
-	enum { LOAD = 7, JUMP = 5 };
+	enum { LOAD = 7, JUMP = 5, COUNT = 4 * LOAD + 4 };
 	struct fm_translator *translator = work->translator;
 	size_t size = 0;
 	uint8_t *end_of_block = work->at;
 
 	for (unsigned i = 0; i < work->sideways_count; i++)
-		size += (size_t)__builtin_popcount(work->sideways[i].held) * LOAD + JUMP;
+		size += (size_t)__builtin_popcount(work->sideways[i].held) * LOAD + JUMP +
+		        (work->sideways[i].passes ? COUNT : 0);
 	work->at = translator->stubs_at -= size;
 	for (unsigned i = 0; i < work->sideways_count; i++) {
 		struct sideways *sideways = &work->sideways[i];
@@ -430,6 +431,13 @@ static void finish_sideways(struct work *work)
 		for (unsigned number = 0; sideways->held >> number; number++)
 			if (sideways->held & REGISTER_BIT(number))
 				emit_load(&work->at, number, fm_making_slot(work, number));
+		if (sideways->passes && work->loop_counter) {
+			emit_store(&work->at, RAX, fm_making_slot(work, RAX));
+			emit_load(&work->at, RAX, work->loop_counter);
+			emit_memory(&work->at, 0x8d, true, RAX, RAX, NO_REGISTER, 0, sideways->passes);
+			emit_store(&work->at, RAX, work->loop_counter);
+			emit_load(&work->at, RAX, fm_making_slot(work, RAX));
+		}
 		emit_byte(&work->at, 0xe9);
 		branch_to(work, sideways->target);
 	}
@@ -476,7 +484,8 @@ static unsigned decode_block(struct fm_translator *translator, const struct rang
 	for (; count < MOST_INSTRUCTIONS && pc < range->end; count++) {
 		struct instruction *instruction = &translator->work->instructions[count];
 
-		if (count && fm_translate_find(translator, pc))
+		/* a loop that was entered in its middle is complete, too */
+		if (count && translator->loop_copies < 2 && fm_translate_find(translator, pc))
 			break;
 		if (pc == (uint64_t)fm_translator_leave) {
 			*instruction = (struct instruction){.pc = pc, .class = CLASS_LEAVE, .reason = FM_LEFT_ASKED};
@@ -500,6 +509,44 @@ static unsigned decode_block(struct fm_translator *translator, const struct rang
 	return count;
 }
 
+/* Instructions of the loop that the block consists of up to its first branch; 0: it is no such loop, or a long one. */
+static unsigned loop_length(const struct fm_translator *translator, uint64_t pc, unsigned count)
+{
+	enum { MOST_LOOP_BYTES = 120 };
+	const struct instruction *instructions = translator->work->instructions, *last;
+	unsigned length = fm_piece_length(instructions, 0, count);
+
+	if (translator->loop_copies < 2 || !length)
+		return 0;
+	last = &instructions[length - 1];
+	return last->class == CLASS_CONDITIONAL && last->target == pc && last->pc + last->length - pc <= MOST_LOOP_BYTES
+	           ? length
+	           : 0;
+}
+
+/* All copies of the loop but the last one. Each continues with the next, or leaves the loop. */
+static void emit_loop_copies(struct work *work, unsigned length)
+{
+	const struct instruction *instructions = work->instructions, *last = &instructions[length - 1];
+
+	for (unsigned passes = 1; passes < work->copies; passes++) {
+		for (unsigned i = 0; i + 1 < length; i++) {
+			fm_making_give_back(work, (unsigned)(instructions[i].reads | instructions[i].writes) &
+			                              ~(unsigned)instructions[i].replaces);
+			copy(work, &instructions[i]);
+			work->pc += instructions[i].length;
+			fm_making_mark(work, PC_STATIC);
+		}
+		fm_making_give_back(work, work->held);
+		emit_byte(&work->at, 0x0f);
+		emit_byte(&work->at, 0x80u | (last->condition ^ 1));
+		leave_sideways(work, last->pc + last->length);
+		work->sideways[work->sideways_count - 1].passes = (uint8_t)passes;
+		work->pc = instructions[0].pc;
+		fm_making_mark(work, PC_STATIC);
+	}
+}
+
 static struct block *begin_block(struct fm_translator *translator, struct work *work, uint64_t pc, unsigned alignment)
 {
 	struct block *block = &translator->blocks[translator->block_count++];
@@ -518,6 +565,8 @@ static struct block *begin_block(struct fm_translator *translator, struct work *
 	work->logged = work->writing = 0;
 	work->pending_count = work->literal_count = work->filtered_count = work->sideways_count = 0;
 	work->count_at = MOST_INSTRUCTIONS;
+	work->copies = 1;
+	work->loop_counter = NULL;
 	return block;
 }
 
@@ -657,7 +706,7 @@ uint32_t fm_translate_block(struct fm_translator *translator, uint64_t pc, bool 
 	struct work *work = translator->work;
 	uint64_t next;
 	uint32_t landing;
-	unsigned count, copied = 0;
+	unsigned count, copied = 0, loop;
 	bool logs = false;
 
 	if (known)
@@ -681,6 +730,11 @@ uint32_t fm_translate_block(struct fm_translator *translator, uint64_t pc, bool 
 	work->range_start = range->start;
 	work->range_end = range->end;
 	count = decode_block(translator, range, pc, &next);
+	loop = with_landing ? 0 : loop_length(translator, pc, count);
+	if (loop) {
+		count = loop;
+		next = work->instructions[loop - 1].pc + work->instructions[loop - 1].length;
+	}
 	landing = with_landing ? emit_landing(translator, pc) : 0;
 	begin_block(translator, work, pc, with_landing ? 1 : 16)->landing = landing;
 	known = translator->block_count;
@@ -697,6 +751,11 @@ uint32_t fm_translate_block(struct fm_translator *translator, uint64_t pc, bool 
 		fm_filter_plan(work, count);
 	else if (logs)
 		emit_room_check(work);
+	if (loop) {
+		work->copies = translator->loop_copies < MOST_INSTRUCTIONS / loop ? translator->loop_copies
+		                                                                  : MOST_INSTRUCTIONS / loop;
+		emit_loop_copies(work, loop);
+	}
 	for (unsigned i = 0; i < count; i++) {
 		const struct instruction *instruction = &translator->work->instructions[i];
 

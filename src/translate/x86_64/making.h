@@ -26,6 +26,7 @@ struct sideways {
 	uint8_t *displacement;
 	uint64_t target;
 	uint16_t held;
+	uint8_t passes; /* of the loop that the branch ends, not counted yet */
 };
 
 /* An operand whose line is tested; see filter.c. */
@@ -58,6 +59,8 @@ struct work {
 	unsigned count_at; /* the piece is counted before this instruction; MOST_INSTRUCTIONS: nowhere */
 	bool count_kept;   /* the piece is counted where flags are saved for an operand */
 	const uint64_t *counter;
+	unsigned copies;              /* of the loop that the block begins with, 1: no such loop */
+	const uint64_t *loop_counter; /* NULL: none */
 	uint64_t range_start, range_end; /* of the code */
 	struct pending pending[MOST_PENDING];
 	unsigned pending_count;

@@ -28,10 +28,10 @@ static unsigned least_useful(unsigned candidates, const struct instruction *inst
 	return 31 - (unsigned)__builtin_clz(candidates);
 }
 
-/* counters[number]++ without the flags. */
-static void count_aside(struct work *work, const struct instruction *instructions, unsigned count,
-                        const uint64_t *counter)
+/* counters[number] += passes without the flags. */
+static void count_aside(struct work *work, unsigned from, unsigned count, const uint64_t *counter)
 {
+	const struct instruction *instructions = &work->instructions[from];
 	unsigned log = work->log_register == NO_REGISTER ? 0 : REGISTER_BIT(work->log_register);
 	unsigned number = least_useful(0xffff & ~(REGISTER_BIT(RSP) | log), instructions, count);
 
@@ -40,7 +40,7 @@ static void count_aside(struct work *work, const struct instruction *instruction
 	else
 		fm_making_spill(work, number);
 	emit_load(&work->at, number, counter);
-	emit_memory(&work->at, 0x8d, true, number, number, NO_REGISTER, 0, 1);
+	emit_memory(&work->at, 0x8d, true, number, number, NO_REGISTER, 0, from ? 1 : (int32_t)work->copies);
 	emit_store(&work->at, number, counter);
 }
 
@@ -130,11 +130,19 @@ void fm_piece_begin(struct work *work, unsigned from, unsigned count)
 	else if (fm_filter_keeps_flags(work, from, length))
 		work->count_kept = true;
 	else
-		count_aside(work, instructions, length, work->counter);
+		count_aside(work, from, length, work->counter);
+	if (!from)
+		work->loop_counter = work->counter;
 }
 
 void fm_piece_count(struct work *work)
 {
+	if (work->copies > 1 && work->counter == work->loop_counter) {
+		emit_bytes(&work->at, "\x48\x83\x05", 3); /* addq */
+		emit_32(&work->at, (uint32_t)((const uint8_t *)work->counter - (work->at + 5)));
+		emit_byte(&work->at, work->copies);
+		return;
+	}
 	emit_bytes(&work->at, "\x48\xff\x05", 3); /* incq */
 	emit_relative(&work->at, work->counter);
 }

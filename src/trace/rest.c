@@ -1,0 +1,211 @@
+#include "trace/rest.h"
+
+#include "trace/opening.h"
+#include "trace/pace.h"
+#include "trace/ring.h"
+
+enum {
+	BUSY_LEAST = 2,                /* threads that ran in a phase */
+	LONGEST_WINDOW_NS = 200000000, /* for which a phase waits */
+	ACTIVE_NS = 24000000,          /* of each busy thread: a window, and counted code */
+	PLAIN_NS = 12000000,           /* of each busy thread: a warm-up, and the measurement of the pace */
+	MOST_OF_TIME = 2, /* a rest is at most this part of the time so far: short programs are seen, too */
+};
+
+enum state { ACTIVE, REST, PLAIN };
+
+#define LEAST_REST_NS 20000000.0
+#define USUAL_SLOWDOWN 2.5
+#define PLAIN_SLOWDOWN 1.2
+#define MOST_SLOWDOWN 6.0
+
+/* Processor time is that of the process. */
+static struct {
+	uint64_t until_ns, began_ns;
+	uint64_t window_ticks; /* sum of the process at the begin of the phase */
+	double progress_ns;    /* of the program, as if it had run natively: since tracing began … */
+	double cost_ns;        /* … and the time beyond that */
+	uint32_t number, state, busy, changing;
+	uint32_t in_turns; /* 1: the latest active phase had several busy threads */
+	double slowdown;
+} phase;
+
+static uint32_t load(const uint32_t *value)
+{
+	return __atomic_load_n(value, __ATOMIC_RELAXED);
+}
+
+static uint64_t process_ns(void)
+{
+	return fm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+void fm_rest_prepare(void)
+{
+	uint64_t now = process_ns();
+
+	phase.number = 1;
+	phase.state = ACTIVE;
+	phase.busy = phase.changing = phase.in_turns = 0;
+	phase.slowdown = USUAL_SLOWDOWN;
+	phase.window_ticks = 0;
+	phase.progress_ns = phase.cost_ns = 0;
+	phase.began_ns = now;
+	phase.until_ns = now + fm_session->run_in_ns;
+}
+
+void fm_rest_note_slowdown(double slowdown)
+{
+	double limited = slowdown < 1 ? 1 : slowdown > MOST_SLOWDOWN ? MOST_SLOWDOWN : slowdown;
+
+	/* a lost update is harmless: each is an estimate */
+	phase.slowdown = (phase.slowdown + limited) / 2;
+}
+
+static void account(double ns, double windows)
+{
+	double counted = ns > windows ? ns - windows : 0, progress = counted / phase.slowdown;
+
+	if (phase.state == REST) {
+		phase.progress_ns += ns;
+		return;
+	}
+	if (phase.state == PLAIN)
+		progress = ns / PLAIN_SLOWDOWN;
+	phase.progress_ns += progress;
+	phase.cost_ns += ns - progress;
+}
+
+/* Of the next phase, in processor time of the process. A rest lasts until the cost so far is the permitted part of the
+   progress. */
+static double phase_length(struct fm_place *place, enum state state, uint32_t busy, uint64_t now)
+{
+	double jitter = 0.5 + (double)(fm_place_random(place) >> 11) / (double)(1ull << 53), rest;
+
+	if (state != REST)
+		return (state == PLAIN ? PLAIN_NS : ACTIVE_NS) * (double)(busy ? busy : 1);
+	rest = phase.cost_ns / fm_session->overhead - phase.progress_ns;
+	rest = rest > (double)now / MOST_OF_TIME ? (double)now / MOST_OF_TIME : rest;
+	return rest > LEAST_REST_NS ? jitter * rest : LEAST_REST_NS;
+}
+
+static void change(struct fm_place *place, uint64_t now)
+{
+	enum state next = phase.state == ACTIVE ? REST : phase.state == REST ? PLAIN : ACTIVE;
+	uint32_t busy = phase.busy;
+	uint64_t spent = fm_head()->window_ticks;
+
+	account((double)(now - phase.began_ns),
+	        (double)(spent - phase.window_ticks) * 1e9 / (double)fm_session->ticks_per_second);
+	if (phase.state == ACTIVE) {
+		phase.in_turns = busy >= BUSY_LEAST;
+		if (!phase.in_turns)
+			next = ACTIVE;
+	}
+	phase.until_ns = now + (uint64_t)phase_length(place, next, busy, now);
+	phase.began_ns = now;
+	phase.window_ticks = spent;
+	phase.busy = 0;
+	__atomic_store_n(&phase.state, next, __ATOMIC_RELAXED);
+	__atomic_store_n(&phase.number, phase.number + 1, __ATOMIC_RELEASE);
+}
+
+void fm_rest_tick(struct fm_place *place)
+{
+	uint32_t number = __atomic_load_n(&phase.number, __ATOMIC_ACQUIRE);
+	uint64_t now;
+
+	if (!(fm_session->overhead > 0) || !place->begun || fm_session->mode != FM_TRACE_WINDOWS)
+		return;
+	if (place->phase != number) {
+		place->phase = number;
+		__atomic_fetch_add(&phase.busy, 1, __ATOMIC_RELAXED);
+	}
+	now = process_ns();
+	if (phase.busy >= BUSY_LEAST)
+		fm_opening_team(phase.busy);
+	/* other threads may wait for one that is in a window */
+	if (load(&phase.state) == ACTIVE && fm_window_is_open() &&
+	    now < __atomic_load_n(&phase.until_ns, __ATOMIC_RELAXED) + LONGEST_WINDOW_NS)
+		return;
+	if (now < __atomic_load_n(&phase.until_ns, __ATOMIC_RELAXED) ||
+	    __atomic_exchange_n(&phase.changing, 1, __ATOMIC_ACQUIRE))
+		return;
+	if (now >= phase.until_ns)
+		change(place, now);
+	__atomic_store_n(&phase.changing, 0, __ATOMIC_RELEASE);
+}
+
+bool fm_rest_is_due(const struct fm_place *place)
+{
+	return load(&phase.state) == REST && !place->epoch && !place->pace.step;
+}
+
+bool fm_rest_is_near(void)
+{
+	return load(&phase.state) == PLAIN;
+}
+
+bool fm_rest_takes_turns(void)
+{
+	return load(&phase.in_turns);
+}
+
+void fm_rest_begin(struct fm_place *place)
+{
+	if (place->resting)
+		return;
+	fm_pace_end_together(place);
+	fm_pace_prepare_together(place);
+	fm_place_publish(place);
+	place->rest_counted_ns = fm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	place->resting = true;
+}
+
+void fm_rest_publish(struct fm_place *place)
+{
+	uint64_t now, ns;
+
+	if (!place->resting)
+		return;
+	now = fm_clock_ns(FM_CLOCK_OF_THREAD(place->thread));
+	ns = now > place->rest_counted_ns ? now - place->rest_counted_ns : 0;
+	place->rest_counted_ns += ns;
+	place->rest_ns += ns;
+	fm_add(&fm_head()->rest_ns, ns);
+}
+
+void fm_rest_note_pace(struct fm_place *place, double pace)
+{
+	double mean = place->rest_pace > 0 ? (place->rest_pace + pace) / 2 : pace;
+	uint64_t instructions = (uint64_t)(mean * (double)place->rest_ns);
+
+	fm_add(&fm_head()->rest_instructions, instructions);
+	fm_add(&fm_head()->rest_known_ns, place->rest_ns);
+	fm_add(&fm_file->threads[place - fm_places].rested, instructions);
+	place->rest_ns = 0;
+	place->rest_pace = pace;
+}
+
+void fm_rest_end(struct fm_place *place)
+{
+	if (place->resting) {
+		fm_place_publish(place);
+		place->resting = false;
+		place->rested = true;
+	}
+	if (!place->rested || fm_rest_is_near())
+		return;
+	place->rested = false;
+	fm_pace_end_together(place);
+	fm_ring_control(place, FM_TRACE_RESTED, load(&phase.number));
+}
+
+void fm_rest_forget(struct fm_place *place)
+{
+	if (place->rest_ns && place->rest_pace > 0)
+		fm_rest_note_pace(place, place->rest_pace);
+	place->resting = place->rested = false;
+	place->rest_ns = 0;
+	place->rest_pace = 0;
+}
