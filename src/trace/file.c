@@ -91,10 +91,10 @@ static bool has_memory(long file, uint64_t from, uint64_t size)
 	       system.f_bavail / 2 >= size / (uint64_t)system.f_bsize;
 }
 
-struct fm_trace_entry *fm_file_large_ring(unsigned number)
+struct fm_trace_entry *fm_file_large_ring(unsigned number, uint64_t entries)
 {
-	const uint64_t size = FM_TRACE_LARGE * sizeof(struct fm_trace_entry),
-	               from = sizeof(struct fm_trace_file) + number * size;
+	const uint64_t size = entries * sizeof(struct fm_trace_entry),
+	               from = sizeof(struct fm_trace_file) + number * sizeof(((struct fm_trace_large *)0)->rings[0]);
 	struct fm_trace_entry *ring = NULL;
 	long file = fm_folder_open_file(0), mapped;
 

@@ -14,9 +14,12 @@ enum {
 	EARLY_PART = 16, /* of the time so far */
 	LONGEST_PAUSE_NS = 20000000,
 	LONGEST_PART = 8, /* of the time so far: however much they cost, or nothing would be known of some programs */
-	WINDOW_NS = 10000000,   /* processor time: code that waits for memory all the time makes few references */
-	TEAM_ENTRIES = 1200000, /* of all threads of a team in a window */
-	LEAST_ENTRIES = 20000,  /* of one of them */
+	WINDOW_NS = 10000000,    /* processor time: code that waits for memory all the time makes few references */
+	TEAM_ENTRIES = 1200000,  /* of all threads of a small team in a window … */
+	MEMBERS = 4,             /* … and of a large one this number of threads … */
+	MEMBER_ENTRIES = 100000, /* … with this number of entries each … */
+	MEMBER_RING = 1 << 18,   /* … in rings of this size */
+	LEAST_ENTRIES = 20000,
 };
 
 #define EARLY_SECONDS 0.3 /* so much time in windows is not counted as slowing down */
@@ -27,7 +30,9 @@ static struct {
 	uint64_t spent; /* ticks */
 	/* the reader's, and ours, when a thread last left a window */
 	uint64_t read_ns, read_wall_ns, process_ns, wall_ns;
-	uint32_t team; /* threads that run at a time; 0, 1: no team */
+	uint32_t team;            /* threads that run at a time; 0, 1: no team */
+	uint32_t turn, last_turn; /* present turn, and that of the latest window; 0: windows are apart as usual */
+	uint32_t members;         /* threads that joined the latest window */
 } windows;
 
 static uint64_t now_ns(void)
@@ -38,21 +43,28 @@ static uint64_t now_ns(void)
 void fm_opening_prepare(void)
 {
 	windows.state = windows.spent = 0;
-	windows.team = 0;
+	windows.team = windows.turn = windows.last_turn = windows.members = 0;
 	windows.read_ns = windows.read_wall_ns = 0;
 	windows.process_ns = now_ns();
 	windows.wall_ns = fm_clock_ns(CLOCK_MONOTONIC);
 	windows.next_ns = windows.process_ns + FIRST_PAUSE_NS;
 }
 
-void fm_opening_team(unsigned threads)
+void fm_opening_team(unsigned threads, uint32_t turn)
 {
 	__atomic_store_n(&windows.team, threads, __ATOMIC_RELAXED);
+	__atomic_store_n(&windows.turn, turn, __ATOMIC_RELAXED);
+	__atomic_store_n(&fm_head()->team, threads, __ATOMIC_RELAXED);
 }
 
 static bool is_team(void)
 {
 	return __atomic_load_n(&windows.team, __ATOMIC_RELAXED) > 1;
+}
+
+static bool is_large_team(void)
+{
+	return __atomic_load_n(&windows.team, __ATOMIC_RELAXED) > MEMBERS;
 }
 
 static uint32_t epoch_of(uint64_t state)
@@ -105,7 +117,9 @@ bool fm_window_is_due(const struct fm_place *place)
 	state = load(&windows.state);
 	now = now_ns();
 	if (is_open(state, now))
-		return place->last_epoch != epoch_of(state);
+		return place->last_epoch != epoch_of(state) && (!is_large_team() || windows.members < MEMBERS);
+	if (windows.turn)
+		return windows.turn != windows.last_turn;
 	/* the last window must be read, most of it, or threads would wait in the next one; but not for ever, where the
 	   lines that are followed keep the reader busy */
 	next = load(&windows.next_ns);
@@ -118,10 +132,17 @@ static uint32_t open_or_join(const struct fm_place *place)
 	uint64_t state = load(&windows.state), now = now_ns();
 	uint32_t epoch = epoch_of(state);
 
-	if (is_open(state, now))
-		return place->last_epoch != epoch && change(&windows.state, state, state + 1) ? epoch : 0;
-	if (now < load(&windows.next_ns) || !change(&windows.state, state, (uint64_t)(epoch + 1) << 32 | 1))
+	if (is_open(state, now)) {
+		if (place->last_epoch == epoch || !change(&windows.state, state, state + 1))
+			return 0;
+		__atomic_fetch_add(&windows.members, 1, __ATOMIC_RELAXED);
+		return epoch;
+	}
+	if ((!windows.turn && now < load(&windows.next_ns)) ||
+	    !change(&windows.state, state, (uint64_t)(epoch + 1) << 32 | 1))
 		return 0;
+	__atomic_store_n(&windows.members, 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&windows.last_turn, windows.turn, __ATOMIC_RELAXED);
 	__atomic_store_n(&windows.opened_ns, now, __ATOMIC_RELAXED);
 	__atomic_store_n(&windows.next_ns, now, __ATOMIC_RELAXED);
 	fm_add(&fm_head()->windows, 1);
@@ -131,7 +152,8 @@ static uint32_t open_or_join(const struct fm_place *place)
 /* Entries of the thread's window, references and pieces: in a team, no more than the ring has room for. */
 static uint64_t most_entries(const struct fm_place *place)
 {
-	uint64_t room = fm_ring_room(place) / 4 * 3, share = TEAM_ENTRIES / windows.team;
+	uint64_t room = fm_ring_room(place) / 4 * 3,
+	         share = is_large_team() ? MEMBER_ENTRIES : TEAM_ENTRIES / windows.team;
 
 	if (share < LEAST_ENTRIES)
 		share = LEAST_ENTRIES;
@@ -157,7 +179,7 @@ bool fm_window_begin(struct fm_place *place)
 	/* a thread of one window, or of short ones, or one that cannot log, is not worth the memory */
 	if (((place->last_epoch && place->translators[FM_LOGGING]) || is_team()) &&
 	    fm_session->window_references > FM_TRACE_RING)
-		fm_ring_enlarge(place);
+		fm_ring_enlarge(place, is_large_team() ? MEMBER_RING : FM_TRACE_LARGE);
 	if (is_team() && most_entries(place) < LEAST_ENTRIES)
 		return false;
 	place->epoch = open_or_join(place);

@@ -7,9 +7,10 @@
 
 void fm_opening_prepare(void);
 
-/* From now on several threads of the process run at a time: their windows are shorter, and never wait for the
-   reader. */
-void fm_opening_team(unsigned threads);
+/* From now on this number of threads of the process run at a time. Their windows are shorter, have a few threads each,
+   and never wait for the reader. `turn`: one window opens in each turn of this number; 0: windows are apart as usual.
+ */
+void fm_opening_team(unsigned threads, uint32_t turn);
 
 /* Is a thread in a window? */
 bool fm_window_is_open(void);

@@ -7,7 +7,7 @@
 enum {
 	BUSY_LEAST = 2,                /* threads that ran in a phase */
 	LONGEST_WINDOW_NS = 200000000, /* for which a phase waits */
-	ACTIVE_NS = 24000000,          /* of each busy thread: a window, and counted code */
+	ACTIVE_NS = 12000000,          /* of each busy thread: a window, and counted code */
 	PLAIN_NS = 12000000,           /* of each busy thread: a warm-up, and the measurement of the pace */
 	MOST_OF_TIME = 2, /* a rest is at most this part of the time so far: short programs are seen, too */
 };
@@ -123,7 +123,7 @@ void fm_rest_tick(struct fm_place *place)
 	}
 	now = process_ns();
 	if (phase.busy >= BUSY_LEAST)
-		fm_opening_team(phase.busy);
+		fm_opening_team(phase.busy, phase.in_turns ? number : 0);
 	/* other threads may wait for one that is in a window */
 	if (load(&phase.state) == ACTIVE && fm_window_is_open() &&
 	    now < __atomic_load_n(&phase.until_ns, __ATOMIC_RELAXED) + LONGEST_WINDOW_NS)

@@ -12,7 +12,8 @@
 
 void fm_rest_prepare(void);
 
-/* At a tick of the thread, or its begin: counts it as running, and changes the phase of the process if its time is over. */
+/* At a tick of the thread, or its begin: counts it as running, and changes the phase of the process if its time is
+ * over. */
 void fm_rest_tick(struct fm_place *place);
 
 /* True if the thread is to leave the code cache, or to stay outside: its process rests, and the thread is neither in a

@@ -19,7 +19,8 @@ static bool gave_up;
 
 static struct {
 	struct fm_trace_entry *entries; /* NULL: not mapped */
-	uint32_t owner;                 /* number of the place, from 1 */
+	uint64_t size;
+	uint32_t owner; /* number of the place, from 1 */
 } large[FM_TRACE_LARGE_RINGS];
 static uint32_t large_lock;
 
@@ -118,7 +119,7 @@ bool fm_ring_take(struct fm_place *place)
 	}
 	place->written = line->written;
 	place->ring = place->large ? large[place->large - 1].entries : fm_file->rings[place->number];
-	place->ring_size = place->large ? FM_TRACE_LARGE : FM_TRACE_RING;
+	place->ring_size = place->large ? large[place->large - 1].size : FM_TRACE_RING;
 	place->stays_small = false;
 	__atomic_store_n(&line->used, 1, __ATOMIC_RELEASE);
 	return true;
@@ -141,7 +142,7 @@ static bool take_from(uint32_t owner)
 }
 
 /* From 1; 0: none. */
-static uint32_t find_large(void)
+static uint32_t find_large(uint64_t entries)
 {
 	uint32_t most = fm_head()->large_rings;
 
@@ -152,13 +153,14 @@ static uint32_t find_large(void)
 			return i + 1;
 	for (uint32_t i = 0; i < most; i++)
 		if (!large[i].entries) {
-			large[i].entries = fm_file_large_ring(i);
+			large[i].entries = fm_file_large_ring(i, entries);
+			large[i].size = entries;
 			return large[i].entries ? i + 1 : 0;
 		}
 	return 0;
 }
 
-void fm_ring_enlarge(struct fm_place *place)
+void fm_ring_enlarge(struct fm_place *place, uint64_t entries)
 {
 	struct fm_trace_thread *line = line_of(place);
 
@@ -166,11 +168,12 @@ void fm_ring_enlarge(struct fm_place *place)
 	if (place->large || place->stays_small || !fm_head()->large_rings ||
 	    __atomic_exchange_n(&large_lock, 1, __ATOMIC_ACQUIRE))
 		return;
-	place->large = find_large();
+	place->large = find_large(entries);
 	if (place->large) { /* not read at once */
 		large[place->large - 1].owner = place->number + 1;
 		place->ring = large[place->large - 1].entries;
-		place->ring_size = FM_TRACE_LARGE;
+		place->ring_size = large[place->large - 1].size;
+		line->large_size = (uint32_t)place->ring_size;
 		line->large_from = place->written;
 		__atomic_store_n(&line->large, place->large, __ATOMIC_RELEASE);
 	}
@@ -183,7 +186,7 @@ void fm_rings_forked(void)
 	for (unsigned i = 0; i < FM_TRACE_LARGE_RINGS; i++)
 		if (large[i].entries)
 			fm_system_call(SYS_munmap, (long)large[i].entries,
-			               sizeof(((struct fm_trace_large *)0)->rings[0]), 0, 0, 0, 0);
+			               (long)(large[i].size * sizeof(struct fm_trace_entry)), 0, 0, 0, 0);
 	memset(large, 0, sizeof(large));
 	large_lock = 0;
 }

@@ -8,8 +8,9 @@
    the file. */
 bool fm_ring_take(struct fm_place *place);
 
-/* Gives the thread a large ring, if it has none and one is free. */
-void fm_ring_enlarge(struct fm_place *place);
+/* Gives the thread a large ring, if it has none and one is free, with this number of entries (a power of two) or that
+   of an earlier owner. */
+void fm_ring_enlarge(struct fm_place *place, uint64_t entries);
 /* In a forked child: drops the rings, which belong to the parent. */
 void fm_rings_forked(void);
 

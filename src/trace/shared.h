@@ -52,7 +52,7 @@ struct fm_trace_session {
 	double slowdown;            /* upper limit: time in and around windows, relative to the time without */
 	/* Lines followed all the time, also outside of windows: struct fm_translate_filter. limit 0: none */
 	uint32_t line_multiplier, line_limit, line_offset;
-	uint32_t pace;   /* 1: measure the slowdown by counting and following */
+	uint32_t pace;      /* 1: measure the slowdown by counting and following */
 	double overhead;    /* permitted to processes with several busy threads, which then rest natively; 0: no rest */
 	uint64_t run_in_ns; /* processor time of the process before its first rest */
 	char region[FM_TRACE_NAME]; /* log only inside this region; "": everywhere. Pieces are counted everywhere */
@@ -126,6 +126,7 @@ struct fm_trace_thread {
 	uint32_t large;                /* number of its large ring, from 1; 0: none. Changes before `written` … */
 	uint64_t executed;             /* counted instructions of the present thread, as last published */
 	uint64_t rested;               /* instructions of its rests, estimated */
+	uint32_t large_size;           /* … its entries, a power of two; 0: FM_TRACE_LARGE */
 	uint64_t large_from;           /* … entries from this one on are in it, earlier ones in the small ring */
 	_Alignas(64) uint64_t read;    /* by the consumer; its low half is a futex for a writer without room */
 };
@@ -166,6 +167,7 @@ struct fm_trace_head {
 	uint32_t enough;                /* 1: all figures are precise: windows become rare */
 	uint32_t large_rings;           /* large rings that the consumer can read and has memory for */
 	uint32_t processors;            /* processors that the consumer may use at a time */
+	uint32_t team;                  /* threads of the process that run at a time */
 	uint64_t read_ns, read_wall_ns; /* processor time and duration of its reading */
 	uint64_t plain_ns;              /* processor time in plain code … */
 	uint64_t plain_instructions;    /* … and instructions executed in it, estimated … */

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -42,7 +41,7 @@ enum {
 	SPINS = 2000,
 	YIELD_EVERY = 64,
 	NAP_NS = 2000000,
-	NICER = 10, /* than a team of threads, which waits for each thread without a processor */
+	POLITE_READ = 1 << 16, /* entries, then it looks whether the program has ended */
 };
 
 /* Threads. A core may be several threads': what it counts belongs to the one that was fed last. */
@@ -99,13 +98,6 @@ static struct fm_result_thread *find_record(const struct fm_consumer *consumer, 
 	return &thread->own;
 }
 
-/* Threads of a team spin while this process has the processor of one of them. */
-static void be_polite(struct fm_consumer *consumer)
-{
-	consumer->is_polite = true;
-	setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + NICER);
-}
-
 static void thread_begin(struct fm_consumer *consumer, struct fm_traced_thread *thread, uint64_t id)
 {
 	struct fm_result_thread *record;
@@ -136,8 +128,7 @@ static void thread_begin(struct fm_consumer *consumer, struct fm_traced_thread *
 	thread->window = (struct fm_traced_window){0};
 	thread->waiting.site = thread->held.site = NULL;
 	thread->live = true;
-	if (++consumer->live_count == 2 && consumer->session->overhead > 0 && !consumer->is_polite)
-		be_polite(consumer);
+	consumer->live_count++;
 }
 
 static void thread_end(struct fm_consumer *consumer, struct fm_traced_thread *thread)
@@ -254,7 +245,7 @@ static void look_at_code(struct fm_consumer *consumer)
 
 static uint64_t ring_size(const struct fm_traced_thread *thread)
 {
-	return thread->large ? FM_TRACE_LARGE : FM_TRACE_RING;
+	return thread->large ? thread->large_size : FM_TRACE_RING;
 }
 
 /* Where an entry of the thread is, and how many from there on are in a row. */
@@ -265,8 +256,8 @@ static const struct fm_trace_entry *entries_at(const struct fm_consumer *consume
 	uint64_t at = number % FM_TRACE_RING;
 
 	if (thread->large && number >= thread->large_from) {
-		at = number % FM_TRACE_LARGE;
-		*ret_count = FM_TRACE_LARGE - at;
+		at = number % thread->large_size;
+		*ret_count = thread->large_size - at;
 		return &consumer->large->rings[thread->large - 1][at];
 	}
 	*ret_count = FM_TRACE_RING - at;
@@ -463,6 +454,11 @@ static bool consume_in_order(struct fm_consumer *consumer, bool all, uint64_t no
 	return true;
 }
 
+static bool is_power_of_two(uint32_t number)
+{
+	return number && !(number & (number - 1));
+}
+
 /* Takes note of new entries. Returns the number of threads with unread entries. */
 static unsigned look(struct fm_consumer *consumer)
 {
@@ -478,9 +474,11 @@ static unsigned look(struct fm_consumer *consumer)
 			if (consumer->places <= i)
 				consumer->places = i + 1;
 			thread->large = __atomic_load_n(&line->large, __ATOMIC_ACQUIRE);
+			thread->large_size = line->large_size ? line->large_size : FM_TRACE_LARGE;
 			thread->large_from = line->large_from;
 			/* this is not what a writer writes: whatever there is, it is not what the program did */
 			if (thread->large > (consumer->large ? FM_TRACE_LARGE_RINGS : 0) ||
+			    thread->large_size > FM_TRACE_LARGE || !is_power_of_two(thread->large_size) ||
 			    written - thread->read > ring_size(thread)) {
 				thread->large = 0;
 				consumer->account->results->lost_accesses += FM_TRACE_RING;
@@ -959,6 +957,24 @@ static bool is_dead(int process)
 	return process < 0 || poll(&end, 1, 0) > 0;
 }
 
+/* A team that has all processors waits for any thread without one, and its other threads may spin. While such a team
+   runs, reading only gets time that no thread wants. */
+static void be_polite(struct fm_consumer *consumer, bool polite)
+{
+	const struct sched_param none = {0};
+
+	/* without the right to return, it remains: the program has ended by then, and leaves processors */
+	if (polite != consumer->is_polite && !sched_setscheduler(0, polite ? SCHED_IDLE : SCHED_OTHER, &none))
+		consumer->is_polite = polite;
+}
+
+static bool has_all_processors(const struct fm_trace_head *head)
+{
+	uint32_t team = __atomic_load_n(&head->team, __ATOMIC_RELAXED);
+
+	return team > 1 && team >= head->processors && !head->ended;
+}
+
 int fm_consumer_run(const struct fm_consumer_task *task, struct fm_error *error)
 {
 	struct fm_trace_head *head = &task->trace->head;
@@ -976,10 +992,15 @@ int fm_consumer_run(const struct fm_consumer_task *task, struct fm_error *error)
 		/* asked before it is read: what a dead process wrote is there */
 		bool dead = (consumer->beside || idle >= SPINS || idle % YIELD_EVERY == 1) && known && is_dead(process),
 		     over = __atomic_load_n(&task->session->stop, __ATOMIC_RELAXED);
-		uint64_t read = is_hurried(consumer) ? 0 : fm_consumer_read(consumer, UINT64_MAX);
-		/* programs beside it go on for ever, and may have to be waited for */
-		bool left = consumer->beside && look(consumer);
+		uint64_t read;
+		bool left;
 
+		be_polite(consumer, !dead && !over && has_all_processors(head));
+		read = is_hurried(consumer)
+		           ? 0
+		           : fm_consumer_read(consumer, consumer->is_polite ? POLITE_READ : UINT64_MAX);
+		/* programs beside it go on for ever, and may have to be waited for */
+		left = consumer->beside && look(consumer);
 		if (consumer->beside && dead && !left)
 			break;
 		if (is_hurried(consumer))

@@ -70,6 +70,7 @@ struct fm_traced_thread {
 	/* entries of its ring */
 	uint64_t read, written;
 	uint32_t large; /* number of the large ring, checked; 0: none */
+	uint32_t large_size;
 	uint64_t large_from;
 	uint64_t began, ended, from, until; /* between two time stamps: ticks and entries */
 	uint64_t passed;                    /* end, by time stamp, of the last completely read stretch */
