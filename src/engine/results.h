@@ -30,12 +30,13 @@ enum {
 	FM_RESULT_REUSE_PART_BITS = 2,
 	FM_RESULT_NAME = 96,
 	FM_RESULT_BESIDE_MAX = 16,
+	FM_RESULT_POSITIONS_MAX = 1 << 17,
 };
 
 /* Alternative folders for results, after that of the first process. */
 #define FM_RESULT_FOLDERS FM_LEFTOVERS_FOLDERS
 
-#define FM_RESULT_MAGIC 0x3974617865746146ull
+#define FM_RESULT_MAGIC 0x4174617865746146ull
 
 /* Spin loops of a thread: they only load from one line, to which others store. */
 struct fm_result_looking {
@@ -256,6 +257,18 @@ struct fm_result_pace {
 	uint64_t transfers;                  /* counted indirect branches, which the code cache makes slower */
 };
 
+/* Where a thread was at a tick while it ran natively: trace/positions.h. */
+struct fm_result_position {
+	uint64_t pc;
+	uint32_t at;     /* units of 65,536 ns since the process began */
+	uint32_t thread; /* index of its record; FM_RESULT_THREADS_MAX: it has none */
+	uint32_t ns;     /* processor time that it represents */
+	uint8_t plain;   /* in plain code */
+	uint8_t kernel;  /* in a system call */
+	uint8_t waits;   /* in a loop that only waits for a change of memory */
+	uint8_t shares;  /* percent: it accesses a line that other threads use, too, and may wait for its transfer */
+};
+
 struct fm_results {
 	uint64_t magic;
 	uint32_t process;
@@ -313,6 +326,7 @@ struct fm_results {
 	uint32_t beside_count; /* programs beside this one; 0: none */
 	uint32_t moment_count;
 	uint32_t late_count; /* used entries of `late` */
+	uint32_t position_count;
 	uint32_t core_count;
 	/* reserved for every process: the members above, and the entries of existing cores below; the rest on first
 	   use */
@@ -331,6 +345,7 @@ struct fm_results {
 	struct fm_result_beside beside[FM_RESULT_BESIDE_MAX];
 	struct fm_result_distances distances;
 	struct fm_result_reuse reuse;
+	struct fm_result_position positions[FM_RESULT_POSITIONS_MAX];
 	struct fm_result_object objects[FM_RESULT_OBJECTS_MAX];
 	_Alignas(64) struct fm_result_site sites[FM_RESULT_SITES_MAX];
 	struct fm_result_place places[FM_RESULT_SITES_MAX];

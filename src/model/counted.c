@@ -97,13 +97,15 @@ static void fill_level(const struct fm_counted *counted, unsigned index, struct 
 		moved.high *= 2;
 	if (!brought.available)
 		moved = level->write_bytes;
+	level->moved_bytes = moved;
 	level->gbs = rate(&moved, &counted->seconds);
 	fill_peak(counted, index, level);
 	level->utilisation = fm_picture_share(&level->gbs, &level->peak_gbs);
 	/* of the first cache accesses are counted, of the most there can be; how wide they are is not */
 	if (!index) {
-		level->read_bytes = level->allocate_bytes = level->write_bytes = level->gbs = level->peak_gbs =
-		    level->peak_share = fm_figure_unavailable("accesses are counted, not their bytes");
+		level->read_bytes = level->allocate_bytes = level->write_bytes = level->moved_bytes = level->gbs =
+		    level->peak_gbs = level->peak_share =
+		        fm_figure_unavailable("accesses are counted, not their bytes");
 		level->peak_threads = 0;
 	}
 	if (named)

@@ -9,6 +9,7 @@
 #include "model/doubt.h"
 #include "model/kernel_time.h"
 #include "model/simulated_waiting.h"
+#include "model/team.h"
 #include "model/threads.h"
 #include "model/uncertainty.h"
 #include "profile/peak.h"
@@ -168,24 +169,28 @@ static void fill_traffic(const struct fm_machine_description *machine, const str
 	ret->read_bytes = simulated(traffic.bytes[FM_TRAFFIC_READ], "B");
 	ret->allocate_bytes = simulated(traffic.bytes[FM_TRAFFIC_ALLOCATED], "B");
 	ret->write_bytes = simulated(traffic.bytes[FM_TRAFFIC_WRITTEN], "B");
+	ret->moved_bytes = simulated(traffic.bytes[FM_TRAFFIC_READ] + traffic.bytes[FM_TRAFFIC_ALLOCATED] +
+	                                 traffic.bytes[FM_TRAFFIC_WRITTEN],
+	                             "B");
 }
 
 /* Bytes over time: simulated counts over measured time are combined, over simulated time simulated. `off` is the count
    error that kernels on this machine showed. */
 static struct fm_figure rate(const struct fm_picture_level *level, const struct fm_figure *seconds, double off)
 {
-	const struct fm_figure *read = &level->read_bytes, *allocated = &level->allocate_bytes,
-	                       *written = &level->write_bytes;
+	const struct fm_figure *moved = &level->moved_bytes;
 
 	if (!seconds->available)
 		return *seconds;
+	if (!moved->available)
+		return *moved;
 	if (!(seconds->low > 0))
 		return fm_figure_unavailable("there is no time to divide by");
-	return fm_figure_make((read->value + allocated->value + written->value) * 1e-9 / seconds->value,
-	                      (read->low + allocated->low + written->low) * 1e-9 / seconds->high * fmax(0, 1 - off),
-	                      (read->high + allocated->high + written->high) * 1e-9 / seconds->low * (1 + off), "GB/s",
-	                      seconds->origin == FM_ORIGIN_measured ? FM_ORIGIN_combined : read->origin, read->backend,
-	                      seconds->trials);
+	return fm_figure_make(moved->value * 1e-9 / seconds->value,
+	                      moved->low * 1e-9 / seconds->high * fmax(0, 1 - off),
+	                      moved->high * 1e-9 / seconds->low * (1 + off), "GB/s",
+	                      seconds->origin == FM_ORIGIN_measured ? FM_ORIGIN_combined : moved->origin,
+	                      moved->backend, seconds->trials);
 }
 
 /* Cycles */
@@ -564,6 +569,7 @@ void fm_picture_build(const struct fm_recording *recording, const struct fm_part
 	fm_uncertain_prediction(recording, picture);
 	fm_uncertain_unseen(recording, picture);
 	fm_kernel_time(recording, picture);
+	fm_team_build(recording, picture);
 	fm_synchronisation(recording, &sums->counts, picture);
 	fm_uncertain_few_windows(recording, picture);
 }

@@ -13,7 +13,8 @@ struct fm_picture_level {
 	struct fm_figure read_bytes;
 	struct fm_figure allocate_bytes;  /* read before stores (write-allocate) */
 	struct fm_figure write_bytes;     /* written back to it; of the first cache: stored */
-	struct fm_figure gbs;             /* all of these */
+	struct fm_figure moved_bytes;     /* all of these: better known than each of them */
+	struct fm_figure gbs;             /* … over the time */
 	struct fm_figure write_share;     /* written share of these bytes, 0 … 1 */
 	struct fm_figure peak_gbs;        /* peak for peak_threads and peak_share */
 	unsigned peak_threads;            /* 0: unknown */
@@ -35,6 +36,8 @@ struct fm_picture_thread {
 	bool arithmetic; /* useful counts floating point operations */
 	uint64_t flops, stores;
 	double cycles;
+	double working_seconds; /* native, without spinning; with picture->team.known … */
+	bool works;             /* … it is one of the workers */
 };
 
 enum { FM_TRAFFIC_READ, FM_TRAFFIC_ALLOCATED, FM_TRAFFIC_WRITTEN, FM_TRAFFIC_KINDS };
@@ -72,6 +75,27 @@ struct fm_picture_times {
 	struct fm_figure available; /* share of the time in which ready threads had a processor; measured */
 };
 
+enum { FM_PICTURE_TEAM_MAX = 1024 };
+
+/* What the threads did with the processors that they could use, at native speed (model/team.h). Shares are of the
+   team's time: the elapsed time of all these processors. */
+struct fm_picture_team {
+	bool known;
+	unsigned workers, positions;
+	double processors;
+	struct fm_figure worked;                      /* without spinning */
+	struct fm_figure idle;                        /* no thread ran: blocked */
+	struct fm_figure spinning;                    /* in loops that wait */
+	struct fm_figure synchronising;               /* in functions of locks, condition variables and barriers */
+	struct fm_figure true_sharing, false_sharing; /* at accesses to lines of other threads */
+	struct fm_figure
+	    uneven; /* of idle and spinning time, until the busiest thread ends, or while one works alone */
+	struct fm_figure waiting; /* the rest of it, with synchronising and true sharing */
+	struct fm_figure alone;   /* of the elapsed time: only one thread works */
+	struct fm_figure delayed; /* of the threads' lives: ready, without a processor */
+	double ratio;             /* working time of the busiest thread over the mean */
+};
+
 struct fm_picture {
 	const struct fm_recording *recording;
 	const char *machine; /* its name */
@@ -100,6 +124,7 @@ struct fm_picture {
 	   above */
 	struct fm_figure kernel_seconds, fault_seconds;
 	struct fm_picture_signs signs;
+	struct fm_picture_team team;
 	struct fm_picture_thread *per_thread; /* owned by the picture */
 	unsigned thread_count;
 };

@@ -53,9 +53,10 @@ void fm_uncertain_traffic(const struct fm_recording *recording, struct fm_pictur
 		steepest = fmin(above, below);
 		smaller = fmin(1, cache->effective_bytes.low / cache->effective_bytes.value);
 		larger = fmax(1, cache->effective_bytes.high / cache->effective_bytes.value);
-		for (struct fm_figure *figures[] = {&picture->levels[i].read_bytes, &picture->levels[i].allocate_bytes,
-		                                    &picture->levels[i].write_bytes, NULL},
-		                      **at = figures;
+		for (struct fm_figure *
+		         figures[] = {&picture->levels[i].read_bytes, &picture->levels[i].allocate_bytes,
+		                      &picture->levels[i].write_bytes, &picture->levels[i].moved_bytes, NULL},
+		        **at = figures;
 		     *at; at++)
 			widen(*at, pow(larger, steepest), smaller > 0 ? pow(smaller, steepest) : 1);
 	}

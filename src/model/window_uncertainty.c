@@ -315,9 +315,9 @@ void fm_uncertain_few_windows(const struct fm_recording *recording, struct fm_pi
 		return;
 	for (unsigned i = 0; i < picture->level_count; i++) {
 		struct fm_picture_level *level = &picture->levels[i];
-		struct fm_figure *figures[] = {
-		    &level->read_bytes,     &level->allocate_bytes, &level->write_bytes,     &level->gbs,
-		    &level->loaded_latency, &level->utilisation,    &level->bandwidth_share, &level->latency_share};
+		struct fm_figure *figures[] = {&level->read_bytes,  &level->allocate_bytes,  &level->write_bytes,
+		                               &level->gbs,         &level->moved_bytes,     &level->loaded_latency,
+		                               &level->utilisation, &level->bandwidth_share, &level->latency_share};
 
 		for (size_t k = 0; k < sizeof(figures) / sizeof(figures[0]); k++)
 			withhold(figures[k], sizeof(*figures[k]), windows);
@@ -330,6 +330,56 @@ void fm_uncertain_few_windows(const struct fm_recording *recording, struct fm_pi
 	withhold(&picture->signs, sizeof(picture->signs), windows);
 	picture->signs.blocked = blocked; /* by the scheduler, for the whole run */
 	picture->thread_count = 0;
+}
+
+/* All lines into the cache above, for any reason, and those written from there; bytes. False: of an earlier version. */
+static bool moved_between(const struct fm_recording *recording, const struct fm_estimates *estimates, unsigned level,
+                          struct fm_estimate *ret_moved)
+{
+	unsigned caches = recording->machine.cache_count;
+	const struct fm_estimate *in = level < caches ? &estimates->numbers[FM_ESTIMATE_LINES_IN + level - 1]
+	                                              : &estimates->numbers[FM_COUNTS_memory_reads],
+	                         *out =
+	                             level < caches
+	                                 ? &estimates->numbers[fm_counter_of_cache(level - 1, FM_CACHE_lines_written)]
+	                                 : &estimates->numbers[FM_COUNTS_memory_writes];
+	double line = recording->machine.line_bytes, value = in->value + out->value;
+
+	if (!(in->high > 0))
+		return false;
+	*ret_moved = (struct fm_estimate){line * value,
+	                                  line * fmax(0, value - hypot(in->value - in->low, out->value - out->low)),
+	                                  line * (value + hypot(in->high - in->value, out->high - out->value))};
+	return true;
+}
+
+static struct fm_figure sum_of(const struct fm_picture_level *level)
+{
+	const struct fm_figure *read = &level->read_bytes, *allocated = &level->allocate_bytes,
+	                       *written = &level->write_bytes;
+
+	return fm_figure_make(read->value + allocated->value + written->value,
+	                      read->low + allocated->low + written->low, read->high + allocated->high + written->high,
+	                      read->unit, read->origin, read->backend, read->trials);
+}
+
+static void widen_moved(const struct fm_recording *recording, const struct fm_estimates *estimates, unsigned index,
+                        struct fm_picture_level *level)
+{
+	struct fm_estimate moved;
+	double part;
+
+	if (!level->read_bytes.available) {
+		level->moved_bytes = level->read_bytes;
+	} else if (!index || !moved_between(recording, estimates, index, &moved)) {
+		level->moved_bytes = sum_of(level);
+	} else {
+		part = moved.value > 0
+		           ? level->moved_bytes.value / moved.value * part_factor(moved.value, level->moved_bytes.value)
+		           : 1;
+		widen(&level->moved_bytes, (moved.value - moved.low) * part, (moved.high - moved.value) * part,
+		      estimates->windows);
+	}
 }
 
 void fm_uncertain_windows(const struct fm_recording *recording, struct fm_picture *picture)
@@ -368,5 +418,6 @@ void fm_uncertain_windows(const struct fm_recording *recording, struct fm_pictur
 			widen(figures[kind], (value - low.bytes[kind]) * part, (high.bytes[kind] - value) * part,
 			      estimates.windows);
 		}
+		widen_moved(recording, &estimates, i, &picture->levels[i]);
 	}
 }

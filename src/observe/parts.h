@@ -87,6 +87,11 @@ double fm_same_run_uncounted(const struct fm_results *results);
 /* The same of native rests only. */
 double fm_same_run_rested(const struct fm_results *results);
 
+/* Where the threads of a process were while they ran natively. `symbols`: names of its code; NULL: none. */
+struct fm_symbols;
+int fm_positions_record(const struct fm_results *results, uint32_t process, struct fm_symbols *symbols,
+                        struct fm_recording *recording);
+
 /* Time in code without counting, over the rest of the time converted to such code. */
 double fm_same_run_plain(const struct fm_results *results);
 

@@ -632,6 +632,15 @@ static int record_line_curves(const struct fm_engine_run *run, const struct fm_m
 	return r;
 }
 
+static int record_positions(const struct fm_engine_run *run, struct naming *namings, struct fm_recording *recording)
+{
+	int r = fm_positions_record(run->results, 0, symbols_for(run->results, namings), recording);
+
+	for (unsigned i = 0; i < run->forked_count && !r; i++)
+		r = fm_positions_record(run->forked[i], i + 1, symbols_for(run->forked[i], namings), recording);
+	return r;
+}
+
 int fm_results_record(const struct fm_engine_run *run, const struct fm_machine_description *machine,
                       struct fm_recording *recording, struct fm_error *error)
 {
@@ -652,6 +661,8 @@ int fm_results_record(const struct fm_engine_run *run, const struct fm_machine_d
 		r = record_objects(run, recording);
 	if (!r)
 		r = record_sharing(run->results, machine, namings, recording);
+	if (!r)
+		r = record_positions(run, namings, recording);
 	for (unsigned i = 0; i < NAMINGS_MAX; i++)
 		if (namings[i].symbols)
 			fm_symbols_destroy(namings[i].symbols);

@@ -23,12 +23,27 @@ static struct fm_figure part(struct fm_figure figure)
 	return figure;
 }
 
+/* Shares of cycles as shares of the team's time: threads that do not work have no cycles that count. */
+static struct fm_figure of_team(const struct fm_picture *picture, struct fm_figure figure)
+{
+	const struct fm_picture_team *team = &picture->team;
+	double transfers = team->true_sharing.value + team->false_sharing.value;
+
+	if (!team->known || !figure.available)
+		return figure;
+	/* the simulated core does not wait for lines of other threads as long as the real one */
+	figure.value *= fmax(0, team->worked.value - transfers);
+	figure.low *= fmax(0, team->worked.low - transfers);
+	figure.high *= fmax(0, team->worked.high - transfers);
+	return figure;
+}
+
 /* Use of the level's bandwidth over the whole time. Since programs change, alternatively the share of cycles that
    waited for that bandwidth. */
 static struct fm_figure saturation(const struct fm_picture *picture, unsigned level)
 {
 	struct fm_figure used = picture->levels[level].utilisation,
-	                 waited = part(picture->levels[level].bandwidth_share);
+	                 waited = of_team(picture, part(picture->levels[level].bandwidth_share));
 
 	/* of counts that windows cannot bound there may be any number, but no more than all of the bandwidth is used */
 	used.high = fmin(used.high, fmax(1, used.value));
@@ -43,7 +58,7 @@ static struct fm_figure saturation(const struct fm_picture *picture, unsigned le
 
 static struct fm_figure latency_share(const struct fm_picture *picture, unsigned level)
 {
-	return part(picture->levels[level].latency_share);
+	return of_team(picture, part(picture->levels[level].latency_share));
 }
 
 /* A figure like another, with its origin. */
@@ -117,6 +132,13 @@ static bool windows_explain(const struct fm_picture *picture, double useful, dou
 	       fabs(useful / instructions - 1) < 2 / sqrt(windows);
 }
 
+/* The ratio of the busiest thread's time to the mean that loses this share of the time. */
+static struct fm_figure ratio_of(const struct fm_figure *lost)
+{
+	return fm_figure_make(1 / (1 - fmin(lost->value, 0.999)), 1 / (1 - fmin(lost->low, 0.999)),
+	                      1 / (1 - fmin(lost->high, 0.999)), "", lost->origin, lost->backend, lost->trials);
+}
+
 /* Useful work is arithmetic; without any it is stores, which are weaker evidence: the giver of work stores more than
    the taker. Then the instructions must agree. */
 static struct fm_figure imbalance(const struct fm_picture *picture, unsigned level)
@@ -127,6 +149,10 @@ static struct fm_figure imbalance(const struct fm_picture *picture, unsigned lev
 	unsigned team;
 
 	(void)level;
+	if (picture->team.known)
+		return ratio_of(&picture->team.uneven);
+	if (picture->team.workers == 1)
+		return like(origin, 1);
 	if (!picture->thread_count)
 		return fm_figure_unavailable("the work of each thread is unknown");
 	if (picture->threads < 2)
@@ -147,7 +173,7 @@ static struct fm_figure imbalance(const struct fm_picture *picture, unsigned lev
 static struct fm_figure false_sharing(const struct fm_picture *picture, unsigned level)
 {
 	(void)level;
-	return picture->signs.false_sharing;
+	return picture->team.known ? picture->team.false_sharing : picture->signs.false_sharing;
 }
 
 /* Unused share of the lines brought, times the regularity of their accesses. */
@@ -184,7 +210,7 @@ static struct fm_figure remote_share(const struct fm_picture *picture, unsigned 
 static struct fm_figure translation_share(const struct fm_picture *picture, unsigned level)
 {
 	(void)level;
-	return part(picture->signs.translation);
+	return of_team(picture, part(picture->signs.translation));
 }
 
 /* Stalled cycles that are not memory's. Their interval is that of a share already. */
@@ -197,8 +223,9 @@ static struct fm_figure core_share(const struct fm_picture *picture, unsigned le
 		return stall->available ? *active : *stall;
 	if (!(active->value > 0))
 		return fm_figure_unavailable("nothing was executed");
-	return part(fm_figure_make(stall->value / active->value, stall->low / active->value,
-	                           stall->high / active->value, "", stall->origin, stall->backend, stall->trials));
+	return of_team(picture, part(fm_figure_make(stall->value / active->value, stall->low / active->value,
+	                                            stall->high / active->value, "", stall->origin, stall->backend,
+	                                            stall->trials)));
 }
 
 /* Blocked, spinning, or handing lines over: a thread does one of them at a time. */
@@ -208,6 +235,10 @@ static struct fm_figure waiting_share(const struct fm_picture *picture, unsigned
 	struct fm_figure both;
 
 	(void)level;
+	if (picture->team.known)
+		return picture->team.waiting;
+	if (picture->team.workers == 1)
+		return fm_figure_make(0, 0, 0, "", FM_ORIGIN_measured, "native", 1);
 	if (handing->available && picture->signs.spinning.available) {
 		both = fm_figure_make(fmin(1, handing->value + picture->signs.spinning.value),
 		                      fmin(1, handing->low + picture->signs.spinning.low),
@@ -241,6 +272,8 @@ static struct fm_figure throughput(const struct fm_picture *picture, unsigned le
 		return executed;
 	/* fused instructions make it more than all */
 	executed = part(executed);
+	if (picture->team.known)
+		return of_team(picture, executed);
 	waiting = waiting_share(picture, level);
 	if (!waiting.available)
 		waiting = fm_figure_make(0, 0, 1, "", executed.origin, executed.backend, executed.trials);
@@ -282,9 +315,17 @@ static size_t waiting_detail(const struct fm_picture *picture, unsigned level, c
                              char *text, size_t size)
 {
 	const struct fm_picture_signs *signs = &picture->signs;
+	const struct fm_picture_team *team = &picture->team;
 	size_t used;
 
 	(void)level, (void)figure;
+	if (team->known)
+		return (size_t)snprintf(
+		    text, size,
+		    ": %.0f %% blocked, %.0f %% spinning, %.0f %% in locks and barriers, %.0f %% transferring "
+		    "lines; %.0f %% of it is imbalance",
+		    100 * team->idle.value, 100 * team->spinning.value, 100 * team->synchronising.value,
+		    100 * team->true_sharing.value, 100 * team->uneven.value);
 	if (!signs->blocked.available || !signs->handing_over.available)
 		return 0;
 	used = (size_t)snprintf(text, size, ": %.0f %% blocked, %.0f %% transferring lines written by several threads",
@@ -292,6 +333,34 @@ static size_t waiting_detail(const struct fm_picture *picture, unsigned level, c
 	if (signs->spinning.available && signs->spinning.value >= FM_SPINNING_REPORTED && used < size)
 		used += (size_t)snprintf(text + used, size - used, ", %.0f %% spinning", 100 * signs->spinning.value);
 	return used;
+}
+
+static size_t imbalance_detail(const struct fm_picture *picture, unsigned level, const struct fm_figure *figure,
+                               char *text, size_t size)
+{
+	const struct fm_picture_team *team = &picture->team;
+	size_t used;
+
+	(void)level, (void)figure;
+	if (!team->known)
+		return (size_t)snprintf(text, size, "%s", "× the mean is the useful work of the busiest thread");
+	used = (size_t)snprintf(text, size,
+	                        "times longer than with even work; the busiest of %u workers works %.2f times the mean",
+	                        team->workers, team->ratio);
+	if (team->alone.low >= FM_ALONE_REPORTED && used < size)
+		used += (size_t)snprintf(text + used, size - used, "; for %.0f %% of the time one thread works alone",
+		                         100 * team->alone.value);
+	return used;
+}
+
+static size_t false_sharing_detail(const struct fm_picture *picture, unsigned level, const struct fm_figure *figure,
+                                   char *text, size_t size)
+{
+	(void)level, (void)figure;
+	return (size_t)snprintf(text, size, "%s",
+	                        picture->team.known
+	                            ? "of the threads' time: at lines of which other threads write other parts"
+	                            : "of the line transfers between threads were false sharing");
 }
 
 static size_t throughput_detail(const struct fm_picture *picture, unsigned level, const struct fm_figure *figure,
@@ -314,6 +383,7 @@ static const struct {
 	bool per_level;
 	enum unit unit;
 	enum origin origin;
+	double leading;
 	size_t (*detail)(const struct fm_picture *picture, unsigned level, const struct fm_figure *figure, char *text,
 	                 size_t size);
 	const char *words;
@@ -336,6 +406,17 @@ bool fm_metric_has_level(enum fm_metric metric)
 bool fm_metric_rests_on_cycles(enum fm_metric metric)
 {
 	return metrics[metric].origin == CYCLES;
+}
+
+double fm_metric_cost(const struct fm_picture *picture, enum fm_metric metric, const struct fm_figure *figure)
+{
+	double share = metrics[metric].unit == RATIO ? 1 - 1 / fmax(1, figure->value) : figure->value;
+
+	if (!picture->team.known || !figure->available)
+		return 0;
+	if (metric == FM_METRIC_saturation) /* of the whole time, in which threads also wait for each other */
+		share = fmin(1, share) * picture->team.worked.value;
+	return metrics[metric].leading * share;
 }
 
 const char *fm_metric_text(const struct fm_picture *picture, enum fm_metric metric, unsigned level,

@@ -108,6 +108,8 @@ static int worst_first(const void *left, const void *right)
 
 	if (a->verdict != b->verdict)
 		return a->verdict < b->verdict ? 1 : -1;
+	if (a->verdict == FM_VERDICT_PRESENT && a->cost != b->cost)
+		return a->cost < b->cost ? 1 : -1;
 	if (a->group != b->group)
 		return group < group_of(b) ? -1 : 1;
 	if (a->verdict == FM_VERDICT_PRESENT && group->largest_first && a->metric.value != b->metric.value)
@@ -135,6 +137,7 @@ unsigned fm_patterns_find(const struct fm_picture *picture, struct fm_finding *r
 			finding->advice = patterns[i].advice;
 			finding->place = patterns[i].place;
 			finding->level = level;
+			finding->cost = fm_metric_cost(picture, patterns[i].metric, &metric);
 			judge(&metric, patterns[i].name, patterns[i].present, patterns[i].absent, way,
 			      picture->doubtful && fm_metric_rests_on_cycles(patterns[i].metric), finding);
 			if (picture->unchecked && fm_metric_rests_on_cycles(patterns[i].metric))

@@ -37,6 +37,7 @@ struct fm_finding {
 	double confidence; /* 0 … 1 */
 	bool doubtful;     /* decided by simulated cycles that do not fit the program */
 	struct fm_figure metric;
+	double cost; /* share of the time of a team of threads; 0: unknown */
 	char evidence[240];
 	const char *advice;
 	enum fm_place place;
@@ -48,6 +49,9 @@ const char *fm_verdict_name(enum fm_verdict verdict);
 /* Computes a metric of a picture. `level`: index of a level, for metrics of a level. */
 struct fm_figure fm_metric_compute(const struct fm_picture *picture, enum fm_metric metric, unsigned level);
 bool fm_metric_has_level(enum fm_metric metric);
+
+/* The share of the team's time that the metric stands for; 0: unknown, or not comparable. */
+double fm_metric_cost(const struct fm_picture *picture, enum fm_metric metric, const struct fm_figure *figure);
 
 /* Does the metric depend on simulated cycles? */
 bool fm_metric_rests_on_cycles(enum fm_metric metric);

@@ -212,6 +212,28 @@ struct fm_recorded_region {
 	struct fm_timing_counts timing;
 };
 
+/* A source line, or a function without one, where threads were at ticks of their time while they ran natively. */
+struct fm_recorded_running {
+	char function[FM_FUNCTION];
+	char inlined[FM_FUNCTION]; /* the innermost function inlined there; "": none */
+	char file[256];            /* "": not known */
+	int64_t line;
+	char module[64];
+};
+
+/* One such tick. */
+struct fm_recorded_position {
+	uint32_t process; /* index */
+	uint32_t thread;  /* number in its process */
+	uint32_t running; /* index of the source line */
+	float at;         /* seconds since the start of the process */
+	float seconds;    /* processor time that it represents */
+	bool plain;       /* in copied code that counts only branches, at nearly native speed */
+	bool kernel;      /* in a system call */
+	bool waits;       /* in a loop that only waits for a change of memory */
+	float shares;     /* 0 … 1: at an access to a line that may have to come from another thread's cache */
+};
+
 /* All cores of the first process, from the start to this moment. The last one is the end. */
 struct fm_recorded_moment {
 	uint64_t cycle;

@@ -89,20 +89,6 @@ static void note_transfers(const struct fm_analysis *analysis, struct fm_recorde
 	}
 }
 
-static struct fm_figure sum_of(const struct fm_figure *first, const struct fm_figure *second)
-{
-	struct fm_figure sum = *first;
-
-	if (!second->available)
-		return sum;
-	if (!sum.available)
-		return *second;
-	sum.value += second->value;
-	sum.low += second->low;
-	sum.high += second->high;
-	return sum;
-}
-
 static int add_levels(const struct fm_picture *picture, unsigned count, struct fm_recording *recording)
 {
 	for (unsigned i = 0; i < picture->level_count; i++) {
@@ -113,8 +99,7 @@ static int add_levels(const struct fm_picture *picture, unsigned count, struct f
 			return -ENOMEM;
 		row->count = count;
 		snprintf(row->name, sizeof(row->name), "%s", level->name);
-		row->bytes = sum_of(&level->read_bytes, &level->allocate_bytes);
-		row->bytes = sum_of(&row->bytes, &level->write_bytes);
+		row->bytes = level->moved_bytes;
 		row->write_share = level->write_share;
 		row->gbs = level->gbs;
 		row->peak_gbs = level->peak_gbs;

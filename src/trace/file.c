@@ -182,6 +182,7 @@ static int make_file(bool forked)
 	head->process_space = fm_foreign_namespace();
 	head->forked = forked;
 	head->begun = ticks;
+	head->begun_ns = fm_clock_ns(CLOCK_MONOTONIC);
 	head->mappings = 1;
 	cpu_before = forked ? 0 : fm_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	fm_system_call(SYS_readlink, (long)"/proc/self/exe", (long)head->program, (long)sizeof(head->program) - 1, 0, 0,

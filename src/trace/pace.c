@@ -1,6 +1,7 @@
 #include "trace/pace.h"
 
 #include "trace/numbers.h"
+#include "trace/positions.h"
 #include "trace/rest.h"
 
 enum {
@@ -163,6 +164,7 @@ static void begin_slice(struct fm_place *place)
 	place->current = slices[pace->order][pace->step - 1];
 	fm_place_publish(place); /* counters begin anew */
 	empty_plain(place);
+	fm_positions_resume(place);
 	pace->began_ns = thread_ns();
 	pace->waited = place->waited;
 	pace->translated =
@@ -308,6 +310,8 @@ static void begin_slice_together(struct fm_place *place)
 {
 	struct fm_pace *pace = &place->pace;
 
+	if (place->current != FM_PLAIN)
+		fm_positions_resume(place);
 	place->current = FM_PLAIN;
 	empty_plain(place);
 	pace->began_ns = thread_ns();

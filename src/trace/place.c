@@ -2,6 +2,7 @@
 
 #include "trace/client.h"
 #include "trace/pace.h"
+#include "trace/positions.h"
 #include "trace/rest.h"
 #include "trace/ring.h"
 #include "trace/opening.h"
@@ -179,6 +180,7 @@ void fm_place_begin(struct fm_place *place)
 	place->current = fm_place_usual(place);
 	fm_rest_forget(place);
 	fm_pace_begin(place);
+	fm_positions_begin(place);
 	place->published_at = fm_ticks();
 	place->cpu_published = fm_clock_ns(FM_CLOCK_OF_THREAD(place->thread));
 	place->waited_published = place->waited_before = place->waited;

@@ -54,6 +54,9 @@ struct fm_place {
 	double rest_pace;         /* … and the pace after the rest before; 0: unknown */
 	uint32_t phase;           /* of its process, in which the thread was last counted as running */
 	uint64_t rest_counted_ns; /* processor time up to which its rest is in the sums */
+	uint64_t position_ns;     /* processor time at its latest position, or at the begin of native or plain code */
+	uint32_t position_ticks;  /* ticks since the latest kept position */
+	uint64_t position_sum;    /* … and their processor time */
 	uint8_t current;          /* FM_COUNTING, FM_LOGGING or FM_PLAIN: its translator when in the cache */
 	uint32_t publishing;      /* its counters are being added up */
 	uint32_t region_depth;    /* nesting depth of the session's region */

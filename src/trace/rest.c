@@ -2,6 +2,7 @@
 
 #include "trace/opening.h"
 #include "trace/pace.h"
+#include "trace/positions.h"
 #include "trace/ring.h"
 
 enum {
@@ -160,6 +161,7 @@ void fm_rest_begin(struct fm_place *place)
 	fm_place_publish(place);
 	place->rest_counted_ns = fm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	place->resting = true;
+	fm_positions_resume(place);
 }
 
 void fm_rest_publish(struct fm_place *place)

@@ -113,7 +113,8 @@ bool fm_ring_take(struct fm_place *place)
 	if (__atomic_load_n(&line->read, __ATOMIC_ACQUIRE) != line->written)
 		return false;
 	if (!place->reserved) {
-		if (fm_file_reserve(fm_file->rings[place->number], sizeof(fm_file->rings[0])))
+		if (fm_file_reserve(fm_file->rings[place->number], sizeof(fm_file->rings[0])) ||
+		    fm_file_reserve(&fm_file->positions[place->number], sizeof(fm_file->positions[0])))
 			return false;
 		place->reserved = true;
 	}

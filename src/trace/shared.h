@@ -18,7 +18,7 @@
 #define FM_TRACE_MAGIC 0x3165636172546d46ull
 
 enum {
-	FM_TRACE_VERSION = 10,
+	FM_TRACE_VERSION = 11,
 	FM_TRACE_UNKNOWN = INT32_MAX, /* in place of a process number */
 	FM_TRACE_THREADS = 64,        /* live traced threads at a time; others run natively and are counted */
 	FM_TRACE_RING = 1 << 15,      /* entries of a thread's ring */
@@ -30,6 +30,7 @@ enum {
 	FM_TRACE_NAME = 96,
 	FM_TRACE_REASONS = 64,
 	FM_TRACE_EPISODES = 1024,
+	FM_TRACE_POSITIONS = 2048, /* of each thread */
 	FM_TRACE_SHORT_KINDS = 8,
 	FM_TRACE_STRING_KINDS = 2 * FM_TRACE_SHORT_KINDS,
 };
@@ -131,6 +132,24 @@ struct fm_trace_thread {
 	_Alignas(64) uint64_t read;    /* by the consumer; its low half is a futex for a writer without room */
 };
 
+/* Where a thread was at a tick of its processor time while it ran natively, or in plain code. */
+struct fm_trace_position {
+	uint64_t pc;     /* of the program's own code; after a system call: the thread was in the kernel */
+	uint32_t at;     /* units of FM_TRACE_POSITION_NS since the process began, by the wall clock */
+	uint32_t thread; /* the kernel's number */
+	uint32_t ns;     /* processor time that it represents */
+	uint32_t plain;  /* 1: in plain code */
+};
+enum { FM_TRACE_POSITION_NS = 1 << 16 };
+
+/* Of the threads of one place, in the order of time. Without room, every second position is dropped, and the remaining
+   ones represent more time. */
+struct fm_trace_positions {
+	uint32_t count;
+	uint32_t every; /* ticks from one kept position to the next, minus 1 */
+	struct fm_trace_position list[FM_TRACE_POSITIONS];
+};
+
 /* The same branches in normal code outside of windows, and in plain code, which neither counts nor follows lines. */
 struct fm_trace_episode {
 	uint64_t counted_ns, counted_passes, plain_ns, plain_passes;
@@ -143,7 +162,8 @@ struct fm_trace_head {
 	uint32_t known_as;      /* by the tool: number of the process in its own namespace; 0: the same */
 	uint64_t process_space; /* of process numbers (base/foreign.h) */
 	uint32_t forked;        /* 1: from `parent`; 0: executed */
-	uint64_t begun;         /* ticks */
+	uint64_t begun;         /* ticks … */
+	uint64_t begun_ns;      /* … and CLOCK_MONOTONIC */
 	uint64_t ended;         /* ticks; 0: still running, or killed */
 	uint32_t site_count;    /* complete sites */
 	uint32_t piece_count;
@@ -189,6 +209,7 @@ struct fm_trace_file {
 	_Alignas(4096) struct fm_trace_thread threads[FM_TRACE_THREADS];
 	_Alignas(4096) struct fm_trace_site sites[FM_TRACE_SITES];
 	_Alignas(4096) struct fm_trace_piece pieces[FM_TRACE_PIECES];
+	_Alignas(4096) struct fm_trace_positions positions[FM_TRACE_THREADS];
 	_Alignas(4096) struct fm_trace_entry rings[FM_TRACE_THREADS][FM_TRACE_RING];
 };
 

@@ -8,6 +8,7 @@
 #include "base/context.h"
 #include "preload/hooks.h"
 #include "trace/pace.h"
+#include "trace/positions.h"
 #include "trace/rest.h"
 #include "trace/opening.h"
 #include "trace/x86_64/stack.h"
@@ -177,6 +178,7 @@ static bool look(struct fm_place *place, ucontext_t *context)
 	bool inside = fm_place_holds(place, fm_context_pc(context));
 	bool stops = fm_stopped || fm_session->stop;
 
+	fm_positions_note(place, context);
 	fm_rest_tick(place);
 	if (place->resting && !place->deferred_count && !stops && fm_rest_is_due(place))
 		return true;

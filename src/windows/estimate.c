@@ -470,6 +470,24 @@ static void set_counted(const struct course *course)
 	}
 }
 
+/* Nearly all lines come into the last cache from memory. */
+static void estimate_lines_in(const struct course *course, unsigned cache)
+{
+	double unknown = unknown_of(course, cache);
+	struct part part;
+
+	if (cache == course->last && course->group_count) {
+		part = part_of(course, FM_COUNTS_memory_reads);
+	} else {
+		for (size_t i = 0; i < course->count; i++)
+			course->values[i] = lines_into(&course->windows[i].counts.caches[cache]);
+		part = by_lines(course, BROUGHT, cache);
+		part.below += unknown;
+		part.above += unknown;
+	}
+	set(course, FM_ESTIMATE_LINES_IN + cache, part);
+}
+
 static void estimate_memory(const struct course *course, bool written, struct part *ret_part)
 {
 	unsigned index = written ? FM_COUNTS_memory_writes : FM_COUNTS_memory_reads,
@@ -505,9 +523,11 @@ static void widen_by_pace(const struct course *course)
 {
 	double error = RESTED_ERROR * course->whole->rested / course->runs;
 
-	for (unsigned i = 0; i < FM_ESTIMATE_WORK && error > 0; i++) {
+	for (unsigned i = 0; i < FM_ESTIMATES && error > 0; i++) {
 		struct part part = part_of(course, i);
 
+		if (i >= FM_ESTIMATE_WORK && i < FM_ESTIMATE_LINES_IN)
+			continue;
 		part.below += error * part.value;
 		part.above += error * part.value;
 		set(course, i, part);
@@ -541,6 +561,8 @@ int fm_estimate_process(const struct fm_recording *recording, uint32_t process, 
 	set(&course, fm_counter_of_cache(course.last, FM_CACHE_lines_written), writes);
 	for (unsigned cache = 0; cache <= course.last; cache++)
 		estimate_hits(&course, cache);
+	for (unsigned cache = 0; cache <= course.last; cache++)
+		estimate_lines_in(&course, cache);
 	widen_by_pace(&course);
 	free(course.weights);
 	return 0;
@@ -560,7 +582,7 @@ static int estimate_others(const struct fm_recording *recording, struct fm_estim
 {
 	double *values = calloc(recording->windows_count + 1, sizeof(*values));
 
-	for (unsigned i = FM_ESTIMATE_WORK; values && i < FM_ESTIMATES; i++) {
+	for (unsigned i = FM_ESTIMATE_WORK; values && i < FM_ESTIMATE_LINES_IN; i++) {
 		struct fm_window_total total;
 		double half;
 
@@ -589,7 +611,7 @@ int fm_estimate_all(const struct fm_recording *recording, struct fm_estimates *r
 		r = fm_estimate_process(recording, process, &one);
 		if (r)
 			return r;
-		for (unsigned k = 0; k < FM_COUNTS_NUMBERS; k++) {
+		for (unsigned k = 0; k < FM_ESTIMATES; k++) {
 			struct fm_estimate *sum = &ret_estimates->numbers[k], *own = &one.numbers[k];
 			double below = hypot(sum->value - sum->low, own->value - own->low),
 			       above = hypot(sum->high - sum->value, own->high - own->value);
@@ -606,6 +628,13 @@ int fm_estimate_all(const struct fm_recording *recording, struct fm_estimates *r
 /* In the recording, by name */
 
 static const char productive[] = "timing.productive";
+
+/* "cache0.lines_in" */
+static const char *lines_in_name(unsigned cache, char text[16])
+{
+	snprintf(text, 16, "cache%u.lines_in", cache % 10);
+	return text;
+}
 
 static unsigned index_of_number(const struct fm_number *number)
 {
@@ -631,6 +660,7 @@ int fm_estimates_keep(struct fm_recording *recording)
 {
 	const struct fm_schema *schema = fm_schema();
 	struct fm_estimates *estimates;
+	char text[16];
 	int r;
 
 	if (!recording->windows_count || recording->estimates_count)
@@ -642,6 +672,8 @@ int fm_estimates_keep(struct fm_recording *recording)
 		             &estimates->numbers[index_of_number(&schema->numbers[i])]);
 	if (!r)
 		r = keep_one(recording, productive, &estimates->numbers[FM_ESTIMATE_PRODUCTIVE]);
+	for (unsigned i = 0; !r && i < FM_SIMULATED_CACHES_MAX; i++)
+		r = keep_one(recording, lines_in_name(i, text), &estimates->numbers[FM_ESTIMATE_LINES_IN + i]);
 	free(estimates);
 	return r;
 }
@@ -649,11 +681,16 @@ int fm_estimates_keep(struct fm_recording *recording)
 /* The place of a row; the rows of one version are in the order of its schema. FM_ESTIMATES: unknown. */
 static unsigned place_of(const struct fm_schema *schema, const char *name, size_t guess)
 {
+	char text[16];
+
 	if (guess < schema->number_count && !strcmp(schema->numbers[guess].name, name))
 		return index_of_number(&schema->numbers[guess]);
 	for (unsigned i = 0; i < schema->number_count; i++)
 		if (!strcmp(schema->numbers[i].name, name))
 			return index_of_number(&schema->numbers[i]);
+	for (unsigned i = 0; i < FM_SIMULATED_CACHES_MAX; i++)
+		if (!strcmp(lines_in_name(i, text), name))
+			return FM_ESTIMATE_LINES_IN + i;
 	return strcmp(name, productive) ? FM_ESTIMATES : FM_ESTIMATE_PRODUCTIVE;
 }
 

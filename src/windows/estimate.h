@@ -25,7 +25,9 @@ enum {
 	FM_ESTIMATE_WORK = FM_COUNTS_NUMBERS,
 	FM_ESTIMATE_TIMING = FM_ESTIMATE_WORK + FM_WORK_NUMBERS,
 	FM_ESTIMATE_PRODUCTIVE = FM_ESTIMATE_TIMING + FM_TIMING_NUMBERS, /* cycles with execution */
-	FM_ESTIMATES
+	/* lines that come into each cache, for any reason: better known than the reasons */
+	FM_ESTIMATE_LINES_IN,
+	FM_ESTIMATES = FM_ESTIMATE_LINES_IN + FM_SIMULATED_CACHES_MAX
 };
 
 struct fm_estimates {
@@ -33,7 +35,7 @@ struct fm_estimates {
 	unsigned windows;
 };
 
-/* Estimates of one process: only the numbers of struct fm_core_counts. 0 or -ENOMEM. */
+/* Estimates of one process: only the numbers of struct fm_core_counts, and lines by cache. 0 or -ENOMEM. */
 int fm_estimate_process(const struct fm_recording *recording, uint32_t process, struct fm_estimates *ret_estimates);
 
 /* Estimates of all processes from their windows. 0 or -ENOMEM. */

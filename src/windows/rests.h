@@ -1,6 +1,6 @@
-/* Memory traffic of programs with native rests (trace/rest.h). After a rest, the contents of the last cache are unknown,
-   so the first request for a line has an unknown outcome. The size of the program's data bounds the share of misses
-   among these requests. */
+/* Memory traffic of programs with native rests (trace/rest.h). After a rest, the contents of the last cache are
+   unknown, so the first request for a line has an unknown outcome. The size of the program's data bounds the share of
+   misses among these requests. */
 #ifndef FATHOM_WINDOWS_RESTS_H
 #define FATHOM_WINDOWS_RESTS_H
 

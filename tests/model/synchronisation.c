@@ -225,20 +225,26 @@ static enum fm_verdict balance(const struct fm_picture_thread *threads, unsigned
 	return found;
 }
 
+#define THREAD(number, executed, work, calculates, operations, stored)                                \
+	{                                                                                             \
+		.thread = number, .instructions = executed, .useful = work, .arithmetic = calculates, \
+		.flops = operations, .stores = stored                                                 \
+	}
+
 static void balance_needs_work(void **state)
 {
 	/* main starts the others: a few per cent of the stores */
-	const struct fm_picture_thread even[] = {{0, 200000, 30000, false, 0, 30000, 0},
-	                                         {1, 5000000, 1000000, false, 0, 1000000, 0},
-	                                         {2, 5000000, 1000000, false, 0, 1000000, 0}},
-	                               queue[] = {{0, 200000, 30000, false, 0, 30000, 0},
-	                                          {1, 9000000, 2000000, false, 0, 2000000, 0},
-	                                          {2, 9000000, 900000, false, 0, 900000, 0}},
-	                               uneven[] = {{0, 200000, 30000, false, 0, 30000, 0},
-	                                           {1, 9000000, 3000000, false, 0, 3000000, 0},
-	                                           {2, 3000000, 1000000, false, 0, 1000000, 0}},
-	                               spinning[] = {{0, 9000000, 3000000, true, 3000000, 0, 0},
-	                                             {1, 20000000, 1000000, true, 1000000, 9000000, 0}};
+	const struct fm_picture_thread even[] = {THREAD(0, 200000, 30000, false, 0, 30000),
+	                                         THREAD(1, 5000000, 1000000, false, 0, 1000000),
+	                                         THREAD(2, 5000000, 1000000, false, 0, 1000000)},
+	                               queue[] = {THREAD(0, 200000, 30000, false, 0, 30000),
+	                                          THREAD(1, 9000000, 2000000, false, 0, 2000000),
+	                                          THREAD(2, 9000000, 900000, false, 0, 900000)},
+	                               uneven[] = {THREAD(0, 200000, 30000, false, 0, 30000),
+	                                           THREAD(1, 9000000, 3000000, false, 0, 3000000),
+	                                           THREAD(2, 3000000, 1000000, false, 0, 1000000)},
+	                               spinning[] = {THREAD(0, 9000000, 3000000, true, 3000000, 0),
+	                                             THREAD(1, 20000000, 1000000, true, 1000000, 9000000)};
 
 	(void)state;
 	assert_int_equal(balance(even, 3), FM_VERDICT_ABSENT);

@@ -1,0 +1,112 @@
+/* Positions of threads in native code, as rows of a recording, with the names of their source lines. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "observe/parts.h"
+#include "symbols/symbols.h"
+
+#define POSITION_SECONDS (65536 * 1e-9) /* unit of fm_result_position.at */
+
+/* An address of the code, and the row of its source line. */
+struct known {
+	uint64_t pc;
+	uint32_t row;
+};
+
+static int by_address(const void *left, const void *right)
+{
+	const struct known *a = left, *b = right;
+
+	return (a->pc > b->pc) - (a->pc < b->pc);
+}
+
+static bool is_same(const struct fm_recorded_running *a, const struct fm_recorded_running *b)
+{
+	return a->line == b->line && !strcmp(a->file, b->file) && !strcmp(a->function, b->function) &&
+	       !strcmp(a->inlined, b->inlined) && !strcmp(a->module, b->module);
+}
+
+/* The row of the source line of an address, made if necessary. There are few, since positions are few. */
+static int find_row(struct fm_recording *recording, struct fm_symbols *symbols, uint64_t pc, uint32_t *ret_row)
+{
+	struct fm_recorded_running row = {.function = "?"}, *added;
+	struct fm_location_names names;
+
+	if (symbols) {
+		fm_symbols_find(symbols, pc, &names);
+		snprintf(row.function, sizeof(row.function), "%s", names.function);
+		snprintf(row.inlined, sizeof(row.inlined), "%s", names.inlined);
+		snprintf(row.file, sizeof(row.file), "%s", names.file);
+		row.line = names.line;
+		snprintf(row.module, sizeof(row.module), "%s", names.module);
+	}
+	for (size_t i = 0; i < recording->runnings_count; i++)
+		if (is_same(&recording->runnings[i], &row)) {
+			*ret_row = (uint32_t)i;
+			return 0;
+		}
+	added = fm_recording_add(recording, runnings);
+	if (!added)
+		return -ENOMEM;
+	*added = row;
+	*ret_row = (uint32_t)(recording->runnings_count - 1);
+	return 0;
+}
+
+static int name_all(const struct fm_results *results, unsigned count, struct fm_symbols *symbols, struct known *known,
+                    unsigned *ret_known, struct fm_recording *recording)
+{
+	unsigned used = 0;
+	int r = 0;
+
+	for (unsigned i = 0; i < count; i++)
+		known[i].pc = results->positions[i].pc;
+	qsort(known, count, sizeof(*known), by_address);
+	for (unsigned i = 0; i < count && !r; i++)
+		if (!used || known[used - 1].pc != known[i].pc) {
+			known[used] = known[i];
+			r = find_row(recording, symbols, known[used].pc, &known[used].row);
+			used++;
+		}
+	*ret_known = used;
+	return r;
+}
+
+int fm_positions_record(const struct fm_results *results, uint32_t process, struct fm_symbols *symbols,
+                        struct fm_recording *recording)
+{
+	unsigned count = results->position_count < FM_RESULT_POSITIONS_MAX ? results->position_count
+	                                                                   : FM_RESULT_POSITIONS_MAX,
+	         known_count;
+	struct known *known = calloc(count + 1ul, sizeof(*known));
+	int r = known ? name_all(results, count, symbols, known, &known_count, recording) : -ENOMEM;
+
+	for (unsigned i = 0; i < count && !r; i++) {
+		const struct fm_result_position *from = &results->positions[i];
+		const struct known wanted = {.pc = from->pc},
+		                   *found = bsearch(&wanted, known, known_count, sizeof(*known), by_address);
+		struct fm_recorded_position *row;
+
+		/* another process writes the results: it may have changed them meanwhile */
+		if (!found)
+			continue;
+		row = fm_recording_add(recording, positions);
+		if (!row) {
+			r = -ENOMEM;
+			break;
+		}
+		*row = (struct fm_recorded_position){.process = process,
+		                                     .thread = from->thread,
+		                                     .running = found->row,
+		                                     .at = (float)(from->at * POSITION_SECONDS),
+		                                     .seconds = (float)(from->ns * 1e-9),
+		                                     .plain = from->plain,
+		                                     .kernel = from->kernel,
+		                                     .waits = from->waits,
+		                                     .shares = from->shares > 100 ? 1 : from->shares / 100.0f};
+	}
+	free(known);
+	return r;
+}

@@ -1,0 +1,77 @@
+#include "trace/positions.h"
+
+#include "base/context.h"
+
+static uint64_t thread_ns(void)
+{
+	return fm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+void fm_positions_begin(struct fm_place *place)
+{
+	place->position_ticks = 0;
+	place->position_sum = 0;
+	fm_positions_resume(place);
+}
+
+void fm_positions_resume(struct fm_place *place)
+{
+	place->position_ns = thread_ns();
+}
+
+/* Which half stays is random: a program may change its place with every second tick. */
+static void thin_out(struct fm_place *place, struct fm_trace_positions *positions)
+{
+	uint32_t odd = fm_place_random(place) & 1, kept = 0;
+
+	for (uint32_t i = 0; i + 1 < FM_TRACE_POSITIONS; i += 2) {
+		struct fm_trace_position position = positions->list[i + odd];
+		uint64_t ns = (uint64_t)positions->list[i].ns + positions->list[i + 1].ns;
+
+		/* the other may be of another thread that had the place before */
+		if (positions->list[i].thread != positions->list[i + 1].thread)
+			ns = 2 * (uint64_t)position.ns;
+		position.ns = ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
+		positions->list[kept++] = position;
+	}
+	positions->every = 2 * positions->every + 1;
+	__atomic_store_n(&positions->count, kept, __ATOMIC_RELEASE);
+}
+
+/* The program's address; 0: between two states. */
+static uint64_t origin(const struct fm_place *place, uint64_t pc, bool *ret_plain)
+{
+	*ret_plain = false;
+	if (!fm_place_holds(place, pc))
+		return place->resting ? pc : 0;
+	*ret_plain = true;
+	if (place->resting || place->current != FM_PLAIN || !place->translators[FM_PLAIN])
+		return 0;
+	return fm_translator_origin(place->translators[FM_PLAIN], pc);
+}
+
+void fm_positions_note(struct fm_place *place, const ucontext_t *context)
+{
+	struct fm_trace_positions *positions = &fm_file->positions[place - fm_places];
+	uint64_t now = thread_ns(), ns = now > place->position_ns ? now - place->position_ns : 0, pc;
+	bool plain;
+
+	place->position_ns = now;
+	pc = origin(place, fm_context_pc(context), &plain);
+	if (!pc)
+		return;
+	place->position_sum += ns;
+	if (place->position_ticks++ < positions->every)
+		return;
+	if (positions->count == FM_TRACE_POSITIONS)
+		thin_out(place, positions);
+	positions->list[positions->count] = (struct fm_trace_position){
+	    .pc = pc,
+	    .at = (uint32_t)((fm_clock_ns(CLOCK_MONOTONIC) - fm_head()->begun_ns) / FM_TRACE_POSITION_NS),
+	    .thread = (uint32_t)place->thread,
+	    .ns = place->position_sum < UINT32_MAX ? (uint32_t)place->position_sum : UINT32_MAX,
+	    .plain = plain};
+	place->position_ticks = 0;
+	place->position_sum = 0;
+	__atomic_store_n(&positions->count, positions->count + 1, __ATOMIC_RELEASE);
+}
