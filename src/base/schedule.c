@@ -14,6 +14,9 @@
 /* A look costs some ten microseconds for each thread: often at first, for short programs, then less. */
 static const long first_pause_ns = 1000000, longest_pause_ns = 10000000;
 
+/* A look takes a processor, for which the threads of a team may wait. */
+static const double part_of_time = 0.01;
+
 /* The kernel accounts running threads at ticks of 1 to 10 ms. A thread that runs has run for this share of the time
    between two looks that are some ticks apart. */
 static const double between_looks = 0.015, running_share = 0.1;
@@ -36,6 +39,7 @@ struct fm_schedule {
 	double held_up;
 	double ran_before[FM_SCHEDULED_MAX]; /* of each thread, when it was last decided who ran */
 	double decided;
+	double next; /* look, that may be skipped before */
 };
 
 static double now(void)
@@ -210,10 +214,15 @@ static void note_alone(struct fm_schedule *schedule)
 
 void fm_schedule_look(struct fm_schedule *schedule, double held_up)
 {
+	double begun = now();
+
+	if (begun < schedule->next)
+		return;
 	for (unsigned i = 0; i < schedule->process_count; i++)
 		look_at_process(schedule, schedule->processes[i]);
 	note_quiet(schedule, held_up);
 	note_alone(schedule);
+	schedule->next = now() + (now() - begun) / part_of_time;
 }
 
 static void *look(void *context)

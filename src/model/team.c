@@ -228,6 +228,11 @@ static double synchronises(const struct member *member)
 	return member->synchronises;
 }
 
+static double waits(const struct member *member)
+{
+	return member->spins + member->synchronises + member->true_;
+}
+
 static double false_(const struct member *member)
 {
 	return member->false_;
@@ -261,10 +266,28 @@ static struct fm_figure measured(double value, double error)
 	                      1);
 }
 
+/* By chance, of equal threads the busiest seems to work this much longer than the mean; share of the team's time. */
+static double chance_of(const struct team *team, double seconds, unsigned workers, double processors)
+{
+	double variance = 0;
+
+	for (unsigned i = 0; i < team->count; i++) {
+		const struct member *member = &team->members[i];
+		double own = share(member, member->spins + member->synchronises);
+
+		if (member->works && member->positions)
+			variance += member->native->ran * member->native->ran * own * (1 - own) / member->positions;
+	}
+	/* the mean of the largest of some normal values */
+	return workers > 1 ? processors * sqrt(variance / workers) * sqrt(2 * log(workers)) * FM_LARGEST_OF_FEW / seconds
+	                   : 0;
+}
+
 /* Processors wait until the busiest thread ends, or while one works alone. At most as much as is lost. */
 static void balance(const struct team *team, struct fm_picture_team *result, double processors, double seconds)
 {
-	double most = 0, sum = 0, ran = 0, delayed = 0, lived = 0, alone = part_alone(team), uneven, lost, serial;
+	double most = 0, sum = 0, ran = 0, delayed = 0, lived = 0, alone = part_alone(team), uneven, lost, serial,
+	       chance = chance_of(team, seconds, result->workers, processors);
 
 	for (unsigned i = 0; i < team->count; i++) {
 		const struct member *member = &team->members[i];
@@ -282,24 +305,21 @@ static void balance(const struct team *team, struct fm_picture_team *result, dou
 	result->delayed = measured(lived > 0 ? delayed / lived : 0, FM_TEAM_ERROR);
 	serial = (processors - 1) * alone * sum / seconds;
 	uneven = fmax(0, processors * most - sum) / seconds;
+	uneven = sqrt(fmax(0, uneven * uneven - chance * chance));
 	lost = result->idle.value + result->spinning.value;
 	result->alone = measured(alone * sum / (seconds / processors), 2 * FM_TEAM_ERROR);
 	result->ratio = sum > 0 ? most / sum * result->workers : 1;
-	result->uneven =
-	    measured(fmin(lost, fmax(uneven, serial)), FM_TEAM_ERROR + result->spinning.high - result->spinning.value);
+	result->uneven = measured(fmin(lost, fmax(uneven, serial)), FM_TEAM_ERROR + 2 * chance);
 	result->worked = measured(sum / seconds, FM_TEAM_ERROR + result->spinning.high - result->spinning.value);
 }
 
 /* What threads lose by waiting for each other, for another reason than unequal work. */
-static struct fm_figure waiting(const struct fm_picture_team *result)
+static struct fm_figure waiting(const struct team *team, const struct fm_picture_team *result, double seconds)
 {
 	double lost = result->idle.value + result->spinning.value, other = fmax(0, lost - result->uneven.value),
-	       error =
-	           hypot(result->spinning.high - result->spinning.value, result->uneven.high - result->uneven.value);
+	       error = hypot(error_of(team, waits, seconds), result->uneven.high - result->uneven.value);
 
 	other += result->synchronising.value + result->true_sharing.value;
-	error += hypot(result->synchronising.high - result->synchronising.value,
-	               result->true_sharing.high - result->true_sharing.value);
 	return fm_figure_make(fmin(1, other), fmax(0, other - error), fmin(1, other + error), "", FM_ORIGIN_sampled,
 	                      "native", result->positions);
 }
@@ -358,7 +378,7 @@ static void fill(struct team *team, struct fm_picture *picture)
 	result->false_sharing = figure_of(team, false_, seconds, result->positions);
 	result->true_sharing = figure_of(team, true_, seconds, result->positions);
 	balance(team, result, processors, seconds);
-	result->waiting = waiting(result);
+	result->waiting = waiting(team, result, seconds);
 	for (unsigned i = 0; i < picture->thread_count; i++)
 		if (picture->per_thread[i].thread < team->count) {
 			picture->per_thread[i].working_seconds = team->members[picture->per_thread[i].thread].working;

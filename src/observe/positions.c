@@ -12,8 +12,9 @@
 /* An address of the code, and the row of its source line. */
 struct known {
 	uint64_t pc;
-	uint32_t row;
+	uint32_t row; /* NOT_ITS_OWN: in a library of ours */
 };
+enum { NOT_ITS_OWN = UINT32_MAX };
 
 static int by_address(const void *left, const void *right)
 {
@@ -36,6 +37,10 @@ static int find_row(struct fm_recording *recording, struct fm_symbols *symbols, 
 
 	if (symbols) {
 		fm_symbols_find(symbols, pc, &names);
+		if (!strncmp(names.module, "libfathom-", 10)) {
+			*ret_row = NOT_ITS_OWN;
+			return 0;
+		}
 		snprintf(row.function, sizeof(row.function), "%s", names.function);
 		snprintf(row.inlined, sizeof(row.inlined), "%s", names.inlined);
 		snprintf(row.file, sizeof(row.file), "%s", names.file);
@@ -90,7 +95,7 @@ int fm_positions_record(const struct fm_results *results, uint32_t process, stru
 		struct fm_recorded_position *row;
 
 		/* another process writes the results: it may have changed them meanwhile */
-		if (!found)
+		if (!found || found->row == NOT_ITS_OWN)
 			continue;
 		row = fm_recording_add(recording, positions);
 		if (!row) {

@@ -4,6 +4,7 @@
 #include "model/doubt.h"
 #include "patterns/deciding.h"
 #include "patterns/patterns.h"
+#include "windows/totals.h"
 
 /* Does the thread take part? It does with useful work, or if it was busy. A main thread that only creates workers and
    waits is no worker. A spinning thread is busy, and its missing share counts. */
@@ -132,6 +133,15 @@ static bool windows_explain(const struct fm_picture *picture, double useful, dou
 	       fabs(useful / instructions - 1) < 2 / sqrt(windows);
 }
 
+/* Threads without a record of their own. */
+static bool has_short_threads(const struct fm_recording *recording)
+{
+	for (size_t i = 0; recording && i < recording->threads_count; i++)
+		if (recording->threads[i].others && fm_windows_used(recording))
+			return true;
+	return false;
+}
+
 /* The ratio of the busiest thread's time to the mean that loses this share of the time. */
 static struct fm_figure ratio_of(const struct fm_figure *lost)
 {
@@ -155,6 +165,8 @@ static struct fm_figure imbalance(const struct fm_picture *picture, unsigned lev
 		return like(origin, 1);
 	if (!picture->thread_count)
 		return fm_figure_unavailable("the work of each thread is unknown");
+	if (has_short_threads(picture->recording))
+		return fm_figure_unavailable("threads live too briefly: their work is not counted one by one");
 	if (picture->threads < 2)
 		return like(origin, 1);
 	useful = unevenness(picture, false, &team);

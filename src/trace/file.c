@@ -91,7 +91,7 @@ static bool has_memory(long file, uint64_t from, uint64_t size)
 	       system.f_bavail / 2 >= size / (uint64_t)system.f_bsize;
 }
 
-struct fm_trace_entry *fm_file_large_ring(unsigned number, uint64_t entries)
+struct fm_trace_entry *fm_file_large_ring(unsigned number, uint64_t entries, uint64_t touched)
 {
 	const uint64_t size = entries * sizeof(struct fm_trace_entry),
 	               from = sizeof(struct fm_trace_file) + number * sizeof(((struct fm_trace_large *)0)->rings[0]);
@@ -110,7 +110,7 @@ struct fm_trace_entry *fm_file_large_ring(unsigned number, uint64_t entries)
 	}
 	fm_system_call(SYS_close, file, 0, 0, 0, 0, 0);
 	if (ring)
-		fm_file_touch(ring, size);
+		fm_file_touch(ring, (touched < entries ? touched : entries) * sizeof(*ring));
 	return ring;
 }
 

@@ -23,7 +23,7 @@ int fm_file_reserve(const void *start, size_t size);
 
 /* A large ring of the file, by its number from 0, made writable; NULL: too little room. Uses at most half of the
    remaining file system, and of the remaining addresses if limited. */
-struct fm_trace_entry *fm_file_large_ring(unsigned number, uint64_t entries);
+struct fm_trace_entry *fm_file_large_ring(unsigned number, uint64_t entries, uint64_t touched);
 
 /* Prepares memory for writing: one system call instead of a fault for each page. */
 void fm_file_touch(const void *start, size_t size);

@@ -15,10 +15,9 @@ enum {
 	LONGEST_PAUSE_NS = 20000000,
 	LONGEST_PART = 8, /* of the time so far: however much they cost, or nothing would be known of some programs */
 	WINDOW_NS = 10000000,    /* processor time: code that waits for memory all the time makes few references */
-	TEAM_ENTRIES = 1200000,  /* of all threads of a small team in a window … */
-	MEMBERS = 4,             /* … and of a large one this number of threads … */
-	MEMBER_ENTRIES = 100000, /* … with this number of entries each … */
-	MEMBER_RING = 1 << 18,   /* … in rings of this size */
+	MEMBERS = 4,             /* threads of a team in a window … */
+	MEMBER_ENTRIES = 150000, /* … with this number of entries each; fewer of larger teams */
+	LARGE_TEAM_ENTRIES = 100000,
 	LEAST_ENTRIES = 20000,
 };
 
@@ -57,7 +56,7 @@ void fm_opening_team(unsigned threads, uint32_t turn)
 	__atomic_store_n(&fm_head()->team, threads, __ATOMIC_RELAXED);
 }
 
-static bool is_team(void)
+bool fm_opening_is_team(void)
 {
 	return __atomic_load_n(&windows.team, __ATOMIC_RELAXED) > 1;
 }
@@ -153,10 +152,8 @@ static uint32_t open_or_join(const struct fm_place *place)
 static uint64_t most_entries(const struct fm_place *place)
 {
 	uint64_t room = fm_ring_room(place) / 4 * 3,
-	         share = is_large_team() ? MEMBER_ENTRIES : TEAM_ENTRIES / windows.team;
+	         share = is_large_team() ? LARGE_TEAM_ENTRIES : MEMBER_ENTRIES;
 
-	if (share < LEAST_ENTRIES)
-		share = LEAST_ENTRIES;
 	return room < share ? room : share;
 }
 
@@ -177,10 +174,10 @@ bool fm_window_begin(struct fm_place *place)
 	if (!fm_window_is_due(place))
 		return false;
 	/* a thread of one window, or of short ones, or one that cannot log, is not worth the memory */
-	if (((place->last_epoch && place->translators[FM_LOGGING]) || is_team()) &&
+	if (((place->last_epoch && place->translators[FM_LOGGING]) || fm_opening_is_team()) &&
 	    fm_session->window_references > FM_TRACE_RING)
-		fm_ring_enlarge(place, is_large_team() ? MEMBER_RING : FM_TRACE_LARGE);
-	if (is_team() && most_entries(place) < LEAST_ENTRIES)
+		fm_ring_enlarge(place);
+	if (fm_opening_is_team() && most_entries(place) < LEAST_ENTRIES)
 		return false;
 	place->epoch = open_or_join(place);
 	if (!place->epoch)
@@ -188,7 +185,7 @@ bool fm_window_begin(struct fm_place *place)
 	place->last_epoch = place->epoch;
 	place->references = 0;
 	place->window_from = place->written;
-	place->window_entries = is_team() ? most_entries(place) : UINT64_MAX;
+	place->window_entries = fm_opening_is_team() ? most_entries(place) : UINT64_MAX;
 	place->window_began = fm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 	place->window_until = place->window_began + (fm_session->window_warm ? WINDOW_NS / 2 : WINDOW_NS);
 	place->window_waited = place->waited;

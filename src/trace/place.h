@@ -76,6 +76,7 @@ struct fm_place {
 	uint64_t ring_size;
 	uint32_t large;   /* number of its large ring, from 1; 0: none */
 	bool stays_small; /* the thread requested a large ring in vain */
+	bool is_full;     /* entries were lost: the thread is to rest */
 	uint64_t written;
 	uint64_t began;                                    /* ticks: start of the present content of the log */
 	uint64_t waited, waited_published;                 /* ticks of waiting for the reader */

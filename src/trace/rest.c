@@ -87,7 +87,7 @@ static double phase_length(struct fm_place *place, enum state state, uint32_t bu
 		return (state == PLAIN ? PLAIN_NS : ACTIVE_NS) * (double)(busy ? busy : 1);
 	rest = phase.cost_ns / fm_session->overhead - phase.progress_ns;
 	rest = rest > (double)now / MOST_OF_TIME ? (double)now / MOST_OF_TIME : rest;
-	return rest > LEAST_REST_NS ? jitter * rest : LEAST_REST_NS;
+	return rest > LEAST_REST_NS ? jitter * rest : LEAST_REST_NS * (double)(busy ? busy : 1);
 }
 
 static void change(struct fm_place *place, uint64_t now)
@@ -103,12 +103,18 @@ static void change(struct fm_place *place, uint64_t now)
 		if (!phase.in_turns)
 			next = ACTIVE;
 	}
+	/* what the last phases logged is still unread */
+	if (phase.in_turns && next == ACTIVE && !fm_rings_have_room())
+		next = REST;
 	phase.until_ns = now + (uint64_t)phase_length(place, next, busy, now);
 	phase.began_ns = now;
 	phase.window_ticks = spent;
 	phase.busy = 0;
 	__atomic_store_n(&phase.state, next, __ATOMIC_RELAXED);
 	__atomic_store_n(&phase.number, phase.number + 1, __ATOMIC_RELEASE);
+	/* the pace in plain code stands for that of the rest */
+	if (__atomic_exchange_n(&fm_head()->resting, next != ACTIVE, __ATOMIC_RELEASE) && next == ACTIVE)
+		fm_wake(&fm_head()->resting);
 }
 
 void fm_rest_tick(struct fm_place *place)
@@ -120,6 +126,7 @@ void fm_rest_tick(struct fm_place *place)
 		return;
 	if (place->phase != number) {
 		place->phase = number;
+		place->is_full = false;
 		__atomic_fetch_add(&phase.busy, 1, __ATOMIC_RELAXED);
 	}
 	now = process_ns();
@@ -139,7 +146,7 @@ void fm_rest_tick(struct fm_place *place)
 
 bool fm_rest_is_due(const struct fm_place *place)
 {
-	return load(&phase.state) == REST && !place->epoch && !place->pace.step;
+	return (load(&phase.state) == REST || (place->is_full && phase.in_turns)) && !place->epoch && !place->pace.step;
 }
 
 bool fm_rest_is_near(void)

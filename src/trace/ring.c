@@ -1,5 +1,7 @@
 #include "trace/ring.h"
 
+#include "trace/opening.h"
+
 #include <string.h>
 
 #include "trace/x86_64/copy.h"
@@ -9,6 +11,9 @@ enum {
 	PATIENCE = 100,             /* times without anything read, and without a sign of life */
 	ENOUGH = FM_TRACE_RING / 4, /* for the reader to begin, however large the ring is */
 	BEHIND = FM_TRACE_LARGE / 16,
+	KEPT = 256,                      /* entries of a team's ring that are for control */
+	SMALLER_LARGE = FM_TRACE_LARGE / 4, /* where there is little memory */
+	TOUCHED = FM_TRACE_LARGE / 4,    /* entries of a large ring that are prepared at once */
 };
 
 _Static_assert(sizeof(struct fm_trace_entry) == sizeof(struct fm_translate_entry) &&
@@ -92,6 +97,13 @@ static bool make_room(struct fm_place *place, uint64_t count)
 	return false;
 }
 
+/* Threads of a team wait for each other: what has no room is lost, and the thread leaves the code cache. */
+static bool has_room_in_team(struct fm_place *place, uint64_t count)
+{
+	place->is_full = !has_room(place, __atomic_load_n(&line_of(place)->read, __ATOMIC_ACQUIRE), count + KEPT);
+	return !place->is_full;
+}
+
 /* A reader that found nothing sleeps, for a while. It is woken for something that is worth it, since it may take this
    processor: when there is enough, and at the end. One that has not read everything will find this too. */
 static void publish(struct fm_place *place, uint64_t count, bool at_end)
@@ -143,7 +155,7 @@ static bool take_from(uint32_t owner)
 }
 
 /* From 1; 0: none. */
-static uint32_t find_large(uint64_t entries)
+static uint32_t find_large(void)
 {
 	uint32_t most = fm_head()->large_rings;
 
@@ -154,14 +166,18 @@ static uint32_t find_large(uint64_t entries)
 			return i + 1;
 	for (uint32_t i = 0; i < most; i++)
 		if (!large[i].entries) {
-			large[i].entries = fm_file_large_ring(i, entries);
-			large[i].size = entries;
+			large[i].size = FM_TRACE_LARGE;
+			large[i].entries = fm_file_large_ring(i, FM_TRACE_LARGE, TOUCHED);
+			if (!large[i].entries) {
+				large[i].size = SMALLER_LARGE;
+				large[i].entries = fm_file_large_ring(i, SMALLER_LARGE, TOUCHED);
+			}
 			return large[i].entries ? i + 1 : 0;
 		}
 	return 0;
 }
 
-void fm_ring_enlarge(struct fm_place *place, uint64_t entries)
+void fm_ring_enlarge(struct fm_place *place)
 {
 	struct fm_trace_thread *line = line_of(place);
 
@@ -169,7 +185,7 @@ void fm_ring_enlarge(struct fm_place *place, uint64_t entries)
 	if (place->large || place->stays_small || !fm_head()->large_rings ||
 	    __atomic_exchange_n(&large_lock, 1, __ATOMIC_ACQUIRE))
 		return;
-	place->large = find_large(entries);
+	place->large = find_large();
 	if (place->large) { /* not read at once */
 		large[place->large - 1].owner = place->number + 1;
 		place->ring = large[place->large - 1].entries;
@@ -206,6 +222,14 @@ bool fm_rings_are_behind(void)
 	return false;
 }
 
+bool fm_rings_have_room(void)
+{
+	for (const struct fm_place *place = fm_places; place < fm_places + FM_TRACE_THREADS; place++)
+		if (place->begun && 2 * fm_ring_room(place) < place->ring_size)
+			return false;
+	return true;
+}
+
 void fm_ring_release(struct fm_place *place)
 {
 	if (fm_is_alive())
@@ -240,7 +264,7 @@ void fm_ring_log(struct fm_place *place, const struct fm_translate_entry *entrie
 {
 	uint64_t ended = fm_ticks(), at = place->written;
 
-	if (!make_room(place, count + 2)) {
+	if (fm_opening_is_team() ? !has_room_in_team(place, count + 2) : !make_room(place, count + 2)) {
 		if (fm_is_alive())
 			fm_add(&fm_head()->lost_entries, count);
 		return;

@@ -188,6 +188,7 @@ struct fm_trace_head {
 	uint32_t large_rings;           /* large rings that the consumer can read and has memory for */
 	uint32_t processors;            /* processors that the consumer may use at a time */
 	uint32_t team;                  /* threads of the process that run at a time */
+	uint32_t resting;               /* 1: they run natively, or in plain code; a futex for the consumer, which does not disturb them */
 	uint64_t read_ns, read_wall_ns; /* processor time and duration of its reading */
 	uint64_t plain_ns;              /* processor time in plain code … */
 	uint64_t plain_instructions;    /* … and instructions executed in it, estimated … */

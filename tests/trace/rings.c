@@ -133,10 +133,10 @@ static void a_thread_goes_over(void)
 	HOLDS(place->ring == fm_file->rings[0] && place->ring_size == FM_TRACE_RING);
 	fm_ring_control(place, FM_TRACE_REGION_BEGIN, 1);
 	fm_head()->large_rings = 0; /* nobody can read one */
-	fm_ring_enlarge(place, FM_TRACE_LARGE);
+	fm_ring_enlarge(place);
 	HOLDS(!place->large && !line->large);
 	fm_head()->large_rings = FM_TRACE_LARGE_RINGS;
-	fm_ring_enlarge(place, FM_TRACE_LARGE);
+	fm_ring_enlarge(place);
 	HOLDS(place->large == 1 && line->large == 1 && line->large_from == 1 && line->written == 1);
 	fm_ring_control(place, FM_TRACE_REGION_BEGIN, 2);
 	HOLDS(fm_file->rings[0][0].address == 1 && place->ring[1].address == 2 && line->written == 2);
@@ -153,7 +153,7 @@ static void a_large_ring_goes_round(void)
 	open_file();
 	place = take(3);
 	line = &fm_file->threads[3];
-	fm_ring_enlarge(place, FM_TRACE_LARGE);
+	fm_ring_enlarge(place);
 	for (uint64_t at = 0; at < 3 * FM_TRACE_LARGE; at += COUNT + 2) {
 		HOLDS(line->written == at);
 		for (unsigned i = 0; i < COUNT; i++)
@@ -178,13 +178,13 @@ static void rings_are_used_again(void)
 	open_file();
 	for (unsigned i = 0; i <= FM_TRACE_LARGE_RINGS; i++) {
 		places[i] = take(i);
-		fm_ring_enlarge(places[i], FM_TRACE_LARGE);
+		fm_ring_enlarge(places[i]);
 		HOLDS(places[i]->large == (i < FM_TRACE_LARGE_RINGS ? i + 1 : 0));
 	}
 	fm_ring_control(places[1], FM_TRACE_REGION_BEGIN, 1);
 	give_back(places[1]);
 	HOLDS(!fm_ring_take(places[1])); /* not read */
-	fm_ring_enlarge(places[FM_TRACE_LARGE_RINGS], FM_TRACE_LARGE);
+	fm_ring_enlarge(places[FM_TRACE_LARGE_RINGS]);
 	HOLDS(!places[FM_TRACE_LARGE_RINGS]->large);
 	read_all(1);
 	take(1);
@@ -192,7 +192,7 @@ static void rings_are_used_again(void)
 	give_back(places[1]);
 	give_back(places[FM_TRACE_LARGE_RINGS]);
 	take(FM_TRACE_LARGE_RINGS);
-	fm_ring_enlarge(places[FM_TRACE_LARGE_RINGS], FM_TRACE_LARGE);
+	fm_ring_enlarge(places[FM_TRACE_LARGE_RINGS]);
 	HOLDS(places[FM_TRACE_LARGE_RINGS]->large == 2 && !places[1]->large && !fm_file->threads[1].large);
 	take(1);
 	HOLDS(places[1]->ring == fm_file->rings[1] && places[1]->ring_size == FM_TRACE_RING);
@@ -226,7 +226,7 @@ static void few_addresses_are_left(void)
 	open_file();
 	place = take(0);
 	limit(RLIMIT_AS, mapped_bytes() + 24 * MEBIBYTE);
-	fm_ring_enlarge(place, FM_TRACE_LARGE);
+	fm_ring_enlarge(place);
 	HOLDS(!place->large && place->ring_size == FM_TRACE_RING);
 }
 
@@ -237,7 +237,7 @@ static void enough_addresses_are_left(void)
 	open_file();
 	place = take(0);
 	limit(RLIMIT_AS, mapped_bytes() + 64 * MEBIBYTE);
-	fm_ring_enlarge(place, FM_TRACE_LARGE);
+	fm_ring_enlarge(place);
 	HOLDS(place->large == 1);
 }
 
@@ -248,7 +248,7 @@ static void files_must_be_short(void)
 	limit(RLIMIT_FSIZE, sizeof(struct fm_trace_file) + MEBIBYTE);
 	open_file();
 	place = take(0);
-	fm_ring_enlarge(place, FM_TRACE_LARGE);
+	fm_ring_enlarge(place);
 	HOLDS(!place->large);
 	fm_ring_control(place, FM_TRACE_REGION_BEGIN, 1);
 	HOLDS(fm_file->threads[0].written == 1);
@@ -260,7 +260,7 @@ static void on_a_disk(void)
 
 	open_file();
 	place = take(0);
-	fm_ring_enlarge(place, FM_TRACE_LARGE);
+	fm_ring_enlarge(place);
 	HOLDS(!place->large);
 }
 
@@ -300,8 +300,8 @@ static void little_memory_is_left(void)
 	}
 	make_folder(small);
 	open_file();
-	fm_ring_enlarge(take(0), FM_TRACE_LARGE);
-	fm_ring_enlarge(take(1), FM_TRACE_LARGE);
+	fm_ring_enlarge(take(0));
+	fm_ring_enlarge(take(1));
 	HOLDS(fm_places[0].large == 1 && !fm_places[1].large);
 	fm_ring_control(&fm_places[1], FM_TRACE_REGION_BEGIN, 1);
 	HOLDS(fm_file->threads[1].written == 1);

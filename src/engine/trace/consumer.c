@@ -5,7 +5,6 @@
 #include <linux/futex.h>
 #include <math.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +41,9 @@ enum {
 	SPINS = 2000,
 	YIELD_EVERY = 64,
 	NAP_NS = 2000000,
-	POLITE_READ = 1 << 16, /* entries, then it looks whether the program has ended */
+	POLITE_READ = 1 << 14, /* entries, then it looks whether the program rests */
+	HELD_OFF_NS = 20000000,
+	HELD_OFF_MOST = 100, /* times, then it looks whether there is a process */
 };
 
 /* Threads. A core may be several threads': what it counts belongs to the one that was fed last. */
@@ -959,22 +960,25 @@ static bool is_dead(int process)
 	return process < 0 || poll(&end, 1, 0) > 0;
 }
 
-/* A team that has all processors waits for any thread without one, and its other threads may spin. While such a team
-   runs, reading only gets time that no thread wants. */
-static void be_polite(struct fm_consumer *consumer, bool polite)
-{
-	const struct sched_param none = {0};
-
-	/* without the right to return, it remains: the program has ended by then, and leaves processors */
-	if (polite != consumer->is_polite && !sched_setscheduler(0, polite ? SCHED_IDLE : SCHED_OTHER, &none))
-		consumer->is_polite = polite;
-}
-
 static bool has_all_processors(const struct fm_trace_head *head)
 {
 	uint32_t team = __atomic_load_n(&head->team, __ATOMIC_RELAXED);
 
 	return team > 1 && team >= head->processors && !head->ended;
+}
+
+/* A team that has all processors waits for any thread without one, and its other threads may spin. While it runs
+   natively, nothing is read; its rings have room for several windows. */
+static bool is_held_off(const struct fm_trace_head *head)
+{
+	return has_all_processors(head) && __atomic_load_n(&head->resting, __ATOMIC_ACQUIRE);
+}
+
+static void wait_for_phase(struct fm_trace_head *head)
+{
+	const struct timespec limit = {0, HELD_OFF_NS};
+
+	syscall(SYS_futex, &head->resting, FUTEX_WAIT, 1, &limit, NULL, 0);
 }
 
 int fm_consumer_run(const struct fm_consumer_task *task, struct fm_error *error)
@@ -986,7 +990,7 @@ int fm_consumer_run(const struct fm_consumer_task *task, struct fm_error *error)
 	bool known = fm_trace_process(head) != FM_TRACE_UNKNOWN;
 	struct fm_consumer *consumer;
 	uint64_t ended = 0;
-	unsigned idle = 0;
+	unsigned idle = 0, held_off = 0;
 	int status = fm_consumer_create(task, &consumer, error);
 
 	while (!status) {
@@ -997,10 +1001,14 @@ int fm_consumer_run(const struct fm_consumer_task *task, struct fm_error *error)
 		uint64_t read;
 		bool left;
 
-		be_polite(consumer, !dead && !over && has_all_processors(head));
+		if (is_held_off(head) && !over && held_off++ < HELD_OFF_MOST && !(known && is_dead(process))) {
+			wait_for_phase(head);
+			continue;
+		}
+		held_off = 0;
 		read = is_hurried(consumer)
 		           ? 0
-		           : fm_consumer_read(consumer, consumer->is_polite ? POLITE_READ : UINT64_MAX);
+		           : fm_consumer_read(consumer, has_all_processors(head) ? POLITE_READ : UINT64_MAX);
 		/* programs beside it go on for ever, and may have to be waited for */
 		left = consumer->beside && look(consumer);
 		if (consumer->beside && dead && !left)
@@ -1018,7 +1026,7 @@ int fm_consumer_run(const struct fm_consumer_task *task, struct fm_error *error)
 			break;
 		if (++idle % YIELD_EVERY == 0)
 			sched_yield(); /* the program may want this very processor */
-		else if (idle < SPINS && !consumer->is_polite)
+		else if (idle < SPINS && !has_all_processors(head))
 			fm_pause();
 		else
 			nap(task->session, seen);

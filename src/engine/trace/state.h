@@ -118,7 +118,6 @@ struct fm_consumer {
 	unsigned core_users[FM_SIMULATED_CORES_MAX];
 	struct fm_traced_thread *owners[FM_SIMULATED_CORES_MAX]; /* the thread that owns the current counts of a core */
 	unsigned threads_begun, live_count;
-	bool is_polite;                             /* it runs only where the program leaves a processor */
 	unsigned places;                            /* used entries of `threads`, up to the last */
 	struct fm_traced_windows known;             /* with windows */
 	struct fm_references repeated;              /* of string instructions, inside and outside of windows */
