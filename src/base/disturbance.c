@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <math.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,22 +55,46 @@ static uint64_t wait_time(const struct fm_disturbance_watch *watch)
 	return sscanf(line, "%llu %llu", &ran, &waited) == 2 ? waited : 0;
 }
 
-static int64_t steal_time(int file)
+/* user nice system idle iowait irq softirq steal, in ticks of 1/USER_HZ */
+static int64_t steal_of(const char *numbers)
 {
-	char line[512];
 	unsigned long long steal;
 
-	read_again(file, line, sizeof(line));
-	/* cpu user nice system idle iowait irq softirq steal, in ticks of 1/USER_HZ */
-	if (sscanf(line, "cpu %*u %*u %*u %*u %*u %*u %*u %llu", &steal) != 1)
+	if (sscanf(numbers, "%*u %*u %*u %*u %*u %*u %*u %llu", &steal) != 1)
 		return -1;
 	return (int64_t)(steal * (1000000000ull / (unsigned long long)sysconf(_SC_CLK_TCK)));
+}
+
+/* Of one CPU, or of all (-1). Their lines come first in the file, which has hundreds of them on large machines. */
+static int64_t steal_time(int file, int cpu)
+{
+	char text[4096], name[16];
+	off_t at = 0;
+
+	snprintf(name, sizeof(name), cpu < 0 ? "cpu " : "cpu%d ", cpu);
+	for (;;) {
+		ssize_t length = file < 0 ? -1 : pread(file, text, sizeof(text) - 1, at);
+		char *line = text, *end;
+
+		if (length <= 0)
+			return -1;
+		text[length] = 0;
+		for (; (end = strchr(line, '\n')); line = end + 1) {
+			if (!strncmp(line, name, strlen(name)))
+				return steal_of(line + strlen(name));
+			if (strncmp(line, "cpu", 3) != 0)
+				return -1;
+		}
+		if (line == text)
+			return -1;
+		at += line - text;
+	}
 }
 
 int64_t fm_disturbance_steal_now(void)
 {
 	int file = open("/proc/stat", O_RDONLY | O_CLOEXEC);
-	int64_t steal = steal_time(file);
+	int64_t steal = steal_time(file, -1);
 
 	if (file >= 0)
 		close(file);
@@ -89,7 +114,9 @@ void fm_disturbance_open(struct fm_disturbance_watch *watch)
 	}
 	watch->total.heartbeat_worst = watch->total.heartbeat_best;
 	watch->started_ns = fm_clock_now();
-	watch->steal_first = watch->steal_before = steal_time(watch->stat);
+	watch->steal_cpu = sched_getcpu();
+	watch->steal_before = steal_time(watch->stat, watch->steal_cpu);
+	watch->steal_first = steal_time(watch->stat, -1);
 	watch->steal_read_ns = watch->started_ns;
 }
 
@@ -146,12 +173,15 @@ bool fm_disturbance_end(struct fm_disturbance_watch *watch, bool may_wait, doubl
 	cause[FM_DISTURBANCE_WAITED] = waited > TOLERATED_WAIT_NS;
 	cause[FM_DISTURBANCE_STOLEN] = false;
 	if (now - watch->steal_read_ns > STEAL_INTERVAL_NS) {
-		int64_t steal = steal_time(watch->stat);
+		int cpu = sched_getcpu();
+		int64_t steal = steal_time(watch->stat, cpu), all = steal_time(watch->stat, -1);
 
-		cause[FM_DISTURBANCE_STOLEN] = steal > watch->steal_before;
+		/* a large machine always loses some time on some CPU */
+		cause[FM_DISTURBANCE_STOLEN] = !may_wait && cpu == watch->steal_cpu && steal > watch->steal_before;
+		watch->steal_cpu = cpu;
 		watch->steal_before = steal;
 		watch->steal_read_ns = now;
-		total->stolen_ns = steal < 0 ? 0 : (uint64_t)(steal - watch->steal_first);
+		total->stolen_ns = all < 0 ? 0 : (uint64_t)(all - watch->steal_first);
 	}
 	/* Both heartbeats slow: one alone may have met an interrupt that the trial itself did not. */
 	cause[FM_DISTURBANCE_HEARTBEAT] =

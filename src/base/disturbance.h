@@ -13,7 +13,7 @@
 
 enum fm_disturbance_cause {
 	FM_DISTURBANCE_WAITED,    /* another task had the CPU */
-	FM_DISTURBANCE_STOLEN,    /* the hypervisor had the CPU */
+	FM_DISTURBANCE_STOLEN,    /* the hypervisor had this CPU */
 	FM_DISTURBANCE_HEARTBEAT, /* the core was slower than its best */
 	FM_DISTURBANCE_CAUSES
 };
@@ -36,7 +36,8 @@ struct fm_disturbance_watch {
 	int stat;      /* /proc/stat */
 	uint64_t started_ns;
 	uint64_t wait_before;
-	int64_t steal_before;
+	int steal_cpu;
+	int64_t steal_before; /* of this CPU */
 	int64_t steal_first;
 	uint64_t steal_read_ns;
 	double beat_before;

@@ -47,7 +47,7 @@ static const struct argp_option options[] = {
     {"show", KEY_SHOW, NULL, 0, "Print the saved profile instead of measuring", 0},
     {"profile", KEY_PROFILE, "FILE", 0, "Save the profile to FILE instead of the default place; with --show: read FILE",
      0},
-    {"tolerate", KEY_TOLERATE, "PCT", 0, "Accept a profile with up to PCT % disturbed trials (default 50)", 0},
+    {"tolerate", KEY_TOLERATE, "PCT", 0, "Fail with more than PCT % disturbed trials (default: never, intervals are then wide)", 0},
     {"seed", KEY_SEED, "N", 0, "Seed for the random orders (default 1)", 0},
     FM_OPTIONS_PRINTING,
     {0},
@@ -204,6 +204,8 @@ static struct fm_machine *earlier_profile(const char *path)
 	return machine;
 }
 
+#define REMARKABLE 0.5 /* share of disturbed trials */
+
 static int measure(struct input *input, const char *path)
 {
 	struct fm_machine *earlier = input->quick ? earlier_profile(path) : NULL;
@@ -230,6 +232,11 @@ static int measure(struct input *input, const char *path)
 			fprintf(stderr, "fathom: the previous profile %s is kept\n", path);
 		return code;
 	}
+	if (input->common.verbosity >= 0 && fm_disturbance_share(&machine->disturbance) > REMARKABLE)
+		fprintf(stderr,
+		        "fathom: %.0f %% of the trials were disturbed and excluded: intervals are wide. Repeat on a quieter "
+		        "machine, or on other CPUs (-C)\n",
+		        100 * fm_disturbance_share(&machine->disturbance));
 	check(input, machine);
 	status = fm_profile_save(path, machine, &error);
 	code = print(input, machine);
@@ -264,7 +271,7 @@ static int simulate(const struct input *input)
 
 static int run(const struct fm_command *command, int argc, char **argv)
 {
-	struct input input = {.characterise = {.seed = 1, .tolerate = 0.5}};
+	struct input input = {.characterise = {.seed = 1, .tolerate = 1}};
 	char *path = NULL;
 	struct fm_error error;
 	int code = fm_command_parse(command, argc, argv, &input);
@@ -303,7 +310,7 @@ const struct fm_command fm_verb_machine = {
                 "  fathom machine --show             print the saved profile\n"
                 "  fathom machine --machine zen3     the same kernels on a simulated core\n"
                 "  fathom machine --json | jq '.levels[] | {name, latency_ns}'\n\n"
-                "Exit status: 0 done, 1 failed or too many disturbed trials, 2 wrong usage.",
+                "Exit status: 0 done, 1 failed, or more disturbed trials than --tolerate accepts, 2 wrong usage.",
     .options = options,
     .settings = settings,
     .parse = parse,

@@ -618,6 +618,9 @@ static int judge_disturbance(const struct fm_machine *machine, double tolerate, 
 {
 	double share = fm_disturbance_share(&machine->disturbance);
 
+	/* wide intervals are better than no profile */
+	if (tolerate >= 1)
+		return 0;
 	if (share > tolerate)
 		return fm_error_set(
 		    error, EBUSY,

@@ -12,7 +12,7 @@ struct fm_characterise_options {
 	struct fm_cpu_list cpus;
 	bool choose_first; /* measure the core on an idle core; else on the first one */
 	uint64_t seed;
-	double tolerate; /* largest accepted share of disturbed trials */
+	double tolerate; /* largest accepted share of disturbed trials; 1: any, with wide intervals */
 	struct fm_watcher watcher;
 	/* earlier profile of this machine, or NULL: a quick characterisation reuses parts of it (kept.def) */
 	const struct fm_machine *earlier;

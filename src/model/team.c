@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/statistics.h"
 #include "model/doubt.h"
 
 /* Functions in which threads wait for each other, by the beginning of their names. */
@@ -13,12 +14,15 @@ static const char *const synchronising[] = {
 #undef FUNCTION
 };
 
+/* Kinds of positions. A thread that waits does one of the first four. */
+enum kind { SPINS, SYNCHRONISES, SHARES_FALSELY, SHARES_TRULY, WAITS, KINDS };
+
 struct member {
 	const struct fm_recorded_native_thread *native;
 	unsigned positions;
-	double seconds;                            /* of its positions */
-	double spins, synchronises, false_, true_; /* of these */
-	double working;                            /* s of its own time that it did not wait */
+	double seconds;      /* of its positions */
+	double parts[KINDS]; /* of these; WAITS: all but false sharing */
+	double working;      /* s of its own time that it did not wait */
 	bool works;
 };
 
@@ -56,7 +60,26 @@ static bool counts(const struct team *team, const struct fm_recorded_position *p
 	return !position->process && position->thread < team->count && (team->plain || !position->plain);
 }
 
-/* Spinning loops and calls that wait are in the functions of the runtime, too: what spins is spinning. */
+/* The part of a position that is of a kind. Spinning loops may be in functions of the runtime, too: they spin. */
+static double part_of(const struct team *team, const struct fm_recorded_position *position, enum kind kind)
+{
+	bool synchronises = !position->waits && team->at_synchronising[position->running];
+	double shares = position->waits || synchronises ? 0 : position->shares;
+
+	switch (kind) {
+	case SPINS:
+		return position->waits;
+	case SYNCHRONISES:
+		return synchronises;
+	case SHARES_FALSELY:
+		return shares * team->false_part;
+	case SHARES_TRULY:
+		return shares * (1 - team->false_part);
+	default:
+		return position->waits || synchronises ? 1 : shares * (1 - team->false_part);
+	}
+}
+
 static void add_positions(struct team *team)
 {
 	const struct fm_recording *recording = team->recording;
@@ -64,27 +87,26 @@ static void add_positions(struct team *team)
 	for (size_t i = 0; i < recording->positions_count; i++) {
 		const struct fm_recorded_position *position = &recording->positions[i];
 		struct member *member;
-		double seconds = position->seconds;
 
 		if (!counts(team, position))
 			continue;
 		member = &team->members[position->thread];
 		member->positions++;
-		member->seconds += seconds;
-		if (position->waits)
-			member->spins += seconds;
-		else if (team->at_synchronising[position->running])
-			member->synchronises += seconds;
-		else {
-			member->false_ += seconds * position->shares * team->false_part;
-			member->true_ += seconds * position->shares * (1 - team->false_part);
-		}
+		member->seconds += position->seconds;
+		for (unsigned kind = 0; kind < KINDS; kind++)
+			member->parts[kind] += position->seconds * part_of(team, position, (enum kind)kind);
 	}
 }
 
-static double share(const struct member *member, double part)
+static double share(const struct member *member, enum kind kind)
 {
-	return member->seconds > 0 ? fmin(1, part / member->seconds) : 0;
+	return member->seconds > 0 ? fmin(1, member->parts[kind] / member->seconds) : 0;
+}
+
+/* Share of its time that it neither spun nor synchronised. */
+static double share_working(const struct member *member)
+{
+	return fmax(0, 1 - share(member, SPINS) - share(member, SYNCHRONISES));
 }
 
 static const struct member *busiest(const struct team *team)
@@ -132,8 +154,7 @@ static unsigned choose_workers(struct team *team)
 		struct member *member = &team->members[i];
 
 		if (member->native)
-			member->working = member->native->ran *
-			                  (1 - share(member, member->spins) - share(member, member->synchronises));
+			member->working = member->native->ran * share_working(member);
 	}
 	most = busiest(team);
 	for (unsigned i = 0; i < team->count; i++) {
@@ -203,58 +224,48 @@ static double part_alone(const struct team *team)
 	return all > 0 ? alone / all : 0;
 }
 
-/* Error of the shares of all threads by chance, as a share of the team's time: twice the standard deviation. */
-static double error_of(const struct team *team, double part(const struct member *), double seconds)
+/* Error of a share by chance, as a share of the team's time, from the differences between parts of the run. Ticks of
+   different processors come at the same moments, so positions of threads are not independent. */
+static double error_of(const struct team *team, enum kind kind)
 {
-	double variance = 0;
+	const struct fm_recording *recording = team->recording;
+	double sums[FM_TEAM_BATCHES] = {0}, parts[FM_TEAM_BATCHES] = {0}, last = 0, all = 0, part = 0, variance = 0;
+	unsigned used = 0;
 
-	for (unsigned i = 0; i < team->count; i++) {
-		const struct member *member = &team->members[i];
-		double of_time = member->works ? member->native->ran / seconds : 0, own = share(member, part(member));
+	for (size_t i = 0; i < recording->positions_count; i++)
+		last = fmax(last, recording->positions[i].at);
+	for (size_t i = 0; i < recording->positions_count && last > 0; i++) {
+		const struct fm_recorded_position *position = &recording->positions[i];
+		unsigned batch = (unsigned)fmin(FM_TEAM_BATCHES - 1, FM_TEAM_BATCHES * position->at / last);
 
-		if (member->works && member->positions)
-			variance += of_time * of_time * (own * (1 - own) + 1.0 / member->positions) / member->positions;
+		if (!counts(team, position) || !team->members[position->thread].works)
+			continue;
+		sums[batch] += position->seconds;
+		parts[batch] += position->seconds * part_of(team, position, kind);
 	}
-	return 2 * sqrt(variance) + FM_TEAM_ERROR;
-}
+	for (unsigned i = 0; i < FM_TEAM_BATCHES; i++) {
+		used += sums[i] > 0;
+		all += sums[i];
+		part += parts[i];
+	}
+	for (unsigned i = 0; i < FM_TEAM_BATCHES && all > 0; i++) {
+		double rest = parts[i] - part / all * sums[i];
 
-static double spins(const struct member *member)
-{
-	return member->spins;
-}
-
-static double synchronises(const struct member *member)
-{
-	return member->synchronises;
-}
-
-static double waits(const struct member *member)
-{
-	return member->spins + member->synchronises + member->true_;
-}
-
-static double false_(const struct member *member)
-{
-	return member->false_;
-}
-
-static double true_(const struct member *member)
-{
-	return member->true_;
+		variance += rest * rest;
+	}
+	if (used < 2)
+		return 1;
+	return fm_statistics_student(used - 1) * sqrt(variance * used / (used - 1)) / all + FM_TEAM_ERROR;
 }
 
 /* The share of the team's time in positions of a kind. */
-static struct fm_figure figure_of(const struct team *team, double part(const struct member *), double seconds,
-                                  unsigned positions)
+static struct fm_figure figure_of(const struct team *team, enum kind kind, double seconds, unsigned positions)
 {
-	double value = 0, error = error_of(team, part, seconds);
+	double value = 0, error = error_of(team, kind);
 
 	for (unsigned i = 0; i < team->count; i++)
 		if (team->members[i].works)
-			value +=
-			    team->members[i].native->ran / seconds * share(&team->members[i], part(&team->members[i]));
-	if (!(value > 0))
-		error = FM_TEAM_ERROR;
+			value += team->members[i].native->ran / seconds * share(&team->members[i], kind);
 	return fm_figure_make(fmin(1, value), fmax(0, value - error), fmin(1, value + error), "", FM_ORIGIN_sampled,
 	                      "native", positions);
 }
@@ -273,14 +284,15 @@ static double chance_of(const struct team *team, double seconds, unsigned worker
 
 	for (unsigned i = 0; i < team->count; i++) {
 		const struct member *member = &team->members[i];
-		double own = share(member, member->spins + member->synchronises);
+		double own = share_working(member);
 
 		if (member->works && member->positions)
 			variance += member->native->ran * member->native->ran * own * (1 - own) / member->positions;
 	}
 	/* the mean of the largest of some normal values */
-	return workers > 1 ? processors * sqrt(variance / workers) * sqrt(2 * log(workers)) * FM_LARGEST_OF_FEW / seconds
-	                   : 0;
+	return workers > 1
+	           ? processors * sqrt(variance / workers) * sqrt(2 * log(workers)) * FM_LARGEST_OF_FEW / seconds
+	           : 0;
 }
 
 /* Processors wait until the busiest thread ends, or while one works alone. At most as much as is lost. */
@@ -314,10 +326,10 @@ static void balance(const struct team *team, struct fm_picture_team *result, dou
 }
 
 /* What threads lose by waiting for each other, for another reason than unequal work. */
-static struct fm_figure waiting(const struct team *team, const struct fm_picture_team *result, double seconds)
+static struct fm_figure waiting(const struct team *team, const struct fm_picture_team *result)
 {
 	double lost = result->idle.value + result->spinning.value, other = fmax(0, lost - result->uneven.value),
-	       error = hypot(error_of(team, waits, seconds), result->uneven.high - result->uneven.value);
+	       error = hypot(error_of(team, WAITS), result->uneven.high - result->uneven.value);
 
 	other += result->synchronising.value + result->true_sharing.value;
 	return fm_figure_make(fmin(1, other), fmax(0, other - error), fmin(1, other + error), "", FM_ORIGIN_sampled,
@@ -373,12 +385,12 @@ static void fill(struct team *team, struct fm_picture *picture)
 		return;
 	result->known = true;
 	result->processors = processors;
-	result->spinning = figure_of(team, spins, seconds, result->positions);
-	result->synchronising = figure_of(team, synchronises, seconds, result->positions);
-	result->false_sharing = figure_of(team, false_, seconds, result->positions);
-	result->true_sharing = figure_of(team, true_, seconds, result->positions);
+	result->spinning = figure_of(team, SPINS, seconds, result->positions);
+	result->synchronising = figure_of(team, SYNCHRONISES, seconds, result->positions);
+	result->false_sharing = figure_of(team, SHARES_FALSELY, seconds, result->positions);
+	result->true_sharing = figure_of(team, SHARES_TRULY, seconds, result->positions);
 	balance(team, result, processors, seconds);
-	result->waiting = waiting(team, result, seconds);
+	result->waiting = waiting(team, result);
 	for (unsigned i = 0; i < picture->thread_count; i++)
 		if (picture->per_thread[i].thread < team->count) {
 			picture->per_thread[i].working_seconds = team->members[picture->per_thread[i].thread].working;

@@ -56,14 +56,14 @@ void fm_opening_team(unsigned threads, uint32_t turn)
 	__atomic_store_n(&fm_head()->team, threads, __ATOMIC_RELAXED);
 }
 
+bool fm_opening_is_large_team(void)
+{
+	return __atomic_load_n(&windows.team, __ATOMIC_RELAXED) > MEMBERS;
+}
+
 bool fm_opening_is_team(void)
 {
 	return __atomic_load_n(&windows.team, __ATOMIC_RELAXED) > 1;
-}
-
-static bool is_large_team(void)
-{
-	return __atomic_load_n(&windows.team, __ATOMIC_RELAXED) > MEMBERS;
 }
 
 static uint32_t epoch_of(uint64_t state)
@@ -116,7 +116,7 @@ bool fm_window_is_due(const struct fm_place *place)
 	state = load(&windows.state);
 	now = now_ns();
 	if (is_open(state, now))
-		return place->last_epoch != epoch_of(state) && (!is_large_team() || windows.members < MEMBERS);
+		return place->last_epoch != epoch_of(state) && (!fm_opening_is_large_team() || windows.members < MEMBERS);
 	if (windows.turn)
 		return windows.turn != windows.last_turn;
 	/* the last window must be read, most of it, or threads would wait in the next one; but not for ever, where the
@@ -152,7 +152,7 @@ static uint32_t open_or_join(const struct fm_place *place)
 static uint64_t most_entries(const struct fm_place *place)
 {
 	uint64_t room = fm_ring_room(place) / 4 * 3,
-	         share = is_large_team() ? LARGE_TEAM_ENTRIES : MEMBER_ENTRIES;
+	         share = fm_opening_is_large_team() ? LARGE_TEAM_ENTRIES : MEMBER_ENTRIES;
 
 	return room < share ? room : share;
 }

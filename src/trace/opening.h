@@ -14,6 +14,7 @@ void fm_opening_team(unsigned threads, uint32_t turn);
 
 /* Do several threads of the process run at a time? */
 bool fm_opening_is_team(void);
+bool fm_opening_is_large_team(void);
 
 /* Is a thread in a window? */
 bool fm_window_is_open(void);

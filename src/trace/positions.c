@@ -1,6 +1,7 @@
 #include "trace/positions.h"
 
 #include "base/context.h"
+#include "trace/rest.h"
 
 static uint64_t thread_ns(void)
 {
@@ -57,6 +58,8 @@ void fm_positions_note(struct fm_place *place, const ucontext_t *context)
 	bool plain;
 
 	place->position_ns = now;
+	if (fm_rest_is_disturbed())
+		return;
 	pc = origin(place, fm_context_pc(context), &plain);
 	if (!pc)
 		return;

@@ -10,6 +10,7 @@ enum {
 	LONGEST_WINDOW_NS = 200000000, /* for which a phase waits */
 	ACTIVE_NS = 12000000,          /* of each busy thread: a window, and counted code */
 	PLAIN_NS = 12000000,           /* of each busy thread: a warm-up, and the measurement of the pace */
+	FORGOTTEN_IN = 8, /* phases, about: threads that no longer run */
 	MOST_OF_TIME = 2, /* a rest is at most this part of the time so far: short programs are seen, too */
 };
 
@@ -28,6 +29,8 @@ static struct {
 	double cost_ns;        /* … and the time beyond that */
 	uint32_t number, state, busy, changing;
 	uint32_t in_turns; /* 1: the latest active phase had several busy threads */
+	uint32_t team;     /* threads that run at a time: most of recent phases */
+	uint32_t catches_up; /* 1: a rest in which the reader may take a processor */
 	double slowdown;
 } phase;
 
@@ -47,7 +50,7 @@ void fm_rest_prepare(void)
 
 	phase.number = 1;
 	phase.state = ACTIVE;
-	phase.busy = phase.changing = phase.in_turns = 0;
+	phase.busy = phase.changing = phase.in_turns = phase.team = phase.catches_up = 0;
 	phase.slowdown = USUAL_SLOWDOWN;
 	phase.window_ticks = 0;
 	phase.progress_ns = phase.cost_ns = 0;
@@ -93,7 +96,7 @@ static double phase_length(struct fm_place *place, enum state state, uint32_t bu
 static void change(struct fm_place *place, uint64_t now)
 {
 	enum state next = phase.state == ACTIVE ? REST : phase.state == REST ? PLAIN : ACTIVE;
-	uint32_t busy = phase.busy;
+	uint32_t busy = phase.busy, rests;
 	uint64_t spent = fm_head()->window_ticks;
 
 	account((double)(now - phase.began_ns),
@@ -104,16 +107,23 @@ static void change(struct fm_place *place, uint64_t now)
 			next = ACTIVE;
 	}
 	/* what the last phases logged is still unread */
-	if (phase.in_turns && next == ACTIVE && !fm_rings_have_room())
+	phase.catches_up = phase.in_turns && next == ACTIVE && !fm_rings_have_room();
+	if (phase.catches_up)
 		next = REST;
 	phase.until_ns = now + (uint64_t)phase_length(place, next, busy, now);
 	phase.began_ns = now;
 	phase.window_ticks = spent;
 	phase.busy = 0;
+	/* in a short phase, or without a processor, a thread may have had no tick */
+	if (busy < phase.team)
+		phase.team -= (phase.team - busy + FORGOTTEN_IN - 1) / FORGOTTEN_IN;
+	if (phase.team)
+		fm_opening_team(phase.team, phase.in_turns ? phase.number + 1 : 0);
 	__atomic_store_n(&phase.state, next, __ATOMIC_RELAXED);
 	__atomic_store_n(&phase.number, phase.number + 1, __ATOMIC_RELEASE);
 	/* the pace in plain code stands for that of the rest */
-	if (__atomic_exchange_n(&fm_head()->resting, next != ACTIVE, __ATOMIC_RELEASE) && next == ACTIVE)
+	rests = next != ACTIVE && !phase.catches_up;
+	if (__atomic_exchange_n(&fm_head()->resting, rests, __ATOMIC_RELEASE) && !rests)
 		fm_wake(&fm_head()->resting);
 }
 
@@ -130,8 +140,10 @@ void fm_rest_tick(struct fm_place *place)
 		__atomic_fetch_add(&phase.busy, 1, __ATOMIC_RELAXED);
 	}
 	now = process_ns();
-	if (phase.busy >= BUSY_LEAST)
-		fm_opening_team(phase.busy, phase.in_turns ? number : 0);
+	if (phase.busy > phase.team && phase.busy >= BUSY_LEAST) {
+		phase.team = phase.busy;
+		fm_opening_team(phase.team, phase.in_turns ? number : 0);
+	}
 	/* other threads may wait for one that is in a window */
 	if (load(&phase.state) == ACTIVE && fm_window_is_open() &&
 	    now < __atomic_load_n(&phase.until_ns, __ATOMIC_RELAXED) + LONGEST_WINDOW_NS)
@@ -152,6 +164,11 @@ bool fm_rest_is_due(const struct fm_place *place)
 bool fm_rest_is_near(void)
 {
 	return load(&phase.state) == PLAIN;
+}
+
+bool fm_rest_is_disturbed(void)
+{
+	return load(&phase.catches_up);
 }
 
 bool fm_rest_takes_turns(void)
@@ -207,6 +224,8 @@ void fm_rest_end(struct fm_place *place)
 		return;
 	place->rested = false;
 	fm_pace_end_together(place);
+	if (phase.in_turns)
+		fm_ring_enlarge(place);
 	fm_ring_control(place, FM_TRACE_RESTED, load(&phase.number));
 }
 

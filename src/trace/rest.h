@@ -23,6 +23,9 @@ bool fm_rest_is_due(const struct fm_place *place);
 /* True in the plain phase: no window begins. */
 bool fm_rest_is_near(void);
 
+/* True if the reader of the trace, which was behind, takes a processor from the threads that rest. */
+bool fm_rest_is_disturbed(void);
+
 /* True if the process has rests: their plain phases replace the episodes of pace.h. */
 bool fm_rest_takes_turns(void);
 

@@ -12,7 +12,7 @@ enum {
 	ENOUGH = FM_TRACE_RING / 4, /* for the reader to begin, however large the ring is */
 	BEHIND = FM_TRACE_LARGE / 16,
 	KEPT = 256,                      /* entries of a team's ring that are for control */
-	SMALLER_LARGE = FM_TRACE_LARGE / 4, /* where there is little memory */
+	SMALLER_LARGE = FM_TRACE_LARGE / 4, /* of large teams, and where there is little memory */
 	TOUCHED = FM_TRACE_LARGE / 4,    /* entries of a large ring that are prepared at once */
 };
 
@@ -166,9 +166,9 @@ static uint32_t find_large(void)
 			return i + 1;
 	for (uint32_t i = 0; i < most; i++)
 		if (!large[i].entries) {
-			large[i].size = FM_TRACE_LARGE;
-			large[i].entries = fm_file_large_ring(i, FM_TRACE_LARGE, TOUCHED);
-			if (!large[i].entries) {
+			large[i].size = fm_opening_is_large_team() ? SMALLER_LARGE : FM_TRACE_LARGE;
+			large[i].entries = fm_file_large_ring(i, large[i].size, TOUCHED);
+			if (!large[i].entries && large[i].size > SMALLER_LARGE) {
 				large[i].size = SMALLER_LARGE;
 				large[i].entries = fm_file_large_ring(i, SMALLER_LARGE, TOUCHED);
 			}
