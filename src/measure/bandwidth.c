@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <hwloc.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 
 enum {
 	TRIAL_NS = 200000, /* long enough that reading the clock does not matter, short enough to fit between ticks */
+	TEAM_TRIAL_NS = 2000000, /* and that threads which begin some microseconds later do not matter */
 	PAGE_BYTES = 4096,
 	ELEMENT_BYTES = 8,
 	STREAMING_LEAST = 32 << 20,
@@ -161,6 +163,23 @@ static double job_duration(const struct job *job, bool *ret_disturbed)
 	return (double)(end - begin);
 }
 
+/* Bytes per ns of all threads, while each of them runs: those that begin or end a little later than the others would
+   lengthen the time of the team. */
+static double job_rate(const struct job *job, bool *ret_disturbed)
+{
+	double rate = 0;
+
+	*ret_disturbed = false;
+	for (unsigned i = 0; i < job->threads; i++) {
+		const struct worker *worker = &job->workers[i];
+		double ns = (double)(job->times[i].end_ns - job->times[i].begin_ns);
+
+		rate += worker->bytes * (double)worker->arguments.passes / fmax(ns, 1);
+		*ret_disturbed |= job->times[i].lost_ns > FM_TEAM_TOLERATED_NS;
+	}
+	return rate;
+}
+
 /* Choose the number of passes so that a trial takes long enough. */
 static void calibrate(struct job *job, bool streaming, double wanted_ns)
 {
@@ -187,16 +206,14 @@ static void calibrate(struct job *job, bool streaming, double wanted_ns)
 static int job_trial(void *context, double *ret_cost, struct fm_error *error)
 {
 	struct job *job = context;
-	double bytes = 0;
 	bool disturbed;
 
 	(void)error;
 	if (!job->calibrated)
-		calibrate(job, job->workers[0].arguments.stream[0] != job->workers[0].warm.stream[0], TRIAL_NS);
+		calibrate(job, job->workers[0].arguments.stream[0] != job->workers[0].warm.stream[0],
+		          job->threads > 1 ? TEAM_TRIAL_NS : TRIAL_NS);
 	run_job(job);
-	for (unsigned i = 0; i < job->threads; i++)
-		bytes += job->workers[i].bytes * (double)job->workers[i].arguments.passes;
-	*ret_cost = job_duration(job, &disturbed) / bytes;
+	*ret_cost = 1 / job_rate(job, &disturbed);
 	return disturbed ? FM_TRIAL_DISTURBED : 0;
 }
 

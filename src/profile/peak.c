@@ -128,15 +128,29 @@ static struct fm_figure fewer(const struct fm_figure *measured, double part)
 
 static struct fm_figure on_threads(const struct mixture *mixture, unsigned threads, unsigned *ret_threads)
 {
+	struct mixture any = *mixture;
 	struct fm_figure low, high, mixed;
 	unsigned below, above;
 
 	find_neighbours(mixture, threads, &below, &above);
+	if (!above) { /* a wide interval for that many threads is better than a narrow one for fewer */
+		any.unsure = true;
+		find_neighbours(&any, threads, &below, &above);
+		if (!above)
+			any.unsure = mixture->unsure;
+		find_neighbours(&any, threads, &below, &above);
+		mixture = &any;
+	}
 	*ret_threads = above ? threads : below;
 	if (!below && !above)
 		return fm_figure_unavailable("not measured");
-	if (!above || above == below)
+	if (above == below)
 		return best_of(mixture, below);
+	if (!above) { /* more threads than were measured move as much as those, and at most as much each */
+		low = best_of(mixture, below);
+		return fm_figure_make(low.value, low.low, low.high * threads / below, low.unit, FM_ORIGIN_modelled,
+		                      low.backend, low.trials);
+	}
 	high = best_of(mixture, above);
 	if (!below)
 		return fewer(&high, (double)threads / above);

@@ -15,9 +15,10 @@ enum {
 	LONGEST_PAUSE_NS = 20000000,
 	LONGEST_PART = 8, /* of the time so far: however much they cost, or nothing would be known of some programs */
 	WINDOW_NS = 10000000,    /* processor time: code that waits for memory all the time makes few references */
-	MEMBERS = 4,             /* threads of a team in a window … */
-	MEMBER_ENTRIES = 150000, /* … with this number of entries each; fewer of larger teams */
-	LARGE_TEAM_ENTRIES = 100000,
+	LARGE_TEAM = 5,          /* threads */
+	MEMBERS = 2,             /* of a large team in a window */
+	MEMBER_ENTRIES = 150000, /* of each thread in it; of a large team: */
+	LARGE_TEAM_ENTRIES = 80000,
 	LEAST_ENTRIES = 20000,
 };
 
@@ -58,7 +59,7 @@ void fm_opening_team(unsigned threads, uint32_t turn)
 
 bool fm_opening_is_large_team(void)
 {
-	return __atomic_load_n(&windows.team, __ATOMIC_RELAXED) > MEMBERS;
+	return __atomic_load_n(&windows.team, __ATOMIC_RELAXED) >= LARGE_TEAM;
 }
 
 bool fm_opening_is_team(void)

@@ -19,6 +19,7 @@ enum state { ACTIVE, REST, PLAIN };
 #define LEAST_REST_NS 20000000.0
 #define USUAL_SLOWDOWN 2.5
 #define PLAIN_SLOWDOWN 1.2
+#define CATCHING_UP_SLOWDOWN 2.0
 #define MOST_SLOWDOWN 6.0
 
 /* Processor time is that of the process. */
@@ -70,10 +71,13 @@ static void account(double ns, double windows)
 {
 	double counted = ns > windows ? ns - windows : 0, progress = counted / phase.slowdown;
 
-	if (phase.state == REST) {
+	if (phase.state == REST && !phase.catches_up) {
 		phase.progress_ns += ns;
 		return;
 	}
+	/* each thread may have waited for the one whose processor the reader had */
+	if (phase.state == REST)
+		progress = ns / CATCHING_UP_SLOWDOWN;
 	if (phase.state == PLAIN)
 		progress = ns / PLAIN_SLOWDOWN;
 	phase.progress_ns += progress;
@@ -148,10 +152,11 @@ void fm_rest_tick(struct fm_place *place)
 	if (load(&phase.state) == ACTIVE && fm_window_is_open() &&
 	    now < __atomic_load_n(&phase.until_ns, __ATOMIC_RELAXED) + LONGEST_WINDOW_NS)
 		return;
-	if (now < __atomic_load_n(&phase.until_ns, __ATOMIC_RELAXED) ||
+	if ((now < __atomic_load_n(&phase.until_ns, __ATOMIC_RELAXED) &&
+	     !(phase.catches_up && fm_rings_have_room())) ||
 	    __atomic_exchange_n(&phase.changing, 1, __ATOMIC_ACQUIRE))
 		return;
-	if (now >= phase.until_ns)
+	if (now >= phase.until_ns || phase.catches_up)
 		change(place, now);
 	__atomic_store_n(&phase.changing, 0, __ATOMIC_RELEASE);
 }

@@ -227,6 +227,10 @@ static void few_addresses_are_left(void)
 	place = take(0);
 	limit(RLIMIT_AS, mapped_bytes() + 24 * MEBIBYTE);
 	fm_ring_enlarge(place);
+	HOLDS(place->large == 1 && place->ring_size == FM_TRACE_LARGE / 4);
+	place = take(1);
+	limit(RLIMIT_AS, mapped_bytes() + 6 * MEBIBYTE);
+	fm_ring_enlarge(place);
 	HOLDS(!place->large && place->ring_size == FM_TRACE_RING);
 }
 
@@ -291,7 +295,7 @@ static bool mount_small(const char *folder_for_it)
 
 static char small[] = "/tmp/fathom-small-XXXXXX";
 
-/* Room for two and a half: only half of what is left is taken each time. */
+/* Room for two and a half, or for smaller ones: only half of what is left is taken each time. */
 static void little_memory_is_left(void)
 {
 	if (!mount_small(small)) {
@@ -302,7 +306,8 @@ static void little_memory_is_left(void)
 	open_file();
 	fm_ring_enlarge(take(0));
 	fm_ring_enlarge(take(1));
-	HOLDS(fm_places[0].large == 1 && !fm_places[1].large);
+	HOLDS(fm_places[0].large == 1 && fm_places[0].ring_size == FM_TRACE_LARGE);
+	HOLDS(fm_places[1].large == 2 && fm_places[1].ring_size == FM_TRACE_LARGE / 4);
 	fm_ring_control(&fm_places[1], FM_TRACE_REGION_BEGIN, 1);
 	HOLDS(fm_file->threads[1].written == 1);
 }
