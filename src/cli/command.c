@@ -299,3 +299,20 @@ int fm_common_close(const struct fm_common *common, FILE *output)
 		        strerror(code));
 	return FM_EXIT_FAILED;
 }
+
+int fm_command_parse_overhead(const char *text, double most, double *ret_share, struct fm_error *error)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end != text && *end == '%') {
+		value /= 100;
+		end++;
+	}
+	if (end == text || *end || !(value >= 0.001 && value <= most))
+		return fm_error_set(error, EINVAL,
+		                    "--overhead takes a share from 0.1%% to %.0f%%, such as 3%% or 0.03, not \"%s\"",
+		                    100 * most, text);
+	*ret_share = value;
+	return 0;
+}

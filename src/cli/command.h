@@ -137,4 +137,7 @@ int fm_common_close(const struct fm_common *common, FILE *output);
 extern volatile bool fm_interrupted;
 void fm_interrupt_install(void);
 
+/* Parses a share such as "3%" or "0.03", from 0.1 % to `most`. */
+int fm_command_parse_overhead(const char *text, double most, double *ret_share, struct fm_error *error);
+
 #endif

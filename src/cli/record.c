@@ -68,24 +68,6 @@ struct input {
 	bool has_overhead;
 };
 
-/* "3%" or "0.03". */
-static int parse_overhead(const char *text, double *ret_share, struct fm_error *error)
-{
-	char *end;
-	double value = strtod(text, &end);
-
-	if (end != text && *end == '%') {
-		value /= 100;
-		end++;
-	}
-	if (end == text || *end || !(value >= 0.001 && value <= 0.5))
-		return fm_error_set(error, EINVAL,
-		                    "--overhead takes a share from 0.1%% to 50%%, such as 3%% or 0.03, not \"%s\"",
-		                    text);
-	*ret_share = value;
-	return 0;
-}
-
 /* "500M": multiples of 1024. */
 static int parse_size(const char *text, uint64_t *ret_bytes, struct fm_error *error)
 {
@@ -161,7 +143,7 @@ static int parse(void *target, int key, char *argument, struct fm_error *error)
 	switch (key) {
 	case KEY_OVERHEAD:
 		input->has_overhead = true;
-		return parse_overhead(argument, &input->wishes.overhead, error);
+		return fm_command_parse_overhead(argument, 0.5, &input->wishes.overhead, error);
 	case KEY_RATE:
 		r = fm_text_parse_unsigned(argument, "--rate", 1, 100000, &number, error);
 		input->wishes.rate = (double)number;

@@ -30,6 +30,7 @@ enum {
 	KEY_RECORD,
 	KEY_ENGINE,
 	KEY_SLOWDOWN,
+	KEY_OVERHEAD,
 	KEY_PRECISION,
 	KEY_CURVE,
 	KEY_BESIDE,
@@ -64,8 +65,12 @@ static const struct argp_option options[] = {
      "Also draw this machine's memory latency over memory traffic, by share of writes (from the profile), with the "
      "program's position",
      0},
-    {"slowdown", KEY_SLOWDOWN, "FACTOR", 0,
-     "With windows: limit of the slowdown, as a multiple of the native run time; default 2", 0},
+    {"overhead", KEY_OVERHEAD, "SHARE", 0,
+     "With windows: the program runs natively most of the time, so that counting takes this share of its processor "
+     "time "
+     "(10% or 0.1). Default: 10% for programs with several busy threads; others are counted all the time",
+     0},
+    {"slowdown", KEY_SLOWDOWN, "FACTOR", OPTION_HIDDEN, NULL, 0},
     {"precision", KEY_PRECISION, "PERCENT", 0,
      "With windows: take fewer windows once the traffic of every level is known within this percentage; default 5", 0},
     {"pid", 'p', "PID", 0, "Count running processes, until they end, PROGRAM ends, or Ctrl-C; needs counters", 0},
@@ -231,9 +236,11 @@ static int check(void *target, struct fm_error *error)
 	     "--bandwidth-curve needs this machine and its total traffic: omit --machine, -e and -g"},
 	    {native && simulated_time,
 	     "the native engine has no simulated time common to all threads: omit -I and --window"},
-	    {(wanted->slowdown > 0 || wanted->precision > 0) &&
+	    {(wanted->slowdown > 0 || wanted->precision > 0 || wanted->overhead > 0) &&
 	         (exact || perf || simulated || wanted->engine || (wanted->machine && !windows)),
-	     "--slowdown and --precision need --counters windows"},
+	     "--overhead and --precision need --counters windows"},
+	    {wanted->overhead > 0 && (wanted->curve || wanted->region),
+	     "--curve and --region need lines that are followed all the time: omit --overhead"},
 	    {wanted->sampled_timing && emulator, "--timing=sampled needs the native engine: omit --engine qemu"},
 	    {wanted->sampled_timing && simulated_time && !windows,
 	     "--timing=sampled has no simulated time: omit -I and --window"},
@@ -373,6 +380,8 @@ static int parse(void *target, int key, char *argument, struct fm_error *error)
 		return parse_beside(input, argument, error);
 	case KEY_SLOWDOWN:
 		return parse_slowdown(argument, &wanted->slowdown, error);
+	case KEY_OVERHEAD:
+		return fm_command_parse_overhead(argument, 10, &wanted->overhead, error);
 	case KEY_PRECISION:
 		return parse_precision(argument, &wanted->precision, error);
 	case KEY_COUNTERS:

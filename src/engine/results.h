@@ -64,7 +64,8 @@ struct fm_result_thread {
 	/* native engine: entries of its trace (references and basic blocks) and their duration in ticks; with windows
 	   only entries in windows, and of these those after warm-up */
 	uint64_t entries, counted_entries;
-	uint64_t executed; /* counted instructions, inside and outside of windows; 0: unknown */
+	uint64_t executed;  /* counted instructions, inside and outside of windows; 0: unknown … */
+	uint64_t rested_ns; /* … with those of its native rests, of this processor time */
 	double ticks;
 	uint64_t waited_ticks; /* waiting for the reader of its trace; known if the thread has ended */
 	struct fm_result_looking looking;
@@ -254,6 +255,7 @@ struct fm_result_pace {
 	uint64_t plain_ns;                   /* processor time of code without counting … */
 	uint64_t plain_instructions;         /* … and its instructions, estimated */
 	uint64_t rest_ns, rest_instructions; /* the same of native rests (trace/rest.h), at the pace of plain code */
+	uint64_t pieces;                     /* counted executions of basic blocks */
 	uint64_t transfers;                  /* counted indirect branches, which the code cache makes slower */
 };
 

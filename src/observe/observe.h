@@ -33,6 +33,7 @@ struct fm_observation {
 	bool beside_again; /* programs that end early are restarted */
 	/* in the engine */
 	const char *engine;         /* "native" or "qemu"; NULL: automatic */
+	double overhead;            /* with windows: permitted share; 0: default */
 	double slowdown, precision; /* with windows: largest slowdown, and precision; 0: default */
 	const char *cores;
 	bool timing, no_timing, sampled_timing, free_running, no_prefetch;

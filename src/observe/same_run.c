@@ -85,15 +85,25 @@ static double per_counted(const struct fm_results *results, double instructions)
 	return results->all_work.instructions ? instructions / (double)results->all_work.instructions : 0;
 }
 
-/* The pace in rests was measured in plain code, whose indirect branches are slower. */
+/* Seconds by which the code cache lengthens this number of instructions, where basic blocks are counted. */
+static double longer(const struct fm_results *results, double instructions)
+{
+	const struct transfer_cost *cost = transfer_cost();
+	double hertz = results->ticks_per_second ? (double)results->ticks_per_second : 1e9;
+
+	return (per_counted(results, (double)results->pace.transfers) * cost->usual +
+	        per_counted(results, (double)results->pace.pieces) * FM_PIECE_CYCLES) *
+	       instructions / hertz;
+}
+
+/* The pace in rests was measured in plain code, whose indirect branches and counters take time. */
 static double rested(const struct fm_results *results)
 {
-	double instructions = (double)results->pace.rest_instructions, seconds = (double)results->pace.rest_ns * 1e-9,
-	       hertz = results->ticks_per_second ? (double)results->ticks_per_second : 1e9, branches;
+	double instructions = (double)results->pace.rest_instructions, seconds = (double)results->pace.rest_ns * 1e-9;
 
-	branches =
-	    per_counted(results, (double)results->pace.transfers) * instructions * transfer_cost()->usual / hertz;
-	return seconds > 0 ? instructions * seconds / fmax(seconds / 2, seconds - branches) : 0;
+	return seconds > 0
+	           ? instructions * seconds / fmax(seconds / FM_PLAIN_SLOWER, seconds - longer(results, instructions))
+	           : 0;
 }
 
 double fm_same_run_rested(const struct fm_results *results)
@@ -188,10 +198,14 @@ static double transfers(const struct fm_engine_run *run, double cycles, double h
 	for (unsigned i = 0; i <= run->forked_count; i++) {
 		const struct fm_results *results = results_of(run, i);
 
-		sum += (double)results->pace.transfers *
-		       (1 + fm_same_run_uncounted(results) - fm_same_run_rested(results));
+		double runs = 1 + fm_same_run_uncounted(results) - fm_same_run_rested(results);
+
+		sum += (double)results->pace.transfers * runs * cycles;
+		/* beside rests, plain code counts basic blocks, too */
+		if (results->pace.rest_ns)
+			sum += (double)results->pace.pieces * runs * FM_PIECE_CYCLES;
 	}
-	return sum * cycles / hertz;
+	return sum / hertz;
 }
 
 /* Time of threads that were ready without a processor: the consumer uses one too. */

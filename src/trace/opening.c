@@ -117,7 +117,8 @@ bool fm_window_is_due(const struct fm_place *place)
 	state = load(&windows.state);
 	now = now_ns();
 	if (is_open(state, now))
-		return place->last_epoch != epoch_of(state) && (!fm_opening_is_large_team() || windows.members < MEMBERS);
+		return place->last_epoch != epoch_of(state) &&
+		       (!fm_opening_is_large_team() || windows.members < MEMBERS);
 	if (windows.turn)
 		return windows.turn != windows.last_turn;
 	/* the last window must be read, most of it, or threads would wait in the next one; but not for ever, where the

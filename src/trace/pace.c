@@ -12,12 +12,9 @@ enum {
 	DOUBLED_EVERY = 64, /* episodes after which pauses become longer */
 	SELDOM = 64,        /* one branch may have this part of all; all of them four times as much */
 	SLICE_NS = 500000,
-	FEW_PIECES = 24, /* that have most of the instructions of a program of a few loops */
 	TRANSLATED_PART =
 	    32, /* a slice in which more than this part of the time went into translations tells nothing */
 };
-
-#define FEW_SHARE 0.9
 
 /* A look at which branches there are, one slice to warm up, and then in turns, so that what changes steadily cancels.
  */
@@ -61,7 +58,7 @@ static void plan_next(struct fm_place *place, uint64_t pause)
 void fm_pace_begin(struct fm_place *place)
 {
 	place->pace.mark_count = place->pace.together = 0;
-	place->pace.all = false;
+	place->pace.all = place->pace.settles = false;
 	plan_next(place, FIRST_PAUSE_NS);
 }
 
@@ -196,21 +193,10 @@ static void note_plain(struct fm_place *place)
 {
 	const struct fm_pace *pace = &place->pace;
 	uint64_t instructions = fm_pace_plain_instructions(pace);
-	double measured = (double)pace->episode.plain_ns, per_ns = 0;
 
 	if (!pace->plain_ns || !fm_is_alive())
 		return;
 	fm_add(&fm_head()->plain_ns, pace->plain_ns);
-	/* the pace without the warm-up, if possible */
-	if (pace->all && measured > 0) {
-		per_ns = (double)pace->instructions / measured;
-		instructions = (uint64_t)(per_ns * (double)pace->plain_ns);
-	} else if (instructions && measured > 0) {
-		per_ns =
-		    (double)instructions / (double)pace->plain_passes * (double)pace->episode.plain_passes / measured;
-	}
-	if (per_ns > 0)
-		fm_rest_note_pace(place, per_ns);
 	if (instructions)
 		fm_add(&fm_head()->plain_instructions, instructions);
 	else
@@ -247,63 +233,19 @@ static bool end_slice(struct fm_place *place)
 	return true;
 }
 
-/* Plain phases, right after rests: all threads at once. A program of a few loops has no branches that are rare and
-   follow its progress: its threads may spin in one loop and work in another. There all branches are counted, which
-   costs little. */
-
-static void count_all(struct fm_place *place, bool all)
-{
-	if (place->pace.all == all)
-		return;
-	place->pace.all = all;
-	if (place->translators[FM_PLAIN])
-		fm_translator_flush(place->translators[FM_PLAIN]);
-}
-
-/* True if a few pieces have most of the instructions. */
-static bool has_few_loops(const struct fm_place *place, uint64_t instructions)
-{
-	uint64_t most[FEW_PIECES] = {0}, sum = 0;
-
-	for (uint32_t i = 0; i < fm_head()->piece_count; i++) {
-		uint64_t own = fm_counters_since(&place->counters[FM_COUNTING], i) * fm_file->pieces[i].instructions;
-
-		for (unsigned k = 0; k < FEW_PIECES && own; k++)
-			if (own > most[k]) {
-				uint64_t smaller = most[k];
-
-				most[k] = own;
-				own = smaller;
-			}
-	}
-	for (unsigned k = 0; k < FEW_PIECES; k++)
-		sum += most[k];
-	return (double)sum > FEW_SHARE * (double)instructions;
-}
+/* Plain phases, right after rests: all threads at once. All branches are counted, so that the instructions are known.
+   Branches that are rare and follow the progress are not enough here: a few loops have none, threads that spin pass
+   branches without any progress, and a program of phases passes them in one of these only. */
 
 void fm_pace_prepare_together(struct fm_place *place)
 {
 	struct fm_pace *pace = &place->pace;
-	struct passed passed = {0};
 
-	if (place->current == FM_COUNTING && place->translators[FM_COUNTING])
-		passed = look(place, FM_COUNTING);
-	count_all(place, has_few_loops(place, passed.instructions));
-	if (!pace->all && !is_usable(&passed)) {
-		choose_marks(place, passed.all);
-		passed = look(place, FM_COUNTING);
-	}
-	pace->episode = (struct fm_trace_episode){0};
-	pace->counted_instructions = passed.instructions;
-	pace->counted_passes = pace->all ? passed.all : passed.marked;
-	pace->counted_ns = thread_ns() - place->cpu_published;
-	if (!pace->all && pace->counted_passes < FM_PACE_PASSES)
-		count_all(place, true);
-	if (place->translators[FM_COUNTING] &&
-	    fm_translator_ticks(place->translators[FM_COUNTING]) == place->translator_ticks[FM_COUNTING]) {
-		pace->episode.counted_ns = pace->counted_ns;
-		pace->episode.counted_passes = pace->counted_passes;
-	}
+	if (pace->all)
+		return;
+	pace->all = true;
+	if (place->translators[FM_PLAIN])
+		fm_translator_flush(place->translators[FM_PLAIN]);
 }
 
 static void begin_slice_together(struct fm_place *place)
@@ -322,19 +264,18 @@ static void begin_slice_together(struct fm_place *place)
 static void end_slice_together(struct fm_place *place)
 {
 	struct fm_pace *pace = &place->pace;
-	uint64_t ns = thread_ns() - pace->began_ns, passes;
+	uint64_t ns = thread_ns() - pace->began_ns;
 	struct passed passed;
 
 	if (!place->translators[FM_PLAIN])
 		return;
 	passed = look(place, FM_PLAIN);
-	passes = pace->all ? passed.all : passed.marked;
 	pace->plain_ns += ns;
-	pace->plain_passes += passes;
+	pace->plain_passes += passed.instructions;
 	if (pace->together > 1 && !was_translating(place, FM_PLAIN, ns)) {
 		pace->episode.plain_ns += ns;
-		pace->episode.plain_passes += passes;
-		pace->instructions += passed.instructions;
+		pace->episode.plain_passes += passed.instructions;
+		fm_positions_count(place, passed.instructions);
 	}
 }
 
@@ -347,7 +288,7 @@ static void step_together(struct fm_place *place)
 	if (pace->together)
 		end_slice_together(place);
 	else
-		pace->plain_ns = pace->plain_passes = pace->instructions = 0;
+		pace->plain_ns = pace->plain_passes = 0;
 	fm_place_publish(place);
 	pace->together++;
 	begin_slice_together(place);
@@ -362,11 +303,31 @@ void fm_pace_end_together(struct fm_place *place)
 	if (fm_is_alive())
 		end_slice_together(place);
 	pace->together = 0;
-	if (pace->episode.plain_ns && pace->episode.counted_ns)
-		note(pace);
-	note_plain(place);
+	pace->settles = true;
 	if (place->current == FM_PLAIN)
 		place->current = fm_place_usual(place);
+}
+
+void fm_pace_settle_together(struct fm_place *place)
+{
+	struct fm_pace *pace = &place->pace;
+	struct passed passed = {0};
+	uint64_t ns = thread_ns() - place->cpu_published;
+
+	if (!pace->settles)
+		return;
+	pace->settles = false;
+	if (!fm_is_alive())
+		return;
+	fm_add(&fm_head()->plain_ns, pace->plain_ns);
+	fm_add(&fm_head()->plain_instructions, pace->plain_passes);
+	if (place->current == FM_COUNTING && place->translators[FM_COUNTING])
+		passed = look(place, FM_COUNTING);
+	pace->episode.counted_ns = ns;
+	pace->episode.counted_passes = passed.instructions;
+	if (pace->episode.plain_ns && passed.instructions)
+		note(pace);
+	pace->episode = (struct fm_trace_episode){0};
 }
 
 void fm_pace_abandon(struct fm_place *place)
@@ -374,6 +335,7 @@ void fm_pace_abandon(struct fm_place *place)
 	struct fm_pace *pace = &place->pace;
 
 	fm_pace_end_together(place);
+	fm_pace_settle_together(place);
 	if (!pace->step)
 		return;
 	if (fm_is_alive())
@@ -382,6 +344,15 @@ void fm_pace_abandon(struct fm_place *place)
 	if (place->current == FM_PLAIN)
 		place->current = fm_place_usual(place);
 	plan_next(place, PAUSE_NS);
+}
+
+static void count_marks(struct fm_place *place)
+{
+	if (!place->pace.all)
+		return;
+	place->pace.all = false;
+	if (place->translators[FM_PLAIN])
+		fm_translator_flush(place->translators[FM_PLAIN]);
 }
 
 void fm_pace_step(struct fm_place *place)
@@ -395,7 +366,7 @@ void fm_pace_step(struct fm_place *place)
 		return;
 	}
 	if (!pace->step) {
-		count_all(place, false);
+		count_marks(place);
 		pace->order = fm_place_random(place) & 1;
 		pace->episode = (struct fm_trace_episode){0};
 		pace->counted_instructions = pace->counted_ns = pace->counted_passes = 0;

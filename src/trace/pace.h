@@ -42,6 +42,9 @@ void fm_pace_step(struct fm_place *place);
 void fm_pace_prepare_together(struct fm_place *place);
 /* The thread leaves its plain code at the end of the process' plain phase. */
 void fm_pace_end_together(struct fm_place *place);
+/* After the counted code that follows: the instructions of the plain phase, and the pace of the rest before it. The
+   same part of the program shows how many instructions a pass of the branches stands for. */
+void fm_pace_settle_together(struct fm_place *place);
 
 /* The number of a piece that the plain translator counts; others get none. */
 uint32_t fm_pace_number(const struct fm_place *place, const struct fm_translate_piece *piece);

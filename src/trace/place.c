@@ -188,7 +188,7 @@ void fm_place_begin(struct fm_place *place)
 	place->begun = true;
 	/* everything of the thread before has been read */
 	__atomic_store_n(&fm_file->threads[place - fm_places].executed, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&fm_file->threads[place - fm_places].rested, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&fm_file->threads[place - fm_places].rested_ns, 0, __ATOMIC_RELAXED);
 	fm_ring_control(place, FM_TRACE_THREAD_BEGIN, (uint64_t)place->thread);
 }
 

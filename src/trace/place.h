@@ -37,9 +37,9 @@ struct fm_pace {
 	struct fm_trace_episode episode;
 	/* sums over the slices of the episode */
 	uint64_t counted_instructions, counted_ns, counted_passes, plain_ns, plain_passes;
-	unsigned together;     /* slices in the present plain phase of the process (rest.h), 0: none */
-	bool all;              /* plain code counts all branches: its instructions are known … */
-	uint64_t instructions; /* … in the measured slices of a plain phase */
+	bool settles;      /* a plain phase has ended, and the counted code after it shows what its passes mean */
+	unsigned together; /* slices in the present plain phase of the process (rest.h), 0: none */
+	bool all;          /* plain code counts all branches */
 };
 
 struct fm_place {
@@ -50,8 +50,6 @@ struct fm_place {
 	volatile bool begun;      /* its entries in the ring have begun and not ended */
 	bool reserved;            /* the ring is writable */
 	bool resting, rested;     /* runs natively for a while; has done so before a plain phase: rest.h */
-	uint64_t rest_ns;         /* processor time of rests at a pace that is not known yet … */
-	double rest_pace;         /* … and the pace after the rest before; 0: unknown */
 	uint32_t phase;           /* of its process, in which the thread was last counted as running */
 	uint64_t rest_counted_ns; /* processor time up to which its rest is in the sums */
 	uint64_t position_ns;     /* processor time at its latest position, or at the begin of native or plain code */

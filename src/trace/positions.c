@@ -32,6 +32,8 @@ static void thin_out(struct fm_place *place, struct fm_trace_positions *position
 		/* the other may be of another thread that had the place before */
 		if (positions->list[i].thread != positions->list[i + 1].thread)
 			ns = 2 * (uint64_t)position.ns;
+		if (position.ns)
+			position.instructions = (uint32_t)((double)position.instructions / position.ns * (double)ns);
 		position.ns = ns < UINT32_MAX ? (uint32_t)ns : UINT32_MAX;
 		positions->list[kept++] = position;
 	}
@@ -77,4 +79,13 @@ void fm_positions_note(struct fm_place *place, const ucontext_t *context)
 	place->position_ticks = 0;
 	place->position_sum = 0;
 	__atomic_store_n(&positions->count, positions->count + 1, __ATOMIC_RELEASE);
+}
+
+void fm_positions_count(struct fm_place *place, uint64_t instructions)
+{
+	struct fm_trace_positions *positions = &fm_file->positions[place - fm_places];
+	struct fm_trace_position *latest = &positions->list[positions->count - 1];
+
+	if (positions->count && latest->plain && latest->thread == (uint32_t)place->thread && !place->position_ticks)
+		latest->instructions = instructions < UINT32_MAX ? (uint32_t)instructions : UINT32_MAX;
 }

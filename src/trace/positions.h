@@ -17,4 +17,7 @@ void fm_positions_resume(struct fm_place *place);
 /* At a tick of the thread. `context`: of the interrupted code, as the kernel passed it. */
 void fm_positions_note(struct fm_place *place, const ucontext_t *context);
 
+/* The latest position, in plain code, stands for this number of instructions. */
+void fm_positions_count(struct fm_place *place, uint64_t instructions);
+
 #endif

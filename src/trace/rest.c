@@ -6,17 +6,19 @@
 #include "trace/ring.h"
 
 enum {
-	BUSY_LEAST = 2,                /* threads that ran in a phase */
 	LONGEST_WINDOW_NS = 200000000, /* for which a phase waits */
 	ACTIVE_NS = 12000000,          /* of each busy thread: a window, and counted code */
-	PLAIN_NS = 12000000,           /* of each busy thread: a warm-up, and the measurement of the pace */
-	FORGOTTEN_IN = 8, /* phases, about: threads that no longer run */
-	MOST_OF_TIME = 2, /* a rest is at most this part of the time so far: short programs are seen, too */
+	PLAIN_NS = 8000000,            /* of each busy thread: a warm-up, and the measurement of the pace */
+	BRIEFLY_NS = 4000000,          /* of each busy thread, in an active phase without a window */
+	FORGOTTEN_IN = 8,              /* phases, about: threads that no longer run */
+	FIRST_PHASES = 2,              /* without a rest */
+	LONG_REST_PART = 24,           /* of the time so far: a rest that is long even then */
 };
 
 enum state { ACTIVE, REST, PLAIN };
 
-#define LEAST_REST_NS 20000000.0
+#define LEAST_REST_NS 10000000.0
+#define LONGEST_REST_NS 40000000.0
 #define USUAL_SLOWDOWN 2.5
 #define PLAIN_SLOWDOWN 1.2
 #define CATCHING_UP_SLOWDOWN 2.0
@@ -29,8 +31,10 @@ static struct {
 	double progress_ns;    /* of the program, as if it had run natively: since tracing began … */
 	double cost_ns;        /* … and the time beyond that */
 	uint32_t number, state, busy, changing;
-	uint32_t in_turns; /* 1: the latest active phase had several busy threads */
-	uint32_t team;     /* threads that run at a time: most of recent phases */
+	uint32_t in_turns;   /* 1: the latest active phase had several busy threads */
+	uint32_t team;       /* threads that run at a time: most of recent phases */
+	uint32_t turn;       /* active phases with a window so far */
+	uint32_t briefly;    /* 1: an active phase without one */
 	uint32_t catches_up; /* 1: a rest in which the reader may take a processor */
 	double slowdown;
 } phase;
@@ -51,7 +55,7 @@ void fm_rest_prepare(void)
 
 	phase.number = 1;
 	phase.state = ACTIVE;
-	phase.busy = phase.changing = phase.in_turns = phase.team = phase.catches_up = 0;
+	phase.busy = phase.changing = phase.in_turns = phase.team = phase.catches_up = phase.turn = phase.briefly = 0;
 	phase.slowdown = USUAL_SLOWDOWN;
 	phase.window_ticks = 0;
 	phase.progress_ns = phase.cost_ns = 0;
@@ -84,29 +88,43 @@ static void account(double ns, double windows)
 	phase.cost_ns += ns - progress;
 }
 
-/* Of the next phase, in processor time of the process. A rest lasts until the cost so far is the permitted part of the
-   progress. */
+/* The rest that is due: until the cost so far is the permitted part of the progress. */
+static double rest_due(void)
+{
+	return phase.cost_ns / fm_session->overhead - phase.progress_ns;
+}
+
+/* Of the next phase, in processor time of the process. Rests are short, so that the pace after each of them is that of
+   the same code. */
 static double phase_length(struct fm_place *place, enum state state, uint32_t busy, uint64_t now)
 {
-	double jitter = 0.5 + (double)(fm_place_random(place) >> 11) / (double)(1ull << 53), rest;
+	double jitter = 0.5 + (double)(fm_place_random(place) >> 11) / (double)(1ull << 53), threads = busy ? busy : 1,
+	       longest = (double)now / LONG_REST_PART, rest = rest_due();
 
 	if (state != REST)
-		return (state == PLAIN ? PLAIN_NS : ACTIVE_NS) * (double)(busy ? busy : 1);
-	rest = phase.cost_ns / fm_session->overhead - phase.progress_ns;
-	rest = rest > (double)now / MOST_OF_TIME ? (double)now / MOST_OF_TIME : rest;
-	return rest > LEAST_REST_NS ? jitter * rest : LEAST_REST_NS * (double)(busy ? busy : 1);
+		return (state == PLAIN ? PLAIN_NS : phase.briefly ? BRIEFLY_NS : ACTIVE_NS) * threads;
+	longest = longest > LONGEST_REST_NS * threads ? longest : LONGEST_REST_NS * threads;
+	rest = rest < longest ? rest : longest;
+	return (rest > LEAST_REST_NS * threads ? rest : LEAST_REST_NS * threads) * jitter;
+}
+
+/* The first rest has plain code before it, too. */
+static enum state state_after(enum state state)
+{
+	return state == ACTIVE ? phase.number < FIRST_PHASES ? PLAIN : REST : state == REST ? PLAIN : ACTIVE;
 }
 
 static void change(struct fm_place *place, uint64_t now)
 {
-	enum state next = phase.state == ACTIVE ? REST : phase.state == REST ? PLAIN : ACTIVE;
+	enum state next;
 	uint32_t busy = phase.busy, rests;
 	uint64_t spent = fm_head()->window_ticks;
 
 	account((double)(now - phase.began_ns),
 	        (double)(spent - phase.window_ticks) * 1e9 / (double)fm_session->ticks_per_second);
+	next = state_after((enum state)phase.state);
 	if (phase.state == ACTIVE) {
-		phase.in_turns = busy >= BUSY_LEAST;
+		phase.in_turns = busy >= fm_session->busy_least;
 		if (!phase.in_turns)
 			next = ACTIVE;
 	}
@@ -114,6 +132,9 @@ static void change(struct fm_place *place, uint64_t now)
 	phase.catches_up = phase.in_turns && next == ACTIVE && !fm_rings_have_room();
 	if (phase.catches_up)
 		next = REST;
+	/* the cost is not made up for yet: only to see what the plain code did */
+	phase.briefly = next == ACTIVE && phase.in_turns && rest_due() > LEAST_REST_NS;
+	phase.turn += next == ACTIVE && !phase.briefly;
 	phase.until_ns = now + (uint64_t)phase_length(place, next, busy, now);
 	phase.began_ns = now;
 	phase.window_ticks = spent;
@@ -122,7 +143,7 @@ static void change(struct fm_place *place, uint64_t now)
 	if (busy < phase.team)
 		phase.team -= (phase.team - busy + FORGOTTEN_IN - 1) / FORGOTTEN_IN;
 	if (phase.team)
-		fm_opening_team(phase.team, phase.in_turns ? phase.number + 1 : 0);
+		fm_opening_team(phase.team, phase.in_turns ? phase.turn : 0);
 	__atomic_store_n(&phase.state, next, __ATOMIC_RELAXED);
 	__atomic_store_n(&phase.number, phase.number + 1, __ATOMIC_RELEASE);
 	/* the pace in plain code stands for that of the rest */
@@ -144,16 +165,15 @@ void fm_rest_tick(struct fm_place *place)
 		__atomic_fetch_add(&phase.busy, 1, __ATOMIC_RELAXED);
 	}
 	now = process_ns();
-	if (phase.busy > phase.team && phase.busy >= BUSY_LEAST) {
+	if (phase.busy > phase.team) {
 		phase.team = phase.busy;
-		fm_opening_team(phase.team, phase.in_turns ? number : 0);
+		fm_opening_team(phase.team, phase.in_turns ? phase.turn : 0);
 	}
 	/* other threads may wait for one that is in a window */
 	if (load(&phase.state) == ACTIVE && fm_window_is_open() &&
 	    now < __atomic_load_n(&phase.until_ns, __ATOMIC_RELAXED) + LONGEST_WINDOW_NS)
 		return;
-	if ((now < __atomic_load_n(&phase.until_ns, __ATOMIC_RELAXED) &&
-	     !(phase.catches_up && fm_rings_have_room())) ||
+	if ((now < __atomic_load_n(&phase.until_ns, __ATOMIC_RELAXED) && !(phase.catches_up && fm_rings_have_room())) ||
 	    __atomic_exchange_n(&phase.changing, 1, __ATOMIC_ACQUIRE))
 		return;
 	if (now >= phase.until_ns || phase.catches_up)
@@ -186,6 +206,7 @@ void fm_rest_begin(struct fm_place *place)
 	if (place->resting)
 		return;
 	fm_pace_end_together(place);
+	fm_pace_settle_together(place);
 	fm_pace_prepare_together(place);
 	fm_place_publish(place);
 	place->rest_counted_ns = fm_clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -202,20 +223,8 @@ void fm_rest_publish(struct fm_place *place)
 	now = fm_clock_ns(FM_CLOCK_OF_THREAD(place->thread));
 	ns = now > place->rest_counted_ns ? now - place->rest_counted_ns : 0;
 	place->rest_counted_ns += ns;
-	place->rest_ns += ns;
 	fm_add(&fm_head()->rest_ns, ns);
-}
-
-void fm_rest_note_pace(struct fm_place *place, double pace)
-{
-	double mean = place->rest_pace > 0 ? (place->rest_pace + pace) / 2 : pace;
-	uint64_t instructions = (uint64_t)(mean * (double)place->rest_ns);
-
-	fm_add(&fm_head()->rest_instructions, instructions);
-	fm_add(&fm_head()->rest_known_ns, place->rest_ns);
-	fm_add(&fm_file->threads[place - fm_places].rested, instructions);
-	place->rest_ns = 0;
-	place->rest_pace = pace;
+	fm_add(&fm_file->threads[place - fm_places].rested_ns, ns);
 }
 
 void fm_rest_end(struct fm_place *place)
@@ -236,9 +245,5 @@ void fm_rest_end(struct fm_place *place)
 
 void fm_rest_forget(struct fm_place *place)
 {
-	if (place->rest_ns && place->rest_pace > 0)
-		fm_rest_note_pace(place, place->rest_pace);
 	place->resting = place->rested = false;
-	place->rest_ns = 0;
-	place->rest_pace = 0;
 }

@@ -35,9 +35,6 @@ void fm_rest_end(struct fm_place *place);
 /* The thread begins or ends. */
 void fm_rest_forget(struct fm_place *place);
 
-/* The thread's pace after its rest, instructions per ns. */
-void fm_rest_note_pace(struct fm_place *place, double pace);
-
 /* Adds the present rest up to now to the sums of the file. Callable from other threads. */
 void fm_rest_publish(struct fm_place *place);
 

@@ -11,9 +11,9 @@ enum {
 	PATIENCE = 100,             /* times without anything read, and without a sign of life */
 	ENOUGH = FM_TRACE_RING / 4, /* for the reader to begin, however large the ring is */
 	BEHIND = FM_TRACE_LARGE / 16,
-	KEPT = 256,                      /* entries of a team's ring that are for control */
+	KEPT = 256,                         /* entries of a team's ring that are for control */
 	SMALLER_LARGE = FM_TRACE_LARGE / 4, /* of large teams, and where there is little memory */
-	TOUCHED = FM_TRACE_LARGE / 4,    /* entries of a large ring that are prepared at once */
+	TOUCHED = FM_TRACE_LARGE / 4,       /* entries of a large ring that are prepared at once */
 };
 
 _Static_assert(sizeof(struct fm_trace_entry) == sizeof(struct fm_translate_entry) &&

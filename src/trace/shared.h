@@ -53,9 +53,10 @@ struct fm_trace_session {
 	double slowdown;            /* upper limit: time in and around windows, relative to the time without */
 	/* Lines followed all the time, also outside of windows: struct fm_translate_filter. limit 0: none */
 	uint32_t line_multiplier, line_limit, line_offset;
-	uint32_t pace;      /* 1: measure the slowdown by counting and following */
-	double overhead;    /* permitted to processes with several busy threads, which then rest natively; 0: no rest */
-	uint64_t run_in_ns; /* processor time of the process before its first rest */
+	uint32_t pace;   /* 1: measure the slowdown by counting and following */
+	double overhead; /* permitted to processes with several busy threads, which then rest natively; 0: no rest */
+	uint32_t busy_least;        /* threads of a process that rests: they run at the same time */
+	uint64_t run_in_ns;         /* processor time of the process before its first rest */
 	char region[FM_TRACE_NAME]; /* log only inside this region; "": everywhere. Pieces are counted everywhere */
 	/* shared */
 	uint32_t stop;      /* 1: no reader: trace nothing */
@@ -126,7 +127,7 @@ struct fm_trace_thread {
 	uint32_t waiting;              /* 1: the thread waits for room: wake it after reading */
 	uint32_t large;                /* number of its large ring, from 1; 0: none. Changes before `written` … */
 	uint64_t executed;             /* counted instructions of the present thread, as last published */
-	uint64_t rested;               /* instructions of its rests, estimated */
+	uint64_t rested_ns;            /* processor time of its rests */
 	uint32_t large_size;           /* … its entries, a power of two; 0: FM_TRACE_LARGE */
 	uint64_t large_from;           /* … entries from this one on are in it, earlier ones in the small ring */
 	_Alignas(64) uint64_t read;    /* by the consumer; its low half is a futex for a writer without room */
@@ -134,11 +135,12 @@ struct fm_trace_thread {
 
 /* Where a thread was at a tick of its processor time while it ran natively, or in plain code. */
 struct fm_trace_position {
-	uint64_t pc;     /* of the program's own code; after a system call: the thread was in the kernel */
-	uint32_t at;     /* units of FM_TRACE_POSITION_NS since the process began, by the wall clock */
-	uint32_t thread; /* the kernel's number */
-	uint32_t ns;     /* processor time that it represents */
-	uint32_t plain;  /* 1: in plain code */
+	uint64_t pc;           /* of the program's own code; after a system call: the thread was in the kernel */
+	uint32_t at;           /* units of FM_TRACE_POSITION_NS since the process began, by the wall clock */
+	uint32_t thread;       /* the kernel's number */
+	uint32_t ns;           /* processor time that it represents */
+	uint32_t plain;        /* 1: in plain code … */
+	uint32_t instructions; /* … which has executed this number in that time; 0: unknown */
 };
 enum { FM_TRACE_POSITION_NS = 1 << 16 };
 
@@ -184,18 +186,18 @@ struct fm_trace_head {
 	uint64_t threads_ns;                                           /* part of cpu_ns in traced threads */
 	uint64_t windows;
 	/* by the consumer */
-	uint32_t enough;                /* 1: all figures are precise: windows become rare */
-	uint32_t large_rings;           /* large rings that the consumer can read and has memory for */
-	uint32_t processors;            /* processors that the consumer may use at a time */
-	uint32_t team;                  /* threads of the process that run at a time */
-	uint32_t resting;               /* 1: they run natively, or in plain code; a futex for the consumer, which does not disturb them */
+	uint32_t enough;      /* 1: all figures are precise: windows become rare */
+	uint32_t large_rings; /* large rings that the consumer can read and has memory for */
+	uint32_t processors;  /* processors that the consumer may use at a time */
+	uint32_t team;        /* threads of the process that run at a time */
+	uint32_t
+	    resting; /* 1: they run natively, or in plain code; a futex for the consumer, which does not disturb them */
 	uint64_t read_ns, read_wall_ns; /* processor time and duration of its reading */
 	uint64_t plain_ns;              /* processor time in plain code … */
 	uint64_t plain_instructions;    /* … and instructions executed in it, estimated … */
 	uint64_t plain_unknown_ns;      /* … without this time */
-	uint64_t rest_ns, rest_instructions,
-	    rest_known_ns; /* the same of native rests (rest.h), and time at a known pace */
-	uint64_t beats;    /* incremented by the consumer during long work */
+	uint64_t rest_ns;               /* the same of native rests (rest.h) */
+	uint64_t beats;                 /* incremented by the consumer during long work */
 	uint64_t episode_count;
 	struct fm_trace_episode episodes[FM_TRACE_EPISODES];
 	int32_t error;     /* errno why nothing is traced, 0: traced */

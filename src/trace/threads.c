@@ -187,7 +187,6 @@ bool fm_traced_threads_forked(void)
 	own->large = 0;
 	own->publishing = 0;
 	own->deferred_count = 0;
-	own->rest_ns = 0;
 	for (unsigned i = 0; i < FM_TRANSLATORS; i++) {
 		if (!own->translators[i])
 			continue;

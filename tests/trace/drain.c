@@ -1,10 +1,11 @@
 /* A consumer that only checks: makes a session, runs a command with the native engine's library, reads all rings until
    the end, and prints sums, one "name value" per line, to the file REPORT. The command's exit status is its own.
 
-       drain LIBRARY REPORT [-w references warm slowdown] [-n run-in-ms overhead] [-p] [-c] [-l RINGS] [-r REGION] [-s] -- COMMAND ...
+       drain LIBRARY REPORT [-w references warm slowdown] [-n run-in-ms overhead] [-p] [-c] [-l RINGS] [-r REGION] [-s]
+   -- COMMAND ...
 
-   -w: windows; -n: native rests; -p: pieces are logged; -c: children are not traced; -l: so many large rings may be used; -r: only in the
-   region; -s: reads nothing and says so at once. */
+   -w: windows; -n: native rests; -p: pieces are logged; -c: children are not traced; -l: so many large rings may be
+   used; -r: only in the region; -s: reads nothing and says so at once. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -47,8 +48,8 @@ static unsigned process_count;
 static char folder[4096];
 static struct fm_trace_session *session;
 static unsigned large_rings = FM_TRACE_LARGE_RINGS;
-static uint64_t references, loads, stores, elements, pieces, threads, ended_threads, windows_begun, windows_ended, rests,
-    windows_warm, in_window, after_warm, regions, frames, errors, in_large, largest;
+static uint64_t references, loads, stores, elements, pieces, threads, ended_threads, windows_begun, windows_ended,
+    rests, windows_warm, in_window, after_warm, regions, frames, errors, in_large, largest;
 
 static void wrong(const struct process *process, const char *what, uint64_t value)
 {
@@ -326,10 +327,25 @@ static int make_session(void)
 
 static void report(FILE *file)
 {
-	static const char *const sums[] = {"instructions",  "sites",  "piece_kinds", "in_cache",  "outside",
-	                                   "native",        "lost",   "windows",     "window_us", "waited_us",
-	                                   "translator_us", "cpu_us", "mappings",    "ended",     "errors_of_processes",
-	                                   "filtered",      "rest_us", "rest_instructions"};
+	static const char *const sums[] = {"instructions",
+	                                   "sites",
+	                                   "piece_kinds",
+	                                   "in_cache",
+	                                   "outside",
+	                                   "native",
+	                                   "lost",
+	                                   "windows",
+	                                   "window_us",
+	                                   "waited_us",
+	                                   "translator_us",
+	                                   "cpu_us",
+	                                   "mappings",
+	                                   "ended",
+	                                   "errors_of_processes",
+	                                   "filtered",
+	                                   "rest_us",
+	                                   "plain_us",
+	                                   "plain_instructions"};
 	uint64_t values[sizeof(sums) / sizeof(sums[0])] = {0}, left[FM_LEFT_REASONS] = {0};
 	double us = (double)session->ticks_per_second / 1e6;
 
@@ -354,7 +370,8 @@ static void report(FILE *file)
 		values[14] += head->error != 0;
 		values[15] += head->filtered;
 		values[16] += head->rest_ns / 1000;
-		values[17] += head->rest_instructions;
+		values[17] += head->plain_ns / 1000;
+		values[18] += head->plain_instructions;
 		for (unsigned k = 0; k < FM_LEFT_REASONS; k++)
 			left[k] += head->left[k];
 	}
@@ -405,6 +422,7 @@ int main(int count, char **arguments)
 		if (!strcmp(arguments[at], "-n") && at + 2 < count) {
 			session->pace = 1;
 			session->run_in_ns = strtoull(arguments[++at], NULL, 10) * 1000000;
+			session->busy_least = 2;
 			session->overhead = strtod(arguments[++at], NULL);
 		}
 		if (!strcmp(arguments[at], "-w") && at + 3 < count) {

@@ -130,7 +130,8 @@ traced -p $rests -- "$scratch/known" 400000000 2 >/dev/null
 sound
 holds [ "$(value rests)" -gt 1 ]
 holds [ "$(value rest_us)" -gt $(($(value cpu_us) / 4)) ]
-holds [ "$(value rest_instructions)" -gt "$(value rest_us)" ]
+holds [ "$(value plain_us)" -gt 0 ]
+holds [ "$(value plain_instructions)" -gt "$(value plain_us)" ]
 traced -p $rests -- "$scratch/known" 100000000 >/dev/null
 sound
 holds [ "$(value rests) $(value rest_us)" = '0 0' ]

@@ -24,6 +24,7 @@
 #include "engine/trace/large.h"
 #include "engine/trace/pace.h"
 #include "engine/trace/positions.h"
+#include "engine/trace/rest_pace.h"
 #include "engine/trace/piece_times.h"
 #include "engine/trace/seen.h"
 #include "engine/trace/state.h"
@@ -146,8 +147,9 @@ static void thread_end(struct fm_consumer *consumer, struct fm_traced_thread *th
 	core = thread->side.core->index;
 	fm_timing_thread_end(consumer, thread);
 	record->executed =
-	    __atomic_load_n(&consumer->trace->threads[thread - consumer->threads].executed, __ATOMIC_RELAXED) +
-	    __atomic_load_n(&consumer->trace->threads[thread - consumer->threads].rested, __ATOMIC_RELAXED);
+	    __atomic_load_n(&consumer->trace->threads[thread - consumer->threads].executed, __ATOMIC_RELAXED);
+	record->rested_ns =
+	    __atomic_load_n(&consumer->trace->threads[thread - consumer->threads].rested_ns, __ATOMIC_RELAXED);
 	record->at_end = thread->side.core->counts;
 	record->ended = 1;
 	consumer->core_users[core]--;
@@ -817,6 +819,7 @@ static void sum_up_pieces(struct fm_consumer *consumer, struct fm_work *sum)
 			continue;
 		work = fm_traced_piece(consumer, i);
 		fm_work_add_times(sum, work, times);
+		consumer->account->results->pace.pieces += times;
 		if (piece->end == FM_TRANSLATE_INDIRECT)
 			consumer->account->results->pace.transfers += times;
 		references->loads += times * piece->loads;
@@ -841,18 +844,25 @@ static uint64_t plain_unknown(const struct fm_trace_head *head, const struct fm_
 	                : 0;
 }
 
-/* Instructions of native rests: those of rests at an unknown pace as at the mean pace of the others, else of plain
-   code. */
-static uint64_t rested(const struct fm_trace_head *head)
+/* Instructions of native rests, of all threads and of each. Without positions in plain code, at the mean pace of plain
+   code; without such, of counted code. */
+static void add_rests(struct fm_consumer *consumer)
 {
-	double known = (double)head->rest_known_ns, unknown = (double)head->rest_ns - known,
-	       plain = (double)head->plain_ns - (double)head->plain_unknown_ns, pace = 0;
+	struct fm_results *results = consumer->account->results;
+	const struct fm_trace_head *head = &consumer->trace->head;
+	double pace = fm_rest_pace(consumer->trace), plain = (double)head->plain_ns - (double)head->plain_unknown_ns,
+	       counted = (double)head->threads_ns - (double)head->plain_ns - (double)head->rest_ns;
 
-	if (known > 0 && head->rest_instructions)
-		pace = (double)head->rest_instructions / known;
-	else if (plain > 0)
+	if (!head->rest_ns)
+		return;
+	if (!(pace > 0) && plain > 0)
 		pace = (double)head->plain_instructions / plain;
-	return head->rest_instructions + (uint64_t)(pace * (unknown > 0 ? unknown : 0));
+	if (!(pace > 0) && counted > 0)
+		pace = UNKNOWN_SLOWDOWN * (double)results->all_work.instructions / counted;
+	results->pace.rest_ns = head->rest_ns;
+	results->pace.rest_instructions = (uint64_t)(pace * (double)head->rest_ns);
+	for (unsigned i = 0; i < results->thread_count && i < FM_RESULT_THREADS_MAX; i++)
+		results->threads[i].executed += (uint64_t)(pace * (double)results->threads[i].rested_ns);
 }
 
 /* The time for what is left is over. */
@@ -885,11 +895,10 @@ void fm_consumer_finish(struct fm_consumer *consumer)
 	                 head->episode_count < FM_TRACE_EPISODES ? (unsigned)head->episode_count : FM_TRACE_EPISODES,
 	                 &results->pace);
 	results->pace.plain_ns = head->plain_ns;
-	results->pace.rest_ns = head->rest_ns;
-	results->pace.rest_instructions = rested(head);
 	add_lost_strings(consumer);
 	sum_up_pieces(consumer, &results->all_work);
 	results->pace.plain_instructions = head->plain_instructions + plain_unknown(head, &results->all_work);
+	add_rests(consumer);
 	if (consumer->windows)
 		fm_windows_finish(consumer, results->all_work.instructions);
 	fm_traced_curve_finish(consumer);

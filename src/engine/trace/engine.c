@@ -151,7 +151,8 @@ static int make_session(struct fm_tracing *native, struct fm_error *error)
 	session->pace = options->windows.on && options->windows.pace;
 	/* curves and regions need all followed lines; programs beside it would run on in the rests */
 	if (session->pace && !options->curve && !options->region && !options->beside_count)
-		session->overhead = OVERHEAD;
+		session->overhead = options->windows.overhead > 0 ? options->windows.overhead : OVERHEAD;
+	session->busy_least = options->windows.overhead > 0 ? 1 : BUSY_LEAST;
 	session->run_in_ns = RUN_IN_MS * 1000000ull;
 	if (options->windows.on)
 		fm_followed_choose(options->machine, random_number(), session);
