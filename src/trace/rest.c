@@ -19,6 +19,7 @@ enum state { ACTIVE, REST, PLAIN };
 
 #define LEAST_REST_NS 10000000.0
 #define LONGEST_REST_NS 40000000.0
+#define TEAM_REST_NS 200000000.0
 #define USUAL_SLOWDOWN 2.5
 #define PLAIN_SLOWDOWN 1.2
 #define CATCHING_UP_SLOWDOWN 2.0
@@ -88,6 +89,11 @@ static void account(double ns, double windows)
 	phase.cost_ns += ns - progress;
 }
 
+static double larger(double one, double other)
+{
+	return one > other ? one : other;
+}
+
 /* The rest that is due: until the cost so far is the permitted part of the progress. */
 static double rest_due(void)
 {
@@ -103,9 +109,12 @@ static double phase_length(struct fm_place *place, enum state state, uint32_t bu
 
 	if (state != REST)
 		return (state == PLAIN ? PLAIN_NS : phase.briefly ? BRIEFLY_NS : ACTIVE_NS) * threads;
-	longest = longest > LONGEST_REST_NS * threads ? longest : LONGEST_REST_NS * threads;
+	/* threads do not change at the same moment, and wait for each other then: teams change seldom */
+	if (busy > 1)
+		longest *= threads;
+	longest = larger(longest, busy > 1 ? TEAM_REST_NS * threads : LONGEST_REST_NS);
 	rest = rest < longest ? rest : longest;
-	return (rest > LEAST_REST_NS * threads ? rest : LEAST_REST_NS * threads) * jitter;
+	return larger(rest, LEAST_REST_NS * threads) * jitter;
 }
 
 /* The first rest has plain code before it, too. */

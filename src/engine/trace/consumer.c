@@ -690,13 +690,15 @@ int fm_consumer_create(const struct fm_consumer_task *task, struct fm_consumer *
 	consumer->rests = calloc(FM_TRACE_SITES, sizeof(*consumer->rests));
 	consumer->pieces = calloc(FM_TRACE_PIECES, sizeof(*consumer->pieces));
 	consumer->piece_seen = calloc(FM_TRACE_PIECES, sizeof(*consumer->piece_seen));
+	consumer->piece_pauses = calloc(FM_TRACE_PIECES, sizeof(*consumer->piece_pauses));
 	consumer->first_instance = options->first_instance;
 	consumer->last_instance = options->last_instance ? options->last_instance : UINT64_MAX;
 	if (options->region)
 		snprintf(consumer->region_only, sizeof(consumer->region_only), "%s", options->region);
 	if ((options->curve && !consumer->windows && fm_traced_curve_create(consumer)) ||
 	    (options->timing && fm_timing_create(consumer)) || !consumer->account || !consumer->code ||
-	    !consumer->sites || !consumer->rests || !consumer->pieces || !consumer->piece_seen) {
+	    !consumer->sites || !consumer->rests || !consumer->pieces || !consumer->piece_seen ||
+	    !consumer->piece_pauses) {
 		fm_consumer_destroy(consumer);
 		return fm_error_set(error, ENOMEM, "out of memory");
 	}
@@ -952,6 +954,7 @@ void fm_consumer_destroy(struct fm_consumer *consumer)
 	free(consumer->rests);
 	free(consumer->pieces);
 	free(consumer->piece_seen);
+	free(consumer->piece_pauses);
 	free(consumer);
 }
 

@@ -7,6 +7,7 @@
 #include "simulator/tables.h"
 
 enum { PIECE_BYTES_MAX = 256 };
+enum { NO_PAUSE = 1, PAUSES };
 
 static bool is_piece(uint64_t what)
 {
@@ -39,22 +40,21 @@ static uint64_t loads_of_one_line(const struct fm_consumer *consumer, const stru
 	return loads >= SPINNING_LOADS ? loads : 0;
 }
 
-static bool has_pause(struct fm_consumer *consumer, struct fm_traced_spinning *spinning, uint64_t number)
+/* The code is read once. */
+static bool has_pause(struct fm_consumer *consumer, uint64_t number)
 {
 	const struct fm_trace_piece *piece = &consumer->trace->pieces[number];
 	unsigned char bytes[PIECE_BYTES_MAX];
 	size_t length;
 
-	if (spinning->piece == number + 1)
-		return spinning->pauses;
-	spinning->piece = number + 1;
-	spinning->pauses = false;
+	if (consumer->piece_pauses[number])
+		return consumer->piece_pauses[number] == PAUSES;
 	if (!__atomic_load_n(&piece->ready, __ATOMIC_ACQUIRE))
 		return false;
 	length = piece->bytes < sizeof(bytes) ? piece->bytes : sizeof(bytes);
 	length = fm_code_bytes(consumer->code, piece->pc, bytes, length);
-	spinning->pauses = length > 1 && memmem(bytes, length, "\xf3\x90", 2);
-	return spinning->pauses;
+	consumer->piece_pauses[number] = length > 1 && memmem(bytes, length, "\xf3\x90", 2) ? PAUSES : NO_PAUSE;
+	return consumer->piece_pauses[number] == PAUSES;
 }
 
 /* With all of them in use, the least is given up. */
@@ -89,7 +89,7 @@ void fm_spinning_look(struct fm_consumer *consumer, struct fm_traced_thread *thr
 			uint64_t number = entries[i].what ^ FM_TRACE_PIECE;
 
 			spun->instructions += fm_traced_piece(consumer, (uint32_t)number)->instructions;
-			spun->pauses |= has_pause(consumer, &thread->spinning, number);
+			spun->pauses |= has_pause(consumer, number);
 		}
 }
 

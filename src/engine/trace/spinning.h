@@ -19,8 +19,6 @@ struct fm_traced_spinning {
 		double ticks;
 		bool pauses; /* the loop has a pause instruction */
 	} lines[FM_SPUN_LINES];
-	uint64_t piece; /* piece number + 1 for which `pauses` is valid: */
-	bool pauses;    /* the piece has a pause instruction */
 };
 
 /* Looks for spin loops in entries, before their simulation. `ticks`: their duration. */

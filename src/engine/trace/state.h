@@ -111,6 +111,7 @@ struct fm_consumer {
 	struct fm_result_site empty; /* for sites without a fast path: its slots contain no address */
 	struct fm_traced_rest *rests;
 	struct fm_work *pieces; /* FM_TRACE_PIECES; instructions 0: unknown yet */
+	uint8_t *piece_pauses;  /* FM_TRACE_PIECES; whether a piece has a pause instruction, 0: unknown yet */
 	uint8_t *piece_seen;    /* FM_TRACE_PIECES; 1: executed in the counted part of a window */
 	char region_only[FM_RESULT_NAME];
 	uint64_t first_instance, last_instance;
