@@ -106,7 +106,12 @@ def case(arguments, name, threads, command):
     row["cpu_error"] = statistics.median(abs(c / cpu - 1) for c in row["cpus"])
     row["cost_ratio"] = statistics.median(row["cost"]) / wall
     if name in CAUSES:
-        row["right"] = [v[0] in CAUSES[name] for v in row["verdicts"]]
+        right = list(CAUSES[name])
+        if wall and cpu / wall < 0.75 * threads:  # processors are of different speed, or other guests have them
+            right.append("imbalance")
+        if threads < 4 and name in ("serial", "spin"):  # less than a quarter of the time is lost
+            right.append(None)
+        row["right"] = [v[0] in right for v in row["verdicts"]]
     error = "    n/a" if row["wall_error"] is None else f"{100 * row['wall_error']:6.1f}%"
     print(f"{name:10} {threads:3}  {wall:6.2f} s {error} {sum(row['holds'])}/{len(good)}  cpu {cpu:7.2f} s {100 * row['cpu_error']:6.1f}%"
           f"  cost {row['cost_ratio']:5.2f}  {'' if row['same'] else 'OUTPUT DIFFERS '}"

@@ -179,6 +179,7 @@ static void fill_traffic(const struct fm_machine_description *machine, const str
 static struct fm_figure rate(const struct fm_picture_level *level, const struct fm_figure *seconds, double off)
 {
 	const struct fm_figure *moved = &level->moved_bytes;
+	double value, below, above;
 
 	if (!seconds->available)
 		return *seconds;
@@ -186,9 +187,14 @@ static struct fm_figure rate(const struct fm_picture_level *level, const struct 
 		return *moved;
 	if (!(seconds->low > 0))
 		return fm_figure_unavailable("there is no time to divide by");
-	return fm_figure_make(moved->value * 1e-9 / seconds->value,
-	                      moved->low * 1e-9 / seconds->high * fmax(0, 1 - off),
-	                      moved->high * 1e-9 / seconds->low * (1 + off), "GB/s",
+	value = moved->value * 1e-9 / seconds->value;
+	if (!(moved->value > 0))
+		return fm_figure_make(0, 0, moved->high * 1e-9 / seconds->low * (1 + off), "GB/s", moved->origin,
+		                      moved->backend, seconds->trials);
+	/* the errors do not know of each other */
+	below = hypot(hypot(1 - moved->low / moved->value, 1 - seconds->value / seconds->high), off);
+	above = hypot(hypot(moved->high / moved->value - 1, seconds->value / seconds->low - 1), off);
+	return fm_figure_make(value, value * fmax(0, 1 - below), value * (1 + above), "GB/s",
 	                      seconds->origin == FM_ORIGIN_measured ? FM_ORIGIN_combined : moved->origin,
 	                      moved->backend, seconds->trials);
 }
@@ -492,6 +498,33 @@ static struct fm_figure native_seconds(const struct fm_recording *recording, con
 	return longest;
 }
 
+static void limit(struct fm_figure *figure, double factor)
+{
+	if (!figure->available)
+		return;
+	figure->value *= factor;
+	figure->low = fmin(figure->low, figure->value);
+	figure->high = fmax(figure->high * factor, figure->value);
+}
+
+/* No program moves more than the level can. Beyond the peak and its error the counts are too large: a last cache keeps
+   a part of what is swept, although the simulated one replaces all of it. */
+static void limit_to_peak(struct fm_picture_level *level)
+{
+	const struct fm_figure *peak = &level->peak_gbs;
+	double factor;
+
+	if (!peak->available || !level->gbs.available || !(peak->high > 0) || level->gbs.value <= peak->high)
+		return;
+	factor = peak->high / level->gbs.value;
+	level->beyond = level->gbs.value / peak->high;
+	limit(&level->read_bytes, factor);
+	limit(&level->allocate_bytes, factor);
+	limit(&level->write_bytes, factor);
+	limit(&level->moved_bytes, factor);
+	limit(&level->gbs, factor);
+}
+
 /* Levels, cycles and signs, from the work, the number of threads and the time. */
 static void fill(const struct fm_recording *recording, const struct fm_part_sums *sums, struct fm_picture *picture)
 {
@@ -516,6 +549,8 @@ static void fill(const struct fm_recording *recording, const struct fm_part_sums
 			fm_picture_measured_peak(profile, level, picture->threads);
 		else
 			fm_picture_described_peak(machine, level, i, picture->threads);
+		if (profile && i && recording->native.runs)
+			limit_to_peak(level);
 		level->utilisation = fm_picture_share(&level->gbs, &level->peak_gbs);
 	}
 	if (sums->timing.cycles) {
@@ -552,6 +587,9 @@ void fm_picture_build(const struct fm_recording *recording, const struct fm_part
 	fm_part_each(recording, part, add, &building);
 	picture->instances = sums->instances;
 	count_threads(picture, sums);
+	fm_team_build(recording, picture);
+	if (picture->team.workers)
+		picture->threads = picture->team.workers;
 	fm_agreement(recording, picture->differs, sizeof(picture->differs));
 	picture->predicted_seconds = sums->longest > 0
 	                                 ? simulated(sums->longest / fm_picture_hertz(machine, &sums->timing), "s")
@@ -569,7 +607,6 @@ void fm_picture_build(const struct fm_recording *recording, const struct fm_part
 	fm_uncertain_prediction(recording, picture);
 	fm_uncertain_unseen(recording, picture);
 	fm_kernel_time(recording, picture);
-	fm_team_build(recording, picture);
 	fm_synchronisation(recording, &sums->counts, picture);
 	fm_uncertain_few_windows(recording, picture);
 }

@@ -226,14 +226,14 @@ static unsigned available_cpus(void)
 }
 
 /* Of the wall clock. Threads that run at once are slowed down at once. */
-static double elapsed(const struct fm_engine_run *run, double busy, double by_itself)
+static double elapsed(const struct fm_engine_run *run, double used, double busy, double by_itself)
 {
 	unsigned cpus = available_cpus();
 	double processors = fmax(1, busy / run->seconds);
 
-	/* more of them can be ready, but not run */
+	/* more of them can be ready, but not run: they use as much of the processors without us */
 	if (cpus && processors > cpus)
-		return by_itself / cpus;
+		return run->seconds * fmin(1, by_itself / fmax(used, 1e-9));
 
 	return fmax(0, run->seconds - fmax(0, busy - by_itself) / processors);
 }
@@ -291,7 +291,8 @@ void fm_same_run_time(const struct fm_engine_run *run, double hertz, struct fm_r
 	*native = (struct fm_recorded_native){
 	    .runs = 1,
 	    .same_run = true,
-	    .seconds = fm_figure_make(elapsed(run, busy, by_itself), elapsed(run, busy, low), elapsed(run, busy, high),
+	    .seconds = fm_figure_make(elapsed(run, used, busy, by_itself), elapsed(run, used, busy, low),
+	                              elapsed(run, used, busy, high),
 	                              "s", FM_ORIGIN_sampled, "windows", episodes),
 	    .cpu_seconds = by_itself,
 	    .kernel_seconds = kernel - not_its_own,

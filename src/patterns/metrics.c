@@ -188,6 +188,21 @@ static struct fm_figure false_sharing(const struct fm_picture *picture, unsigned
 	return picture->team.known ? picture->team.false_sharing : picture->signs.false_sharing;
 }
 
+static bool may_be(const struct fm_figure *figure)
+{
+	return !figure->available || figure->high >= FM_TRAFFIC_MATTERS;
+}
+
+/* Whether it matters how lines are used: a program that hardly fetches any loses nothing by it. */
+static bool traffic_matters(const struct fm_picture *picture)
+{
+	for (unsigned i = 1; i < picture->level_count; i++)
+		if (may_be(&picture->levels[i].utilisation) || may_be(&picture->levels[i].bandwidth_share) ||
+		    may_be(&picture->levels[i].latency_share))
+			return true;
+	return picture->level_count < 2;
+}
+
 /* Unused share of the lines brought, times the regularity of their accesses. */
 static struct fm_figure unused_times(const struct fm_picture *picture, bool regular)
 {
@@ -195,6 +210,8 @@ static struct fm_figure unused_times(const struct fm_picture *picture, bool regu
 
 	if (!unused->available || !even->available)
 		return unused->available ? *even : *unused;
+	if (!traffic_matters(picture))
+		return like(unused, 0);
 	return fm_figure_make(unused->value * (regular ? even->value : 1 - even->value),
 	                      unused->low * (regular ? even->low : 1 - even->high),
 	                      unused->high * (regular ? even->high : 1 - even->low), "", unused->origin,

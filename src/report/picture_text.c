@@ -210,7 +210,12 @@ static void print_levels(const struct fm_picture *picture, FILE *output, unsigne
 	fputc('\n', output);
 	fm_table_end(table, output, 0, width);
 	for (unsigned i = 0; i < picture->level_count; i++)
-		if (picture->levels[i].utilisation.available && picture->levels[i].utilisation.low > 1.05)
+		if (picture->levels[i].beyond > 1)
+			fprintf(output,
+			        "%s: counts %.1f times as high as the peak allows were reduced to it. The last cache may keep "
+			        "a\npart of data that the simulated one replaces.\n",
+			        picture->levels[i].name, picture->levels[i].beyond);
+		else if (picture->levels[i].utilisation.available && picture->levels[i].utilisation.low > 1.05)
 			fprintf(output,
 			        "%s: above the measured peak. Counts and time may differ in scope, or the access "
 			        "pattern of the\n"

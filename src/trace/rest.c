@@ -10,7 +10,7 @@ enum {
 	ACTIVE_NS = 12000000,          /* of each busy thread: a window, and counted code */
 	PLAIN_NS = 8000000,            /* of each busy thread: a warm-up, and the measurement of the pace */
 	BRIEFLY_NS = 4000000,          /* of each busy thread, in an active phase without a window */
-	FORGOTTEN_IN = 8,              /* phases, about: threads that no longer run */
+	FORGOTTEN_IN = 4,              /* phases with fewer threads: half of those without a tick no longer run */
 	FIRST_PHASES = 2,              /* without a rest */
 	LONG_REST_PART = 24,           /* of the time so far: a rest that is long even then */
 };
@@ -34,6 +34,7 @@ static struct {
 	uint32_t number, state, busy, changing;
 	uint32_t in_turns;   /* 1: the latest active phase had several busy threads */
 	uint32_t team;       /* threads that run at a time: most of recent phases */
+	uint32_t fewer;      /* latest phases with ticks of fewer threads */
 	uint32_t turn;       /* active phases with a window so far */
 	uint32_t briefly;    /* 1: an active phase without one */
 	uint32_t catches_up; /* 1: a rest in which the reader may take a processor */
@@ -56,7 +57,7 @@ void fm_rest_prepare(void)
 
 	phase.number = 1;
 	phase.state = ACTIVE;
-	phase.busy = phase.changing = phase.in_turns = phase.team = phase.catches_up = phase.turn = phase.briefly = 0;
+	phase.busy = phase.changing = phase.in_turns = phase.team = phase.catches_up = phase.turn = phase.briefly = phase.fewer = 0;
 	phase.slowdown = USUAL_SLOWDOWN;
 	phase.window_ticks = 0;
 	phase.progress_ns = phase.cost_ns = 0;
@@ -149,8 +150,11 @@ static void change(struct fm_place *place, uint64_t now)
 	phase.window_ticks = spent;
 	phase.busy = 0;
 	/* in a short phase, or without a processor, a thread may have had no tick */
-	if (busy < phase.team)
-		phase.team -= (phase.team - busy + FORGOTTEN_IN - 1) / FORGOTTEN_IN;
+	phase.fewer = busy < phase.team ? phase.fewer + 1 : 0;
+	if (phase.fewer >= FORGOTTEN_IN) {
+		phase.team -= (phase.team - busy + 1) / 2;
+		phase.fewer = 0;
+	}
 	if (phase.team)
 		fm_opening_team(phase.team, phase.in_turns ? phase.turn : 0);
 	__atomic_store_n(&phase.state, next, __ATOMIC_RELAXED);

@@ -528,8 +528,8 @@ static void widen_by_pace(const struct course *course)
 
 		if (i >= FM_ESTIMATE_WORK && i < FM_ESTIMATE_LINES_IN)
 			continue;
-		part.below += error * part.value;
-		part.above += error * part.value;
+		part.below = hypot(part.below, error * part.value);
+		part.above = hypot(part.above, error * part.value);
 		set(course, i, part);
 	}
 }
