@@ -75,8 +75,8 @@ static void stencil(void)
 #pragma omp parallel for schedule(static)
 		for (long i = 1; i < n - 1; i++)
 			for (long k = 1; k < n - 1; k++)
-				to[i * n + k] = 0.25f * (from[i * n + k - 1] + from[i * n + k + 1] + from[(i - 1) * n + k] +
-				                         from[(i + 1) * n + k]);
+				to[i * n + k] = 0.25f * (from[i * n + k - 1] + from[i * n + k + 1] +
+				                         from[(i - 1) * n + k] + from[(i + 1) * n + k]);
 		t = from;
 		from = to;
 		to = t;
@@ -494,11 +494,11 @@ static void product(void)
 static const struct {
 	const char *name;
 	void (*run)(void);
-} kinds[] = {{"triad", triad},       {"stencil", stencil},   {"gather", gather},     {"chase", chase},
-             {"compute", compute},   {"private", private},   {"copy", copy},         {"false", false_sharing},
-             {"padded", padded},     {"true", true_sharing}, {"lock", lock},         {"triangle", triangle},
-             {"serial", serial_part}, {"fine", fine},        {"spin", spin},         {"pipeline", pipeline},
-             {"churn", churn},       {"tasks", tasks},       {"crowd", crowd},       {"product", product}};
+} kinds[] = {{"triad", triad},        {"stencil", stencil},   {"gather", gather}, {"chase", chase},
+             {"compute", compute},    {"private", private},   {"copy", copy},     {"false", false_sharing},
+             {"padded", padded},      {"true", true_sharing}, {"lock", lock},     {"triangle", triangle},
+             {"serial", serial_part}, {"fine", fine},         {"spin", spin},     {"pipeline", pipeline},
+             {"churn", churn},        {"tasks", tasks},       {"crowd", crowd},   {"product", product}};
 
 int main(int count, char **arguments)
 {

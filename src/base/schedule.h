@@ -23,7 +23,8 @@ struct fm_schedule;
 /* Watches one process, read at each fm_schedule_look(). Times before this call, perhaps of another program, are
    subtracted. NULL without memory. */
 struct fm_schedule *fm_schedule_create(pid_t process);
-/* Reads the accounts, unless the time for that would be more than a hundredth of all. `held_up`: seconds since the start with other delays of the threads. */
+/* Reads the accounts, unless the time for that would be more than a hundredth of all. `held_up`: seconds since the
+ * start with other delays of the threads. */
 void fm_schedule_look(struct fm_schedule *schedule, double held_up);
 
 /* Watches a process and its children from a separate thread. NULL without memory or thread. */

@@ -47,7 +47,8 @@ static const struct argp_option options[] = {
     {"show", KEY_SHOW, NULL, 0, "Print the saved profile instead of measuring", 0},
     {"profile", KEY_PROFILE, "FILE", 0, "Save the profile to FILE instead of the default place; with --show: read FILE",
      0},
-    {"tolerate", KEY_TOLERATE, "PCT", 0, "Fail with more than PCT % disturbed trials (default: never, intervals are then wide)", 0},
+    {"tolerate", KEY_TOLERATE, "PCT", 0,
+     "Fail with more than PCT % disturbed trials (default: never, intervals are then wide)", 0},
     {"seed", KEY_SEED, "N", 0, "Seed for the random orders (default 1)", 0},
     FM_OPTIONS_PRINTING,
     {0},
@@ -234,7 +235,8 @@ static int measure(struct input *input, const char *path)
 	}
 	if (input->common.verbosity >= 0 && fm_disturbance_share(&machine->disturbance) > REMARKABLE)
 		fprintf(stderr,
-		        "fathom: %.0f %% of the trials were disturbed and excluded: intervals are wide. Repeat on a quieter "
+		        "fathom: %.0f %% of the trials were disturbed and excluded: intervals are wide. Repeat on a "
+		        "quieter "
 		        "machine, or on other CPUs (-C)\n",
 		        100 * fm_disturbance_share(&machine->disturbance));
 	check(input, machine);

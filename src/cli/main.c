@@ -54,6 +54,8 @@ static int print_completions(const char *verb)
 		return FM_EXIT_DONE;
 	}
 	for (const struct argp_option *option = command->options; option->name || option->doc; option++) {
+		if (option->flags & OPTION_HIDDEN)
+			continue;
 		if (option->name)
 			printf("--%s\n", option->name);
 		if (option->key > 0 && option->key < 0x80)

@@ -63,7 +63,7 @@ struct fm_engine_options {
 		bool on;
 		uint64_t references, warm;
 		double slowdown;
-		double overhead; /* permitted share of the processor time, with native rests; 0: default */
+		double overhead;  /* permitted share of the processor time, with native rests; 0: default */
 		double precision; /* windows become rare once all figures have this relative interval; 0: never */
 		bool pace; /* measure the pace without instrumentation; a few percent of the run are then not counted */
 	} windows;

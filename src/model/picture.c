@@ -174,6 +174,12 @@ static void fill_traffic(const struct fm_machine_description *machine, const str
 	                             "B");
 }
 
+/* Independent errors together. The same on all processors, unlike hypot(). */
+static double together(double one, double other, double third)
+{
+	return sqrt(one * one + other * other + third * third);
+}
+
 /* Bytes over time: simulated counts over measured time are combined, over simulated time simulated. `off` is the count
    error that kernels on this machine showed. */
 static struct fm_figure rate(const struct fm_picture_level *level, const struct fm_figure *seconds, double off)
@@ -192,8 +198,8 @@ static struct fm_figure rate(const struct fm_picture_level *level, const struct 
 		return fm_figure_make(0, 0, moved->high * 1e-9 / seconds->low * (1 + off), "GB/s", moved->origin,
 		                      moved->backend, seconds->trials);
 	/* the errors do not know of each other */
-	below = hypot(hypot(1 - moved->low / moved->value, 1 - seconds->value / seconds->high), off);
-	above = hypot(hypot(moved->high / moved->value - 1, seconds->value / seconds->low - 1), off);
+	below = together(1 - moved->low / moved->value, 1 - seconds->value / seconds->high, off);
+	above = together(moved->high / moved->value - 1, seconds->value / seconds->low - 1, off);
 	return fm_figure_make(value, value * fmax(0, 1 - below), value * (1 + above), "GB/s",
 	                      seconds->origin == FM_ORIGIN_measured ? FM_ORIGIN_combined : moved->origin,
 	                      moved->backend, seconds->trials);
@@ -498,17 +504,15 @@ static struct fm_figure native_seconds(const struct fm_recording *recording, con
 	return longest;
 }
 
-static void limit(struct fm_figure *figure, double factor)
+static void reach_down(struct fm_figure *figure, double factor)
 {
-	if (!figure->available)
-		return;
-	figure->value *= factor;
-	figure->low = fmin(figure->low, figure->value);
-	figure->high = fmax(figure->high * factor, figure->value);
+	if (figure->available)
+		figure->low = fmin(figure->low, figure->value * factor);
 }
 
-/* No program moves more than the level can. Beyond the peak and its error the counts are too large: a last cache keeps
-   a part of what is swept, although the simulated one replaces all of it. */
+/* No program moves more than the level can. Beyond the peak and its error either the counts are too large (a last cache
+   keeps a part of what is swept, although the simulated one replaces all of it), or the peak is too low: the intervals
+   reach down to it. */
 static void limit_to_peak(struct fm_picture_level *level)
 {
 	const struct fm_figure *peak = &level->peak_gbs;
@@ -517,12 +521,12 @@ static void limit_to_peak(struct fm_picture_level *level)
 	if (!peak->available || !level->gbs.available || !(peak->high > 0) || level->gbs.value <= peak->high)
 		return;
 	factor = peak->high / level->gbs.value;
-	level->beyond = level->gbs.value / peak->high;
-	limit(&level->read_bytes, factor);
-	limit(&level->allocate_bytes, factor);
-	limit(&level->write_bytes, factor);
-	limit(&level->moved_bytes, factor);
-	limit(&level->gbs, factor);
+	level->beyond = 1 / factor;
+	reach_down(&level->read_bytes, factor);
+	reach_down(&level->allocate_bytes, factor);
+	reach_down(&level->write_bytes, factor);
+	reach_down(&level->moved_bytes, factor);
+	reach_down(&level->gbs, factor);
 }
 
 /* Levels, cycles and signs, from the work, the number of threads and the time. */

@@ -22,7 +22,7 @@ struct fm_picture_level {
 	struct fm_figure loaded_latency;  /* of memory: latency of a load beside this traffic, from the
 	                                     bandwidth–latency curve */
 	double loaded_at_least;           /* lower limit if the traffic is beyond the curve; else 0 */
-	double beyond;                    /* factor by which the counts exceeded the peak, and were reduced; 0: not */
+	double beyond;                    /* factor by which the traffic exceeds the peak and its error; 0: not */
 	struct fm_figure utilisation;     /* 0 … 1 */
 	struct fm_figure bandwidth_share; /* share of cycles that wait for its bandwidth */
 	struct fm_figure latency_share;   /* … or for its latency */

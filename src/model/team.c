@@ -157,6 +157,8 @@ static unsigned choose_workers(struct team *team)
 			member->working = member->native->ran * share_working(member);
 	}
 	most = busiest(team);
+	if (!most->native)
+		return 0;
 	for (unsigned i = 0; i < team->count; i++) {
 		struct member *member = &team->members[i];
 

@@ -343,13 +343,14 @@ static bool moved_between(const struct fm_recording *recording, const struct fm_
 	                             level < caches
 	                                 ? &estimates->numbers[fm_counter_of_cache(level - 1, FM_CACHE_lines_written)]
 	                                 : &estimates->numbers[FM_COUNTS_memory_writes];
-	double line = recording->machine.line_bytes, value = in->value + out->value;
+	double line = recording->machine.line_bytes, value = in->value + out->value, below = in->value - in->low,
+	       above = in->high - in->value, out_below = out->value - out->low, out_above = out->high - out->value;
 
 	if (!(in->high > 0))
 		return false;
-	*ret_moved = (struct fm_estimate){line * value,
-	                                  line * fmax(0, value - hypot(in->value - in->low, out->value - out->low)),
-	                                  line * (value + hypot(in->high - in->value, out->high - out->value))};
+	*ret_moved =
+	    (struct fm_estimate){line * value, line * fmax(0, value - sqrt(below * below + out_below * out_below)),
+	                         line * (value + sqrt(above * above + out_above * out_above))};
 	return true;
 }
 

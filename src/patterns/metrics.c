@@ -47,7 +47,11 @@ static struct fm_figure saturation(const struct fm_picture *picture, unsigned le
 	                 waited = of_team(picture, part(picture->levels[level].bandwidth_share));
 
 	/* of counts that windows cannot bound there may be any number, but no more than all of the bandwidth is used */
-	used.high = fmin(used.high, fmax(1, used.value));
+	if (used.available) {
+		used.value = fmin(used.value, 1);
+		used.low = fmin(used.low, 1);
+		used.high = fmin(used.high, 1);
+	}
 	if (!waited.available)
 		return used;
 	if (!used.available)

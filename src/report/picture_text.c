@@ -212,8 +212,8 @@ static void print_levels(const struct fm_picture *picture, FILE *output, unsigne
 	for (unsigned i = 0; i < picture->level_count; i++)
 		if (picture->levels[i].beyond > 1)
 			fprintf(output,
-			        "%s: counts %.1f times as high as the peak allows were reduced to it. The last cache may keep "
-			        "a\npart of data that the simulated one replaces.\n",
+			        "%s: %.1f times the measured peak. The last cache may keep a part of data that the "
+			        "simulated\none replaces; the intervals reach down to the peak.\n",
 			        picture->levels[i].name, picture->levels[i].beyond);
 		else if (picture->levels[i].utilisation.available && picture->levels[i].utilisation.low > 1.05)
 			fprintf(output,

@@ -57,7 +57,8 @@ void fm_rest_prepare(void)
 
 	phase.number = 1;
 	phase.state = ACTIVE;
-	phase.busy = phase.changing = phase.in_turns = phase.team = phase.catches_up = phase.turn = phase.briefly = phase.fewer = 0;
+	phase.busy = phase.changing = phase.in_turns = phase.team = phase.catches_up = phase.turn = phase.briefly =
+	    phase.fewer = 0;
 	phase.slowdown = USUAL_SLOWDOWN;
 	phase.window_ticks = 0;
 	phase.progress_ns = phase.cost_ns = 0;

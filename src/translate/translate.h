@@ -155,8 +155,8 @@ struct fm_translate_options {
 	bool with_fuel;      /* blocks count instructions */
 	bool count_pieces;   /* each piece counts its executions; needs number_piece() */
 	bool log_pieces;     /* each execution of a piece is an entry of the log; needs number_piece() and choose() */
-	/* A loop of one piece is copied this many times and counted once for all copies; its exits count the rest. 0, 1:
-	   not. Only with count_pieces, without a log, fuel or filter */
+	/* A loop of one piece is copied this many times and counted once for all copies; its exits count the rest. 0,
+	   1: not. Only with count_pieces, without a log, fuel or filter */
 	unsigned loop_copies;
 	bool generated_code; /* translate code in mappings without a file. The caller must flush after changes. */
 	/* If set, the only choices are FM_TRANSLATE_FILTERED and FM_TRANSLATE_IGNORE. limit 0: none. -ENOTSUP on

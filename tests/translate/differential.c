@@ -949,7 +949,8 @@ static int set_up(void **unused)
 		                                       .generated_code = true,
 		                                       .code_size = 4 << 20,
 		                                       .log_entries = 4096,
-		                                       .count_pieces = ways[i].count_pieces, .loop_copies = ways[i].copies,
+		                                       .count_pieces = ways[i].count_pieces,
+		                                       .loop_copies = ways[i].copies,
 		                                       .log_pieces = ways[i].log_pieces,
 		                                       .client = &ways[i].client};
 

@@ -87,8 +87,10 @@ static void an_unknown_size_is_a_wide_interval(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(known_outcomes_are_scaled),       cmocka_unit_test(large_data_come_from_memory),
-	    cmocka_unit_test(small_data_come_once),            cmocka_unit_test(neighbours_evict_small_data_too),
+	    cmocka_unit_test(known_outcomes_are_scaled),
+	    cmocka_unit_test(large_data_come_from_memory),
+	    cmocka_unit_test(small_data_come_once),
+	    cmocka_unit_test(neighbours_evict_small_data_too),
 	    cmocka_unit_test(an_unknown_size_is_a_wide_interval),
 	};
 

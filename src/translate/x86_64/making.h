@@ -59,8 +59,8 @@ struct work {
 	unsigned count_at; /* the piece is counted before this instruction; MOST_INSTRUCTIONS: nowhere */
 	bool count_kept;   /* the piece is counted where flags are saved for an operand */
 	const uint64_t *counter;
-	unsigned copies;              /* of the loop that the block begins with, 1: no such loop */
-	const uint64_t *loop_counter; /* NULL: none */
+	unsigned copies;                 /* of the loop that the block begins with, 1: no such loop */
+	const uint64_t *loop_counter;    /* NULL: none */
 	uint64_t range_start, range_end; /* of the code */
 	struct pending pending[MOST_PENDING];
 	unsigned pending_count;
