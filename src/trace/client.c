@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "trace/laboratory.h"
 #include "trace/numbers.h"
 #include "trace/pace.h"
 #include "trace/ring.h"
@@ -17,6 +18,7 @@ enum { ROOM_AFTER_CALL = 64, LOOP_COPIES = 8 };
    tables. */
 enum { LARGE_CODE = 64 << 20, LARGE_CODES = 8 };
 #define LARGE_ADDRESSES (300ull << 20)
+#define LABORATORY_ADDRESSES (100ull << 20)
 
 static enum fm_translate_choice choose(void *context, const struct fm_translate_site *site)
 {
@@ -97,15 +99,6 @@ static void on_lines(void *context, const struct fm_translate_entry *entries, si
 		fm_ring_log(place, entries + at, count - at < FM_LOG_ENTRIES ? count - at : FM_LOG_ENTRIES);
 }
 
-/* Goes on in the other translator, or natively if there is none. */
-static void hand_over(struct fm_place *place, unsigned from)
-{
-	struct fm_translator *to = place->wanted ? fm_place_translator(place) : NULL;
-
-	if (to && to != place->translators[from])
-		fm_translator_hand_over(place->translators[from], to);
-}
-
 static bool on_full(void *context)
 {
 	struct fm_place *place = context;
@@ -120,7 +113,7 @@ static bool on_full(void *context)
 	if (fm_session->mode == FM_TRACE_EXACT)
 		return true;
 	if (!place->epoch || !fm_window_goes_on(place)) {
-		hand_over(place, FM_LOGGING);
+		fm_place_hand_over(place, FM_LOGGING);
 		return false;
 	}
 	fm_translator_set_room(place->translators[FM_LOGGING], fm_window_room(place));
@@ -186,6 +179,13 @@ int fm_client_create(struct fm_place *place, unsigned which)
 	    .count_pieces = true,
 	};
 
+	if (which == FM_UNDO || which == FM_TIMED) {
+		fm_laboratory_options(&client, &options, which);
+		return fm_has_addresses(LABORATORY_ADDRESSES) &&
+		               !fm_translator_create(&options, &place->translators[which])
+		           ? 0
+		           : -ENOMEM;
+	}
 	if (which == FM_LOGGING) {
 		client.choose = choose;
 		client.number_site = number_site;

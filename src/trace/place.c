@@ -34,13 +34,10 @@ bool fm_place_is_stale(const struct fm_place *place)
 	return place->versions[place->current] != __atomic_load_n(&code_version, __ATOMIC_ACQUIRE);
 }
 
-struct fm_translator *fm_place_translator(struct fm_place *place)
+struct fm_translator *fm_place_translator_of(struct fm_place *place, unsigned which)
 {
-	unsigned which = place->current;
 	uint32_t version = __atomic_load_n(&code_version, __ATOMIC_ACQUIRE);
 
-	if (place->resting)
-		return NULL;
 	if (!place->translators[which]) {
 		if (fm_client_create(place, which)) {
 			place->translators[which] = NULL;
@@ -53,12 +50,25 @@ struct fm_translator *fm_place_translator(struct fm_place *place)
 		fm_translator_flush(place->translators[which]);
 		place->versions[which] = version;
 	}
-	place->began = fm_ticks();
-	if (which == FM_LOGGING) {
-		if (place->epoch)
-			fm_translator_set_room(place->translators[which], fm_window_room(place));
-	}
 	return place->translators[which];
+}
+
+struct fm_translator *fm_place_translator(struct fm_place *place)
+{
+	struct fm_translator *translator = place->resting ? NULL : fm_place_translator_of(place, place->current);
+
+	place->began = fm_ticks();
+	if (translator && place->current == FM_LOGGING && place->epoch)
+		fm_translator_set_room(translator, fm_window_room(place));
+	return translator;
+}
+
+void fm_place_hand_over(struct fm_place *place, unsigned from)
+{
+	struct fm_translator *to = place->wanted ? fm_place_translator(place) : NULL;
+
+	if (to && to != place->translators[from])
+		fm_translator_hand_over(place->translators[from], to);
 }
 
 bool fm_place_holds(const struct fm_place *place, uint64_t address)

@@ -10,7 +10,7 @@
 #include "trace/file.h"
 #include "translate/translate.h"
 
-enum { FM_COUNTING, FM_LOGGING, FM_PLAIN, FM_TRANSLATORS };
+enum { FM_COUNTING, FM_LOGGING, FM_PLAIN, FM_UNDO, FM_TIMED /* both: laboratory.h */, FM_TRANSLATORS };
 enum { FM_MOST_FRAMES = 16, FM_MOST_DEFERRED = 8, FM_LOG_ENTRIES = 8192, FM_LINE_ENTRIES = 1 << 17 };
 
 /* A handler of the program that runs natively, or was left by a jump. */
@@ -55,7 +55,7 @@ struct fm_place {
 	uint64_t position_ns;     /* processor time at its latest position, or at the begin of native or plain code */
 	uint32_t position_ticks;  /* ticks since the latest kept position */
 	uint64_t position_sum;    /* … and their processor time */
-	uint8_t current;          /* FM_COUNTING, FM_LOGGING or FM_PLAIN: its translator when in the cache */
+	uint8_t current;          /* its translator when in the cache */
 	uint32_t publishing;      /* its counters are being added up */
 	uint32_t region_depth;    /* nesting depth of the session's region */
 	struct fm_translator *translators[FM_TRANSLATORS];
@@ -111,6 +111,10 @@ struct fm_place *fm_place_own(void);
 /* The current translator of the thread, made and up to date; NULL: none, or the thread rests. The thread is outside of
    the cache. */
 struct fm_translator *fm_place_translator(struct fm_place *place);
+/* Any translator of the place, made and up to date; NULL: none. */
+struct fm_translator *fm_place_translator_of(struct fm_place *place, unsigned which);
+/* In a client's on_leave(): goes on in the current translator, or natively if there is none. */
+void fm_place_hand_over(struct fm_place *place, unsigned from);
 
 /* The mode of the thread outside of windows, by the session's options. */
 uint8_t fm_place_usual(const struct fm_place *place);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include "trace/laboratory.h"
 #include "trace/numbers.h"
 #include "trace/place.h"
 #include "trace/rest.h"
@@ -32,6 +33,7 @@ static void in_child(void)
 		fm_places_forked();
 		fm_opening_prepare();
 		fm_rest_prepare();
+		fm_laboratory_prepare();
 		fm_traced_threads_forked();
 	}
 	place = fm_place_own();
@@ -69,6 +71,7 @@ __attribute__((constructor(101))) static void begin(void)
 		} else {
 			fm_opening_prepare();
 			fm_rest_prepare();
+			fm_laboratory_prepare();
 			fm_traced_thread_begin();
 		}
 	}

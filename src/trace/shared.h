@@ -18,7 +18,7 @@
 #define FM_TRACE_MAGIC 0x3165636172546d46ull
 
 enum {
-	FM_TRACE_VERSION = 11,
+	FM_TRACE_VERSION = 12,
 	FM_TRACE_UNKNOWN = INT32_MAX, /* in place of a process number */
 	FM_TRACE_THREADS = 64,        /* live traced threads at a time; others run natively and are counted */
 	FM_TRACE_RING = 1 << 15,      /* entries of a thread's ring */
@@ -31,6 +31,7 @@ enum {
 	FM_TRACE_REASONS = 64,
 	FM_TRACE_EPISODES = 1024,
 	FM_TRACE_POSITIONS = 2048, /* of each thread */
+	FM_TRACE_TIMINGS = 8192,
 	FM_TRACE_SHORT_KINDS = 8,
 	FM_TRACE_STRING_KINDS = 2 * FM_TRACE_SHORT_KINDS,
 };
@@ -57,6 +58,7 @@ struct fm_trace_session {
 	double overhead; /* permitted to processes with several busy threads, which then rest natively; 0: no rest */
 	uint32_t busy_least;        /* threads of a process that rests: they run at the same time */
 	uint64_t run_in_ns;         /* processor time of the process before its first rest */
+	double laboratory;          /* permitted part of the time; 0: none */
 	char region[FM_TRACE_NAME]; /* log only inside this region; "": everywhere. Pieces are counted everywhere */
 	/* shared */
 	uint32_t stop;      /* 1: no reader: trace nothing */
@@ -152,6 +154,38 @@ struct fm_trace_positions {
 	struct fm_trace_position list[FM_TRACE_POSITIONS];
 };
 
+/* What the laboratory has timed: laboratory.h. */
+enum fm_timing_kind {
+#define KIND(name, text) FM_TIMING_##name,
+#define PROBLEM(name, text)
+#include "base/timings.def"
+#undef PROBLEM
+#undef KIND
+	FM_TIMING_KINDS
+};
+enum fm_timing_problem {
+#define KIND(name, text)
+#define PROBLEM(name, text) FM_TIMING_##name,
+#include "base/timings.def"
+#undef PROBLEM
+#undef KIND
+	FM_TIMING_PROBLEMS
+};
+struct fm_trace_timing {
+	uint64_t mark;  /* address behind the branch whose executions are counted as visits */
+	uint64_t ticks; /* of all visits */
+	uint32_t visits;
+	uint32_t instructions; /* of all visits; 0: unknown */
+	uint16_t kind;         /* enum fm_timing_kind */
+	uint16_t problem;      /* enum fm_timing_problem; not FM_TIMING_DONE: nothing was timed */
+	uint16_t lines, pages; /* placed */
+};
+struct fm_trace_timings {
+	uint32_t count;
+	uint32_t lost; /* without room */
+	struct fm_trace_timing list[FM_TRACE_TIMINGS];
+};
+
 /* The same branches in normal code outside of windows, and in plain code, which neither counts nor follows lines. */
 struct fm_trace_episode {
 	uint64_t counted_ns, counted_passes, plain_ns, plain_passes;
@@ -213,6 +247,7 @@ struct fm_trace_file {
 	_Alignas(4096) struct fm_trace_site sites[FM_TRACE_SITES];
 	_Alignas(4096) struct fm_trace_piece pieces[FM_TRACE_PIECES];
 	_Alignas(4096) struct fm_trace_positions positions[FM_TRACE_THREADS];
+	_Alignas(4096) struct fm_trace_timings timings;
 	_Alignas(4096) struct fm_trace_entry rings[FM_TRACE_THREADS][FM_TRACE_RING];
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/context.h"
 #include "preload/hooks.h"
+#include "trace/laboratory.h"
 #include "trace/pace.h"
 #include "trace/positions.h"
 #include "trace/rest.h"
@@ -182,10 +183,12 @@ static bool look(struct fm_place *place, ucontext_t *context)
 	fm_rest_tick(place);
 	if (place->resting && !place->deferred_count && !stops && fm_rest_is_due(place))
 		return true;
+	if (inside && !place->deferred_count && !stops && fm_laboratory_is_busy(place) && !fm_place_is_stale(place))
+		return true;
 	if (inside && !place->deferred_count && !stops && !fm_place_is_stale(place) && !fm_window_is_over(place) &&
 	    !fm_window_is_late(place) && !fm_place_has_lines(place) &&
-	    !(place->wanted &&
-	      ((fm_window_is_due(place) && !fm_rest_is_near()) || fm_pace_is_due(place) || fm_rest_is_due(place))))
+	    !(place->wanted && ((fm_window_is_due(place) && !fm_rest_is_near()) || fm_pace_is_due(place) ||
+	                        fm_rest_is_due(place) || fm_laboratory_is_due(place))))
 		return true;
 	if (fm_place_settle(place, context)) {
 		if (place->deferred_count || stops)
@@ -194,6 +197,7 @@ static bool look(struct fm_place *place, ucontext_t *context)
 	}
 	if (inside)
 		fm_place_deliver(place);
+	fm_laboratory_end(place);
 	if (place->deferred_count) { /* they arrive as soon as this handler returns, and find a native context */
 		send_deferred(place);
 		return inside;
@@ -217,7 +221,7 @@ static bool look(struct fm_place *place, ucontext_t *context)
 	}
 	if (fm_rest_is_due(place))
 		fm_rest_begin(place);
-	else
+	else if (!inside || !fm_laboratory_begin(place, context))
 		enter(place, context);
 	return inside;
 }
@@ -316,6 +320,8 @@ static void on_signal(int number, siginfo_t *information, void *memory)
 		errno = error;
 		return;
 	}
+	if (place)
+		fm_laboratory_disturb(place);
 	if (place) {
 		struct fm_handler_frame frame = {.address = (uint64_t)__builtin_frame_address(0)};
 		uint64_t start = (uint64_t)context->uc_stack.ss_sp, end = start + context->uc_stack.ss_size;

@@ -188,7 +188,7 @@ bool fm_traced_threads_forked(void)
 	own->publishing = 0;
 	own->deferred_count = 0;
 	for (unsigned i = 0; i < FM_TRANSLATORS; i++) {
-		if (!own->translators[i])
+		if (!own->translators[i] || !own->counters[i].now)
 			continue;
 		for (uint32_t k = 0; k < fm_head()->piece_count; k++)
 			fm_counters_take(&own->counters[i], k);

@@ -17,7 +17,7 @@ enum {
 	LARGEST_CODE = 512 << 20,
 	MOST_ENTRIES = 1000000,
 	/* more than one block can log beyond the end */
-	LOG_SLACK = MOST_INSTRUCTIONS * (MOST_REFERENCES * 2 + 1) * sizeof(struct fm_translate_entry),
+	LOG_SLACK = MOST_INSTRUCTIONS * (MOST_REFERENCES * (2 + MOST_OLD) + 1) * sizeof(struct fm_translate_entry),
 	LOG_FRAME = 16 << 20,
 };
 
@@ -232,7 +232,11 @@ int fm_translator_create(const struct fm_translate_options *options, struct fm_t
 	entries = options->log_entries ? options->log_entries : 65536;
 	if (code_size < SMALLEST_CODE || code_size > LARGEST_CODE || entries > MOST_ENTRIES)
 		return -EINVAL;
-	if ((options->count_pieces || options->log_pieces) && (!options->client || !options->client->number_piece))
+	if ((options->count_pieces || options->log_pieces || options->visits) &&
+	    (!options->client || !options->client->number_piece))
+		return -EINVAL;
+	if ((options->undo && (!options->client || !options->client->choose || options->filter.limit)) ||
+	    (options->visits && (options->count_pieces || options->log_pieces)))
 		return -EINVAL;
 	if (options->log_pieces && !options->client->choose)
 		return -EINVAL;
@@ -247,6 +251,8 @@ int fm_translator_create(const struct fm_translate_options *options, struct fm_t
 	translator->generated_code = options->generated_code;
 	translator->count_pieces = options->count_pieces;
 	translator->log_pieces = options->log_pieces;
+	translator->undo = options->undo;
+	translator->visits = options->visits;
 	translator->filter = options->filter;
 	error = lay_out(translator, options, code_size);
 	if (!error && translator->client.choose)
@@ -359,6 +365,27 @@ void fm_translator_flush(struct fm_translator *translator)
 void fm_translator_set_countdown(struct fm_translator *translator, uint64_t references)
 {
 	translator->slots->countdown = references > INT64_MAX ? INT64_MAX : (int64_t)references;
+}
+
+void fm_translator_set_visits(struct fm_translator *translator, uint64_t until, uint64_t apart, uint64_t *ret_times,
+                              unsigned count)
+{
+	struct slots *slots = translator->slots;
+
+	slots->visits = (int64_t)until - 1;
+	slots->visits_next = (int64_t)apart - 1;
+	slots->times_at = (uint64_t)ret_times;
+	slots->times_left = (int64_t)count - 1;
+}
+
+size_t fm_translator_vectors_size(const struct fm_translator *translator)
+{
+	return translator->vector_size + 64;
+}
+
+void fm_translator_rewind(struct fm_translator *translator, const struct fm_translate_state *state)
+{
+	translator->rewound = state;
 }
 
 bool fm_translator_covers(const struct fm_translator *translator, uint64_t start, uint64_t end)

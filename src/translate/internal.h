@@ -54,6 +54,7 @@ enum exit_kind {
 	EXIT_FULL,
 	EXIT_REFERENCE,
 	EXIT_COUNTED,
+	EXIT_VISIT,
 	EXIT_LEARN
 };
 /* Why cached code calls the translator. */
@@ -94,6 +95,12 @@ struct slots {
 	uint64_t self;
 	int64_t countdown;
 	uint64_t light_gate; /* fm_translate_light_gate */
+	/* visits: left until the next time, then after it; where the next time is kept, how many more there are, and
+	   where the thread goes on */
+	int64_t visits, visits_next;
+	uint64_t times_at;
+	int64_t times_left;
+	uint64_t visit_back;
 	/* filter.c */
 	uint64_t filter_record,
 	    filter_next; /* record of the operand, and address to continue at; the operand's address is in `target` */
@@ -116,7 +123,7 @@ struct lookup_entry {
 };
 
 /* Limits of a block and of an instruction. */
-enum { MOST_INSTRUCTIONS = 64, MOST_BLOCK_CODE = 32768, MOST_REFERENCES = 4 };
+enum { MOST_INSTRUCTIONS = 64, MOST_BLOCK_CODE = 32768, MOST_REFERENCES = 4, MOST_OLD = 8 /* entries of a store */ };
 
 enum { MOST_PENDING = 2 * MOST_INSTRUCTIONS + MOST_INSTRUCTIONS * MOST_REFERENCES + 8, MOST_LITERALS = 4 };
 
@@ -132,7 +139,7 @@ struct fm_translator {
 	uint64_t *table; /* 2^INDEX_BITS landings, by the low bits of the target */
 	uint8_t *code, *code_start, *code_end;
 	uint8_t *code_at, *stubs_at; /* blocks grow upwards, their stubs and literals downwards */
-	uint8_t *exit_code, *counted_code, *missing_code, *call_code, *burst_code;
+	uint8_t *exit_code, *counted_code, *missing_code, *call_code, *burst_code, *visit_code;
 	uint8_t *thread_gates;
 	uint64_t thread_gate_pcs[THREAD_GATES];
 	unsigned thread_gate_count;
@@ -158,12 +165,13 @@ struct fm_translator {
 	uint64_t ticks, served_since; /* in fm_translate_serve(): total, and start of the current call, 0: none */
 	bool left;                    /* the thread continues natively, unless there is a successor */
 	struct fm_translator *successor;
-	uint64_t mask; /* the program's signal mask, while signals are blocked */
+	const struct fm_translate_state *rewound; /* with which a burst ends; NULL: with the present one */
+	uint64_t mask;                            /* the program's signal mask, while signals are blocked */
 
 	void *tables;
 	size_t tables_size;
 	struct fm_translate_client client;
-	bool with_fuel, generated_code, count_pieces, log_pieces;
+	bool with_fuel, generated_code, count_pieces, log_pieces, undo, visits;
 	unsigned loop_copies;
 	struct fm_translate_filter filter;
 	uint8_t *filter_code[FILTER_KINDS];

@@ -75,6 +75,14 @@ static void serve_reference(struct fm_translator *translator, const struct exit_
 	translator->slots->resume = (uint64_t)(translator->code + exit->patch);
 }
 
+static void serve_visit(struct fm_translator *translator, const struct exit_record *exit)
+{
+	if (translator->client.on_visit && translator->client.on_visit(translator->client.context))
+		translator->slots->resume = translator->slots->visit_back;
+	else
+		fm_translate_leave(translator, FM_LEFT_ASKED, exit->pc);
+}
+
 static void serve_counted(struct fm_translator *translator, const struct exit_record *exit)
 {
 	fm_translate_leave(translator, FM_LEFT_ASKED, exit->pc);
@@ -161,7 +169,7 @@ static void serve_system_call(struct fm_translator *translator, const struct exi
 static void (*const servers[])(struct fm_translator *, const struct exit_record *) = {
     [EXIT_CHAIN] = serve_chain,     [EXIT_LEAVE] = serve_leave,        [EXIT_SYSTEM_CALL] = serve_system_call,
     [EXIT_FUEL] = serve_fuel,       [EXIT_FULL] = serve_full,          [EXIT_REFERENCE] = serve_reference,
-    [EXIT_COUNTED] = serve_counted, [EXIT_LEARN] = fm_translate_learn,
+    [EXIT_COUNTED] = serve_counted, [EXIT_LEARN] = fm_translate_learn, [EXIT_VISIT] = serve_visit,
 };
 
 /* A handler that never returns must not interrupt the translator in the middle of a block. */
@@ -215,6 +223,7 @@ struct fm_translator *fm_translate_serve(struct fm_translator *translator)
 	translator->served_since = fm_ticks();
 	translator->left = false;
 	translator->successor = NULL;
+	translator->rewound = NULL;
 
 	if (number == EXIT_ENTER) {
 		translator->counts.entered++;

@@ -82,6 +82,9 @@ enum { FM_TRANSLATE_PIECES = 1 << 18 }; /* all numbers of pieces are smaller */
    valid until on_log() returns. With log_pieces, the start of a piece has `site` FM_TRANSLATE_PIECE_ENTRY | its number,
    and an undefined address. */
 #define FM_TRANSLATE_PIECE_ENTRY (1u << 28)
+/* With undo, the entry of a store is followed by what was there before, up to eight bytes in each entry: `address` has
+   these bytes, `site` FM_TRANSLATE_OLD_ENTRY | their number. */
+#define FM_TRANSLATE_OLD_ENTRY (1u << 29)
 struct fm_translate_entry {
 	uint64_t address;
 	uint64_t site;
@@ -144,6 +147,9 @@ struct fm_translate_client {
 	/* Called before a system call that restricts the program's system calls. The thread leaves before it: a filter
 	   may end the program for a call of the translator. NULL: the thread stays. */
 	void (*on_filter)(void *context);
+	/* Called when the last of the visits of fm_translator_set_visits() was timed. True: go on, after another
+	   fm_translator_set_visits(). NULL: leave. */
+	bool (*on_visit)(void *context);
 	/* Called when the thread leaves at `pc`. Do not change the program's registers. */
 	void (*on_leave)(void *context, enum fm_translate_reason reason, uint64_t pc, const uint64_t *registers);
 };
@@ -158,6 +164,12 @@ struct fm_translate_options {
 	/* A loop of one piece is copied this many times and counted once for all copies; its exits count the rest. 0,
 	   1: not. Only with count_pieces, without a log, fuel or filter */
 	unsigned loop_copies;
+	/* Log what stores overwrite, so that the memory can be restored, and leave before instructions that cannot be
+	   undone or repeated (FM_LEFT_IRREVERSIBLE). Needs choose(). */
+	bool undo;
+	/* Executions of the pieces for which number_piece() returns 0 are visits: they are counted, and timed now and
+	   then (fm_translator_set_visits()). Pieces with any other number are not. Not with count_pieces */
+	bool visits;
 	bool generated_code; /* translate code in mappings without a file. The caller must flush after changes. */
 	/* If set, the only choices are FM_TRANSLATE_FILTERED and FM_TRANSLATE_IGNORE. limit 0: none. -ENOTSUP on
 	   processors that cannot save flags (lahf). */
@@ -241,11 +253,31 @@ uint64_t *fm_translator_counters(struct fm_translator *translator);
 
 /* Continues the thread in another translator, at the same instruction with the same registers, instead of natively.
    Call it in on_leave(), or before on_full() or on_fuel() leave. If `to` cannot translate the instruction, the thread
-   continues natively, after on_leave() of `to`. Not in a burst. */
+   continues natively, after on_leave() of `to`. In a burst, when that is over. */
 void fm_translator_hand_over(struct fm_translator *from, struct fm_translator *to);
 
 /* Sets the number of counted references before on_counted(). */
 void fm_translator_set_countdown(struct fm_translator *translator, uint64_t references);
+
+/* Reads the time stamp counter at the visit after `until` visits, then after every `apart` more, into `ret_times`; then
+   on_visit() is called. Needs `visits`. A loop that is copied may be some passes late. */
+void fm_translator_set_visits(struct fm_translator *translator, uint64_t until, uint64_t apart, uint64_t *ret_times,
+                              unsigned count);
+
+/* The registers of a thread. `vectors`: fm_translator_vectors_size() bytes. */
+struct fm_translate_state {
+	uint64_t registers[16], flags, pc;
+	void *vectors;
+};
+size_t fm_translator_vectors_size(const struct fm_translator *translator);
+
+/* The state at the begin of a burst, from the context for fm_translator_begin_burst(). 0 or -ENOTSUP. */
+int fm_translator_keep_state(const struct fm_translator *translator, const ucontext_t *context,
+                             struct fm_translate_state *ret_state);
+
+/* In on_leave() of a burst: the thread goes on from this state, which it was in at its begin. Its memory is the
+   caller's concern. */
+void fm_translator_rewind(struct fm_translator *translator, const struct fm_translate_state *state);
 
 /* Does [start, end) contain translated code? Callable by other threads. */
 bool fm_translator_covers(const struct fm_translator *translator, uint64_t start, uint64_t end);

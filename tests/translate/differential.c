@@ -10,6 +10,7 @@
 #include <ucontext.h>
 
 #include "base/random.h"
+#include "trace/plan.h"
 #include "translate/harness.h"
 #include "translate/x86_64/instruction.h"
 #include "check.h"
@@ -825,9 +826,48 @@ static void hand_to_other(void *context, enum fm_translate_reason reason, uint64
 		stepper = handing[handing_now];
 }
 
+/* With undo: the log as it was at the end, and what a burst goes back to. */
+static uint8_t kept_memory[MEMORY_SIZE], kept_stack[STACK_BYTES];
+static struct fm_plan_log undo_log;
+static struct fm_translate_state kept_state;
+static struct fm_translator *rewinding; /* NULL: nothing is set back */
+static uint64_t rewound;
+static void on_undo_log(void *context, const struct fm_translate_entry *entries, size_t count)
+{
+	(void)context;
+	undo_log.entries = entries;
+	undo_log.count = count;
+	for (size_t i = 0; i < count; i++)
+		references += !(entries[i].site & (FM_TRANSLATE_PIECE_ENTRY | FM_TRANSLATE_OLD_ENTRY));
+}
+static void set_back(void *context, enum fm_translate_reason reason, uint64_t pc, const uint64_t *registers)
+{
+	(void)context;
+	(void)reason;
+	(void)pc;
+	(void)registers;
+	if (!rewinding)
+		return;
+	fm_plan_undo(&undo_log);
+	assert_memory_equal(memory, kept_memory, MEMORY_SIZE);
+	assert_memory_equal(stack, kept_stack, STACK_BYTES);
+	fm_translator_rewind(rewinding, &kept_state);
+	rewound++;
+}
+
+/* One in four pieces. */
+static uint32_t number_visited(void *context, const struct fm_translate_piece *piece)
+{
+	(void)context;
+	return piece->pc * 0x9e3779b97f4a7c15u >> 62 ? FM_TRANSLATE_NO_PIECE : 0;
+}
+static uint64_t visit_times[8], visits_timed;
+static unsigned visited_way;
+static bool on_visit(void *context);
+
 static const struct {
 	const char *name;
-	bool near, with_fuel, counted, count_pieces, log_pieces, handed;
+	bool near, with_fuel, counted, count_pieces, log_pieces, handed, undo, visits;
 	unsigned copies; /* of loops */
 	const struct fm_translate_filter *filter;
 	struct fm_translate_client client;
@@ -883,6 +923,19 @@ static const struct {
                 .on_log = on_filtered_log,
                 .number_site = number_filtered,
                 .number_piece = number_piece}},
+    {.name = "far, visits, copied loops",
+     .visits = true,
+     .copies = 4,
+     .client = {.number_piece = number_visited, .on_visit = on_visit}},
+    {.name = "far, log to undo",
+     .with_fuel = true,
+     .log_pieces = true,
+     .undo = true,
+     .client = {.choose = choose_logged,
+                .on_log = on_undo_log,
+                .number_piece = number_piece,
+                .number_site = number_site,
+                .on_leave = set_back}},
     {.name = "near, counted",
      .near = true,
      .counted = true,
@@ -892,8 +945,23 @@ static const struct {
      .counted = true,
      .client = {.choose = choose_counted, .on_counted = on_counted}},
 };
-enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
+enum { WAYS = sizeof(ways) / sizeof(ways[0]), IN_BURSTS = 3 /* the last ones */ };
 static struct fm_translator *translators[WAYS], *partners[WAYS];
+
+static void await_visits(unsigned way)
+{
+	if (ways[way].visits)
+		fm_translator_set_visits(translators[way], 1 + below(2), 1 + below(2), visit_times,
+		                         1 + (unsigned)below(3));
+}
+
+static bool on_visit(void *context)
+{
+	(void)context;
+	visits_timed++;
+	await_visits(visited_way);
+	return true;
+}
 
 static void flush_all(void)
 {
@@ -952,6 +1020,8 @@ static int set_up(void **unused)
 		                                       .count_pieces = ways[i].count_pieces,
 		                                       .loop_copies = ways[i].copies,
 		                                       .log_pieces = ways[i].log_pieces,
+		                                       .undo = ways[i].undo,
+		                                       .visits = ways[i].visits,
 		                                       .client = &ways[i].client};
 
 		if (ways[i].filter)
@@ -1007,6 +1077,8 @@ static void same_state(void **unused)
 			fm_translator_set_fuel(translators[way], 30 + below(70));
 			counting = translators[way];
 			fm_translator_set_countdown(counting, below(4));
+			visited_way = way;
+			await_visits(way);
 			/* some leave at a reference; the same for both runs */
 			counted_until = number % 5 == 0 ? 1 + below(8) : 0;
 			run_translated(translators[way], &translated, sequence.start);
@@ -1045,13 +1117,15 @@ static void same_state(void **unused)
 			if (counts->left[reason])
 				printf("    left %lu times %s\n", counts->left[reason],
 				       fm_translate_reason_text(reason));
-			if (reason != FM_LEFT_ASKED && reason != FM_LEFT_FUEL)
+			if (reason != FM_LEFT_ASKED && reason != FM_LEFT_FUEL &&
+			    (reason != FM_LEFT_IRREVERSIBLE || !ways[i].undo))
 				assert_int_equal(counts->left[reason], 0);
 		}
 		if (ways[i].with_fuel && sequence_count >= 1000)
 			assert_true(counts->left[FM_LEFT_FUEL] > 0);
 	}
 	assert_true(sequence_count < 1000 || references > sequence_count);
+	assert_true(sequence_count < 1000 || visits_timed > sequence_count / WAYS / 8);
 	failures = 0;
 	for (unsigned i = 0; sequence_count >= DEFAULT_SEQUENCES && i < sizeof(templates) / sizeof(templates[0]); i++)
 		if (!made[i]) {
@@ -1215,6 +1289,8 @@ static void same_steps(void **unused)
 		logged_instructions = 0;
 		begin_handing(way);
 		stepper = counting = translators[way];
+		visited_way = way;
+		await_visits(way);
 		translated = before;
 		counted_until = 0;
 		fm_translator_set_countdown(stepper, below(4));
@@ -1223,7 +1299,7 @@ static void same_steps(void **unused)
 		if (ways[way].count_pieces && !ways[way].handed)
 			assert_int_equal(counted_instructions(way, first_piece, false) - before_run,
 			                 native_instructions());
-		if (ways[way].log_pieces)
+		if (ways[way].log_pieces && !ways[way].undo)
 			assert_int_equal(logged_instructions, native_instructions());
 		if (step_failures || step + 1 != step_count) {
 			printf("%s %lu: %u of %u steps\n", ways[way].name, number, step + 1, step_count);
@@ -1242,7 +1318,8 @@ static void same_steps(void **unused)
 }
 
 /* Bursts: natively up to some instruction, in the cache from there on until a reference or the end of the fuel,
-   natively again. The mask of signals is the program's own again afterwards. */
+   natively again; or natively again from the begin of the burst, with everything set back. The mask of signals is the
+   program's own again afterwards. */
 static unsigned burst_at, burst_way;
 static uint64_t bursts_begun, bursts_not_begun;
 static void *burst_frame;
@@ -1261,6 +1338,12 @@ static void on_burst_step(int signal_number, siginfo_t *information, void *point
 		return;
 	context->uc_mcontext.gregs[REG_EFL] &= ~0x100;
 	burst_release = 1;
+	if (rewinding) {
+		undo_log.count = 0;
+		memcpy(kept_memory, memory, MEMORY_SIZE);
+		memcpy(kept_stack, stack, STACK_BYTES);
+		assert_int_equal(fm_translator_keep_state(counting, context, &kept_state), 0);
+	}
 	if (fm_translator_begin_burst(counting, context, burst_frame, &burst_release))
 		bursts_not_begun++;
 	else
@@ -1293,6 +1376,7 @@ static void same_after_bursts(void **unused)
 	uint8_t *at = code;
 
 	(void)unused;
+	assert_non_null(kept_state.vectors = malloc(fm_translator_vectors_size(translators[WAYS - 1])));
 	burst_frame =
 	    mmap(NULL, fm_translator_frame_size(), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	assert_true(burst_frame != MAP_FAILED);
@@ -1304,9 +1388,10 @@ static void same_after_bursts(void **unused)
 	for (uint64_t number = 0; number < STEPPED_SEQUENCES; number++) {
 		struct sequence sequence;
 
-		burst_way = WAYS - 1 - (unsigned)(number % 2);
-		assert_true(ways[burst_way].counted);
+		burst_way = WAYS - 1 - (unsigned)(number % IN_BURSTS);
+		assert_true(ways[burst_way].counted || ways[burst_way].undo);
 		counting = translators[burst_way];
+		rewinding = ways[burst_way].undo ? counting : NULL;
 		if (number % 400 == 0) {
 			fm_random_seed(&randomness, number + 78);
 			make_pool();
@@ -1343,6 +1428,8 @@ static void same_after_bursts(void **unused)
 				assert_int_equal(burst_release, 0);
 		}
 	}
+	rewinding = NULL;
+	free(kept_state.vectors);
 	sigprocmask(SIG_SETMASK, NULL, &mask_after);
 	assert_true(sigismember(&mask_after, SIGUSR2) && !sigismember(&mask_after, SIGUSR1));
 	sigemptyset(&mask);
@@ -1350,8 +1437,8 @@ static void same_after_bursts(void **unused)
 	sigaction(SIGTRAP, &action_before, NULL);
 	sigaltstack(&stack_before, NULL);
 	munmap(burst_frame, fm_translator_frame_size());
-	printf("%lu bursts, %lu not begun\n", bursts_begun, bursts_not_begun);
-	assert_true(bursts_begun > STEPPED_SEQUENCES);
+	printf("%lu bursts, %lu of them set back, %lu not begun\n", bursts_begun, rewound, bursts_not_begun);
+	assert_true(bursts_begun > STEPPED_SEQUENCES && rewound > STEPPED_SEQUENCES / 4);
 	assert_int_equal(bursts_not_begun, 0);
 }
 

@@ -27,6 +27,38 @@ static void branch_to(struct work *work, uint64_t pc)
 		pend(work, EXIT_CHAIN, pc, 0, 0, 0);
 }
 
+/* mov, or movzx of less than four bytes: number := [base + displacement] */
+static void emit_load_of(uint8_t **at, unsigned number, unsigned base, int32_t displacement, unsigned size)
+{
+	uint8_t *start = *at, opcode = size == 2 ? 0xb7 : 0xb6;
+
+	emit_memory(at, 0x8b, size == 8, number, base, NO_REGISTER, 0, displacement);
+	if (size >= 4)
+		return;
+	/* two bytes of opcode instead of one, behind the prefix */
+	memmove(start + 3, start + 2, (size_t)(*at - start) - 2);
+	start[1] = 0x0f;
+	start[2] = opcode;
+	++*at;
+}
+
+/* Entries with what the store overwrites; its address is in `at`. */
+static void log_old(struct work *work, unsigned at, unsigned size, unsigned used)
+{
+	unsigned value = fm_making_borrow(work, used | REGISTER_BIT(at), false), bytes;
+
+	for (unsigned done = 0; done < size; done += bytes) {
+		int32_t offset = (int32_t)(work->writing * sizeof(struct fm_translate_entry));
+
+		bytes = size - done >= 8 ? 8 : size - done >= 4 ? 4 : size - done >= 2 ? 2 : 1;
+		emit_load_of(&work->at, value, at, (int32_t)done, bytes);
+		emit_memory(&work->at, 0x89, true, value, work->log_register, NO_REGISTER, 0, offset);
+		emit_memory(&work->at, 0xc7, true, 0, work->log_register, NO_REGISTER, 0, offset + 8);
+		emit_32(&work->at, FM_TRANSLATE_OLD_ENTRY | bytes);
+		work->writing++;
+	}
+}
+
 static void log_reference(struct work *work, const struct instruction *instruction, const struct reference *reference,
                           uint32_t site)
 {
@@ -45,6 +77,51 @@ static void log_reference(struct work *work, const struct instruction *instructi
 		emit_32(&work->at, site);
 	}
 	work->writing += (uint8_t)entries;
+	if (work->translator->undo && (reference->kind & FM_TRANSLATE_STORE))
+		log_old(work, temporary, reference->size, used);
+}
+
+/* Can the memory be as before again, and would a repetition do the same? */
+static bool is_reversible(const struct instruction *instruction)
+{
+	if (instruction->varies || instruction->unknown_references || instruction->class == CLASS_SYSTEM_CALL)
+		return false;
+	for (unsigned i = 0; i < instruction->reference_count; i++) {
+		const struct reference *reference = &instruction->references[i];
+
+		if (!fm_translate_can_be_logged(reference) || (reference->kind & FM_TRANSLATE_REPEATED) ||
+		    ((reference->kind & FM_TRANSLATE_STORE) &&
+		     ((reference->kind & FM_TRANSLATE_MASKED) || reference->size > MOST_OLD * sizeof(uint64_t))))
+			return false;
+	}
+	return true;
+}
+
+/* Each execution of a piece, or of `copies` passes of it, is a visit. */
+static void emit_visit(struct work *work)
+{
+	struct slots *slots = work->translator->slots;
+	uint8_t *skip, *back;
+
+	fm_making_give_back(work, work->held);
+	fm_making_spill(work, RCX);
+	emit_load(&work->at, RCX, &slots->visits);
+	emit_memory(&work->at, 0x8d, true, RCX, RCX, NO_REGISTER, 0, -(int32_t)work->copies);
+	emit_store(&work->at, RCX, &slots->visits);
+	emit_bytes(&work->at, "\x48\x0f\xc9\x0f\xb6\xc9", 6); /* bswap %rcx; movzx %cl, %ecx */
+	emit_byte(&work->at, 0xe3);                           /* jrcxz */
+	skip = work->at++;
+	emit_bytes(&work->at, "\x48\x8d\x0d", 3); /* lea back(%rip), %rcx */
+	back = work->at;
+	emit_32(&work->at, 0);
+	emit_store(&work->at, RCX, &slots->visit_back);
+	emit_load(&work->at, RCX, fm_making_slot(work, RCX));
+	emit_byte(&work->at, 0xe9);
+	pend(work, EXIT_VISIT, work->pc, 0, 0, 0);
+	*skip = (uint8_t)(work->at - skip - 1);
+	emit_relative(&back, work->at);
+	fm_making_mark(work, PC_STATIC);
+	fm_making_give_back(work, REGISTER_BIT(RCX));
 }
 
 static void call_reference(struct work *work, const struct instruction *instruction, const struct reference *reference,
@@ -434,7 +511,8 @@ static void finish_sideways(struct work *work)
 		if (sideways->passes && work->loop_counter) {
 			emit_store(&work->at, RAX, fm_making_slot(work, RAX));
 			emit_load(&work->at, RAX, work->loop_counter);
-			emit_memory(&work->at, 0x8d, true, RAX, RAX, NO_REGISTER, 0, sideways->passes);
+			emit_memory(&work->at, 0x8d, true, RAX, RAX, NO_REGISTER, 0,
+			            translator->visits ? -(int32_t)sideways->passes : sideways->passes);
 			emit_store(&work->at, RAX, work->loop_counter);
 			emit_load(&work->at, RAX, fm_making_slot(work, RAX));
 		}
@@ -471,7 +549,9 @@ static void finish_stubs(struct work *work)
 		emit_store(&at, RCX, fm_making_slot(work, RCX));
 		emit_byte(&at, 0xb9); /* mov $index, %ecx */
 		emit_32(&at, translator->exit_count++);
-		emit_jump(&at, pending->record.kind == EXIT_COUNTED ? translator->counted_code : translator->exit_code);
+		emit_jump(&at, pending->record.kind == EXIT_COUNTED ? translator->counted_code
+		               : pending->record.kind == EXIT_VISIT ? translator->visit_code
+		                                                    : translator->exit_code);
 	}
 }
 
@@ -494,6 +574,9 @@ static unsigned decode_block(struct fm_translator *translator, const struct rang
 		} else {
 			fm_translate_decode(&translator->work->decoder, pc, range->end - pc, instruction);
 		}
+		if (translator->undo && instruction->class != CLASS_LEAVE && !is_reversible(instruction))
+			*instruction =
+			    (struct instruction){.pc = pc, .class = CLASS_LEAVE, .reason = FM_LEFT_IRREVERSIBLE};
 		/* the address of the description is taken right before a sequence */
 		if (instruction->agen && fm_translate_is_sequence(&translator->ranges, instruction->rip_address))
 			*instruction =
@@ -762,14 +845,15 @@ uint32_t fm_translate_block(struct fm_translator *translator, uint64_t pc, bool 
 		if (translator->with_fuel && (!i || instruction[-1].class != CLASS_COPY))
 			if (fm_piece_length(translator->work->instructions, i, count))
 				emit_fuel_check(work, fm_piece_length(translator->work->instructions, i, count));
-		if ((translator->count_pieces || translator->log_pieces) && (!i || instruction[-1].class != CLASS_COPY))
-			fm_piece_begin(work, i, count);
+		if ((translator->count_pieces || translator->log_pieces || translator->visits) &&
+		    (!i || instruction[-1].class != CLASS_COPY) && fm_piece_begin(work, i, count))
+			emit_visit(work);
 		/* what it overwrites as a whole may stay borrowed until then */
 		fm_making_give_back(work, (unsigned)(instruction->reads | instruction->writes) &
 		                              ~(unsigned)instruction->replaces);
 		if (work->log_register != NO_REGISTER && (instruction->replaces & REGISTER_BIT(work->log_register)))
 			fm_making_give_back(work, REGISTER_BIT(work->log_register));
-		if (work->writing > 255 - 2 * MOST_REFERENCES)
+		if (work->writing > 255 - (2 + MOST_OLD) * MOST_REFERENCES)
 			fm_making_give_back(work, work->held);
 		if (translator->filter.limit)
 			fm_filter_look(work, i);
@@ -855,6 +939,30 @@ static void write_permanent_code(struct fm_translator *translator)
 	emit_byte(&at, 0xb9);
 	emit_32(&at, EXIT_ENTER);
 	emit_jump(&at, translator->exit_code);
+
+	/* A visit to be timed: rcx has the number of the exit, and is in its slot. The flags stay. */
+	translator->visit_code = at;
+	emit_store(&at, RAX, &slots->registers[RAX]);
+	emit_store(&at, RDX, &slots->registers[RDX]);
+	emit_store(&at, RCX, &slots->exit);
+	emit_bytes(&at, "\x0f\x31", 2); /* rdtsc */
+	emit_load(&at, RCX, &slots->times_at);
+	emit_bytes(&at, "\x89\x01\x89\x51\x04", 5); /* mov %eax, (%rcx); mov %edx, 4(%rcx) */
+	emit_memory(&at, 0x8d, true, RCX, RCX, NO_REGISTER, 0, 8);
+	emit_store(&at, RCX, &slots->times_at);
+	emit_load(&at, RAX, &slots->visits_next);
+	emit_store(&at, RAX, &slots->visits);
+	emit_load(&at, RAX, &slots->registers[RAX]);
+	emit_load(&at, RDX, &slots->registers[RDX]);
+	emit_load(&at, RCX, &slots->times_left);
+	emit_memory(&at, 0x8d, true, RCX, RCX, NO_REGISTER, 0, -1);
+	emit_store(&at, RCX, &slots->times_left);
+	emit_bytes(&at, "\x48\x0f\xc9\x0f\xb6\xc9", 6); /* bswap %rcx; movzx %cl, %ecx */
+	emit_bytes(&at, "\xe3\x0c", 2);                 /* jrcxz, over the next two */
+	emit_load(&at, RCX, &slots->exit);
+	emit_jump(&at, translator->exit_code);
+	emit_bytes(&at, "\xff\x25", 2);
+	emit_relative(&at, &slots->visit_back); /* jmp * */
 
 	translator->call_code = at;
 	emit_bytes(&at, "\x0f\x05", 2);

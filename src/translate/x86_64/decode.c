@@ -241,6 +241,36 @@ static bool overwrites_flags(ZydisMnemonic mnemonic)
 	}
 }
 
+/* Whether a repetition may give another result: clocks, random numbers, the number of the processor, and what saves
+   more state than is known here. */
+static bool varies(ZydisMnemonic mnemonic)
+{
+	switch (mnemonic) {
+	case ZYDIS_MNEMONIC_CPUID:
+	case ZYDIS_MNEMONIC_RDPID:
+	case ZYDIS_MNEMONIC_RDPKRU:
+	case ZYDIS_MNEMONIC_RDPMC:
+	case ZYDIS_MNEMONIC_RDRAND:
+	case ZYDIS_MNEMONIC_RDSEED:
+	case ZYDIS_MNEMONIC_RDTSC:
+	case ZYDIS_MNEMONIC_RDTSCP:
+	case ZYDIS_MNEMONIC_SGDT:
+	case ZYDIS_MNEMONIC_SIDT:
+	case ZYDIS_MNEMONIC_SLDT:
+	case ZYDIS_MNEMONIC_SMSW:
+	case ZYDIS_MNEMONIC_STR:
+	case ZYDIS_MNEMONIC_TPAUSE:
+	case ZYDIS_MNEMONIC_UMWAIT:
+	case ZYDIS_MNEMONIC_WRFSBASE:
+	case ZYDIS_MNEMONIC_WRGSBASE:
+	case ZYDIS_MNEMONIC_WRPKRU:
+	case ZYDIS_MNEMONIC_XGETBV:
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* Where the encoding extends the number of a base register. Relative to the instruction there is none, so the bit means
    nothing, but it will when a register takes that place. */
 static void note_extension(struct instruction *instruction, const ZydisDecodedInstruction *decoded)
@@ -324,6 +354,7 @@ void fm_translate_decode(const ZydisDecoder *decoder, uint64_t pc, size_t room, 
 	instruction->overwrites_carry = instruction->overwrites_flags && decoded.mnemonic != ZYDIS_MNEMONIC_INC &&
 	                                decoded.mnemonic != ZYDIS_MNEMONIC_DEC;
 	instruction->reads_carry = instruction->reads_flags || (decoded.cpu_flags->tested & ZYDIS_CPUFLAG_CF);
+	instruction->varies = varies(decoded.mnemonic);
 	if (instruction->class == CLASS_LEAVE)
 		return;
 	if (leaves[decoded.mnemonic])

@@ -66,6 +66,7 @@ struct instruction {
 	bool overwrites_flags; /* OF, SF, ZF, AF and PF, without reading them */
 	bool reads_flags;      /* any of these, or not known */
 	bool overwrites_carry, reads_carry;
+	bool varies; /* another result, or another effect, when it is executed again */
 };
 
 /* Decodes the instruction at `pc`, reading at most `room` bytes. Instructions that cannot run in the cache become

@@ -94,7 +94,7 @@ static enum fm_translate_end end_of(const struct instruction *last)
 	}
 }
 
-void fm_piece_begin(struct work *work, unsigned from, unsigned count)
+bool fm_piece_begin(struct work *work, unsigned from, unsigned count)
 {
 	struct fm_translator *translator = work->translator;
 	const struct instruction *instructions = &translator->work->instructions[from];
@@ -105,15 +105,17 @@ void fm_piece_begin(struct work *work, unsigned from, unsigned count)
 	work->count_at = MOST_INSTRUCTIONS;
 	work->count_kept = false;
 	if (!length)
-		return;
+		return false;
 	for (unsigned i = 0; i < length; i++) {
 		piece.bytes += instructions[i].length;
 		add_references(&piece, &instructions[i]);
 	}
 	piece.end = (uint8_t)end_of(&instructions[length - 1]);
 	number = translator->client.number_piece(translator->client.context, &piece);
-	if (number >= FM_TRANSLATE_PIECES)
-		return;
+	if (translator->visits && !number && !from)
+		work->loop_counter = (uint64_t *)&translator->slots->visits;
+	if (number >= FM_TRANSLATE_PIECES || translator->visits)
+		return translator->visits && !number;
 	if (translator->log_pieces) {
 		fm_making_begin_log(work, instructions->reads | instructions->writes | REGISTER_BIT(RSP));
 		emit_memory(&work->at, 0xc7, true, 0, work->log_register, NO_REGISTER, 0,
@@ -122,7 +124,7 @@ void fm_piece_begin(struct work *work, unsigned from, unsigned count)
 		work->writing++;
 	}
 	if (!translator->count_pieces)
-		return;
+		return false;
 	work->counter = &translator->counters[number];
 	at = where_to_count(work, instructions, length);
 	if (at < length)
@@ -133,6 +135,7 @@ void fm_piece_begin(struct work *work, unsigned from, unsigned count)
 		count_aside(work, from, length, work->counter);
 	if (!from)
 		work->loop_counter = work->counter;
+	return false;
 }
 
 void fm_piece_count(struct work *work)

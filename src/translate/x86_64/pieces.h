@@ -7,8 +7,9 @@
 /* Number of instructions of the piece that begins at `from`. */
 unsigned fm_piece_length(const struct instruction *instructions, unsigned from, unsigned count);
 
-/* Logs the start of a piece, and counts the piece or sets work->count_at to a later place for that. */
-void fm_piece_begin(struct work *work, unsigned from, unsigned count);
+/* Logs the start of a piece, and counts the piece or sets work->count_at to a later place for that. True if its
+   executions are visits. */
+bool fm_piece_begin(struct work *work, unsigned from, unsigned count);
 
 /* Counts the piece here, where the flags may be overwritten. */
 void fm_piece_count(struct work *work);

@@ -212,6 +212,25 @@ size_t fm_translator_frame_size(void)
 	return fm_translate_check(false, &mask, &size) ? 0 : sizeof(struct burst_frame) + size + 64;
 }
 
+int fm_translator_keep_state(const struct fm_translator *translator, const ucontext_t *context,
+                             struct fm_translate_state *ret_state)
+{
+	const uint8_t *vector_state = (const uint8_t *)context->uc_mcontext.fpregs;
+	struct vector_words words;
+
+	if (!vector_state)
+		return -ENOTSUP;
+	memcpy(&words, vector_state + VECTOR_WORDS_AT, sizeof(words));
+	if (words.magic != VECTOR_MAGIC || words.size > translator->vector_size + 64)
+		return -ENOTSUP;
+	for (unsigned number = 0; number < 16; number++)
+		ret_state->registers[number] = (uint64_t)context->uc_mcontext.gregs[context_registers[number]];
+	ret_state->flags = (uint64_t)context->uc_mcontext.gregs[REG_EFL];
+	ret_state->pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+	memcpy(ret_state->vectors, vector_state, words.size);
+	return 0;
+}
+
 int fm_translator_begin_burst(struct fm_translator *translator, ucontext_t *context, void *memory, uint32_t *release)
 {
 	/* not SIGTRAP: breakpoints are never reached in the cache */
@@ -243,15 +262,32 @@ int fm_translator_begin_burst(struct fm_translator *translator, ucontext_t *cont
 	return 0;
 }
 
+static void restore_state(const struct fm_translate_state *state, ucontext_t *context)
+{
+	struct vector_words words;
+
+	memcpy(&words, (const uint8_t *)state->vectors + VECTOR_WORDS_AT, sizeof(words));
+	memcpy(context->uc_mcontext.fpregs, state->vectors, words.size);
+	set_context(context, state->registers);
+	context->uc_mcontext.gregs[REG_RIP] = (greg_t)state->pc;
+	context->uc_mcontext.gregs[REG_EFL] = (greg_t)state->flags;
+}
+
 void fm_translate_end_burst(struct fm_translator *translator)
 {
 	ucontext_t *context = (ucontext_t *)(void *)translator->burst->context;
 	uint32_t *release = translator->burst_release;
 
-	set_context(context, translator->slots->registers);
-	context->uc_mcontext.gregs[REG_RIP] = (greg_t)translator->slots->resume;
-	context->uc_mcontext.gregs[REG_EFL] = (greg_t)translator->slots->flags;
+	if (translator->rewound) {
+		restore_state(translator->rewound, context);
+	} else {
+		set_context(context, translator->slots->registers);
+		context->uc_mcontext.gregs[REG_RIP] = (greg_t)translator->slots->resume;
+		context->uc_mcontext.gregs[REG_EFL] = (greg_t)translator->slots->flags;
+	}
 	forget_burst(translator);
+	if (translator->successor)
+		fm_translator_enter_context(translator->successor, context);
 	__asm__ volatile("mov %0, %%rsp\n"
 	                 "movl $0, (%1)\n"
 	                 "syscall\n"

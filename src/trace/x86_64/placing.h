@@ -1,0 +1,32 @@
+/* Straight code that loads lines: it disturbs branch predictors as little as possible. */
+#ifndef FATHOM_TRACE_X86_64_PLACING_H
+#define FATHOM_TRACE_X86_64_PLACING_H
+
+#include <stdint.h>
+#include <string.h>
+
+enum { FM_PLACING_LOAD = 9, FM_PLACING_RETURN = 1 /* bytes of code */ };
+
+static inline uint8_t *fm_placing_load(uint8_t *at, uint64_t address)
+{
+	*at++ = 0xa1; /* mov address, %eax */
+	memcpy(at, &address, sizeof(address));
+	return at + sizeof(address);
+}
+
+static inline void fm_placing_return(uint8_t *at)
+{
+	*at = 0xc3;
+}
+
+/* Nothing of what follows begins before the loads are complete. */
+static inline void fm_placing_run(const uint8_t *code)
+{
+	__asm__ volatile("call *%0\n"
+	                 "lfence"
+	                 :
+	                 : "r"(code)
+	                 : "rax", "memory");
+}
+
+#endif
