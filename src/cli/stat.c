@@ -31,6 +31,7 @@ enum {
 	KEY_ENGINE,
 	KEY_SLOWDOWN,
 	KEY_OVERHEAD,
+	KEY_NO_LABORATORY,
 	KEY_PRECISION,
 	KEY_CURVE,
 	KEY_BESIDE,
@@ -71,6 +72,10 @@ static const struct argp_option options[] = {
      "(10% or 0.1). Default: 10% for programs with several busy threads; others are counted all the time",
      0},
     {"slowdown", KEY_SLOWDOWN, "FACTOR", OPTION_HIDDEN, NULL, 0},
+    {"no-laboratory", KEY_NO_LABORATORY, NULL, 0,
+     "With windows and one thread: do not time parts of the program with all of its cache lines in L1 or L2. Waiting "
+     "for cache lines is then simulated only",
+     0},
     {"precision", KEY_PRECISION, "PERCENT", 0,
      "With windows: take fewer windows once the traffic of every level is known within this percentage; default 5", 0},
     {"pid", 'p', "PID", 0, "Count running processes, until they end, PROGRAM ends, or Ctrl-C; needs counters", 0},
@@ -382,6 +387,9 @@ static int parse(void *target, int key, char *argument, struct fm_error *error)
 		return parse_slowdown(argument, &wanted->slowdown, error);
 	case KEY_OVERHEAD:
 		return fm_command_parse_overhead(argument, 10, &wanted->overhead, error);
+	case KEY_NO_LABORATORY:
+		wanted->no_laboratory = true;
+		return 0;
 	case KEY_PRECISION:
 		return parse_precision(argument, &wanted->precision, error);
 	case KEY_COUNTERS:

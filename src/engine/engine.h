@@ -63,8 +63,9 @@ struct fm_engine_options {
 		bool on;
 		uint64_t references, warm;
 		double slowdown;
-		double overhead;  /* permitted share of the processor time, with native rests; 0: default */
-		double precision; /* windows become rare once all figures have this relative interval; 0: never */
+		double overhead;    /* permitted share of the processor time, with native rests; 0: default */
+		double precision;   /* windows become rare once all figures have this relative interval; 0: never */
+		bool no_laboratory; /* never time stretches with all cache lines placed */
 		bool pace; /* measure the pace without instrumentation; a few percent of the run are then not counted */
 	} windows;
 };

@@ -31,6 +31,7 @@ enum {
 	FM_RESULT_NAME = 96,
 	FM_RESULT_BESIDE_MAX = 16,
 	FM_RESULT_POSITIONS_MAX = 1 << 17,
+	FM_RESULT_TIMINGS_MAX = 1 << 13,
 };
 
 /* Alternative folders for results, after that of the first process. */
@@ -271,6 +272,15 @@ struct fm_result_position {
 	uint8_t shares;  /* percent: it accesses a line that other threads use, too, and may wait for its transfer */
 };
 
+/* A round of the laboratory: trace/shared.h, struct fm_trace_timing. */
+struct fm_result_timing {
+	uint64_t mark;
+	uint64_t ns;
+	uint32_t visits, instructions;
+	uint8_t kind, problem;
+	uint16_t lines, pages;
+};
+
 struct fm_results {
 	uint64_t magic;
 	uint32_t process;
@@ -329,6 +339,7 @@ struct fm_results {
 	uint32_t moment_count;
 	uint32_t late_count; /* used entries of `late` */
 	uint32_t position_count;
+	uint32_t timing_count, timings_lost;
 	uint32_t core_count;
 	/* reserved for every process: the members above, and the entries of existing cores below; the rest on first
 	   use */
@@ -348,6 +359,7 @@ struct fm_results {
 	struct fm_result_distances distances;
 	struct fm_result_reuse reuse;
 	struct fm_result_position positions[FM_RESULT_POSITIONS_MAX];
+	struct fm_result_timing timed[FM_RESULT_TIMINGS_MAX];
 	struct fm_result_object objects[FM_RESULT_OBJECTS_MAX];
 	_Alignas(64) struct fm_result_site sites[FM_RESULT_SITES_MAX];
 	struct fm_result_place places[FM_RESULT_SITES_MAX];

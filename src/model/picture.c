@@ -8,6 +8,7 @@
 #include "model/agreement.h"
 #include "model/doubt.h"
 #include "model/kernel_time.h"
+#include "model/measured_waiting.h"
 #include "model/simulated_waiting.h"
 #include "model/team.h"
 #include "model/threads.h"
@@ -612,6 +613,7 @@ void fm_picture_build(const struct fm_recording *recording, const struct fm_part
 	fm_uncertain_unseen(recording, picture);
 	fm_kernel_time(recording, picture);
 	fm_synchronisation(recording, &sums->counts, picture);
+	fm_measured_waiting(recording, picture);
 	fm_uncertain_few_windows(recording, picture);
 }
 

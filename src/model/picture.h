@@ -97,6 +97,16 @@ struct fm_picture_team {
 	double ratio;             /* working time of the busiest thread over the mean */
 };
 
+/* What the laboratory measured (model/measured_waiting.h): shares of the user time. */
+struct fm_picture_laboratory {
+	bool used; /* cycles and shares of levels are by it */
+	unsigned rounds;
+	double covered;                 /* of the rounds, those that could place all lines */
+	const char *problem;            /* of most others */
+	struct fm_figure waiting;       /* for lines that are not in the first cache */
+	struct fm_figure beyond_second; /* … in neither of the first two */
+};
+
 struct fm_picture {
 	const struct fm_recording *recording;
 	const char *machine; /* its name */
@@ -126,6 +136,7 @@ struct fm_picture {
 	struct fm_figure kernel_seconds, fault_seconds;
 	struct fm_picture_signs signs;
 	struct fm_picture_team team;
+	struct fm_picture_laboratory laboratory;
 	struct fm_picture_thread *per_thread; /* owned by the picture */
 	unsigned thread_count;
 };

@@ -203,6 +203,7 @@ int fm_engine_wishes(const struct fm_observation *wanted, const struct fm_machin
 	ret_options->waiting_context = (void *)wanted;
 	ret_options->windows.slowdown = wanted->slowdown;
 	ret_options->windows.overhead = wanted->overhead;
+	ret_options->windows.no_laboratory = wanted->no_laboratory;
 	ret_options->windows.precision = wanted->precision > 0 ? wanted->precision : FM_WINDOWS_PRECISION;
 	ret_options->interval = wanted->moment_cycles;
 	if (wanted->interval_ms)

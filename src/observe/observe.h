@@ -34,6 +34,7 @@ struct fm_observation {
 	/* in the engine */
 	const char *engine;         /* "native" or "qemu"; NULL: automatic */
 	double overhead;            /* with windows: permitted share; 0: default */
+	bool no_laboratory;         /* with windows: waiting for cache lines is simulated only */
 	double slowdown, precision; /* with windows: largest slowdown, and precision; 0: default */
 	const char *cores;
 	bool timing, no_timing, sampled_timing, free_running, no_prefetch;

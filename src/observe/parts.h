@@ -91,6 +91,9 @@ double fm_same_run_rested(const struct fm_results *results);
 struct fm_symbols;
 int fm_positions_record(const struct fm_results *results, uint32_t process, struct fm_symbols *symbols,
                         struct fm_recording *recording);
+/* … and of rounds of the laboratory to the table timed. */
+int fm_timings_record(const struct fm_results *results, uint32_t process, struct fm_symbols *symbols,
+                      struct fm_recording *recording);
 
 /* Time in code without counting, over the rest of the time converted to such code. */
 double fm_same_run_plain(const struct fm_results *results);

@@ -1,4 +1,5 @@
-/* Positions of threads in native code, as rows of a recording, with the names of their source lines. */
+/* Positions of threads in native code, and rounds of the laboratory, as rows of a recording, with the names of their
+   source lines. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,4 +115,56 @@ int fm_positions_record(const struct fm_results *results, uint32_t process, stru
 	}
 	free(known);
 	return r;
+}
+
+static const char *const kinds[] = {
+#define KIND(name, text) text,
+#define PROBLEM(name, text)
+#include "base/timings.def"
+#undef PROBLEM
+#undef KIND
+};
+static const char *const problems[] = {
+#define KIND(name, text)
+#define PROBLEM(name, text) text,
+#include "base/timings.def"
+#undef PROBLEM
+#undef KIND
+};
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]), PROBLEMS = sizeof(problems) / sizeof(problems[0]) };
+
+int fm_timings_record(const struct fm_results *results, uint32_t process, struct fm_symbols *symbols,
+                      struct fm_recording *recording)
+{
+	unsigned count = results->timing_count < FM_RESULT_TIMINGS_MAX ? results->timing_count : FM_RESULT_TIMINGS_MAX;
+	struct known latest = {.row = NOT_ITS_OWN};
+
+	for (unsigned i = 0; i < count; i++) {
+		const struct fm_result_timing *from = &results->timed[i];
+		struct fm_recorded_timing *row;
+
+		/* the branch in front of the mark */
+		if (latest.row == NOT_ITS_OWN || latest.pc != from->mark) {
+			latest.pc = from->mark;
+			if (find_row(recording, from->mark ? symbols : NULL, from->mark - 1, &latest.row))
+				return -ENOMEM;
+		}
+		if (latest.row == NOT_ITS_OWN || from->kind >= KINDS || from->problem >= PROBLEMS)
+			continue;
+		row = fm_recording_add(recording, timed);
+		if (!row)
+			return -ENOMEM;
+		*row = (struct fm_recorded_timing){.process = process,
+		                                   .mark = from->mark,
+		                                   .running = latest.row,
+		                                   .seconds = (double)from->ns * 1e-9,
+		                                   .visits = from->visits,
+		                                   .instructions = from->instructions,
+		                                   .lines = from->lines,
+		                                   .pages = from->pages};
+		snprintf(row->kind, sizeof(row->kind), "%s", kinds[from->kind]);
+		if (from->problem)
+			snprintf(row->problem, sizeof(row->problem), "%s", problems[from->problem]);
+	}
+	return 0;
 }

@@ -632,12 +632,18 @@ static int record_line_curves(const struct fm_engine_run *run, const struct fm_m
 	return r;
 }
 
-static int record_positions(const struct fm_engine_run *run, struct naming *namings, struct fm_recording *recording)
+static int record_native(const struct fm_engine_run *run, struct naming *namings, struct fm_recording *recording)
 {
-	int r = fm_positions_record(run->results, 0, symbols_for(run->results, namings), recording);
+	int r = 0;
 
-	for (unsigned i = 0; i < run->forked_count && !r; i++)
-		r = fm_positions_record(run->forked[i], i + 1, symbols_for(run->forked[i], namings), recording);
+	for (unsigned i = 0; i <= run->forked_count && !r; i++) {
+		const struct fm_results *results = i ? run->forked[i - 1] : run->results;
+		struct fm_symbols *symbols = symbols_for(results, namings);
+
+		r = fm_positions_record(results, i, symbols, recording);
+		if (!r)
+			r = fm_timings_record(results, i, symbols, recording);
+	}
 	return r;
 }
 
@@ -662,7 +668,7 @@ int fm_results_record(const struct fm_engine_run *run, const struct fm_machine_d
 	if (!r)
 		r = record_sharing(run->results, machine, namings, recording);
 	if (!r)
-		r = record_positions(run, namings, recording);
+		r = record_native(run, namings, recording);
 	for (unsigned i = 0; i < NAMINGS_MAX; i++)
 		if (namings[i].symbols)
 			fm_symbols_destroy(namings[i].symbols);

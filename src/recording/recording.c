@@ -184,6 +184,10 @@ static bool refers_rightly(const struct fm_recording *recording)
 		right &= recording->positions[i].process < recording->processes_count &&
 		         recording->positions[i].running < recording->runnings_count &&
 		         is_time(recording->positions[i].at) && is_time(recording->positions[i].seconds);
+	for (size_t i = 0; i < recording->timed_count; i++)
+		right &= recording->timed[i].process < recording->processes_count &&
+		         recording->timed[i].running < recording->runnings_count &&
+		         is_time(recording->timed[i].seconds);
 	for (size_t i = 0; i < recording->event_counts_count; i++)
 		right &= recording->event_counts[i].owner < recording->parts_count &&
 		         recording->event_counts[i].event < recording->events_count;

@@ -234,6 +234,19 @@ struct fm_recorded_position {
 	float shares;     /* 0 … 1: at an access to a line that may have to come from another thread's cache */
 };
 
+/* A round of the laboratory (trace/laboratory.h): a stretch of the program was timed as it is, or with all of its cache
+   lines placed. In the order of the run. */
+struct fm_recorded_timing {
+	uint32_t process; /* index */
+	uint64_t mark;    /* address behind the branch whose executions are visits */
+	uint32_t running; /* index of its source line */
+	char kind[8];     /* "natural", "L1" or "L2": where the lines were placed */
+	char problem[96]; /* why nothing was timed; "": it was */
+	double seconds;
+	uint32_t visits, instructions; /* timed */
+	uint32_t lines, pages;         /* placed */
+};
+
 /* All cores of the first process, from the start to this moment. The last one is the end. */
 struct fm_recorded_moment {
 	uint64_t cycle;

@@ -7,6 +7,7 @@
 #include "model/counted.h"
 #include "profile/profile.h"
 #include "windows/totals.h"
+#include "report/laboratory.h"
 #include "report/coverage.h"
 #include "report/numbers.h"
 #include "report/parts.h"
@@ -164,6 +165,8 @@ static void set_part(json_t *object, const struct fm_recording *recording, const
 		return;
 	json_object_set_new(object, "levels", levels_json(recording, counted, picture));
 	set_cycles(object, recording, counted, picture);
+	if (picture)
+		json_object_set_new(object, "laboratory", fm_laboratory_json(picture));
 	if (!picture)
 		return;
 	fm_json_set_figure(object, "elapsed", &picture->seconds);

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "model/kernel_time.h"
+#include "report/laboratory.h"
 #include "report/bandwidth_curve.h"
 #include "report/coverage.h"
 #include "report/parts.h"
@@ -469,6 +470,7 @@ void fm_picture_print(const struct fm_analysis *analysis, const struct fm_writer
 	print_levels(picture, output, options->width);
 	print_peaks(analysis, options, output);
 	print_cycles(picture, output);
+	fm_laboratory_text(picture, options->verbosity > 0, options->width, output);
 	print_patterns(analysis, options, output);
 	print_regions(analysis, output, options->width);
 	print_threads(analysis, output, options->width);

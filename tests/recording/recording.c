@@ -153,6 +153,7 @@ static void what_is_kept_comes_back(void **state)
 	for (unsigned i = 0; i < 3; i++) {
 		kept->threads[i].process = kept->regions[i].process = kept->users[i].shared = i;
 		kept->positions[i].process = kept->positions[i].running = i;
+		kept->timed[i].process = kept->timed[i].running = i;
 		kept->event_counts[i].owner = kept->marked_counts[i].owner = kept->intervals[i].part = 0;
 		kept->event_counts[i].event = kept->marked_counts[i].event = kept->intervals[i].event = i;
 		kept->sampled_threads[i].process = kept->codes[i].process = kept->frames[i].code = i;

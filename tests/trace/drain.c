@@ -1,11 +1,12 @@
 /* A consumer that only checks: makes a session, runs a command with the native engine's library, reads all rings until
    the end, and prints sums, one "name value" per line, to the file REPORT. The command's exit status is its own.
 
-       drain LIBRARY REPORT [-w references warm slowdown] [-n run-in-ms overhead] [-p] [-c] [-l RINGS] [-r REGION] [-s]
-   -- COMMAND ...
+       drain LIBRARY REPORT [-w references warm slowdown] [-n run-in-ms overhead] [-b share] [-p] [-c] [-l RINGS]
+   [-r REGION] [-s] -- COMMAND ...
 
-   -w: windows; -n: native rests; -p: pieces are logged; -c: children are not traced; -l: so many large rings may be
-   used; -r: only in the region; -s: reads nothing and says so at once. */
+   -w: windows; -n: native rests; -b: the laboratory may take this share of the time, also more than 1; -p: pieces are
+   logged; -c: children are not traced; -l: so many large rings may be used; -r: only in the region; -s: reads nothing
+   and says so at once. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -325,6 +326,13 @@ static int make_session(void)
 	return 0;
 }
 
+/* Natural ones, those with all lines placed, and the others. */
+static void count_timings(const struct fm_trace_timings *timings, uint64_t *values)
+{
+	for (uint32_t i = 0; i < timings->count && i < FM_TRACE_TIMINGS; i++)
+		values[timings->list[i].problem ? 2 : timings->list[i].kind != FM_TIMING_NATURAL]++;
+}
+
 static void report(FILE *file)
 {
 	static const char *const sums[] = {"instructions",
@@ -345,7 +353,10 @@ static void report(FILE *file)
 	                                   "filtered",
 	                                   "rest_us",
 	                                   "plain_us",
-	                                   "plain_instructions"};
+	                                   "plain_instructions",
+	                                   "natural",
+	                                   "placed",
+	                                   "not_placed"};
 	uint64_t values[sizeof(sums) / sizeof(sums[0])] = {0}, left[FM_LEFT_REASONS] = {0};
 	double us = (double)session->ticks_per_second / 1e6;
 
@@ -372,6 +383,7 @@ static void report(FILE *file)
 		values[16] += head->rest_ns / 1000;
 		values[17] += head->plain_ns / 1000;
 		values[18] += head->plain_instructions;
+		count_timings(&processes[i].file->timings, values + 19);
 		for (unsigned k = 0; k < FM_LEFT_REASONS; k++)
 			left[k] += head->left[k];
 	}
@@ -425,6 +437,8 @@ int main(int count, char **arguments)
 			session->busy_least = 2;
 			session->overhead = strtod(arguments[++at], NULL);
 		}
+		if (!strcmp(arguments[at], "-b") && at + 1 < count)
+			session->laboratory = strtod(arguments[++at], NULL);
 		if (!strcmp(arguments[at], "-w") && at + 3 < count) {
 			session->mode = FM_TRACE_WINDOWS;
 			session->window_references = strtoull(arguments[++at], NULL, 10);

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Unmodified programs with the native engine's library: same output and exit status, every entry as the contract has it, every thread
-# traced, at most 1 % of ticks outside of the cache. With every reference logged, in windows, and in windows with native rests. Loops with a known number of
+# traced, at most 1 % of ticks outside of the cache. With every reference logged, in windows, in windows with native rests, and in windows with a busy laboratory. Loops with a known number of
 # references must have exactly that many.
 . "$(dirname "$0")/../cli/common.sh"
 library=$build/libfathom-trace.so
@@ -31,15 +31,16 @@ traced() { "$drain" "$library" "$report" "$@"; }
 
 windows='-w 5000 1000 1.5'
 rests="$windows -n 5 0.2"
+laboratory="-w 5000 1000 1.004 -b 5"
 
-# same NAME COMMAND...: natively and in both ways
+# same NAME COMMAND...: natively and in all ways
 same() {
 	name=$1
 	shift
 	command -v "$1" >/dev/null || { echo "$name: not installed"; return; }
 	"$@" >"$scratch/native" 2>"$scratch/errors" </dev/null
 	native=$?
-	for way in '' "$windows" "$rests"; do
+	for way in '' "$windows" "$rests" "$laboratory"; do
 		# shellcheck disable=SC2086
 		traced $way -- "$@" >"$scratch/translated" 2>"$scratch/errors" </dev/null
 		holds [ "$?" = "$native" ] || cat "$scratch/errors"
@@ -165,9 +166,9 @@ same perl perl -e 'for (1 .. 20000) { $h{$_ % 1000} += $_ } print join(",", map 
 same sh sh -c 'for i in 1 2 3; do echo $i | cat; done; (exit 3); echo $?; exit 4'
 for program in jumps openmp handlers leaps small_stack threads forks; do
 	built "$program" -fopenmp
-	# five thousand threads of some microseconds, which begin and end natively: about 3 %; on a busy machine the reader
+	# five thousand threads of some microseconds, which begin and end natively: 3 to 4 %; on a busy machine the reader
 	# may not have left room for one of them
-	[ "$program" = threads ] && most=3 unseen=10
+	[ "$program" = threads ] && most=4 unseen=10
 	same "$program" "$scratch/$program"
 	most= unseen=
 done

@@ -24,6 +24,7 @@
 #include "engine/trace/large.h"
 #include "engine/trace/pace.h"
 #include "engine/trace/positions.h"
+#include "engine/trace/timings.h"
 #include "engine/trace/rest_pace.h"
 #include "engine/trace/piece_times.h"
 #include "engine/trace/seen.h"
@@ -928,6 +929,7 @@ void fm_consumer_finish(struct fm_consumer *consumer)
 		fm_beside_finish(consumer->beside);
 	fm_account_publish_lines(consumer->account);
 	fm_traced_positions(consumer);
+	fm_traced_timings(consumer);
 }
 
 const struct fm_results *fm_consumer_results(const struct fm_consumer *consumer)
