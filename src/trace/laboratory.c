@@ -29,6 +29,8 @@ enum {
 	THREADS_OF_ONE = 3, /* links of a folder with one thread */
 	PAGES = 64,         /* that processors translate without delay, if they do not say … */
 	PAGES_PART = 4,     /* … of which one part of this many stays free */
+	PAGES_SECOND = 512, /* that they translate with little delay, for stretches below SHORT_NS */
+	SHORT_NS = 250,
 	CODE_BYTES = 64 << 10,
 	MOST_LOADS = CODE_BYTES / FM_PLACING_LOAD - 1,
 };
@@ -43,7 +45,8 @@ static struct {
 	uint8_t step, kind;
 	uint64_t mark;       /* 0: none yet … */
 	uint32_t apart;      /* … visits of a stretch of natural time … */
-	double per_visit;    /* … instructions of a visit */
+	double per_visit;    /* … instructions of a visit … */
+	double usual;        /* … and its ticks in natural time, 0: not known */
 	uint64_t timed_mark; /* of the present translations */
 	uint64_t next_ns, began_ns, began;
 	uint64_t exits; /* of the translator when the lines were placed */
@@ -52,7 +55,7 @@ static struct {
 	unsigned parts; /* in which the log was delivered: one, or it does not reach back to the begin */
 	uint32_t release;
 	struct fm_translate_state state;
-	struct fm_plan_limits first;
+	struct fm_plan_limits first, second; /* with pages that are translated with, or nearly without delay */
 	struct fm_plan plan;
 	uint64_t times[STRETCHES + 1];
 	unsigned run_up, stretches; /* of the present natural time */
@@ -91,7 +94,7 @@ static uint64_t shortest_stamp(void)
 	uint64_t least = UINT64_MAX;
 
 	for (unsigned i = 0; i < STAMPS; i++) {
-		uint64_t begin = fm_ticks(), ticks = fm_ticks() - begin;
+		uint64_t begin = fm_placing_clock(), ticks = fm_placing_clock() - begin;
 
 		if (ticks < least)
 			least = ticks;
@@ -112,6 +115,8 @@ static bool open_laboratory(const struct fm_translator *translator)
 	pages = fm_first_pages();
 	pages = pages ? pages : PAGES;
 	lab.first = (struct fm_plan_limits){first.line, first.sets, first.ways, pages - pages / PAGES_PART};
+	lab.second = lab.first;
+	lab.second.pages = PAGES_SECOND;
 	lab.evicting_lines = 2ull * first.sets * first.ways;
 	if (fm_file_reserve(&fm_file->timings, sizeof(fm_file->timings)))
 		return false;
@@ -219,12 +224,14 @@ static void note_natural(struct fm_place *place)
 	sort(durations, count);
 	for (unsigned i = 0; i < count && durations[i] <= durations[count / 2] + most; i++, kept++)
 		sum += durations[i];
-	if (2 * kept > lab.stretches && !lab.disturbed)
+	if (2 * kept > lab.stretches && !lab.disturbed) {
+		lab.usual = (double)sum / (kept * lab.apart);
 		note(&(struct fm_trace_timing){.mark = lab.mark,
 		                               .kind = FM_TIMING_NATURAL,
 		                               .ticks = without_stamps(sum, kept),
 		                               .visits = kept * lab.apart,
 		                               .instructions = (uint32_t)(kept * lab.apart * lab.per_visit)});
+	}
 	end_natural(place, (uint64_t)lab.apart * (lab.run_up + lab.stretches));
 }
 
@@ -416,6 +423,14 @@ static struct fm_translator *timed_translator(struct fm_place *place)
 	return translator;
 }
 
+/* Such a stretch has little time but that of its ends. */
+static bool is_short(void)
+{
+	double ticks = (lab.plan.until - lab.plan.from) * lab.usual;
+
+	return lab.usual > 0 && ticks < SHORT_NS * 1e-9 * (double)fm_session->ticks_per_second;
+}
+
 /* Whether the thread goes on from where it was, with everything set back. */
 static enum fm_timing_problem set_back(struct fm_place *place)
 {
@@ -435,10 +450,13 @@ static enum fm_timing_problem set_back(struct fm_place *place)
 	problem = fm_plan_make(&log, lab.mark, &lab.first, &lab.plan);
 	if (problem == FM_TIMING_OTHER_MARK) {
 		lab.mark = fm_plan_choose(&log);
+		lab.usual = 0;
 		if (!lab.mark)
 			return FM_TIMING_MARK;
 		problem = fm_plan_make(&log, lab.mark, &lab.first, &lab.plan);
 	}
+	if (!problem && is_short())
+		problem = fm_plan_make(&log, lab.mark, &lab.second, &lab.plan);
 	if (problem)
 		return problem;
 	lab.apart = lab.plan.apart;
@@ -447,7 +465,11 @@ static enum fm_timing_problem set_back(struct fm_place *place)
 	translator = timed_translator(place);
 	if (!translator || !write_code(place))
 		return FM_TIMING_MEMORY;
-	fm_translator_set_visits(translator, lab.plan.place_at, 1, lab.times, 1);
+	/* an earlier reading of the clock teaches the branch predictor the way back */
+	if (lab.plan.place_at > lab.plan.step)
+		fm_translator_set_visits(translator, lab.plan.place_at - lab.plan.step, lab.plan.step, lab.times, 2);
+	else
+		fm_translator_set_visits(translator, lab.plan.place_at, 1, lab.times, 1);
 	fm_plan_undo(&log);
 	return FM_TIMING_DONE;
 }

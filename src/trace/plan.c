@@ -166,7 +166,7 @@ struct walk {
 	uint64_t instructions, placed_at; /* instructions */
 	uint32_t visits;
 	bool full;
-	bool repeats; /* a visit right after the other, which may be a copied loop */
+	bool repeats; /* no branch between two visits: a loop that may be copied */
 };
 
 /* Up to the first reference for which there is no room. */
@@ -174,7 +174,7 @@ static void walk_along(const struct fm_plan_log *log, uint64_t mark, const struc
                        struct fm_plan *plan, struct walk *walk)
 {
 	static struct used used;
-	const struct fm_trace_piece *before = NULL;
+	bool others = true; /* branches since the latest visit */
 
 	memset(&used, 0, sizeof(used));
 	for (size_t i = 0; i < log->count && !walk->full; i++) {
@@ -183,13 +183,14 @@ static void walk_along(const struct fm_plan_log *log, uint64_t mark, const struc
 
 		if (piece && end_of(piece) == mark) {
 			walk->visits++;
-			walk->repeats |= piece == before;
+			walk->repeats |= !others;
+			others = false;
 			if (!plan->place_at && walk->instructions >= FM_PLAN_RUN_UP) {
 				plan->place_at = walk->visits;
 				walk->placed_at = walk->instructions;
 			}
 		}
-		before = piece ? piece : before;
+		others |= piece && end_of(piece) && end_of(piece) != mark;
 		if (piece)
 			walk->instructions += piece->instructions;
 		else if (plan->place_at && !is_old(entry) && !is_piece(entry) && entry->site < log->site_count)
@@ -217,9 +218,10 @@ enum fm_timing_problem fm_plan_make(const struct fm_plan_log *log, uint64_t mark
                                     struct fm_plan *ret_plan)
 {
 	struct walk walk = {0};
-	uint32_t visits, run_in, step = 1;
+	uint32_t visits, run_in;
 	enum fm_timing_problem why;
 
+	ret_plan->step = 1;
 	ret_plan->place_at = ret_plan->from = ret_plan->until = ret_plan->instructions = 0;
 	ret_plan->line_count = ret_plan->page_count = 0;
 	if (!fits(limits))
@@ -235,20 +237,20 @@ enum fm_timing_problem fm_plan_make(const struct fm_plan_log *log, uint64_t mark
 		return why;
 	/* copies of a loop count, and are left, a little late */
 	if (walk.repeats) {
-		step = FM_PLAN_COPIES;
+		ret_plan->step = FM_PLAN_COPIES;
 		visits = visits > LATE ? visits - LATE : 0;
 	}
 	run_in = visits / RUN_IN_PART * 2 + 1;
-	if (visits < run_in + step)
+	if (visits < run_in + ret_plan->step)
 		return why;
 	ret_plan->from = ret_plan->place_at + run_in;
-	ret_plan->until = ret_plan->from + (visits - run_in) / step * step;
+	ret_plan->until = ret_plan->from + (visits - run_in) / ret_plan->step * ret_plan->step;
 	ret_plan->instructions = (uint32_t)(instructions_before(log, mark, ret_plan->until) -
 	                                    instructions_before(log, mark, ret_plan->from));
 	if (ret_plan->until < ret_plan->from + FM_PLAN_LEAST_VISITS || ret_plan->instructions < FM_PLAN_LEAST)
 		return why;
 	visits = (uint32_t)((uint64_t)FM_PLAN_STRETCH * (ret_plan->until - ret_plan->from) / ret_plan->instructions);
-	ret_plan->apart = (visits + step) / step * step;
+	ret_plan->apart = (visits + ret_plan->step) / ret_plan->step * ret_plan->step;
 	return FM_TIMING_DONE;
 }
 

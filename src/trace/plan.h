@@ -12,7 +12,7 @@ enum {
 	FM_PLAN_RUN_UP = 20000, /* instructions */
 	FM_PLAN_LENGTH = 32000, /* instructions in all */
 	FM_PLAN_STRETCH = 8000, /* of natural time, to be compared with: instructions */
-	FM_PLAN_LEAST = 100,    /* instructions that are timed */
+	FM_PLAN_LEAST = 48,     /* instructions that are timed */
 	FM_PLAN_LEAST_VISITS = 2,
 	FM_PLAN_COPIES = 8, /* of a loop of one piece, where each pass is a visit */
 };
@@ -34,6 +34,7 @@ struct fm_plan_log {
 /* In visits from the beginning of the log, from 1. */
 struct fm_plan {
 	uint32_t place_at, from, until;
+	uint32_t step;         /* visits that are counted at once */
 	uint32_t instructions; /* from `from` to `until` */
 	uint32_t apart;        /* visits of FM_PLAN_STRETCH instructions, at least 1 */
 	uint32_t line_count, page_count;

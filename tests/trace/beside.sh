@@ -48,7 +48,8 @@ expect 0 'ended with 0 before the program did; --beside-again' beside --beside "
 says '.beside[0] | .ended_early and .exit_status == 0 and .runs == 1'
 says '.counts.memory_reads.value < $large * 0.3'
 expect 0 '^done$' beside --beside-again --beside "$sweep 154 20" -- "$sweep" 154 $rounds
-says '.beside[0].runs >= 4 and .counts.memory_reads.value >= $large * 0.8'
+# while it starts again, which takes real time, the program has the cache alone: 4 of 5 runs' worth at most, half on a busy machine
+says '.beside[0].runs >= 4 and .counts.memory_reads.value >= $large * 0.45'
 # one that fails is not
 expect 0 'ended with 1 before the program did' beside --beside-again --beside false -- "$sweep" 100 $rounds
 says '.beside[0] | .ended_early and .exit_status == 1 and .runs == 1'

@@ -7,18 +7,19 @@
 #include "trace/mappings.h"
 #include "trace/plan.h"
 
-enum { MOST = 1 << 17, LOOP = 0, OUTER = 1, STORE_SITE = 1 };
+enum { MOST = 1 << 17, LOOP = 0, OUTER = 1, CUT = 2, STORE_SITE = 1 };
 
 static struct fm_translate_entry entries[MOST];
 static const struct fm_trace_piece pieces[] = {
     /* a loop of 5 instructions, and what goes around it: 100 more */
     [LOOP] = {.pc = 0x1000, .bytes = 20, .instructions = 5, .end = FM_TRANSLATE_BRANCH},
-    [OUTER] = {.pc = 0x2000, .bytes = 400, .instructions = 100, .end = FM_TRANSLATE_BRANCH}};
+    [OUTER] = {.pc = 0x2000, .bytes = 400, .instructions = 100, .end = FM_TRANSLATE_BRANCH},
+    [CUT] = {.pc = 0x1000, .bytes = 8, .instructions = 2, .end = FM_TRANSLATE_CUT}};
 static const struct fm_trace_site sites[] = {{.size = 8}, {.size = 8}};
 static const uint64_t loop_end = 0x1014, outer_end = 0x2190;
 static const struct fm_plan_limits limits = {64, 64, 12, 48};
 static struct fm_plan_log trace = {
-    .entries = entries, .pieces = pieces, .piece_count = 2, .sites = sites, .site_count = 2};
+    .entries = entries, .pieces = pieces, .piece_count = 3, .sites = sites, .site_count = 2};
 
 static void add(uint64_t address, uint64_t site)
 {
@@ -96,6 +97,13 @@ static void loops_may_be_copied(void **unused)
 	assert_int_equal(fm_plan_make(&trace, loop_end, &limits, &plan), FM_TIMING_DONE);
 	assert_int_equal((plan.until - plan.from) % FM_PLAN_COPIES, 0);
 	assert_int_equal(plan.apart % FM_PLAN_COPIES, 0);
+	/* a translation that began in the middle of the loop divides it */
+	make_log(1000, 8);
+	for (size_t i = 0; i < trace.count; i++)
+		if (entries[i].site == (FM_TRANSLATE_PIECE_ENTRY | LOOP) && i % 4)
+			entries[i + 1] = (struct fm_translate_entry){0, FM_TRANSLATE_PIECE_ENTRY | CUT};
+	assert_int_equal(fm_plan_make(&trace, loop_end, &limits, &plan), FM_TIMING_DONE);
+	assert_int_equal((plan.until - plan.from) % FM_PLAN_COPIES, 0);
 	/* without a visit right behind another */
 	make_log(1, 8);
 	assert_int_equal(fm_plan_make(&trace, loop_end, &limits, &plan), FM_TIMING_DONE);

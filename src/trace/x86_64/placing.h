@@ -29,4 +29,17 @@ static inline void fm_placing_run(const uint8_t *code)
 	                 : "rax", "memory");
 }
 
+/* The time stamp when all before is complete, as code in the cache reads it. */
+static inline uint64_t fm_placing_clock(void)
+{
+	uint32_t low, high;
+
+	__asm__ volatile("lfence\n"
+	                 "rdtsc"
+	                 : "=a"(low), "=d"(high)
+	                 :
+	                 : "memory");
+	return (uint64_t)high << 32 | low;
+}
+
 #endif

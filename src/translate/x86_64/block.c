@@ -945,7 +945,7 @@ static void write_permanent_code(struct fm_translator *translator)
 	emit_store(&at, RAX, &slots->registers[RAX]);
 	emit_store(&at, RDX, &slots->registers[RDX]);
 	emit_store(&at, RCX, &slots->exit);
-	emit_bytes(&at, "\x0f\x31", 2); /* rdtsc */
+	emit_bytes(&at, "\x0f\xae\xe8\x0f\x31", 5); /* lfence; rdtsc: all before it is complete */
 	emit_load(&at, RCX, &slots->times_at);
 	emit_bytes(&at, "\x89\x01\x89\x51\x04", 5); /* mov %eax, (%rcx); mov %edx, 4(%rcx) */
 	emit_memory(&at, 0x8d, true, RCX, RCX, NO_REGISTER, 0, 8);
