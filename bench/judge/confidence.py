@@ -94,7 +94,8 @@ def collect_one(arguments, seed):
         raise RuntimeError("no windows")
     return {"seed": seed, "way": arguments.way, "threads": arguments.threads, "truth": json.load(open(path + ".json")),
             "windows": (root.get("coverage") or {}).get("windows"), "doubtful": root.get("doubtful"), "patterns": [{name: entry.get(name) for name in ("name", "group", "verdict", "confidence", "metric")}
-                         for entry in root["patterns"]]}
+                         for entry in root["patterns"]], "verdict": {name: value for name, value in (root.get("verdict") or {}).items()
+                                                                     if name in ("cause", "confidence", "share", "also")}}
 
 
 def seeds_of(text):
@@ -210,8 +211,36 @@ def is_right_top(row, top):
     return is_right(top["name"], "present", {**row["truth"], "phases": []})
 
 
+# the generator's words for the causes of a verdict
+VERDICTS = {"branches": {"branches", "front_end"}, "compute": {"compute", "none", "latency_L1", "stores"}, "tlb": {"translation"},
+            "io": {"waiting"}, "false-sharing": {"sharing"}, "true-sharing": {"sharing"}, "imbalance": {"waiting"},
+            "synchronisation": {"waiting", "sharing"}}
+
+
+def accepts(cause, truth):
+    kind, _, level = cause.partition(":")
+    return bool((VERDICTS.get(kind) or {f"{kind}_{level}"}) & set(truth["accept"]))
+
+
+def judge_verdicts(rows, wrong):
+    """The one verdict of each program."""
+    own = [row for row in rows if row.get("verdict")]
+    stated = [row for row in own if row["verdict"]["cause"] != "inconclusive"]
+    print(f"verdicts: {len(own)} programs, {len(stated)} with a cause, {sum(accepts(row['verdict']['cause'], row['truth']) for row in stated)} right")
+    for low, high in ((0, 0.6), (0.6, 0.7), (0.7, 0.8), (0.8, 0.9), (0.9, 1.01)):
+        some = [row for row in stated if low <= row["verdict"]["confidence"] < high]
+        if some:
+            print(f"  stated {low:.1f} … {min(high, 1):.1f}: {len(some):3}, right {sum(accepts(row['verdict']['cause'], row['truth']) for row in some):3}")
+    for row in own:
+        verdict = row["verdict"]
+        if wrong and (verdict["cause"] == "inconclusive" or not accepts(verdict["cause"], row["truth"])):
+            also = ", ".join(f"{one['cause']} {one['share']['value']:.2f}" for one in verdict["also"])
+            print(f"    seed {row['seed']}: {verdict['cause']} {verdict['confidence']:.2f}, share {(verdict['share'].get('value') or 0):.2f}; also {also}; known {row['truth']['accept']}")
+
+
 def judge(arguments):
     rows, patterns = read(arguments.files), patterns_def()
+    judge_verdicts(rows, arguments.wrong)
     for way in sorted({way_of(row) for row in rows}):
         own = [row for row in rows if way_of(row) == way]
         tops = [(row, top_of(row)) for row in own]

@@ -129,6 +129,14 @@ static void set_sums(struct fm_picture *picture, const struct fm_waiting_share *
 	           (1 - other) * (1 - waiting->low));
 }
 
+/* Of the lines that the second cache sends up, the share that came from below. */
+static double from_far(const struct fm_picture *picture)
+{
+	const struct fm_figure *up = &picture->levels[1].moved_bytes, *in = &picture->levels[2].moved_bytes;
+
+	return up->available && in->available && up->value > 0 ? fmin(1, in->value / up->value) : 0.5;
+}
+
 static bool is_usable(const struct fm_waiting_share *share)
 {
 	return share->known && share->high - share->low <= FM_WAITING_WIDEST;
@@ -155,13 +163,26 @@ void fm_measured_waiting(const struct fm_recording *recording, struct fm_picture
 		return;
 	picture->laboratory.used = true;
 	rest = active - picture->memory_bound.value;
+	picture->laboratory.simulated = picture->memory_bound.value / active;
 	other = rest > 0 ? fmin(1, picture->other_stall.value / rest) : 0;
 	if (is_usable(second)) {
-		set_group(picture, &(struct group){1, 2, first->value - second->value,
-		                                   fmax(0, first->low - second->high), first->high - second->low});
-		set_group(picture, &(struct group){2, picture->level_count, second->value, second->low, second->high});
+		/* what a line from far away costs on its last way, from L2, is waiting for where it comes from */
+		double far = from_far(picture), near = 1 - far, last = first->value - second->value;
+
+		set_group(picture, &(struct group){1, 2, near * last, near * fmax(0, first->low - second->high),
+		                                   near * (first->high - second->low)});
+		set_group(picture,
+		          &(struct group){2, picture->level_count, second->value + far * last,
+		                          second->low + far * fmax(0, first->low - second->low),
+		                          fmin(first->high, second->high + far * (first->high - second->high))});
 	} else {
 		set_group(picture, &(struct group){1, picture->level_count, first->value, first->low, first->high});
 	}
 	set_sums(picture, first, other);
+	if (rest > 0 && picture->signs.supply.available) {
+		const struct fm_figure *supply = &picture->signs.supply;
+
+		set(&picture->signs.supply, supply->value * active / rest * (1 - first->value),
+		    supply->low * active / rest * (1 - first->high), supply->high * active / rest * (1 - first->low));
+	}
 }

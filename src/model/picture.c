@@ -284,6 +284,8 @@ static void fill_waiting(const struct fm_machine_description *machine, const str
 		level->latency_share = simulated(latency_stalls(machine, timing, i) / active, "");
 	}
 	picture->signs.translation = simulated((double)timing->stalls[FM_STALL_translation] / active, "");
+	picture->signs.supply =
+	    simulated((double)(timing->stalls[FM_STALL_branches] + timing->stalls[FM_STALL_none]) / active, "");
 	picture->signs.throughput = simulated((double)timing->instructions / (active * machine->core.width), "");
 }
 
@@ -293,7 +295,7 @@ static void without_cycles(struct fm_picture *picture)
 
 	picture->active = picture->stall = picture->productive = picture->latency_bound = why;
 	picture->bandwidth_bound = picture->memory_bound = picture->other_stall = why;
-	picture->signs.translation = picture->signs.throughput = why;
+	picture->signs.translation = picture->signs.supply = picture->signs.throughput = why;
 	for (unsigned i = 0; i < picture->level_count; i++)
 		picture->levels[i].bandwidth_share = picture->levels[i].latency_share = why;
 }

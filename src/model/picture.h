@@ -57,6 +57,7 @@ struct fm_picture_signs {
 	struct fm_figure regular; /* misses of the first cache: share with a constant distance to the previous miss */
 	struct fm_figure remote;  /* lines from memory: share from another socket */
 	struct fm_figure translation;   /* cycles: share waiting for address translation */
+	struct fm_figure supply;        /* cycles: share waiting for instructions, also after mispredicted branches */
 	struct fm_figure throughput;    /* executed instructions over the core's capacity */
 	struct fm_figure narrow;        /* floating point operations: share not in 256-bit vectors */
 	struct fm_figure false_sharing; /* changes of the running thread: share with a transfer by false sharing */
@@ -103,6 +104,7 @@ struct fm_picture_laboratory {
 	unsigned rounds;
 	double covered;                 /* of the rounds, those that could place all lines */
 	const char *problem;            /* of most others */
+	double simulated;               /* the same share, as the simulated core has it */
 	struct fm_figure waiting;       /* for lines that are not in the first cache */
 	struct fm_figure beyond_second; /* … in neither of the first two */
 };

@@ -280,6 +280,7 @@ void fm_uncertain_window_cycles(const struct fm_recording *recording, struct fm_
 		level->bandwidth_share.high = fmin(level->bandwidth_share.high, 1);
 	}
 	widen_by(&picture->signs.translation, relative[LATENCY], 0, 0, windows);
+	widen_by(&picture->signs.supply, relative[STALL], 0, 0, windows);
 	widen_by(&picture->signs.throughput, throughput, 0, 0, windows);
 }
 

@@ -535,6 +535,7 @@ int fm_analyse(const struct fm_recording *recording, struct fm_analysis **ret_an
 		judge_list(&analysis->regions, doubtful);
 		judge_list(&analysis->region_threads, doubtful);
 		fm_where_find(analysis, analysis->where);
+		fm_verdict_find(analysis, &analysis->verdict);
 	}
 	*ret_analysis = analysis;
 	return 0;

@@ -6,6 +6,7 @@
 #include "counters/group.h"
 #include "model/picture.h"
 #include "patterns/patterns.h"
+#include "patterns/verdict.h"
 #include "patterns/where.h"
 #include "windows/estimate.h"
 
@@ -45,6 +46,7 @@ struct fm_analysis {
 	bool has_picture;
 	struct fm_judged whole;
 	struct fm_where where[FM_FINDINGS_MAX]; /* places of the findings of the whole */
+	struct fm_program_verdict verdict;      /* of the whole; without a picture the cause is "" */
 	struct fm_judged_list threads, regions, region_threads, moments;
 	/* counts of the engine, all threads together; work of the chosen region, if one is chosen */
 	struct fm_core_counts total;

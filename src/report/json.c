@@ -8,6 +8,7 @@
 #include "profile/profile.h"
 #include "windows/totals.h"
 #include "report/laboratory.h"
+#include "report/verdict.h"
 #include "report/coverage.h"
 #include "report/numbers.h"
 #include "report/parts.h"
@@ -693,6 +694,8 @@ json_t *fm_stat_json(const struct fm_analysis *analysis, const struct fm_writer_
 	json_t *root = fm_json_document("stat");
 
 	set_machine(root, analysis->recording);
+	if (*analysis->verdict.cause)
+		json_object_set_new(root, "verdict", fm_verdict_json(analysis));
 	switch ((enum fm_question)analysis->recording->asked.question) {
 	case FM_QUESTION_COUNTED_EVENTS:
 		set_counted_events(root, analysis);

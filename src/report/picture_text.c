@@ -9,6 +9,7 @@
 #include "report/coverage.h"
 #include "report/parts.h"
 #include "report/table.h"
+#include "report/verdict.h"
 
 static const char *bytes(char *text, size_t size, const struct fm_figure *figure)
 {
@@ -462,6 +463,9 @@ void fm_picture_print(const struct fm_analysis *analysis, const struct fm_writer
 {
 	const struct fm_picture *picture = &analysis->whole.picture;
 
+	fm_verdict_text(analysis, options->verbosity > 0, options->width, output);
+	if (*analysis->verdict.cause)
+		fputc('\n', output);
 	print_source(analysis, output);
 	if (picture->part.region && !picture->instances) {
 		fprintf(output, "Nothing was counted: the region has no such instance.\n");

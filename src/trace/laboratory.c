@@ -455,7 +455,7 @@ static enum fm_timing_problem set_back(struct fm_place *place)
 			return FM_TIMING_MARK;
 		problem = fm_plan_make(&log, lab.mark, &lab.first, &lab.plan);
 	}
-	if (!problem && is_short())
+	if (problem == FM_TIMING_SETS || (!problem && is_short()))
 		problem = fm_plan_make(&log, lab.mark, &lab.second, &lab.plan);
 	if (problem)
 		return problem;
