@@ -5,6 +5,7 @@
                   [--last BYTES] [--seconds 0.004] [--threads 2] [--work FOLDER] [--compiler gcc]
     confidence.py collect FATHOM --generator PROGRAM --seeds 1-99 --way windows --levels L1=…,L2=…,L3=… --seconds 1.2 --keep FILE
     confidence.py calibrate FILE... > src/patterns/calibration.def
+    confidence.py calibrate-verdicts FILE... > src/patterns/verdicts.def
     confidence.py judge FILE...
 
 collect runs programs of a set and keeps all verdicts with what is known of the program. calibrate counts, for each pattern, way of
@@ -222,6 +223,30 @@ def accepts(cause, truth):
     return bool((VERDICTS.get(kind) or {f"{kind}_{level}"}) & set(truth["accept"]))
 
 
+SHARES = (0, 0.7)  # of the run time
+CERTAIN = 0.78  # the intervals of such a verdict do not limit its confidence
+
+
+def calibrate_verdicts(arguments):
+    """How often the one verdict was right, by kind of cause: src/patterns/verdicts.def."""
+    counts, programs = defaultdict(lambda: [0, 0]), defaultdict(int)
+    for row in read(arguments.files):
+        verdict = row.get("verdict")
+        if not verdict:
+            continue
+        programs[way_of(row)] += 1
+        if verdict["cause"] != "inconclusive" and verdict["confidence"] >= CERTAIN:
+            share = verdict["share"]["value"]
+            count = counts[(verdict["cause"].partition(":")[0].replace("-", "_"), way_of(row), max(band for band in SHARES if share >= band))]
+            count[0] += accepts(verdict["cause"], row["truth"])
+            count[1] += 1
+    print("/* How often the verdict about a program was right on generated programs of set one, where its interval did not limit\n"
+          "   the confidence: JUDGED(cause, way, share at least, right, all). Made by bench/judge/confidence.py; not to be edited. Programs: "
+          + ", ".join(f"{count} ({way})" for way, count in sorted(programs.items())) + ". */")
+    for key, (right, of) in sorted(counts.items()):
+        print(f"JUDGED({key[0]}, {key[1]}, {key[2]}, {right}, {of})")
+
+
 def judge_verdicts(rows, wrong):
     """The one verdict of each program."""
     own = [row for row in rows if row.get("verdict")]
@@ -277,7 +302,7 @@ def main():
     verb.add_argument("--work")
     verb.add_argument("--timeout", type=float, default=120)
     verb.add_argument("--compiler", default="gcc")
-    for name, function in (("calibrate", calibrate), ("judge", judge)):
+    for name, function in (("calibrate", calibrate), ("calibrate-verdicts", calibrate_verdicts), ("judge", judge)):
         verb = verbs.add_parser(name)
         verb.set_defaults(run=function)
         verb.add_argument("files", nargs="+")

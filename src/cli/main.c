@@ -36,11 +36,12 @@ static void print_overview(FILE *output)
 {
 	fputs("Fathom shows how a program uses the memory hierarchy and suggests improvements.\n"
 	      "It works with and without hardware counters.\n\n"
-	      "Usage: fathom VERB [OPTION...]\n\n",
+	      "Usage: fathom -- PROGRAM [ARGUMENT...]    what limits the program\n"
+	      "       fathom VERB [OPTION...]\n\n",
 	      output);
 	for (const struct fm_command *const *command = fm_commands; *command; command++)
 		fprintf(output, "  %-10s %s\n", (*command)->name, (*command)->summary);
-	fputs("\n'fathom VERB --help' explains a verb. Start with 'fathom doctor'.\n", output);
+	fputs("\n'fathom VERB --help' explains a verb. Start with 'fathom -- PROGRAM'.\n", output);
 }
 
 /* For the shell completions: verbs, or the options of a verb, one per line. */
@@ -86,7 +87,12 @@ static int run(int argc, char **argv)
 	}
 	if (!strcmp(argv[1], "--complete"))
 		return print_completions(argc > 2 ? argv[2] : NULL);
-	command = fm_command_find(argv[1]);
+	/* the main job needs no verb: fathom -- PROGRAM */
+	command = !strcmp(argv[1], "--") ? &fm_verb_diagnose : fm_command_find(argv[1]);
+	if (command && !strcmp(argv[1], "--")) {
+		argc++;
+		argv--;
+	}
 	if (!command) {
 		enum { COUNT = sizeof(fm_commands) / sizeof(fm_commands[0]) - 1 };
 		const char *names[COUNT];

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "model/doubt.h"
 #include "patterns/analysis.h"
+#include "patterns/confidence.h"
 #include "patterns/deciding.h"
 #include "windows/laboratory.h"
 
@@ -162,7 +163,7 @@ static struct fm_figure blocked_time(const struct fm_analysis *analysis, unsigne
 		return none();
 	/* pages that are touched first are the program's memory, not its input and output */
 	if (faults->available && native->cpu_seconds > 0)
-		kernel = fmax(0, kernel - faults->value / native->cpu_seconds);
+		kernel = fmax(0, kernel - faults->high / native->cpu_seconds);
 	if (picture->team.known)
 		return scaled(&picture->team.worked, kernel, kernel, kernel);
 	value = 1 - busy * (1 - kernel);
@@ -283,19 +284,51 @@ static const struct fm_finding *deciding(const struct fm_analysis *analysis, con
 	return candidate->cause->decides ? finding_of(analysis, candidate, &index) : NULL;
 }
 
+static const struct judged {
+	const char *cause;
+	enum fm_way way;
+	double from; /* share of the run time, at least */
+	unsigned right, all;
+} judged[] = {
+#define JUDGED(cause, way, from, right, all) {#cause, FM_WAY_##way, from, right, all},
+#include "patterns/verdicts.def"
+#undef JUDGED
+};
+
+/* The measured frequency with which verdicts of this cause are right; 0: too few were judged. */
+static double frequency_of(const struct fm_analysis *analysis, const char *cause, double share)
+{
+	const enum fm_way way = fm_way_of(&analysis->whole.picture);
+	double frequency = 0;
+
+	for (size_t i = 0; i < sizeof(judged) / sizeof(judged[0]); i++) {
+		bool same = judged[i].way == way && judged[i].all >= FM_CALIBRATED_LEAST && judged[i].from <= share;
+
+		/* names have hyphens, identifiers have not */
+		for (size_t k = 0; same && (cause[k] || judged[i].cause[k]); k++)
+			same = cause[k] == judged[i].cause[k] || (cause[k] == '-' && judged[i].cause[k] == '_');
+		if (same)
+			frequency = (judged[i].right + 1.0) / (judged[i].all + 2.0);
+	}
+	return frequency; /* of the nearest band: larger ones come later */
+}
+
 /* A verdict that a pattern confirms has the measured frequency with which such patterns are right; otherwise what the
-   intervals say, at most the confidence of what was never calibrated. */
+   intervals say, at most the confidence of what was never calibrated. What was judged as a verdict counts before
+   both. */
 static double confidence_of(const struct fm_analysis *analysis, const struct candidate *candidates, unsigned count)
 {
 	const struct fm_finding *finding = deciding(analysis, candidates);
-	double likely = count > 1 ? likely_larger(&candidates[0].share, &candidates[1].share) : 1,
+	double counted = frequency_of(analysis, candidates->cause->name, candidates->share.value),
+	       likely = count > 1 ? likely_larger(&candidates[0].share, &candidates[1].share) : 1,
 	       most = finding && finding->verdict == FM_VERDICT_PRESENT ? finding->confidence : FM_CONFIDENCE_UNKNOWN;
 
+	if (counted > 0)
+		most = counted;
 	if (finding && finding->verdict == FM_VERDICT_ABSENT)
 		most = fmin(most, FM_CONFIDENCE_LEAST);
-	if (candidates->share.origin == FM_ORIGIN_measured && !(finding && finding->verdict == FM_VERDICT_ABSENT))
-		most = fmax(most, FM_CONFIDENCE_UNKNOWN);
-	return fmin(fmin(likely, most), normal((candidates->share.value - FM_CAUSE_LEAST) / error_of(&candidates->share)));
+	return fmin(fmin(likely, most),
+	            normal((candidates->share.value - FM_CAUSE_LEAST) / error_of(&candidates->share)));
 }
 
 /* Where */

@@ -691,7 +691,7 @@ static void set_counted_levels(json_t *root, const struct fm_analysis *analysis)
 
 json_t *fm_stat_json(const struct fm_analysis *analysis, const struct fm_writer_options *options)
 {
-	json_t *root = fm_json_document("stat");
+	json_t *root = fm_json_document(options->diagnosis ? "diagnose" : "stat");
 
 	set_machine(root, analysis->recording);
 	if (*analysis->verdict.cause)

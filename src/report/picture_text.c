@@ -459,11 +459,28 @@ static void print_formulas(const struct fm_picture *picture, FILE *output, unsig
 	fm_table_free(table);
 }
 
+/* Below the verdict: the levels, and where the rest is. */
+static void print_diagnosis(const struct fm_analysis *analysis, const struct fm_writer_options *options, FILE *output)
+{
+	print_levels(&analysis->whole.picture, output, options->width);
+	print_cycles(&analysis->whole.picture, output);
+	fputc('\n', output);
+	fm_coverage_print_share(analysis->recording, output);
+	fm_coverage_print(analysis->recording, output);
+	if (options->recording)
+		fprintf(output, "Recorded in %s: 'fathom report %s' shows all figures.\n", options->recording,
+		        options->recording);
+}
+
 void fm_picture_print(const struct fm_analysis *analysis, const struct fm_writer_options *options, FILE *output)
 {
 	const struct fm_picture *picture = &analysis->whole.picture;
 
-	fm_verdict_text(analysis, options->verbosity > 0, options->width, output);
+	fm_verdict_text(analysis, options->verbosity > 0 || options->diagnosis, options->width, output);
+	if (options->diagnosis && options->verbosity < 1) {
+		print_diagnosis(analysis, options, output);
+		return;
+	}
 	if (*analysis->verdict.cause)
 		fputc('\n', output);
 	print_source(analysis, output);

@@ -18,6 +18,8 @@ struct fm_writer_options {
 	bool curve;            /* for sampled references: only the miss-ratio curve */
 	bool bandwidth_curve;  /* of memory, with the position of the program */
 	bool moments_written;  /* the live run printed them */
+	bool diagnosis;        /* the verdict with its evidence, and levels only */
+	const char *recording; /* with diagnosis: where all of it is kept */
 	bool no_source;        /* pages show no source files */
 };
 

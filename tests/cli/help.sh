@@ -1,9 +1,9 @@
 #!/bin/sh
 # Every verb explains itself, completely.
 . "$(dirname "$0")/common.sh"
-expect 2 'Usage: fathom VERB' "$tool"
-expect 0 'Usage: fathom VERB' "$tool" --help
-expect 0 'Usage: fathom VERB' "$tool" -h
+expect 2 'Usage: fathom -- PROGRAM' "$tool"
+expect 0 'Usage: fathom -- PROGRAM' "$tool" --help
+expect 0 'Usage: fathom -- PROGRAM' "$tool" -h
 expect 0 '^fathom [0-9]+\.[0-9]+' "$tool" --version
 for verb in $("$tool" --complete); do
 	expect 0 "^  $verb +[a-z]" "$tool" --help

@@ -15,7 +15,7 @@ wrong 'no verb "frobnicate"' help frobnicate
 for verb in $("$tool" --complete); do
 	wrong 'unknown option or argument "--nonsense"' "$verb" --nonsense
 	wrong 'unknown option or argument "-Z"' "$verb" -Z
-	case $verb in help | stat | record | squeeze | scale | events | report | export) continue ;; esac
+	case $verb in help | diagnose | stat | record | squeeze | scale | events | report | export) continue ;; esac
 	wrong 'unknown option or argument "stray"' "$verb" stray
 done
 wrong 'did you mean --quick' machine --quikc

@@ -84,7 +84,7 @@ static void the_largest_cause_leads(void **unused)
 	assert_int_equal(verdict.rival_count, 2);
 	assert_string_equal(verdict.rivals[0].cause, "compute");
 	assert_string_equal(verdict.rivals[1].cause, "bandwidth:L3");
-	/* never calibrated, so not certain */
+	/* a way of measuring that was never calibrated, so not certain */
 	assert_true(verdict.confidence > 0.7 && verdict.confidence <= 0.8);
 }
 
