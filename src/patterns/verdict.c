@@ -193,10 +193,11 @@ static const struct cause {
 	bool per_level;
 	struct fm_figure (*time)(const struct fm_analysis *analysis, unsigned level);
 	const char *pattern;
-	bool decides;
+	bool decides, loses;
 	const char *words;
 } causes[] = {
-#define CAUSE(name, per_level, time, pattern, decides, words) {name, per_level, time, pattern, decides, words},
+#define CAUSE(name, per_level, time, pattern, decides, loses, words) \
+	{name, per_level, time, pattern, decides, loses, words},
 #include "patterns/causes.def"
 #undef CAUSE
 };
@@ -215,6 +216,21 @@ static int largest_first(const void *left, const void *right)
 	return (a->share.value < b->share.value) - (a->share.value > b->share.value);
 }
 
+/* Two processors lose at most half of their time while one thread works. What is lost matters from a sixth on, though
+   more is calculated. */
+static void put_losses_first(struct candidate *candidates, unsigned count)
+{
+	for (unsigned i = 1; i < count; i++)
+		if (candidates[i].cause->loses && candidates[i].share.value >= FM_LOSS_LEADS &&
+		    !strcmp(candidates[0].cause->name, "compute")) {
+			struct candidate first = candidates[i];
+
+			memmove(candidates + 1, candidates, i * sizeof(*candidates));
+			candidates[0] = first;
+			return;
+		}
+}
+
 static unsigned find_candidates(const struct fm_analysis *analysis, struct candidate *candidates)
 {
 	const struct fm_picture *picture = &analysis->whole.picture;
@@ -229,6 +245,7 @@ static unsigned find_candidates(const struct fm_analysis *analysis, struct candi
 				candidates[count++] = (struct candidate){&causes[i], level, share};
 		}
 	qsort(candidates, count, sizeof(*candidates), largest_first);
+	put_losses_first(candidates, count);
 	return count;
 }
 
@@ -319,16 +336,17 @@ static double frequency_of(const struct fm_analysis *analysis, const char *cause
 static double confidence_of(const struct fm_analysis *analysis, const struct candidate *candidates, unsigned count)
 {
 	const struct fm_finding *finding = deciding(analysis, candidates);
-	double counted = frequency_of(analysis, candidates->cause->name, candidates->share.value),
-	       likely = count > 1 ? likely_larger(&candidates[0].share, &candidates[1].share) : 1,
+	unsigned rival = count > 1 && candidates->cause->loses && !strcmp(candidates[1].cause->name, "compute") ? 2 : 1;
+	double least = candidates->cause->loses ? FM_LOSS_LEADS : FM_CAUSE_LEAST,
+	       counted = frequency_of(analysis, candidates->cause->name, candidates->share.value),
+	       likely = count > rival ? likely_larger(&candidates[0].share, &candidates[rival].share) : 1,
 	       most = finding && finding->verdict == FM_VERDICT_PRESENT ? finding->confidence : FM_CONFIDENCE_UNKNOWN;
 
 	if (counted > 0)
 		most = counted;
 	if (finding && finding->verdict == FM_VERDICT_ABSENT)
 		most = fmin(most, FM_CONFIDENCE_LEAST);
-	return fmin(fmin(likely, most),
-	            normal((candidates->share.value - FM_CAUSE_LEAST) / error_of(&candidates->share)));
+	return fmin(fmin(likely, most), normal((candidates->share.value - least) / error_of(&candidates->share)));
 }
 
 /* Where */

@@ -168,6 +168,16 @@ static void threads_that_wait(void **unused)
 	team->waiting = share(0.05, 0.03);
 	find();
 	assert_string_equal(verdict.cause, "imbalance");
+	/* half of two processors' time cannot be lost */
+	team->worked = share(0.7, 0.02);
+	team->true_sharing = share(0, 0.01);
+	team->uneven = share(0.28, 0.02);
+	find();
+	assert_string_equal(verdict.cause, "imbalance");
+	assert_string_equal(verdict.rivals[0].cause, "compute");
+	team->uneven = share(0.05, 0.03);
+	find();
+	assert_string_equal(verdict.cause, "compute");
 	team->false_sharing = share(0.8, 0.05);
 	team->uneven = share(0, 0.03);
 	find();
