@@ -69,11 +69,11 @@ static struct fm_figure bandwidth_time(const struct fm_analysis *analysis, unsig
 	const struct fm_picture_level *own = &picture->levels[level];
 	struct fm_figure waited = of_run(analysis, &own->bandwidth_share), used = own->utilisation;
 
-	if (picture->laboratory.used || !used.available || !(used.low >= FM_NEAR_PEAK))
+	if (picture->laboratory.used || !used.available || !(used.value >= FM_NEAR_PEAK))
 		return waited;
 	used.high = fmin(1, used.high);
 	used.value = fmin(1, used.value);
-	used.low = fmin(1, used.low);
+	used.low = fmax(fmin(1, used.low), waited.available ? fmin(waited.low, used.value) : 0);
 	used = of_run(analysis, &used);
 	return !waited.available || used.value > waited.value ? used : waited;
 }
@@ -128,18 +128,27 @@ static struct fm_figure imbalance_time(const struct fm_analysis *analysis, unsig
 	return of_team(analysis, &analysis->whole.picture.team.uneven);
 }
 
+/* Threads that wait for each other call the kernel for that: then its time is not input or output. */
+static bool waits_in_kernel(const struct fm_analysis *analysis)
+{
+	const struct fm_picture_team *team = &analysis->whole.picture.team;
+
+	return team->known && team->waiting.available && team->waiting.value >= FM_RIVAL_LEAST;
+}
+
 /* True sharing, which is part of the team's waiting, has a name of its own. */
 static struct fm_figure synchronisation_time(const struct fm_analysis *analysis, unsigned level)
 {
 	const struct fm_picture_team *team = &analysis->whole.picture.team;
 	double shared = team->true_sharing.value;
+	double kernel = waits_in_kernel(analysis) ? kernel_of(native_of(analysis)) * team->worked.value : 0;
 	struct fm_figure waiting = of_team(analysis, &team->waiting);
 
 	(void)level;
 	if (waiting.available) {
-		waiting.value = fmax(0, waiting.value - shared);
-		waiting.low = fmax(0, waiting.low - shared);
-		waiting.high = fmax(0, waiting.high - shared);
+		waiting.value = fmin(1, fmax(0, waiting.value - shared) + kernel);
+		waiting.low = fmin(1, fmax(0, waiting.low - shared) + kernel);
+		waiting.high = fmin(1, fmax(0, waiting.high - shared) + kernel);
 	}
 	return waiting;
 }
@@ -165,7 +174,7 @@ static struct fm_figure blocked_time(const struct fm_analysis *analysis, unsigne
 	if (faults->available && native->cpu_seconds > 0)
 		kernel = fmax(0, kernel - faults->high / native->cpu_seconds);
 	if (picture->team.known)
-		return scaled(&picture->team.worked, kernel, kernel, kernel);
+		return waits_in_kernel(analysis) ? none() : scaled(&picture->team.worked, kernel, kernel, kernel);
 	value = 1 - busy * (1 - kernel);
 	error = FM_TICKS * FM_TICK / fmax(native->share_seconds, native->seconds.value);
 	return fm_figure_make(value, fmax(0, value - error), fmin(1, value + error), "", FM_ORIGIN_measured, "native",
@@ -176,7 +185,7 @@ static struct fm_figure compute_time(const struct fm_analysis *analysis, unsigne
 {
 	const struct fm_picture *picture = &analysis->whole.picture;
 	const struct fm_figure *memory = &picture->memory_bound, *supply = &picture->signs.supply;
-	double active = picture->active.value;
+	double active = picture->active.value, limited = 0;
 	struct fm_figure rest;
 
 	(void)level;
@@ -185,7 +194,17 @@ static struct fm_figure compute_time(const struct fm_analysis *analysis, unsigne
 	rest = fm_figure_make(
 	    fmax(0, 1 - memory->value / active - supply->value), fmax(0, 1 - memory->high / active - supply->high),
 	    fmax(0, 1 - memory->low / active - supply->low), "", memory->origin, memory->backend, memory->trials);
-	return of_run(analysis, &rest);
+	rest = of_run(analysis, &rest);
+	/* while a level moves all that it can, calculation only fills the time */
+	for (unsigned i = 1; i < picture->level_count; i++) {
+		struct fm_figure limit = bandwidth_time(analysis, i);
+
+		if (limit.available)
+			limited = fmax(limited, limit.value);
+	}
+	rest.value = fmin(rest.value, 1 - limited);
+	rest.low = fmin(rest.low, rest.value);
+	return rest;
 }
 
 static const struct cause {

@@ -79,6 +79,7 @@ static double middle(const struct fm_recorded_scale_run *const *runs, unsigned c
 	}
 VALUE(seconds)
 VALUE(cpu_seconds)
+VALUE(kernel_seconds)
 VALUE(delayed)
 VALUE(alone)
 VALUE(alone_longest)
@@ -194,9 +195,15 @@ static double take(double *left, double wanted)
 	return taken;
 }
 
-/* count × elapsed time, divided into its parts. The scheduler shows idle and delayed time. An observed run of this
-   count divides the busy time that exceeds that of the smallest count: spinning and transfers, else slower code. */
-static void divide(const struct fm_scale *scale, double base_cpu, double serial,
+/* Processor time with the smallest count, and its part in the kernel. */
+struct base {
+	double cpu, kernel;
+};
+
+/* count × elapsed time, divided into its parts. The scheduler shows idle and delayed time, and time in the kernel. An
+   observed run of this count divides the busy time that exceeds that of the smallest count: spinning and transfers,
+   else slower code. */
+static void divide(const struct fm_scale *scale, const struct base *base, double serial,
                    const struct fm_recorded_scale_run *const *runs, unsigned found, struct fm_scale_count *count)
 {
 	const struct fm_recorded_scale_look *look = count->look;
@@ -212,7 +219,7 @@ static void divide(const struct fm_scale *scale, double base_cpu, double serial,
 	if (workers <= count->count)
 		count->share[FM_SCALE_delayed] = take(&idle, middle(runs, found, delayed_of) / all);
 	count->share[FM_SCALE_serial] = take(&idle, (count->count - 1) * fmin(serial, seconds) / all);
-	count->share[FM_SCALE_useful] = take(&busy, base_cpu / all);
+	count->share[FM_SCALE_useful] = take(&busy, base->cpu / all);
 	/* idle until the busiest worker ends; of threads that spin, their useful work shows it */
 	if (workers > 1)
 		unbalanced =
@@ -220,7 +227,9 @@ static void divide(const struct fm_scale *scale, double base_cpu, double serial,
 		    all;
 	unbalanced -= count->share[FM_SCALE_serial];
 	count->share[FM_SCALE_imbalance] = take(&idle, unbalanced);
-	count->share[FM_SCALE_waiting] = idle;
+	/* more threads with the same work call the kernel more often to wait for each other */
+	count->share[FM_SCALE_waiting] =
+	    idle + take(&busy, (middle(runs, found, kernel_seconds_of) - base->kernel) / all);
 	if (look && count->count > 1) {
 		double spinning = value_of(&look->spinning);
 
@@ -250,8 +259,8 @@ static void divide(const struct fm_scale *scale, double base_cpu, double serial,
 	count->waiting.high = fmin(1, count->waiting.value + (count->elapsed.high - count->elapsed.low) / seconds);
 }
 
-static void fill(const struct fm_scale *scale, const struct fm_scale_count *base, double base_cpu, double serial,
-                 struct fm_scale_count *count)
+static void fill(const struct fm_scale *scale, const struct fm_scale_count *first, const struct base *base,
+                 double serial, struct fm_scale_count *count)
 {
 	const struct fm_recorded_scale_run *runs[TRIALS_MAX];
 	unsigned found = runs_of(scale->recording, count->count, runs);
@@ -270,7 +279,7 @@ static void fill(const struct fm_scale *scale, const struct fm_scale_count *base
 	for (unsigned i = 0; i < found; i++)
 		values[i] = runs[i]->cpu_seconds;
 	count->cpu = median_of(values, found, "s", scale);
-	count->speedup = speedup_of(scale, base->count, count->count, base->count);
+	count->speedup = speedup_of(scale, first->count, count->count, first->count);
 	count->efficiency = fm_figure_scaled(&count->speedup, 1.0 / count->count, "");
 	count->threads = (unsigned)lround(middle(runs, found, workers_of));
 	count->seen = (unsigned)lround(middle(runs, found, threads_of));
@@ -279,7 +288,7 @@ static void fill(const struct fm_scale *scale, const struct fm_scale_count *base
 	count->waiting = fm_figure_unavailable("no run");
 	count->imbalance = count->waiting;
 	if (found)
-		divide(scale, base_cpu, serial, runs, found, count);
+		divide(scale, base, serial, runs, found, count);
 	fill_levels(scale, count);
 }
 
@@ -318,7 +327,9 @@ int fm_scale_count_all(struct fm_scale *scale)
 {
 	const struct fm_recording *recording = scale->recording;
 	const struct fm_recorded_scale_run *runs[TRIALS_MAX];
-	double base_cpu, serial;
+	struct base base;
+	double serial;
+	unsigned found;
 
 	scale->counts = calloc(FM_SCALE_COUNTS_MAX, sizeof(*scale->counts));
 	if (!scale->counts)
@@ -334,9 +345,10 @@ int fm_scale_count_all(struct fm_scale *scale)
 	if (!scale->count)
 		return -ENODATA;
 	qsort(scale->counts, scale->count, sizeof(*scale->counts), by_count);
-	base_cpu = middle(runs, runs_of(recording, scale->counts[0].count, runs), cpu_seconds_of);
+	found = runs_of(recording, scale->counts[0].count, runs);
+	base = (struct base){middle(runs, found, cpu_seconds_of), middle(runs, found, kernel_seconds_of)};
 	serial = serial_seconds(scale);
 	for (unsigned i = 0; i < scale->count; i++)
-		fill(scale, &scale->counts[0], base_cpu, serial, &scale->counts[i]);
+		fill(scale, &scale->counts[0], &base, serial, &scale->counts[i]);
 	return 0;
 }
