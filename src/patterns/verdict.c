@@ -61,13 +61,62 @@ static struct fm_figure of_run(const struct fm_analysis *analysis, const struct 
 	return scaled(share, user, user, user);
 }
 
+/* How much longer the parts of the simulated time are on the real core. What instructions cost is well known, and how
+   long lines are waited for is not: if the whole time differs, the waiting does. */
+struct adjustment {
+	double core, waiting;
+};
+
+static struct adjustment adjustment_of(const struct fm_analysis *analysis)
+{
+	const struct fm_picture *picture = &analysis->whole.picture;
+	double transfers =
+	           picture->team.true_sharing.value + picture->team.false_sharing.value + picture->team.spinning.value,
+	       active = picture->active.value, waiting, longer;
+	struct adjustment none = {1, 1}, own;
+
+	if (picture->laboratory.used || picture->counted || !picture->off.available ||
+	    fabs(picture->off.value) < FM_OFF_NOTICED || !picture->memory_bound.available || !(active > 0) ||
+	    (picture->team.known && transfers > FM_RIVAL_LEAST))
+		return none;
+	waiting = fmin(1, picture->memory_bound.value / active);
+	longer = fmax(1 + picture->off.value, FM_ADJUSTED_LEAST);
+	/* calculation takes no more than all of the time */
+	own.core = fmin(longer, waiting < 1 ? 1 / (1 - waiting) : 1);
+	own.waiting = waiting > FM_SHARE_SURE ? (1 - own.core * (1 - waiting)) / waiting : 1;
+	return own;
+}
+
+static struct fm_figure adjusted(struct fm_figure figure, double factor)
+{
+	if (!figure.available || factor == 1)
+		return figure;
+	/* as uncertain as the adjustment is large */
+	return fm_figure_make(fmin(1, figure.value * factor), fmin(1, figure.low * fmin(factor, 1)),
+	                      fmin(1, figure.high * fmax(factor, 1)), "", figure.origin, figure.backend, figure.trials);
+}
+
+static struct fm_figure waiting_of_run(const struct fm_analysis *analysis, const struct fm_figure *share)
+{
+	struct fm_figure own = adjusted(*share, adjustment_of(analysis).waiting);
+
+	return of_run(analysis, &own);
+}
+
+static struct fm_figure core_of_run(const struct fm_analysis *analysis, const struct fm_figure *share)
+{
+	struct fm_figure own = adjusted(*share, adjustment_of(analysis).core);
+
+	return of_run(analysis, &own);
+}
+
 /* Where the laboratory did not look, simulated waiting may be wrong, but not the traffic: a level near its peak is the
    limit whatever the core does meanwhile. */
 static struct fm_figure bandwidth_time(const struct fm_analysis *analysis, unsigned level)
 {
 	const struct fm_picture *picture = &analysis->whole.picture;
 	const struct fm_picture_level *own = &picture->levels[level];
-	struct fm_figure waited = of_run(analysis, &own->bandwidth_share), used = own->utilisation;
+	struct fm_figure waited = waiting_of_run(analysis, &own->bandwidth_share), used = own->utilisation;
 
 	if (picture->laboratory.used || !used.available || !(used.value >= FM_NEAR_PEAK))
 		return waited;
@@ -80,13 +129,13 @@ static struct fm_figure bandwidth_time(const struct fm_analysis *analysis, unsig
 
 static struct fm_figure latency_time(const struct fm_analysis *analysis, unsigned level)
 {
-	return of_run(analysis, &analysis->whole.picture.levels[level].latency_share);
+	return waiting_of_run(analysis, &analysis->whole.picture.levels[level].latency_share);
 }
 
 static struct fm_figure translation_time(const struct fm_analysis *analysis, unsigned level)
 {
 	(void)level;
-	return of_run(analysis, &analysis->whole.picture.signs.translation);
+	return waiting_of_run(analysis, &analysis->whole.picture.signs.translation);
 }
 
 static struct fm_figure remote_time(const struct fm_analysis *analysis, unsigned level)
@@ -156,7 +205,7 @@ static struct fm_figure synchronisation_time(const struct fm_analysis *analysis,
 static struct fm_figure supply_time(const struct fm_analysis *analysis, unsigned level)
 {
 	(void)level;
-	return of_run(analysis, &analysis->whole.picture.signs.supply);
+	return core_of_run(analysis, &analysis->whole.picture.signs.supply);
 }
 
 /* The kernel, and the time without a processor: of one thread, since several wait for each other. */
@@ -194,7 +243,7 @@ static struct fm_figure compute_time(const struct fm_analysis *analysis, unsigne
 	rest = fm_figure_make(
 	    fmax(0, 1 - memory->value / active - supply->value), fmax(0, 1 - memory->high / active - supply->high),
 	    fmax(0, 1 - memory->low / active - supply->low), "", memory->origin, memory->backend, memory->trials);
-	rest = of_run(analysis, &rest);
+	rest = core_of_run(analysis, &rest);
 	/* while a level moves all that it can, calculation only fills the time */
 	for (unsigned i = 1; i < picture->level_count; i++) {
 		struct fm_figure limit = bandwidth_time(analysis, i);
@@ -235,12 +284,46 @@ static int largest_first(const void *left, const void *right)
 	return (a->share.value < b->share.value) - (a->share.value > b->share.value);
 }
 
+static const struct fm_finding *finding_of(const struct fm_analysis *analysis, const struct candidate *candidate,
+                                           unsigned *ret_index)
+{
+	const struct fm_judged *whole = &analysis->whole;
+
+	for (unsigned i = 0; candidate->cause->pattern && i < whole->finding_count; i++) {
+		size_t length = strlen(candidate->cause->pattern);
+
+		if (strncmp(whole->findings[i].name, candidate->cause->pattern, length) != 0 ||
+		    (whole->findings[i].name[length] && whole->findings[i].name[length] != ':') ||
+		    (candidate->cause->per_level && whole->findings[i].level != candidate->level))
+			continue;
+		*ret_index = i;
+		return &whole->findings[i];
+	}
+	return NULL;
+}
+
+static const struct fm_finding *deciding(const struct fm_analysis *analysis, const struct candidate *candidate)
+{
+	unsigned index;
+
+	return candidate->cause->decides ? finding_of(analysis, candidate, &index) : NULL;
+}
+
+/* A smaller loss leads only if its pattern is present. */
+static double loss_that_leads(const struct fm_analysis *analysis, const struct candidate *candidate)
+{
+	const struct fm_finding *finding = deciding(analysis, candidate);
+
+	return finding && finding->verdict == FM_VERDICT_PRESENT ? FM_LOSS_CONFIRMED : FM_LOSS_LEADS;
+}
+
 /* Two processors lose at most half of their time while one thread works. What is lost matters from a sixth on, though
    more is calculated. */
-static void put_losses_first(struct candidate *candidates, unsigned count)
+static void put_losses_first(const struct fm_analysis *analysis, struct candidate *candidates, unsigned count)
 {
 	for (unsigned i = 1; i < count; i++)
-		if (candidates[i].cause->loses && candidates[i].share.value >= FM_LOSS_LEADS &&
+		if (candidates[i].cause->loses &&
+		    candidates[i].share.value >= loss_that_leads(analysis, &candidates[i]) &&
 		    !strcmp(candidates[0].cause->name, "compute")) {
 			struct candidate first = candidates[i];
 
@@ -264,7 +347,7 @@ static unsigned find_candidates(const struct fm_analysis *analysis, struct candi
 				candidates[count++] = (struct candidate){&causes[i], level, share};
 		}
 	qsort(candidates, count, sizeof(*candidates), largest_first);
-	put_losses_first(candidates, count);
+	put_losses_first(analysis, candidates, count);
 	return count;
 }
 
@@ -293,31 +376,6 @@ static double likely_larger(const struct fm_figure *first, const struct fm_figur
 	double one = error_of(first), other = error_of(second);
 
 	return normal((first->value - second->value) / sqrt(one * one + other * other));
-}
-
-static const struct fm_finding *finding_of(const struct fm_analysis *analysis, const struct candidate *candidate,
-                                           unsigned *ret_index)
-{
-	const struct fm_judged *whole = &analysis->whole;
-
-	for (unsigned i = 0; candidate->cause->pattern && i < whole->finding_count; i++) {
-		size_t length = strlen(candidate->cause->pattern);
-
-		if (strncmp(whole->findings[i].name, candidate->cause->pattern, length) != 0 ||
-		    (whole->findings[i].name[length] && whole->findings[i].name[length] != ':') ||
-		    (candidate->cause->per_level && whole->findings[i].level != candidate->level))
-			continue;
-		*ret_index = i;
-		return &whole->findings[i];
-	}
-	return NULL;
-}
-
-static const struct fm_finding *deciding(const struct fm_analysis *analysis, const struct candidate *candidate)
-{
-	unsigned index;
-
-	return candidate->cause->decides ? finding_of(analysis, candidate, &index) : NULL;
 }
 
 static const struct judged {
@@ -356,7 +414,7 @@ static double confidence_of(const struct fm_analysis *analysis, const struct can
 {
 	const struct fm_finding *finding = deciding(analysis, candidates);
 	unsigned rival = count > 1 && candidates->cause->loses && !strcmp(candidates[1].cause->name, "compute") ? 2 : 1;
-	double least = candidates->cause->loses ? FM_LOSS_LEADS : FM_CAUSE_LEAST,
+	double least = candidates->cause->loses ? loss_that_leads(analysis, candidates) : FM_CAUSE_LEAST,
 	       counted = frequency_of(analysis, candidates->cause->name, candidates->share.value),
 	       likely = count > rival ? likely_larger(&candidates[0].share, &candidates[rival].share) : 1,
 	       most = finding && finding->verdict == FM_VERDICT_PRESENT ? finding->confidence : FM_CONFIDENCE_UNKNOWN;

@@ -131,7 +131,6 @@ static void print_combined(const struct fm_analysis *analysis, FILE *output)
 	    analysis->recording->profile ? &analysis->recording->profile->combination : NULL;
 	char program[160];
 
-	fm_coverage_print_share(analysis->recording, output);
 	fm_text_elide(program, sizeof(program), analysis->recording->run.program, 32);
 	if (!native->seconds.available)
 		fprintf(output, "%s: instrumented run of %.3g s; the native run time is not known:\n%s.\n", program,
@@ -465,7 +464,6 @@ static void print_diagnosis(const struct fm_analysis *analysis, const struct fm_
 	print_levels(&analysis->whole.picture, output, options->width);
 	print_cycles(&analysis->whole.picture, output);
 	fputc('\n', output);
-	fm_coverage_print_share(analysis->recording, output);
 	fm_coverage_print(analysis->recording, output);
 	if (options->recording)
 		fprintf(output, "Recorded in %s: 'fathom report %s' shows all figures.\n", options->recording,
@@ -476,6 +474,8 @@ void fm_picture_print(const struct fm_analysis *analysis, const struct fm_writer
 {
 	const struct fm_picture *picture = &analysis->whole.picture;
 
+	if (analysis->recording->asked.question == FM_QUESTION_COMBINED)
+		fm_coverage_print_share(analysis->recording, output);
 	fm_verdict_text(analysis, options->verbosity > 0 || options->diagnosis, options->width, output);
 	if (options->diagnosis && options->verbosity < 1) {
 		print_diagnosis(analysis, options, output);

@@ -22,8 +22,8 @@ static int begin(void **unused)
 
 	(void)unused;
 	memset(&recording, 0, sizeof(recording));
-	recording.native = (struct fm_recorded_native){
-	    .runs = 1, .seconds = share(2, 0.1), .cpu_seconds = 2, .share_seconds = 2};
+	recording.native =
+	    (struct fm_recorded_native){.runs = 1, .seconds = share(2, 0.1), .cpu_seconds = 2, .share_seconds = 2};
 	analysis = calloc(1, sizeof(*analysis));
 	assert_non_null(analysis);
 	analysis->recording = &recording;
@@ -175,13 +175,31 @@ static void threads_that_wait(void **unused)
 	find();
 	assert_string_equal(verdict.cause, "imbalance");
 	assert_string_equal(verdict.rivals[0].cause, "compute");
-	team->uneven = share(0.05, 0.03);
+	team->uneven = share(0.2, 0.03);
 	find();
 	assert_string_equal(verdict.cause, "compute");
 	team->false_sharing = share(0.8, 0.05);
 	team->uneven = share(0, 0.03);
 	find();
 	assert_string_equal(verdict.cause, "false-sharing");
+}
+
+/* The whole time is measured: what the simulated core leaves unexplained is waiting, and what it has too much, too. */
+static void waiting_fills_the_measured_time(void **unused)
+{
+	(void)unused;
+	wait_for(3, false, 0.2, 0.05);
+	analysis->whole.picture.off = share(-0.6, 0.05);
+	find();
+	assert_string_equal(verdict.cause, "latency:memory");
+	assert_near(verdict.share.value, 0.68, 1e-6); /* 1 - 0.4 * 0.8 */
+	analysis->whole.picture.levels[3].latency_share = share(0.6, 0.05);
+	analysis->whole.picture.memory_bound = share(0.6e9, 0.05e9);
+	analysis->whole.picture.off = share(0.5, 0.05);
+	find();
+	/* 1.5 * 0.4 calculate */
+	assert_near(verdict.share.value, 0.6, 1e-6);
+	assert_string_equal(verdict.cause, "compute");
 }
 
 static void contradictions_are_shown(void **unused)
@@ -225,6 +243,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(sleep_and_files_are_io, begin, end),
 	    cmocka_unit_test_setup_teardown(a_level_at_its_peak_is_the_limit, begin, end),
 	    cmocka_unit_test_setup_teardown(threads_that_wait, begin, end),
+	    cmocka_unit_test_setup_teardown(waiting_fills_the_measured_time, begin, end),
 	    cmocka_unit_test_setup_teardown(contradictions_are_shown, begin, end),
 	    cmocka_unit_test_setup_teardown(a_pattern_confirms, begin, end)};
 
