@@ -75,7 +75,8 @@ static struct adjustment adjustment_of(const struct fm_analysis *analysis)
 	       active = picture->active.value, waiting, longer;
 	struct adjustment none = {1, 1}, own;
 
-	if (picture->laboratory.used || picture->counted || !picture->off.available ||
+	/* of several processes, the prediction may lack some */
+	if (picture->laboratory.used || picture->counted || analysis->recording->processes_count > 1 || !picture->off.available ||
 	    fabs(picture->off.value) < FM_OFF_NOTICED || !picture->memory_bound.available || !(active > 0) ||
 	    (picture->team.known && transfers > FM_RIVAL_LEAST))
 		return none;

@@ -55,6 +55,7 @@ enum exit_kind {
 	EXIT_REFERENCE,
 	EXIT_COUNTED,
 	EXIT_VISIT,
+	EXIT_MASKED,
 	EXIT_LEARN
 };
 /* Why cached code calls the translator. */
@@ -232,6 +233,8 @@ uint8_t *fm_translate_thread_gate(struct fm_translator *translator, uint64_t nex
 void fm_translate_light_gate(void);
 void fm_translate_gate(void);
 extern const char fm_translate_gate_end[];
+/* A mask register in the saved vector state. */
+uint64_t fm_translate_mask_register(const struct fm_translator *translator, unsigned number);
 
 /* Checks the processor. -ENOTSUP if it lacks a requirement; else 0, with mask and size of the saved vector state. */
 int fm_translate_check(bool with_filter, uint64_t *ret_mask, size_t *ret_size);

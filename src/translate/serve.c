@@ -75,6 +75,55 @@ static void serve_reference(struct fm_translator *translator, const struct exit_
 	translator->slots->resume = (uint64_t)(translator->code + exit->patch);
 }
 
+enum { MOST_RUNS = 4 };
+
+/* Runs of stored bytes, each with its address and the old contents. False: too many, or not readable. */
+static bool log_masked(struct fm_translator *translator, uint64_t mask, unsigned element, uint32_t site)
+{
+	struct fm_translate_entry *entry = (struct fm_translate_entry *)translator->slots->log_end;
+	uint64_t address = translator->slots->target;
+	unsigned runs = 0;
+
+	for (unsigned bit = 0; bit < 64 && mask >> bit; bit++) {
+		unsigned end = bit;
+
+		if (!(mask >> bit & 1))
+			continue;
+		while (end < 64 && mask >> end & 1)
+			end++;
+		if (++runs > MOST_RUNS)
+			return false;
+		/* the program may want this fault */
+		if (!fm_translate_is_readable((address + (uint64_t)bit * element) & ~(uint64_t)7) ||
+		    !fm_translate_is_readable((address + (uint64_t)end * element - 1) & ~(uint64_t)7))
+			return false;
+		*entry++ = (struct fm_translate_entry){address + (uint64_t)bit * element, site};
+		for (uint64_t at = address + (uint64_t)bit * element, last = address + (uint64_t)end * element;
+		     at < last;) {
+			uint64_t bytes = last - at >= 8 ? 8 : last - at >= 4 ? 4 : last - at >= 2 ? 2 : 1;
+
+			*entry = (struct fm_translate_entry){0, FM_TRANSLATE_OLD_ENTRY | bytes};
+			memcpy(&entry++->address, (const void *)at, bytes);
+			at += bytes;
+		}
+		bit = end - 1;
+	}
+	translator->slots->log_end = (uint64_t)entry;
+	return true;
+}
+
+static void serve_masked(struct fm_translator *translator, const struct exit_record *exit)
+{
+	uint64_t mask = fm_translate_mask_register(translator, exit->reason & 0xff);
+	unsigned element = exit->reason >> 8;
+
+	if (element && element <= 8 &&
+	    log_masked(translator, mask & (~(uint64_t)0 >> (64 - 64 / element)), element, exit->site))
+		translator->slots->resume = (uint64_t)(translator->code + exit->patch);
+	else
+		fm_translate_leave(translator, FM_LEFT_IRREVERSIBLE, exit->pc);
+}
+
 static void serve_visit(struct fm_translator *translator, const struct exit_record *exit)
 {
 	if (translator->client.on_visit && translator->client.on_visit(translator->client.context))
@@ -170,6 +219,7 @@ static void (*const servers[])(struct fm_translator *, const struct exit_record 
     [EXIT_CHAIN] = serve_chain,     [EXIT_LEAVE] = serve_leave,        [EXIT_SYSTEM_CALL] = serve_system_call,
     [EXIT_FUEL] = serve_fuel,       [EXIT_FULL] = serve_full,          [EXIT_REFERENCE] = serve_reference,
     [EXIT_COUNTED] = serve_counted, [EXIT_LEARN] = fm_translate_learn, [EXIT_VISIT] = serve_visit,
+    [EXIT_MASKED] = serve_masked,
 };
 
 /* A handler that never returns must not interrupt the translator in the middle of a block. */

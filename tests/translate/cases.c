@@ -1248,6 +1248,119 @@ static void copied_loops_are_counted(void **unused)
 	}
 }
 
+/* Visits of a piece: their number is exact, or late by some passes of a copied loop. */
+static uint32_t number_loop(void *context, const struct fm_translate_piece *piece)
+{
+	(void)context;
+	return piece->pc == (uint64_t)loop_begins ? 0 : FM_TRANSLATE_NO_PIECE;
+}
+static uint64_t visit_times[16];
+static unsigned visits_seen;
+static bool count_visit(void *context)
+{
+	(void)context;
+	visits_seen++;
+	return false;
+}
+
+static void visits_are_counted(void **unused)
+{
+	struct fm_translate_client client = {.number_piece = number_loop, .on_visit = count_visit};
+	struct fm_translate_options options = {.client = &client, .visits = true};
+
+	(void)unused;
+	for (options.loop_copies = 0; options.loop_copies < 10; options.loop_copies += 3) {
+		unsigned late = options.loop_copies;
+
+		for (unsigned until = 1; until < 60; until++) {
+			tear_down(NULL);
+			assert_int_equal(fm_translator_create(&options, &translator), 0);
+			/* three readings of the clock: at `until`, and twice 10 later. The first pass is in a piece
+			   that begins earlier */
+			memset(visit_times, 0, sizeof(visit_times));
+			visits_seen = 0;
+			fm_translator_set_visits(translator, until, 10, visit_times, 3);
+			assert_int_equal(translated(loop, until + 20), loop(until + 20));
+			assert_true(late || !visits_seen);
+			assert_true(late || (visit_times[1] && !visit_times[2]));
+			fm_translator_set_visits(translator, until, 10, visit_times, 3);
+			assert_int_equal(translated(loop, until + 21 + 3 * late), loop(until + 21 + 3 * late));
+			assert_int_equal(visits_seen, 1);
+			assert_true(visit_times[0] < visit_times[1] && visit_times[1] < visit_times[2]);
+		}
+	}
+}
+
+/* Masked stores: exactly the bytes that they overwrite are kept. */
+static uint8_t masked_memory[256] __attribute__((aligned(64)));
+static __attribute__((target("avx512bw"), noinline)) uint64_t masked_stores(uint64_t mask)
+{
+	__asm__ volatile("kmovq %0, %%k1\n"
+	                 "vpternlogd $255, %%zmm16, %%zmm16, %%zmm16\n"
+	                 "vmovdqu8 %%zmm16, (%1) %{%%k1%}\n"
+	                 "vmovdqu32 %%zmm16, 96(%1) %{%%k1%}\n"
+	                 :
+	                 : "r"(mask), "r"(masked_memory + 3)
+	                 : "memory", "k1", "xmm16");
+	return mask;
+}
+
+static uint64_t kept_bytes;
+static void keep_masked(void *context, const struct fm_translate_entry *entries, size_t count)
+{
+	uint64_t at = 0;
+
+	(void)context;
+	for (size_t i = 0; i < count; i++) {
+		uint64_t bytes = entries[i].site & ~(uint64_t)FM_TRANSLATE_OLD_ENTRY;
+
+		if (!(entries[i].site & FM_TRANSLATE_OLD_ENTRY)) {
+			at = entries[i].address;
+			continue;
+		}
+		if (at >= (uint64_t)masked_memory && at < (uint64_t)masked_memory + sizeof(masked_memory)) {
+			memcpy((void *)at, &entries[i].address, bytes);
+			kept_bytes += bytes;
+		}
+		at += bytes;
+	}
+}
+static uint32_t number_any(void *context, const struct fm_translate_site *site)
+{
+	(void)context;
+	(void)site;
+	return 5;
+}
+
+static void masked_stores_are_kept(void **unused)
+{
+	static const uint64_t masks[] = {0, 1, 0xff, 0xffff, ~(uint64_t)0, 0x7fffffff, 0xf0f0, 0x8000000000000001};
+	struct fm_translate_client client = {.choose = choose_all, .number_site = number_any, .on_log = keep_masked};
+	struct fm_translate_options options = {.client = &client, .undo = true};
+	uint8_t before[sizeof(masked_memory)];
+
+	(void)unused;
+	if (!__builtin_cpu_supports("avx512bw"))
+		skip();
+	tear_down(NULL);
+	assert_int_equal(fm_translator_create(&options, &translator), 0);
+	for (unsigned i = 0; i < sizeof(masks) / sizeof(masks[0]); i++) {
+		for (unsigned k = 0; k < sizeof(before); k++)
+			before[k] = masked_memory[k] = (uint8_t)(7 * k + i);
+		kept_bytes = 0;
+		translated(masked_stores, masks[i]);
+		/* each bit of the first, and 16 bits of the second */
+		assert_int_equal(kept_bytes,
+		                 __builtin_popcountll(masks[i]) + 4 * __builtin_popcountll(masks[i] & 0xffff));
+		assert_memory_equal(masked_memory, before, sizeof(before));
+	}
+	assert_int_equal(fm_translator_counts(translator)->left[FM_LEFT_IRREVERSIBLE], 0);
+	/* too scattered for the log */
+	fm_translator_enter(translator);
+	masked_stores(0x5555);
+	assert_int_equal(fm_translator_counts(translator)->left[FM_LEFT_IRREVERSIBLE], 1);
+}
+
 /* From one translator to the other and back. */
 static struct fm_translator *other;
 static bool in_other;
@@ -1492,6 +1605,8 @@ int main(void)
 	    CASE(bad_options),
 	    CASE(counted_pieces),
 	    CASE(copied_loops_are_counted),
+	    CASE(visits_are_counted),
+	    CASE(masked_stores_are_kept),
 	    CASE(hands_over),
 	    CASE(hands_over_in_vain),
 	    CASE(followed_lines),

@@ -59,12 +59,32 @@ static void log_old(struct work *work, unsigned at, unsigned size, unsigned used
 	}
 }
 
+/* What a masked store overwrites: only these bytes may be read, which the translator finds out. */
+static void log_masked(struct work *work, const struct instruction *instruction, const struct reference *reference,
+                       uint32_t site)
+{
+	unsigned used = instruction->reads | instruction->writes | REGISTER_BIT(RSP), temporary;
+
+	fm_making_give_back(work, work->held);
+	temporary = fm_making_borrow(work, used, false);
+	fm_making_address(work, temporary, &reference->address);
+	emit_store(&work->at, temporary, &work->translator->slots->target);
+	fm_making_give_back(work, work->held);
+	emit_byte(&work->at, 0xe9);
+	pend(work, EXIT_MASKED, work->pc, reference->mask | (unsigned)reference->element << 8,
+	     (uint32_t)(work->at + 4 - work->translator->code), site);
+}
+
 static void log_reference(struct work *work, const struct instruction *instruction, const struct reference *reference,
                           uint32_t site)
 {
 	unsigned used = instruction->reads | instruction->writes | REGISTER_BIT(RSP), temporary;
 	unsigned entries = reference->kind & FM_TRANSLATE_REPEATED ? 2 : 1;
 
+	if (work->translator->undo && (reference->kind & FM_TRANSLATE_STORE) && reference->mask) {
+		log_masked(work, instruction, reference, site);
+		return;
+	}
 	fm_making_begin_log(work, used);
 	temporary = fm_making_borrow(work, used, false);
 	for (unsigned entry = 0; entry < entries; entry++) {
@@ -91,7 +111,8 @@ static bool is_reversible(const struct instruction *instruction)
 
 		if (!fm_translate_can_be_logged(reference) || (reference->kind & FM_TRANSLATE_REPEATED) ||
 		    ((reference->kind & FM_TRANSLATE_STORE) &&
-		     ((reference->kind & FM_TRANSLATE_MASKED) || reference->size > MOST_OLD * sizeof(uint64_t))))
+		     (((reference->kind & FM_TRANSLATE_MASKED) && !(reference->mask && reference->element)) ||
+		      reference->size > MOST_OLD * sizeof(uint64_t))))
 			return false;
 	}
 	return true;

@@ -95,6 +95,26 @@ static bool is_masked(const ZydisDecodedInstruction *decoded)
 	}
 }
 
+/* Where each bit of a mask stands for the element at its place. */
+static bool is_plain_move(ZydisMnemonic mnemonic)
+{
+	switch (mnemonic) {
+	case ZYDIS_MNEMONIC_VMOVDQU8:
+	case ZYDIS_MNEMONIC_VMOVDQU16:
+	case ZYDIS_MNEMONIC_VMOVDQU32:
+	case ZYDIS_MNEMONIC_VMOVDQU64:
+	case ZYDIS_MNEMONIC_VMOVDQA32:
+	case ZYDIS_MNEMONIC_VMOVDQA64:
+	case ZYDIS_MNEMONIC_VMOVUPS:
+	case ZYDIS_MNEMONIC_VMOVUPD:
+	case ZYDIS_MNEMONIC_VMOVAPS:
+	case ZYDIS_MNEMONIC_VMOVAPD:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static void note_reference(struct instruction *instruction, const ZydisDecodedInstruction *decoded,
                            const ZydisDecodedOperand *operands, unsigned which)
 {
@@ -116,6 +136,10 @@ static void note_reference(struct instruction *instruction, const ZydisDecodedIn
 	if (is_masked(decoded) || (!(operand->actions & (ZYDIS_OPERAND_ACTION_READ | ZYDIS_OPERAND_ACTION_WRITE)) &&
 	                           !(reference->kind & FM_TRANSLATE_REPEATED)))
 		reference->kind |= FM_TRANSLATE_MASKED;
+	if (is_plain_move(decoded->mnemonic) && decoded->avx.mask.mode == ZYDIS_MASK_MODE_MERGING) {
+		reference->mask = (uint8_t)(decoded->avx.mask.reg - ZYDIS_REGISTER_K0);
+		reference->element = (uint8_t)(operand->element_size / 8);
+	}
 	if (!(reference->kind & FM_TRANSLATE_REPEATED) &&
 	    (reference->address.base == RSP || reference->address.segment || reference->address.narrow))
 		reference->kind |= FM_TRANSLATE_APART;

@@ -39,6 +39,8 @@ struct reference {
 	struct address address;
 	uint16_t size;
 	uint8_t kind;
+	uint8_t mask;    /* opmask register of a plain masked store; 0: none … */
+	uint8_t element; /* … and the bytes of each of its bits */
 };
 
 /* Can the operand be logged? Relative to the thread pointer: only if one more instruction computes the address. */

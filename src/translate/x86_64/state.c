@@ -204,6 +204,21 @@ struct vector_words {
 };
 enum { VECTOR_WORDS_AT = 464, VECTOR_MAGIC = 0x46505853 };
 
+uint64_t fm_translate_mask_register(const struct fm_translator *translator, unsigned number)
+{
+	enum { COMPONENTS_AT = 512, MASKS = 5 };
+	const uint8_t *state = translator->vector_state;
+	unsigned size, at, c, d;
+	uint64_t present, mask = 0;
+
+	memcpy(&present, state + COMPONENTS_AT, sizeof(present));
+	if (number > 7 || !(present >> MASKS & 1) || !__get_cpuid_count(0xd, MASKS, &size, &at, &c, &d) ||
+	    at + 64 > translator->vector_size)
+		return 0; /* none is set */
+	memcpy(&mask, state + at + number * sizeof(mask), sizeof(mask));
+	return mask;
+}
+
 size_t fm_translator_frame_size(void)
 {
 	uint64_t mask;
