@@ -76,9 +76,9 @@ static struct adjustment adjustment_of(const struct fm_analysis *analysis)
 	struct adjustment none = {1, 1}, own;
 
 	/* of several processes, the prediction may lack some */
-	if (picture->laboratory.used || picture->counted || analysis->recording->processes_count > 1 || !picture->off.available ||
-	    fabs(picture->off.value) < FM_OFF_NOTICED || !picture->memory_bound.available || !(active > 0) ||
-	    (picture->team.known && transfers > FM_RIVAL_LEAST))
+	if (picture->laboratory.used || picture->counted || analysis->recording->processes_count > 1 ||
+	    !picture->off.available || fabs(picture->off.value) < FM_OFF_NOTICED || !picture->memory_bound.available ||
+	    !(active > 0) || (picture->team.known && transfers > FM_RIVAL_LEAST))
 		return none;
 	waiting = fmin(1, picture->memory_bound.value / active);
 	longer = fmax(1 + picture->off.value, FM_ADJUSTED_LEAST);
