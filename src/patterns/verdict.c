@@ -420,7 +420,8 @@ static double confidence_of(const struct fm_analysis *analysis, const struct can
 	       likely = count > rival ? likely_larger(&candidates[0].share, &candidates[rival].share) : 1,
 	       most = finding && finding->verdict == FM_VERDICT_PRESENT ? finding->confidence : FM_CONFIDENCE_UNKNOWN;
 
-	if (counted > 0)
+	/* counted with the laboratory, which looked at nearly all of the judged programs */
+	if (counted > 0 && analysis->whole.picture.laboratory.used)
 		most = counted;
 	if (finding && finding->verdict == FM_VERDICT_ABSENT)
 		most = fmin(most, FM_CONFIDENCE_LEAST);
