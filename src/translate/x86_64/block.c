@@ -4,17 +4,8 @@
 #include "translate/x86_64/emit.h"
 #include "translate/x86_64/filter.h"
 #include "translate/x86_64/pieces.h"
+#include "translate/x86_64/references.h"
 #include "translate/x86_64/making.h"
-
-static void pend(struct work *work, enum exit_kind kind, uint64_t pc, unsigned reason, uint32_t patch, uint32_t site)
-{
-	struct pending *pending = &work->pending[work->pending_count++];
-
-	pending->displacement = work->at;
-	pending->record = (struct exit_record){
-	    .pc = pc, .patch = patch, .kind = (uint16_t)kind, .reason = (uint16_t)reason, .site = site};
-	emit_32(&work->at, 0);
-}
 
 /* The displacement of a branch to the translation of pc, as the end of the instruction. */
 static void branch_to(struct work *work, uint64_t pc)
@@ -24,199 +15,7 @@ static void branch_to(struct work *work, uint64_t pc)
 	if (known)
 		emit_relative(&work->at, work->translator->code + work->translator->blocks[known - 1].code);
 	else
-		pend(work, EXIT_CHAIN, pc, 0, 0, 0);
-}
-
-/* mov, or movzx of less than four bytes: number := [base + displacement] */
-static void emit_load_of(uint8_t **at, unsigned number, unsigned base, int32_t displacement, unsigned size)
-{
-	uint8_t *start = *at, opcode = size == 2 ? 0xb7 : 0xb6;
-
-	emit_memory(at, 0x8b, size == 8, number, base, NO_REGISTER, 0, displacement);
-	if (size >= 4)
-		return;
-	/* two bytes of opcode instead of one, behind the prefix */
-	memmove(start + 3, start + 2, (size_t)(*at - start) - 2);
-	start[1] = 0x0f;
-	start[2] = opcode;
-	++*at;
-}
-
-/* Entries with what the store overwrites; its address is in `at`. */
-static void log_old(struct work *work, unsigned at, unsigned size, unsigned used)
-{
-	unsigned value = fm_making_borrow(work, used | REGISTER_BIT(at), false), bytes;
-
-	for (unsigned done = 0; done < size; done += bytes) {
-		int32_t offset = (int32_t)(work->writing * sizeof(struct fm_translate_entry));
-
-		bytes = size - done >= 8 ? 8 : size - done >= 4 ? 4 : size - done >= 2 ? 2 : 1;
-		emit_load_of(&work->at, value, at, (int32_t)done, bytes);
-		emit_memory(&work->at, 0x89, true, value, work->log_register, NO_REGISTER, 0, offset);
-		emit_memory(&work->at, 0xc7, true, 0, work->log_register, NO_REGISTER, 0, offset + 8);
-		emit_32(&work->at, FM_TRANSLATE_OLD_ENTRY | bytes);
-		work->writing++;
-	}
-}
-
-/* What a masked store overwrites: only these bytes may be read, which the translator finds out. */
-static void log_masked(struct work *work, const struct instruction *instruction, const struct reference *reference,
-                       uint32_t site)
-{
-	unsigned used = instruction->reads | instruction->writes | REGISTER_BIT(RSP), temporary;
-
-	fm_making_give_back(work, work->held);
-	temporary = fm_making_borrow(work, used, false);
-	fm_making_address(work, temporary, &reference->address);
-	emit_store(&work->at, temporary, &work->translator->slots->target);
-	fm_making_give_back(work, work->held);
-	emit_byte(&work->at, 0xe9);
-	pend(work, EXIT_MASKED, work->pc, reference->mask | (unsigned)reference->element << 8,
-	     (uint32_t)(work->at + 4 - work->translator->code), site);
-}
-
-static void log_reference(struct work *work, const struct instruction *instruction, const struct reference *reference,
-                          uint32_t site)
-{
-	unsigned used = instruction->reads | instruction->writes | REGISTER_BIT(RSP), temporary;
-	unsigned entries = reference->kind & FM_TRANSLATE_REPEATED ? 2 : 1;
-
-	if (work->translator->undo && (reference->kind & FM_TRANSLATE_STORE) && reference->mask) {
-		log_masked(work, instruction, reference, site);
-		return;
-	}
-	fm_making_begin_log(work, used);
-	temporary = fm_making_borrow(work, used, false);
-	for (unsigned entry = 0; entry < entries; entry++) {
-		int32_t offset = (int32_t)((work->writing + entry) * sizeof(struct fm_translate_entry));
-
-		if (!entry)
-			fm_making_address(work, temporary, &reference->address);
-		emit_memory(&work->at, 0x89, true, entry ? RCX : temporary, work->log_register, NO_REGISTER, 0, offset);
-		emit_memory(&work->at, 0xc7, true, 0, work->log_register, NO_REGISTER, 0, offset + 8);
-		emit_32(&work->at, site);
-	}
-	work->writing += (uint8_t)entries;
-	if (work->translator->undo && (reference->kind & FM_TRANSLATE_STORE))
-		log_old(work, temporary, reference->size, used);
-}
-
-/* Can the memory be as before again, and would a repetition do the same? */
-static bool is_reversible(const struct instruction *instruction)
-{
-	if (instruction->varies || instruction->unknown_references || instruction->class == CLASS_SYSTEM_CALL)
-		return false;
-	for (unsigned i = 0; i < instruction->reference_count; i++) {
-		const struct reference *reference = &instruction->references[i];
-
-		if (!fm_translate_can_be_logged(reference) || (reference->kind & FM_TRANSLATE_REPEATED) ||
-		    ((reference->kind & FM_TRANSLATE_STORE) &&
-		     (((reference->kind & FM_TRANSLATE_MASKED) && !(reference->mask && reference->element)) ||
-		      reference->size > MOST_OLD * sizeof(uint64_t))))
-			return false;
-	}
-	return true;
-}
-
-/* Each execution of a piece, or of `copies` passes of it, is a visit. */
-static void emit_visit(struct work *work)
-{
-	struct slots *slots = work->translator->slots;
-	uint8_t *skip, *back;
-
-	fm_making_give_back(work, work->held);
-	fm_making_spill(work, RCX);
-	emit_load(&work->at, RCX, &slots->visits);
-	emit_memory(&work->at, 0x8d, true, RCX, RCX, NO_REGISTER, 0, -(int32_t)work->copies);
-	emit_store(&work->at, RCX, &slots->visits);
-	emit_bytes(&work->at, "\x48\x0f\xc9\x0f\xb6\xc9", 6); /* bswap %rcx; movzx %cl, %ecx */
-	emit_byte(&work->at, 0xe3);                           /* jrcxz */
-	skip = work->at++;
-	emit_bytes(&work->at, "\x48\x8d\x0d", 3); /* lea back(%rip), %rcx */
-	back = work->at;
-	emit_32(&work->at, 0);
-	emit_store(&work->at, RCX, &slots->visit_back);
-	emit_load(&work->at, RCX, fm_making_slot(work, RCX));
-	emit_byte(&work->at, 0xe9);
-	pend(work, EXIT_VISIT, work->pc, 0, 0, 0);
-	*skip = (uint8_t)(work->at - skip - 1);
-	emit_relative(&back, work->at);
-	fm_making_mark(work, PC_STATIC);
-	fm_making_give_back(work, REGISTER_BIT(RCX));
-}
-
-static void call_reference(struct work *work, const struct instruction *instruction, const struct reference *reference,
-                           uint32_t site)
-{
-	unsigned used = instruction->reads | instruction->writes | REGISTER_BIT(RSP), temporary;
-
-	fm_making_give_back(work, work->held);
-	temporary = fm_making_borrow(work, used, false);
-	fm_making_address(work, temporary, &reference->address);
-	emit_store(&work->at, temporary, &work->translator->slots->target);
-	fm_making_give_back(work, work->held);
-	emit_byte(&work->at, 0xe9);
-	pend(work, EXIT_REFERENCE, work->pc, 0, (uint32_t)(work->at + 4 - work->translator->code), site);
-}
-
-/* The highest byte of the countdown is 0 unless it is negative, as for the fuel. */
-static void count_reference(struct work *work, const struct instruction *instruction, const struct reference *reference,
-                            uint32_t site)
-{
-	struct slots *slots = work->translator->slots;
-	unsigned used = instruction->reads | instruction->writes | REGISTER_BIT(RSP), temporary;
-	uint8_t *skip;
-
-	fm_making_give_back(work, work->held);
-	fm_making_spill(work, RCX);
-	emit_load(&work->at, RCX, &slots->countdown);
-	emit_memory(&work->at, 0x8d, true, RCX, RCX, NO_REGISTER, 0, -1);
-	emit_store(&work->at, RCX, &slots->countdown);
-	emit_bytes(&work->at, "\x48\x0f\xc9\x0f\xb6\xc9", 6); /* bswap %rcx; movzx %cl, %ecx */
-	emit_byte(&work->at, 0xe3);                           /* jrcxz */
-	skip = work->at++;
-	fm_making_give_back(work, work->held);
-	temporary = fm_making_borrow(work, used, false);
-	fm_making_address(work, temporary, &reference->address);
-	emit_store(&work->at, temporary, &slots->target);
-	fm_making_give_back(work, work->held);
-	emit_byte(&work->at, 0xe9);
-	pend(work, EXIT_COUNTED, work->pc, 0, (uint32_t)(work->at + 4 - work->translator->code), site);
-	*skip = (uint8_t)(work->at - skip - 1);
-	work->held |= REGISTER_BIT(RCX);
-	fm_making_mark(work, PC_STATIC);
-	fm_making_give_back(work, work->held);
-}
-
-static void instrument(struct work *work, const struct instruction *instruction)
-{
-	struct fm_translator *translator = work->translator;
-
-	translator->counts.unlogged += instruction->unknown_references;
-	for (unsigned i = 0; i < instruction->reference_count; i++) {
-		const struct reference *reference = &instruction->references[i];
-		struct fm_translate_site site = {instruction->pc, reference->size, reference->kind, (uint8_t)i};
-		enum fm_translate_choice choice;
-		uint32_t number = translator->site_count;
-
-		if (!fm_translate_can_be_logged(reference)) {
-			translator->counts.unlogged++;
-			continue;
-		}
-		choice = translator->client.choose(translator->client.context, &site);
-		if (choice == FM_TRANSLATE_IGNORE)
-			continue;
-		translator->sites[translator->site_count] = site;
-		if (translator->client.number_site)
-			number = translator->client.number_site(translator->client.context, &site);
-		if (choice == FM_TRANSLATE_LOGGED)
-			log_reference(work, instruction, reference, number);
-		else if (choice == FM_TRANSLATE_COUNTED)
-			count_reference(work, instruction, reference, translator->site_count);
-		else
-			call_reference(work, instruction, reference, translator->site_count);
-		translator->site_count++;
-	}
+		fm_making_pend(work, EXIT_CHAIN, pc, 0, 0, 0);
 }
 
 static bool reaches(const uint8_t *from, uint64_t address)
@@ -323,7 +122,7 @@ static void emit_indirect(struct work *work, const struct instruction *instructi
 	/* by a pointer that has its place, as in all calls of other libraries: seldom does it change */
 	if (fm_translate_is_fixed(instruction)) {
 		emit_byte(&work->at, 0xe9);
-		pend(work, EXIT_LEARN, instruction->pc, 0, 0, 0);
+		fm_making_pend(work, EXIT_LEARN, instruction->pc, 0, 0, 0);
 		return;
 	}
 	if (!(work->held & REGISTER_BIT(RCX)))
@@ -375,7 +174,7 @@ static void emit_system_call(struct work *work, const struct instruction *instru
 
 	if (work->translator->client.on_system_call) {
 		emit_byte(&work->at, 0xe9);
-		pend(work, EXIT_SYSTEM_CALL, instruction->pc, 0, 0, 0);
+		fm_making_pend(work, EXIT_SYSTEM_CALL, instruction->pc, 0, 0, 0);
 		return;
 	}
 	fm_making_spill(work, RCX);
@@ -387,7 +186,7 @@ static void emit_system_call(struct work *work, const struct instruction *instru
 	skip = work->at++;
 	fm_making_give_back(work, work->held);
 	emit_byte(&work->at, 0xe9);
-	pend(work, EXIT_SYSTEM_CALL, instruction->pc, 0, 0, 0);
+	fm_making_pend(work, EXIT_SYSTEM_CALL, instruction->pc, 0, 0, 0);
 	*skip = (uint8_t)(work->at - skip - 1);
 	/* the call overwrites both registers */
 	fm_making_mark(work, PC_STATIC);
@@ -455,7 +254,7 @@ static void emit_end(struct work *work, const struct instruction *instruction)
 		break;
 	case CLASS_LEAVE:
 		emit_byte(&work->at, 0xe9);
-		pend(work, EXIT_LEAVE, instruction->pc, instruction->reason, 0, 0);
+		fm_making_pend(work, EXIT_LEAVE, instruction->pc, instruction->reason, 0, 0);
 		break;
 	}
 }
@@ -479,7 +278,7 @@ static void end_check(struct work *work, uint8_t *here, enum exit_kind kind, uin
 	skip = work->at++;
 	emit_load(&work->at, RCX, fm_making_slot(work, RCX));
 	emit_byte(&work->at, 0xe9);
-	pend(work, kind, work->pc, 0, (uint32_t)(here - work->translator->code), charged);
+	fm_making_pend(work, kind, work->pc, 0, (uint32_t)(here - work->translator->code), charged);
 	*skip = (uint8_t)(work->at - skip - 1);
 	fm_making_give_back(work, REGISTER_BIT(RCX));
 }
@@ -595,7 +394,7 @@ static unsigned decode_block(struct fm_translator *translator, const struct rang
 		} else {
 			fm_translate_decode(&translator->work->decoder, pc, range->end - pc, instruction);
 		}
-		if (translator->undo && instruction->class != CLASS_LEAVE && !is_reversible(instruction))
+		if (translator->undo && instruction->class != CLASS_LEAVE && !fm_references_are_reversible(instruction))
 			*instruction =
 			    (struct instruction){.pc = pc, .class = CLASS_LEAVE, .reason = FM_LEFT_IRREVERSIBLE};
 		/* the address of the description is taken right before a sequence */
@@ -868,7 +667,7 @@ uint32_t fm_translate_block(struct fm_translator *translator, uint64_t pc, bool 
 				emit_fuel_check(work, fm_piece_length(translator->work->instructions, i, count));
 		if ((translator->count_pieces || translator->log_pieces || translator->visits) &&
 		    (!i || instruction[-1].class != CLASS_COPY) && fm_piece_begin(work, i, count))
-			emit_visit(work);
+			fm_piece_visit(work);
 		/* what it overwrites as a whole may stay borrowed until then */
 		fm_making_give_back(work, (unsigned)(instruction->reads | instruction->writes) &
 		                              ~(unsigned)instruction->replaces);
@@ -879,7 +678,7 @@ uint32_t fm_translate_block(struct fm_translator *translator, uint64_t pc, bool 
 		if (translator->filter.limit)
 			fm_filter_look(work, i);
 		else if (translator->client.choose)
-			instrument(work, instruction);
+			fm_references_log(work, instruction);
 		if (i == work->count_at)
 			fm_piece_count(work);
 		if (instruction->class == CLASS_COPY) {

@@ -117,3 +117,13 @@ void fm_making_begin_log(struct work *work, unsigned used)
 	work->log_register = (uint8_t)number;
 	fm_making_mark(work, PC_STATIC);
 }
+
+void fm_making_pend(struct work *work, enum exit_kind kind, uint64_t pc, unsigned reason, uint32_t patch, uint32_t site)
+{
+	struct pending *pending = &work->pending[work->pending_count++];
+
+	pending->displacement = work->at;
+	pending->record = (struct exit_record){
+	    .pc = pc, .patch = patch, .kind = (uint16_t)kind, .reason = (uint16_t)reason, .site = site};
+	emit_32(&work->at, 0);
+}

@@ -99,4 +99,9 @@ void fm_making_address(struct work *work, unsigned number, const struct address 
 /* Provides a register with the end of the log, none of `used`. */
 void fm_making_begin_log(struct work *work, unsigned used);
 
+/* The displacement of a branch to an exit, which is written here: it goes to a stub behind the block. `patch`,
+   `reason`, `site`: of the exit's record. */
+void fm_making_pend(struct work *work, enum exit_kind kind, uint64_t pc, unsigned reason, uint32_t patch,
+                    uint32_t site);
+
 #endif

@@ -149,3 +149,29 @@ void fm_piece_count(struct work *work)
 	emit_bytes(&work->at, "\x48\xff\x05", 3); /* incq */
 	emit_relative(&work->at, work->counter);
 }
+
+void fm_piece_visit(struct work *work)
+{
+	struct slots *slots = work->translator->slots;
+	uint8_t *skip, *back;
+
+	fm_making_give_back(work, work->held);
+	fm_making_spill(work, RCX);
+	emit_load(&work->at, RCX, &slots->visits);
+	emit_memory(&work->at, 0x8d, true, RCX, RCX, NO_REGISTER, 0, -(int32_t)work->copies);
+	emit_store(&work->at, RCX, &slots->visits);
+	emit_bytes(&work->at, "\x48\x0f\xc9\x0f\xb6\xc9", 6); /* bswap %rcx; movzx %cl, %ecx */
+	emit_byte(&work->at, 0xe3);                           /* jrcxz */
+	skip = work->at++;
+	emit_bytes(&work->at, "\x48\x8d\x0d", 3); /* lea back(%rip), %rcx */
+	back = work->at;
+	emit_32(&work->at, 0);
+	emit_store(&work->at, RCX, &slots->visit_back);
+	emit_load(&work->at, RCX, fm_making_slot(work, RCX));
+	emit_byte(&work->at, 0xe9);
+	fm_making_pend(work, EXIT_VISIT, work->pc, 0, 0, 0);
+	*skip = (uint8_t)(work->at - skip - 1);
+	emit_relative(&back, work->at);
+	fm_making_mark(work, PC_STATIC);
+	fm_making_give_back(work, REGISTER_BIT(RCX));
+}

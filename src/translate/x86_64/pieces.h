@@ -11,6 +11,9 @@ unsigned fm_piece_length(const struct instruction *instructions, unsigned from, 
    executions are visits. */
 bool fm_piece_begin(struct work *work, unsigned from, unsigned count);
 
+/* A visit of the piece, or one for each of `copies` passes of it: timed now and then. */
+void fm_piece_visit(struct work *work);
+
 /* Counts the piece here, where the flags may be overwritten. */
 void fm_piece_count(struct work *work);
 
