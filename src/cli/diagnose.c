@@ -33,11 +33,6 @@ static int check(void *target, struct fm_error *error)
 	return input->wanted.program ? 0 : fm_error_set(error, EINVAL, "no program given: fathom -- ./program");
 }
 
-static void print_remark(void *context, const char *text)
-{
-	fm_common_remark(context, text);
-}
-
 static int run(const struct fm_command *command, int argc, char **argv)
 {
 	struct input input = {.recording = "fathom.fathom"};
@@ -52,7 +47,7 @@ static int run(const struct fm_command *command, int argc, char **argv)
 	output.options.diagnosis = true;
 	output.options.recording = input.recording;
 	input.wanted.interrupted = &fm_interrupted;
-	input.wanted.remark = print_remark;
+	input.wanted.remark = fm_common_remark;
 	input.wanted.context = &input.common;
 	r = fm_run_check(input.recording, &error);
 	if (!r)

@@ -100,6 +100,11 @@ static int run(int argc, char **argv)
 
 		for (unsigned i = 0; i < COUNT; i++)
 			names[i] = fm_commands[i]->name;
+		if (strchr(argv[1], '/')) {
+			fprintf(stderr, "fathom: there is no verb \"%s\": a program follows \"--\": fathom -- %s\n",
+			        argv[1], argv[1]);
+			return FM_EXIT_USAGE;
+		}
 		near = fm_suggest(argv[1], names, COUNT);
 		fprintf(stderr, "fathom: there is no verb \"%s\"%s%s%s: 'fathom --help' lists the verbs\n", argv[1],
 		        near ? ", did you mean \"" : "", near ? near : "", near ? "\"?" : "");

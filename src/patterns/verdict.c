@@ -1,5 +1,6 @@
 #include "patterns/verdict.h"
 
+#include <limits.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -61,8 +62,8 @@ static struct fm_figure of_run(const struct fm_analysis *analysis, const struct 
 	return scaled(share, user, user, user);
 }
 
-/* How much longer the parts of the simulated time are on the real core. What instructions cost is well known, and how
-   long lines are waited for is not: if the whole time differs, the waiting does. */
+/* Factors from simulated to real shares. The costs of instructions are well known, the waiting for lines is not: an
+   error of the predicted time is an error of the waiting. */
 struct adjustment {
 	double core, waiting;
 };
@@ -318,8 +319,8 @@ static double loss_that_leads(const struct fm_analysis *analysis, const struct c
 	return finding && finding->verdict == FM_VERDICT_PRESENT ? FM_LOSS_CONFIRMED : FM_LOSS_LEADS;
 }
 
-/* Two processors lose at most half of their time while one thread works. What is lost matters from a sixth on, though
-   more is calculated. */
+/* Two processors lose at most half of their time while one thread works. A loss of a sixth matters, although the
+   calculation takes longer. */
 static void put_losses_first(const struct fm_analysis *analysis, struct candidate *candidates, unsigned count)
 {
 	for (unsigned i = 1; i < count; i++)
@@ -408,9 +409,9 @@ static double frequency_of(const struct fm_analysis *analysis, const char *cause
 	return frequency; /* of the nearest band: larger ones come later */
 }
 
-/* A verdict that a pattern confirms has the measured frequency with which such patterns are right; otherwise what the
-   intervals say, at most the confidence of what was never calibrated. What was judged as a verdict counts before
-   both. */
+/* The smaller of two numbers: the probability by the intervals, and a frequency of right verdicts. The frequency was
+   counted for such verdicts, or for the pattern that confirms this one; without a count it is that of uncalibrated
+   verdicts. */
 static double confidence_of(const struct fm_analysis *analysis, const struct candidate *candidates, unsigned count)
 {
 	const struct fm_finding *finding = deciding(analysis, candidates);
@@ -649,14 +650,63 @@ static void name_rivals(const struct fm_analysis *analysis, const struct candida
 	}
 }
 
+/* Without positions, the time that threads lose is not known: then it cannot be compared with other causes. */
+static bool lacks_losses(const struct fm_picture *picture)
+{
+	return picture->threads > 1 && !picture->team.known && picture->team.workers != 1;
+}
+
+/* In that case the patterns decide. PRESENT: of *ret_lost; INCONCLUSIVE: a loss is possible. */
+static enum fm_verdict find_lost(const struct fm_analysis *analysis, struct candidate *ret_lost)
+{
+	enum fm_verdict verdict = FM_VERDICT_ABSENT;
+	unsigned best = UINT_MAX, index;
+
+	for (unsigned i = 0; i < CAUSES; i++) {
+		const struct candidate candidate = {.cause = &causes[i], .share = none()};
+		const struct fm_finding *finding = causes[i].loses ? finding_of(analysis, &candidate, &index) : NULL;
+
+		if (!finding || !causes[i].decides)
+			continue;
+		if (finding->verdict > verdict)
+			verdict = finding->verdict;
+		if (finding->verdict == FM_VERDICT_PRESENT && index < best) {
+			best = index;
+			*ret_lost = candidate;
+		}
+	}
+	return verdict;
+}
+
+static void describe_lost(const struct fm_analysis *analysis, const struct candidate *lost,
+                          struct fm_program_verdict *verdict)
+{
+	unsigned index;
+	const struct fm_finding *finding = finding_of(analysis, lost, &index);
+
+	describe(analysis, lost, verdict);
+	verdict->confidence = finding->confidence;
+	snprintf(verdict->sentence, sizeof(verdict->sentence), "%s", finding->evidence);
+}
+
 void fm_verdict_find(const struct fm_analysis *analysis, struct fm_program_verdict *ret_verdict)
 {
-	struct candidate candidates[CANDIDATES];
+	struct candidate candidates[CANDIDATES], lost;
 	unsigned count = find_candidates(analysis, candidates);
 	const struct candidate *top = count ? &candidates[0] : NULL;
+	enum fm_verdict loss = lacks_losses(&analysis->whole.picture) ? find_lost(analysis, &lost) : FM_VERDICT_ABSENT;
 
 	memset(ret_verdict, 0, sizeof(*ret_verdict));
 	ret_verdict->advice = "";
+	if (loss != FM_VERDICT_ABSENT) {
+		if (loss == FM_VERDICT_PRESENT)
+			describe_lost(analysis, &lost, ret_verdict);
+		else
+			leave_open(analysis, NULL, 0, "the time that threads wait for each other is not known",
+			           ret_verdict);
+		find_evidence(analysis, NULL, ret_verdict);
+		return;
+	}
 	if (top)
 		ret_verdict->confidence = confidence_of(analysis, candidates, count);
 	if (!top)

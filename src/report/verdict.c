@@ -31,6 +31,10 @@ static void print_answer(const struct fm_program_verdict *verdict, struct fm_tab
 	}
 	fm_table_cell(table, "Verdict");
 	fm_table_cell(table, "%s %.2f", verdict->cause, verdict->confidence);
+	if (!verdict->share.available) {
+		fm_table_cells(table, verdict->sentence);
+		return;
+	}
 	fm_table_cell(table, "%.0f %% (%.0f … %.0f) %s", 100 * verdict->share.value, 100 * verdict->share.low,
 	              100 * verdict->share.high, verdict->sentence);
 }

@@ -13,7 +13,7 @@ enum {
 	RUN_IN_PART = 5,   /* two of this many parts are the run-in */
 	PAGE = 4096,
 	LINES_PART = 4,            /* of the cache, one part of this many stays free … */
-	FREE_WAYS = 2,             /* … and so many ways of each set */
+	FREE_WAYS = 2,             /* … and this number of ways of each set */
 	LATE = 2 * FM_PLAN_COPIES, /* visits by which a copied loop may be late */
 };
 
@@ -226,12 +226,14 @@ enum fm_timing_problem fm_plan_make(const struct fm_plan_log *log, uint64_t mark
 	ret_plan->line_count = ret_plan->page_count = 0;
 	if (!fits(limits))
 		return FM_TIMING_MEMORY;
+	if (fm_plan_instructions(log) < FM_PLAN_RUN_UP + FM_PLAN_LEAST)
+		return FM_TIMING_SHORT;
 	if (!mark)
 		return FM_TIMING_OTHER_MARK;
 	walk_along(log, mark, limits, ret_plan, &walk);
 	why = walk.full ? FM_TIMING_SETS : FM_TIMING_OTHER_MARK;
 	if (walk.instructions < FM_PLAN_RUN_UP + FM_PLAN_LEAST)
-		return walk.full ? FM_TIMING_SETS : FM_TIMING_SHORT;
+		return FM_TIMING_SETS;
 	visits = walk.visits - ret_plan->place_at;
 	if (!ret_plan->place_at || visits < FM_PLAN_LEAST_VISITS + 1)
 		return why;

@@ -184,7 +184,7 @@ static void threads_that_wait(void **unused)
 	assert_string_equal(verdict.cause, "false-sharing");
 }
 
-/* The whole time is measured: what the simulated core leaves unexplained is waiting, and what it has too much, too. */
+/* An error of the predicted time, in both directions, is an error of the waiting. */
 static void waiting_fills_the_measured_time(void **unused)
 {
 	(void)unused;
@@ -199,6 +199,39 @@ static void waiting_fills_the_measured_time(void **unused)
 	find();
 	/* 1.5 * 0.4 calculate */
 	assert_near(verdict.share.value, 0.6, 1e-6);
+	assert_string_equal(verdict.cause, "compute");
+}
+
+/* The threads of a program of a millisecond have no positions: patterns decide, or nothing does. */
+static void without_positions_patterns_decide(void **unused)
+{
+	struct fm_finding *findings = analysis->whole.findings;
+
+	(void)unused;
+	analysis->whole.picture.threads = 2;
+	analysis->whole.finding_count = 2;
+	findings[0] = (struct fm_finding){.name = "false-sharing",
+	                                  .verdict = FM_VERDICT_PRESENT,
+	                                  .confidence = 0.88,
+	                                  .evidence = "nearly all transfers",
+	                                  .advice = "pad"};
+	findings[1] = (struct fm_finding){.name = "synchronisation", .verdict = FM_VERDICT_INCONCLUSIVE, .advice = ""};
+	find();
+	assert_string_equal(verdict.cause, "false-sharing");
+	assert_near(verdict.confidence, 0.88, 1e-9);
+	assert_string_equal(verdict.sentence, "nearly all transfers");
+	assert_false(verdict.share.available);
+	assert_near(verdict.worth, 0, 1e-9);
+	findings[0].verdict = FM_VERDICT_ABSENT;
+	find();
+	assert_string_equal(verdict.cause, "inconclusive");
+	findings[1].verdict = FM_VERDICT_ABSENT;
+	find();
+	assert_string_equal(verdict.cause, "compute");
+	/* a main thread that only waits for one worker loses nothing */
+	findings[1].verdict = FM_VERDICT_INCONCLUSIVE;
+	analysis->whole.picture.team.workers = 1;
+	find();
 	assert_string_equal(verdict.cause, "compute");
 }
 
@@ -244,6 +277,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(a_level_at_its_peak_is_the_limit, begin, end),
 	    cmocka_unit_test_setup_teardown(threads_that_wait, begin, end),
 	    cmocka_unit_test_setup_teardown(waiting_fills_the_measured_time, begin, end),
+	    cmocka_unit_test_setup_teardown(without_positions_patterns_decide, begin, end),
 	    cmocka_unit_test_setup_teardown(contradictions_are_shown, begin, end),
 	    cmocka_unit_test_setup_teardown(a_pattern_confirms, begin, end)};
 

@@ -119,6 +119,8 @@ static void refusals(void **unused)
 	assert_int_equal(fm_plan_make(&trace, 0, &limits, &plan), FM_TIMING_OTHER_MARK);
 	trace.count /= 2;
 	assert_int_equal(fm_plan_make(&trace, outer_end, &limits, &plan), FM_TIMING_SHORT);
+	assert_int_equal(fm_plan_make(&trace, 0, &limits, &plan), FM_TIMING_SHORT);
+	make_log(20, 0);
 	/* no processor has these caches */
 	assert_int_equal(fm_plan_make(&trace, outer_end, &(struct fm_plan_limits){64, 0, 12, 48}, &plan),
 	                 FM_TIMING_MEMORY);

@@ -99,7 +99,7 @@ int fm_tracing_check(const struct fm_engine_options *options, const char *progra
 		return fm_error_set(
 		    error, ENOTSUP,
 		    "%s cannot be preloaded, since its path has a blank or a colon: install Fathom elsewhere", path);
-	return fm_preloadable_check(program, "--engine qemu", error);
+	return fm_preloadable_check(program, "stat --engine qemu", error);
 }
 
 static uint64_t ticks_per_second(void)
