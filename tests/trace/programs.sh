@@ -1,7 +1,7 @@
 #!/bin/sh
 # Unmodified programs with the native engine's library: same output and exit status, every entry as the contract has it, every thread
-# traced, at most 1 % of ticks outside of the cache. With every reference logged, in windows, in windows with native rests, and in windows with a busy laboratory. Loops with a known number of
-# references must have exactly that many.
+# traced, at most 1 % of the processor time outside of the cache, except for native rests. With every reference logged, in windows, in
+# windows with native rests, and in windows with a busy laboratory. Loops with a known number of references must have exactly that many.
 . "$(dirname "$0")/../cli/common.sh"
 library=$build/libfathom-trace.so
 drain=$build/tests/trace_drain
@@ -52,10 +52,12 @@ same() {
 			{ sum[$1] += $2 }
 			END {
 				all = sum["in_cache"] + sum["outside"]
+				# ticks of native rests are neither: the share is of the rest of the time
+				outside = sum["outside"] * (sum["cpu_us"] ? 1 - sum["rest_us"] / sum["cpu_us"] : 1)
 				limit = most / 100 * all
 				printf "%s (%s): %d processes, %d threads, %d references, %d instructions, %d windows, %d of %d ticks outside\n", name, way,
 					sum["processes"], sum["threads"], sum["references"], sum["instructions"], sum["windows_begun"], sum["outside"], all
-				exit sum["outside"] > limit + 3 * sqrt(limit) + 2 || !sum["instructions"] || !sum["threads"]
+				exit outside > limit + 3 * sqrt(limit) + 2 || !sum["instructions"] || !sum["threads"]
 			}' "$report" || fail "$name: outside of the cache, or nothing traced"
 	done
 }
@@ -166,9 +168,11 @@ same perl perl -e 'for (1 .. 20000) { $h{$_ % 1000} += $_ } print join(",", map 
 same sh sh -c 'for i in 1 2 3; do echo $i | cat; done; (exit 3); echo $?; exit 4'
 for program in jumps openmp handlers leaps small_stack threads forks; do
 	built "$program" -fopenmp
-	# five thousand threads of some microseconds, which begin and end natively: 3 to 4 %; on a busy machine the reader
+	# five thousand threads of some microseconds, which begin and end natively: about 3 %; on a busy machine the reader
 	# may not have left room for one of them
-	[ "$program" = threads ] && most=4 unseen=10
+	[ "$program" = threads ] && most=3 unseen=10
+	# its 2,500 handlers run natively: half a tick of seven, in 80 runs
+	[ "$program" = leaps ] && most=7
 	same "$program" "$scratch/$program"
 	most= unseen=
 done
