@@ -20,7 +20,7 @@ struct group {
 	double value, low, high; /* share of the cycles */
 };
 
-/* Waiting for each level as simulated; translation of addresses is part of what a line from far away costs. */
+/* The simulated waiting for each level. Address translation belongs to the levels below L2. */
 static double simulated_waiting(const struct fm_picture *picture, const struct group *group)
 {
 	double sum = 0;
@@ -166,7 +166,7 @@ void fm_measured_waiting(const struct fm_recording *recording, struct fm_picture
 	picture->laboratory.simulated = picture->memory_bound.value / active;
 	other = rest > 0 ? fmin(1, picture->other_stall.value / rest) : 0;
 	if (is_usable(second)) {
-		/* what a line from far away costs on its last way, from L2, is waiting for where it comes from */
+		/* a line from below also passes L2: the whole waiting belongs to its origin */
 		double far = from_far(picture), near = 1 - far, last = first->value - second->value;
 
 		set_group(picture, &(struct group){1, 2, near * last, near * fmax(0, first->low - second->high),

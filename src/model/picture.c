@@ -513,9 +513,9 @@ static void reach_down(struct fm_figure *figure, double factor)
 		figure->low = fmin(figure->low, figure->value * factor);
 }
 
-/* No program moves more than the level can. Beyond the peak and its error either the counts are too large (a last cache
-   keeps a part of what is swept, although the simulated one replaces all of it), or the peak is too low: the intervals
-   reach down to it. */
+/* No program exceeds the peak of a level. Beyond the peak and its error, either the counts are too large (a real last
+   cache keeps a part of a swept array, the simulated one replaces all of it), or the peak is too low. The intervals
+   then reach down to the peak. */
 static void limit_to_peak(struct fm_picture_level *level)
 {
 	const struct fm_figure *peak = &level->peak_gbs;

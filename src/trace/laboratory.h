@@ -1,12 +1,12 @@
-/* The laboratory: how fast does the processor execute the program's own code if all of its lines are where they should
-   be? In turns, while the process has one thread:
+/* The laboratory: how fast does the processor execute the program's own code if all of its cache lines are in place?
+   While the process has one thread, two kinds of rounds alternate:
 
-   - Natural time. For a fraction of a millisecond the thread runs in code that counts executions of one branch, the
+   - Natural time. For a fraction of a millisecond, the thread runs in code that counts executions of one branch, the
      mark, and reads the clock now and then.
-   - Placed time. The next instructions are executed with a log of all references and of what stores overwrite. Then
-     memory and registers are set back. The same instructions are executed again in the code that counts; on the way
-     the lines that follow are loaded (plan.h), and the clock says how long it takes. Only this second execution lasts:
-     nothing is done twice that anybody could see. So there is neither a system call in it, nor memory that is shared.
+   - Placed time. The next instructions are executed with a log of all references and of the overwritten contents. Then
+     memory and registers are restored. The counting code executes the same instructions again. On the way, the next
+     lines are loaded (plan.h), and the clock measures the time. Only this second execution lasts, so nobody sees
+     anything twice. A round therefore contains no system call and no access to shared memory.
 
    All functions need blocked signals. */
 #ifndef FATHOM_TRACE_LABORATORY_H
@@ -23,14 +23,14 @@ void fm_laboratory_options(struct fm_translate_client *client, struct fm_transla
 /* Would fm_laboratory_begin() do something? */
 bool fm_laboratory_is_due(const struct fm_place *place);
 
-/* At a tick that found the thread in the cache; it was settled. True: the context goes on by itself. False: enter the
-   place's translator as usual. */
+/* At a tick that found the thread in the cache, after it was settled. True: the context continues without further
+   action. False: enter the place's translator as usual. */
 bool fm_laboratory_begin(struct fm_place *place, ucontext_t *context);
 
 /* True if the thread is being timed, and is not late. */
 bool fm_laboratory_is_busy(const struct fm_place *place);
 
-/* The thread, outside of the cache, leaves what it was in. */
+/* Ends the round of the thread, which is outside of the cache. */
 void fm_laboratory_end(struct fm_place *place);
 
 /* The program was interrupted: what is being timed is worth nothing. */

@@ -15,15 +15,15 @@ struct fm_mappings {
 	unsigned count;
 };
 
-/* The lines of /proc/self/maps, in any parts. False: too many, or the kernel writes into the process' memory by
-   itself (io_uring, asynchronous input and output). */
+/* The lines of /proc/self/maps, in any parts. False: too many, or the kernel accesses the memory of the process on its
+   own (io_uring, asynchronous input and output). */
 struct fm_mappings_reader {
 	struct fm_mappings *mappings;
 	char line[64]; /* its beginning */
 	unsigned length;
 	uint64_t latest; /* eight bytes of the line */
-	bool by_kernel;  /* the line has one of the names of what the kernel reads and writes by itself */
-	bool clock;      /* … or of the kernel's clock */
+	bool by_kernel;  /* the line names memory that the kernel accesses on its own */
+	bool clock;      /* the line names the kernel's clock */
 	bool refused;
 };
 void fm_mappings_feed(struct fm_mappings_reader *reader, const char *text, size_t length);

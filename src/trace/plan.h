@@ -1,6 +1,6 @@
-/* What is to be timed of the program's next instructions, which a log has shown. Work is measured in visits: executions
-   of one branch, the mark. First some run-up, in which branch predictors learn again; then the lines that are used from
-   there on are placed; then a run-in, and the part that is timed. The part is as long as all of its lines have room. */
+/* Chooses the stretch to be timed from a log of the program's next instructions. Progress is measured in visits:
+   executions of one branch, the mark. A run-up, in which branch predictors learn again, comes first. Then the lines of
+   the stretch are placed. A run-in follows, and the timed stretch. It ends where its lines no longer fit. */
 #ifndef FATHOM_TRACE_PLAN_H
 #define FATHOM_TRACE_PLAN_H
 

@@ -5,7 +5,7 @@
    [-r REGION] [-s] -- COMMAND ...
 
    -w: windows; -n: native rests; -b: the laboratory may take this share of the time, also more than 1; -p: pieces are
-   logged; -c: children are not traced; -l: so many large rings may be used; -r: only in the region; -s: reads nothing
+   logged; -c: children are not traced; -l: number of large rings; -r: only in the region; -s: reads nothing
    and says so at once. */
 #include <dirent.h>
 #include <errno.h>

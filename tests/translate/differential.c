@@ -826,7 +826,7 @@ static void hand_to_other(void *context, enum fm_translate_reason reason, uint64
 		stepper = handing[handing_now];
 }
 
-/* With undo: the log as it was at the end, and what a burst goes back to. */
+/* With undo: the latest log, and the state at the beginning of the burst. */
 static uint8_t kept_memory[MEMORY_SIZE], kept_stack[STACK_BYTES];
 static struct fm_plan_log undo_log;
 static struct fm_translate_state kept_state;

@@ -19,7 +19,7 @@ static inline void fm_placing_return(uint8_t *at)
 	*at = 0xc3;
 }
 
-/* Nothing of what follows begins before the loads are complete. */
+/* Later instructions begin when the loads are complete. */
 static inline void fm_placing_run(const uint8_t *code)
 {
 	__asm__ volatile("call *%0\n"
