@@ -156,7 +156,7 @@ static int add_places(const struct fm_engine_run *run, const struct fm_results *
 			fm_symbols_find(symbols, address_of(run, results, i), &names);
 		snprintf(place->function, sizeof(place->function), "%s", names.function);
 		snprintf(place->inlined, sizeof(place->inlined), "%s", names.inlined);
-		if (*names.inlined)
+		if (names.frame_count)
 			fm_symbols_chain(&names, place->chain, sizeof(place->chain));
 		snprintf(place->file, sizeof(place->file), "%s", names.file);
 		place->line = names.line;

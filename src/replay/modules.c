@@ -247,7 +247,7 @@ static struct module *name(struct fm_modules *modules, uint32_t number)
 	module->named = true;
 	if (!module->load_count || fm_symbols_create(&module->symbols, &ignored))
 		return module;
-	fm_symbols_add(module->symbols, module->path, naming_base, naming_base + 1, 0);
+	fm_symbols_add_file(module->symbols, module->path, module->position_independent ? naming_base : 0);
 	fm_symbols_ready(module->symbols);
 	fm_symbols_objects(module->symbols, add_variable, module);
 	sort_variables(&module->variables);

@@ -12,6 +12,8 @@
 #include "base/text.h"
 #include "symbols/internal.h"
 
+enum { PAGE = 4096 };
+
 /* The functions of one file, by address: the library searches its symbol tables from end to end for every address. */
 struct function {
 	uint64_t begin, end;
@@ -109,6 +111,16 @@ static int by_address(const void *left, const void *right)
 	return (strlen(a->name) > strlen(b->name)) - (strlen(a->name) < strlen(b->name));
 }
 
+/* A symbol without a type may be data, such as a table for exceptions. */
+static bool is_code(Elf *elf, const GElf_Sym *symbol, GElf_Word section)
+{
+	GElf_Shdr head;
+
+	if (GELF_ST_TYPE(symbol->st_info) != STT_NOTYPE)
+		return true;
+	return !gelf_getshdr(elf_getscn(elf, section), &head) || head.sh_flags & SHF_EXECINSTR;
+}
+
 /* Marks between code and data in ARM files are no functions. */
 static bool is_mapping_mark(const char *name)
 {
@@ -126,11 +138,13 @@ static struct file *read_file(struct fm_symbols *symbols, Dwfl_Module *module)
 	for (int i = 0; i < count && file->functions; i++) {
 		GElf_Sym symbol;
 		GElf_Addr address;
-		const char *name = dwfl_module_getsym_info(module, i, &symbol, &address, NULL, NULL, NULL);
+		GElf_Word section = 0;
+		Elf *elf = NULL;
+		const char *name = dwfl_module_getsym_info(module, i, &symbol, &address, &section, &elf, NULL);
 		unsigned type = GELF_ST_TYPE(symbol.st_info);
 
 		if (!name || !*name || (type != STT_FUNC && type != STT_NOTYPE && type != STT_GNU_IFUNC) ||
-		    !symbol.st_shndx || is_mapping_mark(name))
+		    !symbol.st_shndx || is_mapping_mark(name) || !is_code(elf, &symbol, section))
 			continue;
 		file->functions[file->count].begin = address;
 		file->functions[file->count].end = address + symbol.st_size;
@@ -168,25 +182,61 @@ static struct function *function_at(const struct file *file, uint64_t address)
 	return NULL;
 }
 
-/* Programs that are not position-independent lie where they say. */
-static bool is_position_independent(const char *path)
+/* Segments may begin at addresses other than their offsets, as lld and mold place them. */
+static bool has_segment(Elf *elf, uint64_t offset, uint64_t *ret_address)
 {
-	Elf64_Ehdr head = {0};
-	int file = open(path, O_RDONLY | O_CLOEXEC);
-	bool right = file >= 0 && read(file, &head, sizeof(head)) == sizeof(head);
+	bool found = false;
+	size_t count;
 
+	if (elf_getphdrnum(elf, &count))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		GElf_Phdr segment;
+
+		/* two of them may share a page of the file: code is wanted */
+		if (!gelf_getphdr(elf, (int)i, &segment) || segment.p_type != PT_LOAD || !segment.p_filesz ||
+		    offset / PAGE < segment.p_offset / PAGE ||
+		    offset / PAGE > (segment.p_offset + segment.p_filesz - 1) / PAGE ||
+		    (found && !(segment.p_flags & PF_X)))
+			continue;
+		*ret_address = segment.p_vaddr - segment.p_offset + offset;
+		found = true;
+	}
+	return found;
+}
+
+/* The difference between addresses in the process and in the file. */
+static uint64_t bias_of(const char *path, uint64_t begin, uint64_t offset)
+{
+	int file = open(path, O_RDONLY | O_CLOEXEC);
+	Elf *elf = file >= 0 && elf_version(EV_CURRENT) != EV_NONE ? elf_begin(file, ELF_C_READ_MMAP, NULL) : NULL;
+	uint64_t bias = begin - offset, address;
+	GElf_Ehdr head;
+
+	if (elf && gelf_getehdr(elf, &head)) {
+		if (head.e_type != ET_DYN)
+			bias = 0;
+		else if (has_segment(elf, offset, &address))
+			bias = begin - address;
+	}
+	elf_end(elf);
 	if (file >= 0)
 		close(file);
-	return right && head.e_type == ET_DYN;
+	return bias;
 }
 
 void fm_symbols_add(struct fm_symbols *symbols, const char *path, uint64_t begin, uint64_t end, uint64_t offset)
 {
 	(void)end;
-	if (path[0] != '/' || offset > begin)
-		return;
+	if (offset <= begin)
+		fm_symbols_add_file(symbols, path, bias_of(path, begin, offset));
+}
+
+void fm_symbols_add_file(struct fm_symbols *symbols, const char *path, uint64_t bias)
+{
 	/* a second mapping of the file overlaps: refused by the library, and not needed */
-	dwfl_report_elf(symbols->dwfl, path, path, -1, is_position_independent(path) ? begin - offset : 0, true);
+	if (path[0] == '/')
+		dwfl_report_elf(symbols->dwfl, path, path, -1, bias, true);
 }
 
 void fm_symbols_ready(struct fm_symbols *symbols)
@@ -236,6 +286,38 @@ static void name_function(struct file *file, struct fm_unit *unit, struct functi
 	shorten(name, function->full ? function->full : "?", function->shown, sizeof(function->shown));
 }
 
+/* Sources of compilers and libraries: their lines mean little to a programmer who calls them inline. */
+static bool is_foreign(const char *file)
+{
+	static const char *const folders[] = {"/usr/include/", "/usr/local/include/", "/usr/lib/", "/rustc/",
+	                                      "/usr/src/rustc"},
+	                         *const parts[] = {"/include/c++/", "/rustlib/src/", "/.cargo/registry/"};
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+		if (!strncmp(file, folders[i], strlen(folders[i])))
+			return true;
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (strstr(file, parts[i]))
+			return true;
+	return false;
+}
+
+/* The innermost line of the program's own source, if there is one. */
+static void choose_own_line(struct fm_location_names *names)
+{
+	unsigned own = 0;
+
+	while (own < names->frame_count && (!*names->frames[own].file || is_foreign(names->frames[own].file)))
+		own++;
+	if (!own || own == names->frame_count)
+		return;
+	memcpy(names->file, names->frames[own].file, sizeof(names->file));
+	names->line = names->frames[own].line;
+	memcpy(names->inlined, names->frames[own].function, sizeof(names->inlined));
+	if (own == names->frame_count - 1)
+		names->inlined[0] = '\0';
+}
+
 void fm_symbols_find(struct fm_symbols *symbols, uint64_t address, struct fm_location_names *ret_names)
 {
 	Dwfl_Module *module = dwfl_addrmodule(symbols->dwfl, address);
@@ -263,8 +345,10 @@ void fm_symbols_find(struct fm_symbols *symbols, uint64_t address, struct fm_loc
 		return;
 	unit = file->units ? fm_units_find(file->units, address) : NULL;
 	function = function_at(file, address);
-	if (unit)
+	if (unit) {
 		fm_unit_describe(file->units, unit, address, names);
+		choose_own_line(names);
+	}
 	if (function) {
 		if (!function->full)
 			name_function(file, unit, function);

@@ -25,13 +25,14 @@ struct fm_frame_names {
 	int line;
 };
 
-/* A long text has "…" in its middle. A function loses its parameters first. */
+/* File and line are those of the innermost frame outside of the sources of compilers and libraries, such as <vector>,
+   if there is one. A long text has "…" in its middle. A function loses its parameters first. */
 struct fm_location_names {
 	char function[FM_SYMBOLS_FUNCTION]; /* the compiled function, with inlined ones; "?" */
-	char file[FM_SYMBOLS_FILE];         /* of the innermost line; "" without line information */
+	char file[FM_SYMBOLS_FILE];         /* of the line; "" without line information */
 	int line;
 	char module[64];                   /* last component of its path */
-	char inlined[FM_SYMBOLS_FUNCTION]; /* the innermost inlined function, that of file and line; "" if none */
+	char inlined[FM_SYMBOLS_FUNCTION]; /* the inlined function of file and line; "" if none */
 	/* From the innermost inlined function to the compiled one; 0 without inlining. Beyond FM_SYMBOLS_FRAMES_MAX
 	   those before the last are omitted. */
 	unsigned frame_count;
@@ -46,6 +47,9 @@ void fm_symbols_destroy(struct fm_symbols *symbols);
 /* Adds a mapping of a file into the program: [begin, end) is the file from `offset` on. Addresses in an unreadable file
    have no names. */
 void fm_symbols_add(struct fm_symbols *symbols, const char *path, uint64_t begin, uint64_t end, uint64_t offset);
+
+/* Adds a whole file. `bias`: added to all addresses of the file. */
+void fm_symbols_add_file(struct fm_symbols *symbols, const char *path, uint64_t bias);
 
 /* Completes the mappings, after the last fm_symbols_add(). */
 void fm_symbols_ready(struct fm_symbols *symbols);

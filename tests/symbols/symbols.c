@@ -65,6 +65,21 @@ static void find_symbol(const char *program, const char *name, uint64_t *ret_beg
 	*ret_end = BASE + begin + size;
 }
 
+/* One that has no size. */
+static void find_table(const char *program, const char *name, uint64_t *ret_address)
+{
+	char command[512];
+	unsigned long address = 0;
+	FILE *pipe;
+
+	snprintf(command, sizeof(command), "nm %s/%s | awk '$3 == \"%s\" { print $1 }'", folder, program, name);
+	pipe = popen(command, "r");
+	assert_non_null(pipe);
+	assert_int_equal(fscanf(pipe, "%lx", &address), 1);
+	pclose(pipe);
+	*ret_address = BASE + address;
+}
+
 /* The line of a source that says so in a comment. */
 static int marked_line(const char *source, const char *what)
 {
@@ -460,6 +475,50 @@ static int remove_folder(void **state)
 	return shell("cd / && rm -rf %s", folder) ? 0 : -1;
 }
 
+/* Lines of headers are given as the line that uses them, in any layout of the file. */
+static void lines_of_libraries(void **unused)
+{
+	static const char *const layouts[] = {"-O2", "-O2 -Wl,--section-start=.text=0x400000"};
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
+		struct fm_symbols *symbols;
+		struct fm_location_names names;
+		struct fm_error error;
+		uint64_t begin, end, table;
+		unsigned inside = 0;
+		unsigned long address, offset;
+		char path[256], command[512];
+		FILE *pipe;
+
+		build("g++", layouts[i], "library.cc", "library");
+		snprintf(path, sizeof(path), "%s/library", folder);
+		/* the segment of .text, as a process maps it */
+		snprintf(command, sizeof(command), "readelf -lW %s | awk '$1 == \"LOAD\" && / E / { print $3, $2 }'",
+		         path);
+		pipe = popen(command, "r");
+		assert_non_null(pipe);
+		assert_int_equal(fscanf(pipe, "%lx %lx", &address, &offset), 2);
+		pclose(pipe);
+		find_symbol("library", "_Z5totalRKSt6vectorIlSaIlEE", &begin, &end);
+		find_table("library", "an_unsized_table", &table);
+		assert_int_equal(fm_symbols_create(&symbols, &error), 0);
+		fm_symbols_add(symbols, path, BASE + address / 4096 * 4096, BASE + 0x800000, offset / 4096 * 4096);
+		fm_symbols_ready(symbols);
+		for (uint64_t at = begin; at < end; at++) {
+			fm_symbols_find(symbols, at, &names);
+			assert_memory_equal(names.function, "total(", 6);
+			assert_true(ends_with(names.file, "/library.cc"));
+			assert_string_equal(names.inlined, "");
+			inside += names.frame_count > 1 && names.line == marked_line("library.cc", "total");
+		}
+		assert_in_range(inside, 1, end - begin);
+		fm_symbols_find(symbols, table + 8, &names);
+		assert_string_not_equal(names.function, "an_unsized_table");
+		fm_symbols_destroy(symbols);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -470,6 +529,7 @@ int main(void)
 	    cmocka_unit_test(common_debug_files),
 	    cmocka_unit_test(network_is_not_asked),
 	    cmocka_unit_test(names_of_cxx),
+	    cmocka_unit_test(lines_of_libraries),
 	    cmocka_unit_test(names_of_fortran),
 	    cmocka_unit_test(broken_files),
 	};
