@@ -80,7 +80,7 @@ static void compare(const char *tool, const char *name, const char *command, con
 	struct fm_location ratio, rate = {0}, claim = {0}, without, with;
 	char prefix[2048];
 
-	snprintf(prefix, sizeof(prefix), "%s record -q -o %s --overhead %s --", tool, recording, budget);
+	snprintf(prefix, sizeof(prefix), "%s record --force -q -o %s --overhead %s --", tool, recording, budget);
 	for (unsigned i = 0; i < pairs; i++) {
 		double first, second;
 
@@ -130,7 +130,7 @@ static void against_perf(const char *tool, const char *command, unsigned pairs)
 	struct fm_location us, them;
 	char our_prefix[2048], perf_prefix[512];
 
-	snprintf(our_prefix, sizeof(our_prefix), "%s record -q -o %s --rate %s --", tool, recording, rates[0]);
+	snprintf(our_prefix, sizeof(our_prefix), "%s record --force -q -o %s --rate %s --", tool, recording, rates[0]);
 	snprintf(perf_prefix, sizeof(perf_prefix), "perf record -q -o %s.perf -e cpu-clock -F %s --", recording,
 	         rates[0]);
 	if (system("perf --version >/dev/null 2>&1")) {

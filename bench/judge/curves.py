@@ -43,7 +43,7 @@ def exact(arguments, folder, name, command):
 
 def recorded(arguments, folder, name, command):
     path = os.path.join(folder, name + ".fathom")
-    run([arguments.fathom, "record", "-q", "--overhead", arguments.overhead, "-o", path, "--", *command])
+    run([arguments.fathom, "record", "--force", "-q", "--overhead", arguments.overhead, "-o", path, "--", *command])
     result = subprocess.run([arguments.fathom, "report", "--json", path], capture_output=True, text=True)
     return json.loads(result.stdout)
 
@@ -146,7 +146,7 @@ def main():
         try:
             truth = exact(arguments, folder, name, shorter)["curve"]
             report = recorded(arguments, folder, name, command)
-            record = [arguments.fathom, "record", "-q", "--overhead", arguments.overhead, "-o",
+            record = [arguments.fathom, "record", "--force", "-q", "--overhead", arguments.overhead, "-o",
                       os.path.join(folder, "time.fathom"), "--"]
             # alternating, and the least of each: others use the machine as well
             times = [(timed([], command), timed(record, command)) for _ in range(arguments.runs)]

@@ -3,10 +3,13 @@
 
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/recording_name.h"
 #include "observe/observe.h"
 
 static const struct argp_option options[] = {
-    {"output", 'o', "FILE", 0, "Name of the recording; default fathom.fathom", 0},
+    {"output", 'o', "FILE", 0, "Name of the recording; default fathom.fathom. An earlier one becomes fathom.fathom.old",
+     0},
+    FM_OPTION_FORCE,
     {"repeat", 'r', "N", 0, "Run PROGRAM N times, instead of once, for narrower intervals; its output appears once", 0},
     FM_OPTION_JSON,
     FM_OPTION_QUIET,
@@ -18,10 +21,12 @@ struct input {
 	struct fm_common common;
 	struct fm_observation wanted;
 	const char *recording;
+	bool force;
 };
 
 static const struct fm_setting settings[] = {
     FM_TEXT('o', recording),
+    FM_FLAG(FM_KEY_FORCE, force),
     FM_NUMBER('r', wanted.repeats, 1, 10000),
     {0},
 };
@@ -35,7 +40,7 @@ static int check(void *target, struct fm_error *error)
 
 static int run(const struct fm_command *command, int argc, char **argv)
 {
-	struct input input = {.recording = "fathom.fathom"};
+	struct input input = {0};
 	struct fm_recording *recording = NULL;
 	struct fm_output output;
 	struct fm_error error;
@@ -45,11 +50,11 @@ static int run(const struct fm_command *command, int argc, char **argv)
 		return code;
 	fm_output_choose(&output, &input.common, 10);
 	output.options.diagnosis = true;
-	output.options.recording = input.recording;
 	input.wanted.interrupted = &fm_interrupted;
 	input.wanted.remark = fm_common_remark;
 	input.wanted.context = &input.common;
-	r = fm_run_check(input.recording, &error);
+	r = fm_recording_name_prepare(&input.recording, input.force, &input.common, &error);
+	output.options.recording = input.recording;
 	if (!r)
 		r = fm_observe(&input.wanted, &recording, &error);
 	code = r ? fm_run_failed(&input.common, recording, &error)

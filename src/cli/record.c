@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/recording_name.h"
 #include "observe/observe.h"
 #include "observe/sampled.h"
 #include "recording/store.h"
@@ -27,7 +28,9 @@ enum {
 };
 
 static const struct argp_option options[] = {
-    {"output", 'o', "FILE", 0, "Name of the recording; default fathom.fathom", 0},
+    {"output", 'o', "FILE", 0, "Name of the recording; default fathom.fathom. An earlier one becomes fathom.fathom.old",
+     0},
+    FM_OPTION_FORCE,
     {"overhead", KEY_OVERHEAD, "SHARE", 0,
      "Share of processor time that recording may take, 0.1% to 50%; determines the number of samples; default 3%", 0},
     {"rate", KEY_RATE, "N", 0,
@@ -65,7 +68,7 @@ struct input {
 	struct fm_common common;
 	struct fm_observation wanted;
 	struct fm_sampling_wishes wishes;
-	bool has_overhead;
+	bool has_overhead, force;
 };
 
 /* "500M": multiples of 1024. */
@@ -123,6 +126,7 @@ static int check(void *target, struct fm_error *error)
 
 static const struct fm_setting settings[] = {
     FM_TEXT('o', wishes.path),
+    FM_FLAG(FM_KEY_FORCE, force),
     FM_NUMBER(KEY_EVERY, wishes.every, 1, 1000000000),
     FM_TEXT(KEY_MACHINE, wanted.machine),
     FM_FLAG(KEY_NO_CHILDREN, wishes.no_children),
@@ -203,7 +207,7 @@ static bool keep(const struct input *input, const struct fm_recording *recording
 static int run(const struct fm_command *command, int argc, char **argv)
 {
 	struct input input = {
-	    .wishes = {.path = "fathom.fathom", .overhead = 0.03, .max_bytes = (uint64_t)1 << 30, .windows = true},
+	    .wishes = {.overhead = 0.03, .max_bytes = (uint64_t)1 << 30, .windows = true},
 	};
 	struct fm_recording *recording = NULL;
 	struct fm_error error;
@@ -215,7 +219,7 @@ static int run(const struct fm_command *command, int argc, char **argv)
 	input.wanted.interrupted = &fm_interrupted;
 	input.wanted.remark = fm_common_remark;
 	input.wanted.context = &input.common;
-	r = fm_run_check(input.wishes.path, &error);
+	r = fm_recording_name_prepare(&input.wishes.path, input.force, &input.common, &error);
 	if (!r)
 		r = fm_observe(&input.wanted, &recording, &error);
 	if (r) {

@@ -329,6 +329,15 @@ void fm_sampled_discard_parts(const char *path)
 		fm_session_remove(folder);
 }
 
+int fm_sampled_parts(const char *path, bool *ret_at_work)
+{
+	char folder[4096];
+
+	if ((size_t)snprintf(folder, sizeof(folder), "%s.parts", path) >= sizeof(folder))
+		return -ENOENT;
+	return fm_session_is_locked(folder, ret_at_work);
+}
+
 /* After the tool was killed */
 
 int fm_sampled_recover(const char *path, struct fm_recording *recording, char *remark, size_t size,

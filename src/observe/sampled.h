@@ -11,6 +11,9 @@ int fm_sampled_read(const char *folder, struct fm_recording *recording, struct f
 /* Removes the parts of a saved recording. */
 void fm_sampled_discard_parts(const char *path);
 
+/* Has this recording parts, and does a recording tool write there? -ENOENT without parts. */
+int fm_sampled_parts(const char *path, bool *ret_at_work);
+
 /* Adds the contents of the parts to a loaded recording in state "unfinished". If the recording tool has ended, saves
    the file and removes the parts; `remark` describes this. -ENOENT without parts. Other recordings are unchanged, with
    remark "". */

@@ -45,7 +45,7 @@ holds sh -c "! grep -q secret '$scratch/bare.html'"
 expect 0 '' "$tool" stat --record "$scratch/stat.fathom" --machine haswell-ep --timing -- "$build/tests/program_phases"
 expect 0 '' "$tool" report "$scratch/stat.fathom" --html "$scratch/stat.html"
 
-expect 0 '' "$tool" record -q --sampler exact --machine haswell-ep --every 500 -o "$scratch/simulated.fathom" -- "$build/examples/stream-folded-stream" 6 65536
+expect 0 '' "$tool" record --force -q --sampler exact --machine haswell-ep --every 500 -o "$scratch/simulated.fathom" -- "$build/examples/stream-folded-stream" 6 65536
 expect 0 '' "$tool" report "$scratch/simulated.fathom" --html "$scratch/simulated.html"
 expect 0 '' "$tool" squeeze -q --machine xeon-e5-2670 --only capacity --record "$scratch/squeeze.fathom" -- "$build/examples/stream-folded-stream" 2 65536
 expect 0 '' "$tool" report "$scratch/squeeze.fathom" --html "$scratch/squeeze.html"

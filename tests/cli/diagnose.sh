@@ -24,7 +24,7 @@ holds [ "$(sed '/^hello$/d; /^Level/,$d' "$scratch/out" | grep -c .)" -le 12 ]
 
 # verdict KIND BYTES ITERATIONS: into $scratch/verdict, after a check against the schema
 verdict() {
-	holds "$tool" diagnose --json -q -o "$1.fathom" -- ./loops "$@" >"$scratch/document"
+	holds "$tool" diagnose --force --json -q -o "$1.fathom" -- ./loops "$@" >"$scratch/document"
 	tail -n +2 "$scratch/document" >"$scratch/verdict"
 	holds "$source/tests/cli/schema" "$source/docs/schemas/diagnose.schema.json" "$scratch/verdict"
 }

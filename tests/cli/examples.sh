@@ -6,7 +6,7 @@
 record() { # NAME EVERY PROGRAM ARGUMENTS...
 	name=$1 every=$2
 	shift 2
-	holds "$tool" record -q --sampler exact --machine haswell-ep --every "$every" -o "$scratch/$name.fathom" -- "$@" >"$scratch/$name.said"
+	holds "$tool" record --force -q --sampler exact --machine haswell-ep --every "$every" -o "$scratch/$name.fathom" -- "$@" >"$scratch/$name.said"
 	"$tool" report --json "$scratch/$name.fathom" >"$scratch/$name.json"
 }
 

@@ -155,7 +155,7 @@ holds [ "$(stat -c %a mode.csv)" = 640 ]
 
 # a live one
 if [ -e "$build/libfathom-record.so" ]; then
-	"$tool" record -q --rate 2000 -o live.fathom -- "$build/examples/chase" >/dev/null 2>&1
+	"$tool" record --force -q --rate 2000 -o live.fathom -- "$build/examples/chase" >/dev/null 2>&1
 	if [ "$(sqlite3 live.fathom 'SELECT count(*) FROM samples' 2>/dev/null || echo 0)" -gt 10 ]; then
 		read_back live.fathom
 	else

@@ -228,7 +228,7 @@ def main():
             source.write(SERVER)
         subprocess.run(["cc", "-D_GNU_SOURCE", "-O1", "-w", "-o", f"{folder}/server", f"{folder}/server.c"], check=True)
         stat = ["stat", "-o", f"{folder}/text"]
-        record = ["record", "-o", f"{folder}/recording.fathom"]
+        record = ["record", "--force", "-o", f"{folder}/recording.fathom"]
         verbs = [stat, record]
         if os.path.exists(f"{BUILD}/libfathom-exact.so"):
             verbs.append(stat + ["--engine", "qemu", "--no-timing"])

@@ -80,7 +80,7 @@ for program in "$scratch/short" "$scratch/long 100000" "$scratch/long"; do
 	runs 1 7 1 "$program" $stat
 	runs 1 7 1 "$program" $stat -r 1
 	runs 3 7 1 "$program" $stat -r 3
-	runs 1 7 1 "$program" record -o "$scratch/a.fathom"
+	runs 1 7 1 "$program" record --force -o "$scratch/a.fathom"
 	runs 1 7 1 "$program" $stat --json --region nowhere
 done
 for options in '--counters windows' '--counters exact' '--engine native' '--engine qemu --no-timing' '--machine zen3' '--curve' '-e task-clock'; do
@@ -88,7 +88,7 @@ for options in '--counters windows' '--counters exact' '--engine native' '--engi
 done
 runs 2 7 1 "$scratch/short" $stat --counters exact -r 2
 runs 4 7 1 "$scratch/long 100000" $stat -r 4
-runs 1 7 1 "$scratch/short" record --sampler exact -o "$scratch/b.fathom"
+runs 1 7 1 "$scratch/short" record --force --sampler exact -o "$scratch/b.fathom"
 # what is short is said, with what helps
 runs 1 7 1 "$scratch/short" $stat
 holds grep -q ' s is short: -r 5 narrows this' "$scratch/text"
@@ -96,10 +96,10 @@ holds grep -q ' s is short: -r 5 narrows this' "$scratch/text"
 runs 1 7 1 "$scratch/filtered" $stat
 holds sh -c "head -1 '$scratch/text' | grep -q '^Only [0-9]* % of the processor time was seen.*seccomp'"
 # known before the start: not run
-runs 0 124 0 "$scratch/filtered" record -o "$scratch/c.fathom"
+runs 0 124 0 "$scratch/filtered" record --force -o "$scratch/c.fathom"
 for program in static thread; do
 	[ -x "$scratch/$program" ] || continue
-	for verb in "$stat" "record -o $scratch/c.fathom"; do
+	for verb in "$stat" "record --force -o $scratch/c.fathom"; do
 		runs 0 124 0 "$scratch/$program" $verb
 		holds [ -n "$(grep '^fathom: ' "$scratch/err")" ]
 	done
@@ -108,7 +108,7 @@ command -v valgrind >/dev/null && runs 0 124 0 "valgrind $scratch/long" $stat
 # noticed after the start: the program's own status, and one line
 runs 1 7 1 "env LD_PRELOAD= $scratch/long" $stat
 holds sh -c "head -1 '$scratch/text' | grep -q 'processes without the library'"
-runs 1 7 1 "env -i COUNTED=$COUNTED $scratch/long" record -o "$scratch/d.fathom"
+runs 1 7 1 "env -i COUNTED=$COUNTED $scratch/long" record --force -o "$scratch/d.fathom"
 holds grep -q '^fathom: coverage: [0-9]* % of the processor time' "$scratch/err"
 holds sh -c "'$tool' report '$scratch/d.fathom' | head -1 | grep -q '^Only [0-9]* %'"
 # results that cannot be written: 125, and how the program ended

@@ -21,7 +21,7 @@ int main(void)
 }
 END
 cc -O2 -o sweep sweep.c 2>/dev/null || skip 'there is no compiler'
-"$tool" record -q -o run.fathom -- ./sweep >/dev/null 2>err || skip "nothing can be recorded here: $(cat err)"
+"$tool" record --force -q -o run.fathom -- ./sweep >/dev/null 2>err || skip "nothing can be recorded here: $(cat err)"
 "$tool" report --json run.fathom >run.json || fail 'the recording cannot be read'
 windows=$(jq '.curve.windows // 0' run.json)
 [ "$windows" -ge 4 ] || skip "there were $windows windows only"
@@ -49,7 +49,7 @@ else
 	echo "stat has no windows here: $(cat err)"
 fi
 # without windows there is nothing to draw, and it says so
-"$tool" record -q --no-curve -o none.fathom -- ./sweep >/dev/null
+"$tool" record --force -q --no-curve -o none.fathom -- ./sweep >/dev/null
 "$tool" report --curve none.fathom >/dev/null 2>err && fail 'a curve from nothing'
 holds grep -q 'no-curve' err
 finish

@@ -8,7 +8,7 @@ record() { # NAME PROGRAM ARGUMENTS...
 	name=$1
 	shift
 	checks=$((checks + 1))
-	"$tool" record -q --sampler burst --overhead 15% -o "$scratch/$name.fathom" -- "$@" >"$scratch/$name.said" 2>"$scratch/err"
+	"$tool" record --force -q --sampler burst --overhead 15% -o "$scratch/$name.fathom" -- "$@" >"$scratch/$name.said" 2>"$scratch/err"
 	status=$?
 	[ $status != 124 ] || skip "cannot be recorded here: $(head -1 "$scratch/err")"
 	[ $status = 0 ] || fail "recording $* ended with $status: $(head -3 "$scratch/err")"

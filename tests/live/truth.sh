@@ -17,18 +17,18 @@ tried() {
 		echo "$what: $value ($low … $high)"
 		within "$value" "$low" "$high" && return
 		[ "$value" != -1 ] || { inconclusive "$what: no cost of its own here" && return; }
-		"$tool" record --calibrate -q -o again.fathom -- true >/dev/null 2>&1
+		"$tool" record --force --calibrate -q -o again.fathom -- true >/dev/null 2>&1
 	done
 	fail "$what is $value, and not from $low to $high"
 }
 record() { # NAME ARGUMENT...
 	name=$1
 	shift
-	"$tool" record -q --rate 3000 -o "$name.fathom" -- "$truth" "$@" >/dev/null
+	"$tool" record --force -q --rate 3000 -o "$name.fathom" -- "$truth" "$@" >/dev/null
 }
 objects() { "$tool" report --json "$@"; } # [OPTION...] FILE
 
-"$tool" record --calibrate -q --rate 1000 -o first.fathom -- "$truth" mix 0.3 >/dev/null 2>first.err || skip "nothing can be recorded here: $(cat first.err)"
+"$tool" record --force --calibrate -q --rate 1000 -o first.fathom -- "$truth" mix 0.3 >/dev/null 2>first.err || skip "nothing can be recorded here: $(cat first.err)"
 [ "$(sqlite3 first.fathom 'SELECT count(*) FROM samples')" -gt 20 ] || skip 'there are hardly any samples here'
 
 # how many samples it takes is a matter of statistics: 3,000 give 0.016 as two standard errors
@@ -82,7 +82,7 @@ done
 
 # exactly, with the engine
 exact() {
-	"$tool" record -q --sampler exact --every 1 -o exact.fathom --machine haswell-ep -- "$truth" mix 0.02 1048576 >/dev/null
+	"$tool" record --force -q --sampler exact --every 1 -o exact.fathom --machine haswell-ep -- "$truth" mix 0.02 1048576 >/dev/null
 	objects --region mix exact.fathom | jq '[.objects[] | select(.name == "small" or .name == "big ones")] | (map(select(.name == "small")) | .[0].references_share.value) / (map(.references_share.value) | add)'
 }
 tried 'exact share of small' 0.7499 0.7501 exact

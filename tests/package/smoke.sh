@@ -83,7 +83,7 @@ expect 0 'marked.c:[0-9]+ \(work\)' as_user fathom stat --record stat.fathom -- 
 expect 0 'marked.c:[0-9]+ \(work\)' as_user fathom report stat.fathom
 expect 0 '' as_user fathom report --json stat.fathom
 holds jq -e '.coverage.engine == "windows" and ([.regions[].name] | unique) == ["gather", "sum"]' "$scratch/out" >/dev/null
-expect 0 '[1-9][0-9,]* samples,' as_user fathom record -o record.fathom -- ./marked 3000
+expect 0 '[1-9][0-9,]* samples,' as_user fathom record --force -o record.fathom -- ./marked 3000
 expect 0 '^gather ' as_user fathom report record.fathom
 expect 0 '' as_user fathom report --html record.html record.fathom
 expect 0 '' as_user fathom report --html stat.html stat.fathom

@@ -339,7 +339,7 @@ class Run:
         if self.verb == 'stat':
             words = [context.tool, 'stat', '--json', '-o', self.report, *context.stat_options, '--'] + words
         elif self.verb == 'record':
-            words = [context.tool, 'record', '-o', self.report, '--'] + words
+            words = [context.tool, 'record', '--force', '-o', self.report, '--'] + words
         if kind.as_nobody:
             words = ['setpriv', f'--reuid={NOBODY}', f'--regid={NOBODY}', '--clear-groups'] + words
         return context.words(kind.around) + words
@@ -725,7 +725,7 @@ def make_profile(context):
     if not os.path.isdir(os.path.join(context.data, 'fathom', 'machines')):
         subprocess.run([context.tool, 'machine', '--quick'], env=environment, capture_output=True, check=False, timeout=180)
     recording = os.path.join(context.reports, 'first.fathom')
-    first = subprocess.run([context.tool, 'record', '-o', recording, '--', 'true'], env=environment, capture_output=True, text=True, check=False, timeout=180)
+    first = subprocess.run([context.tool, 'record', '--force', '-o', recording, '--', 'true'], env=environment, capture_output=True, text=True, check=False, timeout=180)
     if os.geteuid() == 0:
         subprocess.run(['chmod', '-R', 'a+rwX', context.data], check=False)
     return None if first.returncode == 0 else first.stderr.strip()

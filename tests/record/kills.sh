@@ -5,13 +5,13 @@
 truth=$build/tests/truth
 cd "$scratch" || exit 1
 kills=${KILLS:-6}
-"$tool" record -q -o first.fathom -- "$truth" mix 0.1 >/dev/null 2>first.err || skip "nothing can be recorded here: $(cat first.err)"
+"$tool" record --force -q -o first.fathom -- "$truth" mix 0.1 >/dev/null 2>first.err || skip "nothing can be recorded here: $(cat first.err)"
 
 missing=0
 for round in $(seq "$kills"); do
 	victim=$((round % 3))
 	rm -rf kill.fathom kill.fathom.parts
-	"$tool" record -q --rate 500 -o kill.fathom -- "$truth" mix 30 >/dev/null 2>&1 &
+	"$tool" record --force -q --rate 500 -o kill.fathom -- "$truth" mix 30 >/dev/null 2>&1 &
 	fathom=$!
 	program=
 	for try in $(seq 400); do

@@ -5,7 +5,7 @@ rounds=${ROUNDS:-1}
 cd "$scratch" || exit 1
 python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null)
 export PYTHONHASHSEED=0 PYTHONDONTWRITEBYTECODE=1
-"$tool" record -q -o first.fathom -- true 2>first.err || skip "nothing can be recorded here: $(cat first.err)"
+"$tool" record --force -q -o first.fathom -- true 2>first.err || skip "nothing can be recorded here: $(cat first.err)"
 awk 'BEGIN { x = 1; for (i = 0; i < 200000; i++) { x = (x * 16807) % 2147483647; print x % 1000003, x } }' >input
 cat >program.c <<'END'
 #include <stdio.h>
@@ -32,7 +32,7 @@ same() {
 	"$@" >native 2>errors </dev/null
 	native=$?
 	rm -rf p.fathom
-	"$tool" record -q --rate 2000 -o p.fathom -- "$@" >recorded 2>errors </dev/null
+	"$tool" record --force -q --rate 2000 -o p.fathom -- "$@" >recorded 2>errors </dev/null
 	holds [ "$?" = "$native" ]
 	holds cmp native recorded
 	samples="$samples $name:$(sqlite3 p.fathom 'SELECT count(*) FROM samples')"
@@ -41,7 +41,7 @@ same() {
 redis() {
 	command -v redis-server >/dev/null && command -v redis-benchmark >/dev/null || { echo 'redis: not installed'; return; }
 	port=$((20000 + $$ % 20000))
-	"$tool" record -q --rate 2000 -o redis.fathom -- redis-server --port $port --bind 127.0.0.1 --save '' --appendonly no --daemonize no >redis.log 2>&1 &
+	"$tool" record --force -q --rate 2000 -o redis.fathom -- redis-server --port $port --bind 127.0.0.1 --save '' --appendonly no --daemonize no >redis.log 2>&1 &
 	server=$!
 	for try in $(seq 100); do
 		redis-cli -p $port ping >/dev/null 2>&1 && break
