@@ -17,6 +17,7 @@ enum {
 	FM_EXIT_FAILED = 1,
 	FM_EXIT_USAGE = 2,
 	FM_EXIT_NOT_HERE = 3,     /* cannot be measured here */
+	FM_EXIT_CONDITION = 4,    /* a condition of 'report --fail-if' holds */
 	FM_EXIT_RUN_FAILED = 125, /* of verbs that run a program */
 };
 

@@ -141,6 +141,76 @@ int fm_output_comparison(struct fm_output *output, const struct fm_recording *fi
 	return code;
 }
 
+static int analyse_both(const struct fm_recording *first, const struct fm_recording *second,
+                        struct fm_analysis *analyses[2])
+{
+	const struct fm_recording *recordings[] = {first, second};
+	struct fm_error error;
+
+	for (unsigned i = 0; i < 2 && recordings[i]; i++)
+		if (fm_analyse(recordings[i], &analyses[i], &error)) {
+			fm_report_error(&error);
+			return FM_EXIT_FAILED;
+		}
+	return FM_EXIT_DONE;
+}
+
+int fm_output_runs(struct fm_output *output, const struct fm_recording *first, const struct fm_recording *second)
+{
+	struct fm_analysis *analyses[2] = {NULL, NULL};
+	struct fm_runs runs;
+	int code = analyse_both(first, second, analyses);
+
+	if (!code && !fm_output_open(output))
+		code = FM_EXIT_FAILED;
+	if (!code) {
+		fm_runs_compare(analyses[0], analyses[1], &runs);
+		output->writer->runs(&runs, &output->options, output->file);
+		code = fm_common_close(output->common, output->file);
+	}
+	fm_analysis_free(analyses[0]);
+	fm_analysis_free(analyses[1]);
+	return code;
+}
+
+static int test(const struct fm_condition *condition, const struct fm_analysis *analysis, const struct fm_runs *runs)
+{
+	struct fm_figure share;
+	enum fm_condition_state state =
+	    runs ? fm_condition_test_runs(condition, runs, &share) : fm_condition_test(condition, analysis, &share);
+
+	if (state == FM_CONDITION_FALSE)
+		return FM_EXIT_DONE;
+	if (!share.available)
+		fprintf(stderr, "fathom: %s>%g is not decided: %s\n", condition->name, condition->percent, share.why);
+	else
+		fprintf(stderr, "fathom: %s>%g %s: %.0f %% (%.0f ... %.0f)\n", condition->name, condition->percent,
+		        state == FM_CONDITION_TRUE ? "holds" : "is not decided", 100 * share.value, 100 * share.low,
+		        100 * share.high);
+	return state == FM_CONDITION_TRUE ? FM_EXIT_CONDITION : FM_EXIT_DONE;
+}
+
+int fm_output_conditions(const struct fm_condition *conditions, unsigned count, const struct fm_recording *first,
+                         const struct fm_recording *second)
+{
+	struct fm_analysis *analyses[2] = {NULL, NULL};
+	struct fm_runs runs;
+	int code = analyse_both(first, second, analyses);
+
+	if (!code) {
+		if (second)
+			fm_runs_compare(analyses[0], analyses[1], &runs);
+		for (unsigned i = 0; i < count; i++) {
+			int each = test(&conditions[i], analyses[0], second ? &runs : NULL);
+
+			code = each ? each : code;
+		}
+	}
+	fm_analysis_free(analyses[0]);
+	fm_analysis_free(analyses[1]);
+	return code;
+}
+
 int fm_output_load(const char *path, const struct fm_common *common, struct fm_recording **ret_recording)
 {
 	struct fm_recording *recording;

@@ -3,6 +3,7 @@
 #define FATHOM_CLI_OUTPUT_H
 
 #include "cli/command.h"
+#include "patterns/condition.h"
 #include "report/writer.h"
 
 struct fm_output {
@@ -33,6 +34,14 @@ int fm_output_samples(struct fm_output *output, const struct fm_recording *recor
 /* Compares two recordings of sampled references and prints the result. */
 int fm_output_comparison(struct fm_output *output, const struct fm_recording *first, const struct fm_recording *second,
                          const struct fm_samples_filter *filter);
+
+/* Compares two recordings of `stat` or `diagnose` and prints the result. */
+int fm_output_runs(struct fm_output *output, const struct fm_recording *first, const struct fm_recording *second);
+
+/* Tests conditions on one recording of `stat` or `diagnose`, or on two (`second` may be NULL), with a message for each
+   that holds or cannot be decided. 0, FM_EXIT_CONDITION, or 1 after a message. */
+int fm_output_conditions(const struct fm_condition *conditions, unsigned count, const struct fm_recording *first,
+                         const struct fm_recording *second);
 
 /* Loads a recording; adds the parts of an unfinished one. 0, or the exit code after a message. */
 int fm_output_load(const char *path, const struct fm_common *common, struct fm_recording **ret_recording);

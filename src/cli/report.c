@@ -17,8 +17,11 @@ enum {
 	KEY_CURVE,
 	KEY_BANDWIDTH_CURVE,
 	KEY_HTML,
-	KEY_NO_SOURCE
+	KEY_NO_SOURCE,
+	KEY_FAIL_IF
 };
+
+enum { CONDITIONS_MAX = 16 };
 
 static const struct argp_option options[] = {
     {"top", KEY_TOP, "N", 0, "List the N heaviest functions, lines and shared lines; default 10", 0},
@@ -34,6 +37,10 @@ static const struct argp_option options[] = {
      "Of 'fathom stat': also draw memory latency over memory traffic, with the program's position", 0},
     {"html", KEY_HTML, "FILE", 0, "Write the report as one self-contained HTML page", 0},
     {"no-source", KEY_NO_SOURCE, NULL, 0, "With --html: without excerpts of source files", 0},
+    {"fail-if", KEY_FAIL_IF, "CAUSE>PERCENT", 0,
+     "For scripts: exit status 4 if this cause certainly takes more of the run time, such as 'latency:memory>20'; with "
+     "two recordings that of the second, or 'time>5': it takes longer by more than this. May be repeated",
+     0},
     FM_OPTIONS_PRINTING,
     {0},
 };
@@ -45,6 +52,8 @@ struct input {
 	bool curve, bandwidth_curve, no_source;
 	const char *html;
 	struct fm_samples_filter filter;
+	struct fm_condition conditions[CONDITIONS_MAX];
+	unsigned condition_count;
 };
 
 /* "1.5-3", "1.5-", "-3" */
@@ -93,6 +102,11 @@ static int parse(void *target, int key, char *argument, struct fm_error *error)
 
 	if (key == KEY_TIME)
 		return parse_time(argument, &input->filter, error);
+	if (key == KEY_FAIL_IF) {
+		if (input->condition_count == CONDITIONS_MAX)
+			return fm_error_set(error, EINVAL, "--fail-if: at most %d conditions", CONDITIONS_MAX);
+		return fm_condition_parse(argument, &input->conditions[input->condition_count++], error);
+	}
 	if (key != ARGP_KEY_ARG)
 		return ARGP_ERR_UNKNOWN;
 	if (input->files[1])
@@ -112,6 +126,10 @@ static int check(void *target, struct fm_error *error)
 	                    input->bandwidth_curve))
 		return fm_error_set(
 		    error, EINVAL, "--html writes a complete page: omit --json, -x, -o, --curve and --bandwidth-curve");
+	for (unsigned i = 0; i < input->condition_count; i++)
+		if (!input->files[1] && !strcmp(input->conditions[i].name, "time"))
+			return fm_error_set(error, EINVAL, "--fail-if 'time>%g' compares two recordings: one was given",
+			                    input->conditions[i].percent);
 	if (input->no_source && !input->html)
 		return fm_error_set(error, EINVAL, "--no-source needs --html");
 	return 0;
@@ -160,13 +178,33 @@ static int compare(struct fm_output *output, const struct input *input, const st
 {
 	struct fm_error error;
 
-	if (!*first->sampling.sampler || !*second->sampling.sampler)
-		fm_error_set(&error, EINVAL, "only sampled references can be compared: %s has none",
-		             input->files[*first->sampling.sampler ? 1 : 0]);
-	else if (input->curve || input->bandwidth_curve || !output->writer->compared)
+	if (input->curve || input->bandwidth_curve || !output->writer->compared)
 		fm_error_set(&error, EINVAL, "two recordings are compared as text or --json, without curves");
-	else
+	else if (!*first->sampling.sampler != !*second->sampling.sampler)
+		fm_error_set(&error, EINVAL,
+		             "two recordings of the same verb can be compared: %s has sampled references",
+		             input->files[*first->sampling.sampler ? 0 : 1]);
+	else if (*first->sampling.sampler)
 		return fm_output_comparison(output, first, second, &input->filter);
+	else if (first->squeezes_count || second->squeezes_count || first->scales_count || second->scales_count)
+		fm_error_set(&error, EINVAL, "recordings of squeeze and scale cannot be compared");
+	else if (has_filter(&input->filter))
+		fm_error_set(
+		    &error, EINVAL,
+		    "--object, --thread, --region and --time select sampled references: these recordings have none");
+	else
+		return fm_output_runs(output, first, second);
+	return fm_report_error(&error);
+}
+
+static int test_conditions(const struct input *input, const struct fm_recording *first,
+                           const struct fm_recording *second)
+{
+	struct fm_error error;
+
+	if (!*first->sampling.sampler && !first->squeezes_count && !first->scales_count)
+		return fm_output_conditions(input->conditions, input->condition_count, first, second);
+	fm_error_set(&error, EINVAL, "--fail-if needs a recording of 'fathom -- PROGRAM' or 'fathom stat --record'");
 	return fm_report_error(&error);
 }
 
@@ -203,6 +241,8 @@ static int run(const struct fm_command *command, int argc, char **argv)
 		output.options.bandwidth_curve = input.bandwidth_curve;
 		code = recordings[1] ? compare(&output, &input, recordings[0], recordings[1])
 		                     : print(&output, recordings[0], &input.filter);
+		if (!code && input.condition_count)
+			code = test_conditions(&input, recordings[0], recordings[1]);
 	}
 	fm_recording_free(recordings[0]);
 	fm_recording_free(recordings[1]);
@@ -228,6 +268,7 @@ const struct fm_command fm_verb_report = {
                 "  fathom report --object grid run.fathom          sampled references to one object\n"
                 "  fathom report --curve run.fathom                misses of caches of any size\n"
                 "  fathom report before.fathom after.fathom        compare two recordings\n"
+                "  fathom report --fail-if 'time>5' --fail-if 'latency>30' before.fathom after.fathom\n"
                 "  fathom report run.fathom --html run.html        one page for a browser\n"
                 "  sqlite3 run.fathom 'SELECT * FROM functions ORDER BY misses_3 DESC LIMIT 5'",
     .options = options,

@@ -8,58 +8,6 @@
 
 #include "samples/names.h"
 
-const char *fm_change_name(enum fm_change change)
-{
-	static const char *const names[] = {
-	    [FM_CHANGE_NONE] = "no difference shown",
-	    [FM_CHANGE_LESS] = "less",
-	    [FM_CHANGE_MORE] = "more",
-	    [FM_CHANGE_ONLY_FIRST] = "only in the first",
-	    [FM_CHANGE_ONLY_SECOND] = "only in the second",
-	    [FM_CHANGE_INCOMPARABLE] = "incomparable",
-	};
-
-	return names[change];
-}
-
-/* Errors of both are independent: they add in quadrature, each side for itself. */
-static struct fm_compared compare(const struct fm_figure *first, const struct fm_figure *second)
-{
-	struct fm_compared compared = {.first = *first, .second = *second};
-	double difference = second->value - first->value, low, high, below, above;
-
-	if (!first->available || !second->available) {
-		compared.change = FM_CHANGE_INCOMPARABLE;
-		compared.ratio = compared.difference =
-		    fm_figure_unavailable("%s", !first->available ? first->why : second->why);
-		return compared;
-	}
-	below = hypot(second->value - second->low, first->high - first->value);
-	above = hypot(second->high - second->value, first->value - first->low);
-	low = difference - below;
-	high = difference + above;
-	compared.difference = fm_figure_make(difference, low, high, first->unit, second->origin, second->backend,
-	                                     first->trials < second->trials ? first->trials : second->trials);
-	if (first->value > 0 && first->low > 0) {
-		double ratio = second->value / first->value;
-
-		below = hypot(second->value > 0 ? (second->value - second->low) / second->value : 0,
-		              (first->high - first->value) / first->value);
-		above = hypot(second->value > 0 ? (second->high - second->value) / second->value : 0,
-		              (first->value - first->low) / first->value);
-		compared.ratio = fm_figure_make(ratio, fmax(ratio * (1 - below), 0), ratio * (1 + above), "",
-		                                second->origin, second->backend, compared.difference.trials);
-	} else {
-		compared.ratio = fm_figure_unavailable("the first value may be 0");
-	}
-	/* simulated figures repeat to the last digit, up to rounding */
-	if (fabs(difference) <= 1e-9 * fmax(fabs(first->value), fabs(second->value)))
-		compared.change = FM_CHANGE_NONE;
-	else
-		compared.change = high < 0 ? FM_CHANGE_LESS : low > 0 ? FM_CHANGE_MORE : FM_CHANGE_NONE;
-	return compared;
-}
-
 /* Total costs in cycles where references are simulated, else processor time. */
 static struct fm_figure time_of(const struct fm_fold *fold, const struct fm_served *served)
 {
@@ -86,10 +34,10 @@ static const struct fm_figure *level_of(const struct fm_fold *fold, const struct
 static void compare_served(const struct fm_comparison *comparison, const struct fm_served *first,
                            const struct fm_served *second, struct fm_compared_row *row)
 {
-	row->share = compare(&first->share, &second->share);
-	row->mean_cost = compare(&first->mean_cost_cycles, &second->mean_cost_cycles);
+	row->share = fm_compared_make(&first->share, &second->share);
+	row->mean_cost = fm_compared_make(&first->mean_cost_cycles, &second->mean_cost_cycles);
 	for (unsigned i = 0; i < comparison->classes; i++)
-		row->levels[i] = compare(level_of(comparison->first, first, comparison->class_names[i]),
+		row->levels[i] = fm_compared_make(level_of(comparison->first, first, comparison->class_names[i]),
 		                         level_of(comparison->second, second, comparison->class_names[i]));
 }
 
@@ -103,13 +51,13 @@ static void set_alone(const struct fm_comparison *comparison, const struct fm_fo
 	const struct fm_figure *figures[] = {time, &served->share, &served->mean_cost_cycles};
 
 	for (unsigned i = 0; i < 3; i++) {
-		*compared[i] = first ? compare(figures[i], &none) : compare(&none, figures[i]);
+		*compared[i] = first ? fm_compared_make(figures[i], &none) : fm_compared_make(&none, figures[i]);
 		compared[i]->change = first ? FM_CHANGE_ONLY_FIRST : FM_CHANGE_ONLY_SECOND;
 	}
 	for (unsigned i = 0; i < comparison->classes; i++) {
 		const struct fm_figure *level = level_of(fold, served, comparison->class_names[i]);
 
-		row->levels[i] = first ? compare(level, &none) : compare(&none, level);
+		row->levels[i] = first ? fm_compared_make(level, &none) : fm_compared_make(&none, level);
 		row->levels[i].change = row->time.change;
 	}
 }
@@ -199,7 +147,7 @@ static int compare_rows(const struct fm_comparison *comparison, view_function *v
 		} else if (!met[row_of[number]]) {
 			met[row_of[number]] = true;
 			first = view(comparison->first, row_of[number]);
-			row->time = compare(&first.time, &second.time);
+			row->time = fm_compared_make(&first.time, &second.time);
 			compare_served(comparison, first.served, second.served, row);
 			count++;
 		}
@@ -237,7 +185,7 @@ static void compare_whole(struct fm_comparison *comparison)
 	               &comparison->whole);
 	for (unsigned i = 0; i < 2; i++)
 		times[i] = time_of(folds[i], &folds[i]->samples->whole);
-	comparison->whole.time = compare(&times[0], &times[1]);
+	comparison->whole.time = fm_compared_make(&times[0], &times[1]);
 	if (!comparison->first->samples->model->simulated) {
 		/* the spread between runs of one program is unknown */
 		comparison->whole.time.change = FM_CHANGE_INCOMPARABLE;

@@ -2,22 +2,8 @@
 #ifndef FATHOM_FOLD_COMPARE_H
 #define FATHOM_FOLD_COMPARE_H
 
+#include "base/compared.h"
 #include "fold/fold.h"
-
-enum fm_change {
-	FM_CHANGE_NONE, /* no difference shown */
-	FM_CHANGE_LESS,
-	FM_CHANGE_MORE,
-	FM_CHANGE_ONLY_FIRST, /* missing in the other recording */
-	FM_CHANGE_ONLY_SECOND,
-	FM_CHANGE_INCOMPARABLE, /* unavailable in one recording */
-};
-
-/* A figure of both recordings, their ratio (second over first) and their difference. */
-struct fm_compared {
-	struct fm_figure first, second, ratio, difference;
-	enum fm_change change;
-};
 
 struct fm_compared_row {
 	char name[FM_FUNCTION + 16];
@@ -43,7 +29,5 @@ struct fm_comparison {
 int fm_compare(const struct fm_fold *first, const struct fm_fold *second, struct fm_comparison **ret_comparison,
                struct fm_error *error);
 void fm_comparison_free(struct fm_comparison *comparison);
-
-const char *fm_change_name(enum fm_change change);
 
 #endif

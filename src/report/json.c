@@ -738,5 +738,6 @@ const struct fm_writer fm_writer_json = {.name = "json",
                                          .samples = fm_samples_print_json,
                                          .rates = true,
                                          .compared = fm_comparison_print_json,
+                                         .runs = fm_runs_print_json,
                                          .squeeze = print_squeeze,
                                          .scale = print_scale};

@@ -46,6 +46,8 @@ void fm_json_set_served(struct json_t *object, const struct fm_samples *samples,
 void fm_fold_set_json(struct json_t *root, const struct fm_fold *fold, size_t most);
 
 /* Print the comparison of two recordings. */
+void fm_runs_print_text(const struct fm_runs *runs, const struct fm_writer_options *options, FILE *output);
+void fm_runs_print_json(const struct fm_runs *runs, const struct fm_writer_options *options, FILE *output);
 void fm_comparison_print_text(const struct fm_comparison *comparison, const struct fm_writer_options *options,
                               FILE *output);
 void fm_comparison_print_json(const struct fm_comparison *comparison, const struct fm_writer_options *options,

@@ -95,6 +95,7 @@ const struct fm_writer fm_writer_text = {.name = "text",
                                          .stat = print_stat,
                                          .samples = fm_samples_print_text,
                                          .compared = fm_comparison_print_text,
+                                         .runs = fm_runs_print_text,
                                          .squeeze = print_squeeze,
                                          .scale = print_scale,
                                          .moment = print_moment};

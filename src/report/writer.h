@@ -7,6 +7,7 @@
 #include "fold/compare.h"
 #include "fold/fold.h"
 #include "patterns/analysis.h"
+#include "patterns/runs.h"
 #include "scale/scale.h"
 #include "squeeze/squeeze.h"
 
@@ -33,6 +34,8 @@ struct fm_writer {
 	bool rates; /* shows the fitted rates of folded regions (fm_fold_add_rates()) */
 	/* Two recordings of them. NULL: not in this format. */
 	void (*compared)(const struct fm_comparison *comparison, const struct fm_writer_options *options, FILE *output);
+	/* Two runs of a program. NULL: not in this format. */
+	void (*runs)(const struct fm_runs *runs, const struct fm_writer_options *options, FILE *output);
 	/* Results of `squeeze`. NULL: not in this format. */
 	void (*squeeze)(const struct fm_squeeze *squeeze, const struct fm_writer_options *options, FILE *output);
 	/* Results of `scale`. NULL: not in this format. */

@@ -42,4 +42,19 @@ says '.verdict.line.function == "chase" or .verdict.line.function == "main"'
 verdict polynomials 16384 30000000
 says '.verdict.cause | test("^(compute|branches|inconclusive)$")'
 says '[.verdict.also[], .verdict | select(.cause | test("bandwidth|latency")) | .share.value] | add // 0 | . < 0.3'
+
+gunzip -c "$source/tests/cli/recordings-0.1.0/sampled.fathom.gz" >sampled.fathom
+# two runs: the answer first; conditions for scripts
+expect 0 'The verdict (is the same|changed)' "$tool" report chase.fathom polynomials.fathom
+holds grep -qE '^(The second run takes|No difference in time|The times cannot)' "$scratch/out"
+expect 0 '' "$tool" report --json -o "$scratch/runs.json" chase.fathom polynomials.fathom
+holds "$source/tests/cli/schema" "$source/docs/schemas/report-runs.schema.json" "$scratch/runs.json"
+holds jq -e '.runs | .levels[0].name == "L1" and (.causes | length) == (.causes | map(.name) | unique | length)' "$scratch/runs.json"
+expect 0 '' "$tool" report --fail-if 'numa>0' polynomials.fathom
+expect 4 '' "$tool" report --fail-if 'compute>1%' --fail-if 'numa>0' polynomials.fathom
+holds grep -q 'compute>1 holds' "$scratch/err"
+expect 2 'there is no cause "latencies"' "$tool" report --fail-if 'latencies>3' chase.fathom
+expect 2 'a condition is CAUSE>PERCENT' "$tool" report --fail-if 'latency' chase.fathom
+expect 2 'compares two recordings' "$tool" report --fail-if 'time>5' chase.fathom
+expect 2 'cannot be compared|same verb' "$tool" report chase.fathom sampled.fathom
 finish
