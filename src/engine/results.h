@@ -266,10 +266,11 @@ struct fm_result_position {
 	uint32_t at;     /* units of 65,536 ns since the process began */
 	uint32_t thread; /* index of its record; FM_RESULT_THREADS_MAX: it has none */
 	uint32_t ns;     /* processor time that it represents */
-	uint8_t plain;   /* in plain code */
-	uint8_t kernel;  /* in a system call */
-	uint8_t waits;   /* in a loop that only waits for a change of memory */
-	uint8_t shares;  /* percent: it accesses a line that other threads use, too, and may wait for its transfer */
+	uint8_t plain : 1;  /* in plain code */
+	uint8_t kernel : 1; /* in a system call … */
+	uint8_t locks : 1;  /* … in which threads wait for each other: futex, sched_yield */
+	uint8_t waits : 1;  /* in a loop that only waits for a change of memory */
+	uint8_t shares;     /* percent: it accesses a line that other threads use, too, and may wait for its transfer */
 };
 
 /* A round of the laboratory: trace/shared.h, struct fm_trace_timing. */

@@ -110,6 +110,7 @@ int fm_positions_record(const struct fm_results *results, uint32_t process, stru
 		                                     .seconds = (float)(from->ns * 1e-9),
 		                                     .plain = from->plain,
 		                                     .kernel = from->kernel,
+		                                     .locks = from->locks,
 		                                     .waits = from->waits,
 		                                     .shares = from->shares > 100 ? 1 : from->shares / 100.0f};
 	}

@@ -59,6 +59,7 @@ static struct fm_figure of_run(const struct fm_analysis *analysis, const struct 
    error of the predicted time is an error of the waiting. */
 struct adjustment {
 	double core, waiting;
+	double unexplained; /* share of the user time that is neither, because nothing waits in the simulation */
 };
 
 static struct adjustment adjustment_of(const struct fm_analysis *analysis)
@@ -67,7 +68,7 @@ static struct adjustment adjustment_of(const struct fm_analysis *analysis)
 	double transfers =
 	           picture->team.true_sharing.value + picture->team.false_sharing.value + picture->team.spinning.value,
 	       active = picture->active.value, waiting, longer;
-	struct adjustment none = {1, 1}, own;
+	struct adjustment none = {1, 1, 0}, own;
 
 	/* of several processes, the prediction may lack some */
 	if (picture->laboratory.used || picture->counted || analysis->recording->processes_count > 1 ||
@@ -79,7 +80,17 @@ static struct adjustment adjustment_of(const struct fm_analysis *analysis)
 	/* calculation takes no more than all of the time */
 	own.core = fmin(longer, waiting < 1 ? 1 / (1 - waiting) : 1);
 	own.waiting = waiting > FM_SHARE_SURE ? (1 - own.core * (1 - waiting)) / waiting : 1;
+	own.unexplained = waiting > FM_SHARE_SURE ? 0 : 1 - own.core * (1 - waiting);
 	return own;
+}
+
+double fm_causes_unexplained(const struct fm_analysis *analysis)
+{
+	const struct fm_figure *off = &analysis->whole.picture.off;
+
+	if (analysis->whole.picture.laboratory.used)
+		return off->available ? fmax(0, -off->value) : 0;
+	return adjustment_of(analysis).unexplained;
 }
 
 static struct fm_figure adjusted(struct fm_figure figure, double factor)
@@ -105,13 +116,45 @@ static struct fm_figure core_of_run(const struct fm_analysis *analysis, const st
 	return of_run(analysis, &own);
 }
 
+/* The level with the largest part of its peak. */
+static unsigned fullest_level(const struct fm_picture *picture)
+{
+	unsigned fullest = 0;
+
+	for (unsigned i = 1; i < picture->level_count; i++)
+		if (picture->levels[i].utilisation.available &&
+		    (!fullest || picture->levels[i].utilisation.value > picture->levels[fullest].utilisation.value))
+			fullest = i;
+	return fullest;
+}
+
+/* The whole time is measured. Where simulated prefetchers hide all waiting, the rest of it waits for the level that
+   moves most of what it can, if that is much. */
+static struct fm_figure unexplained_time(const struct fm_analysis *analysis, unsigned level,
+                                         const struct fm_figure *used)
+{
+	double unexplained = adjustment_of(analysis).unexplained;
+	struct fm_figure share;
+
+	if (unexplained < FM_OFF_NOTICED || !used->available || used->value < FM_MUCH_OF_PEAK ||
+	    level != fullest_level(&analysis->whole.picture))
+		return none();
+	share = fm_figure_make(unexplained, fmin(unexplained, used->low), fmax(unexplained, fmin(1, used->high)), "",
+	                       used->origin, used->backend, used->trials);
+	return of_run(analysis, &share);
+}
+
 /* Where the laboratory did not look, simulated waiting may be wrong, but not the traffic: a level near its peak is the
    limit whatever the core does meanwhile. */
 static struct fm_figure bandwidth_time(const struct fm_analysis *analysis, unsigned level)
 {
 	const struct fm_picture *picture = &analysis->whole.picture;
 	const struct fm_picture_level *own = &picture->levels[level];
-	struct fm_figure waited = waiting_of_run(analysis, &own->bandwidth_share), used = own->utilisation;
+	struct fm_figure waited = waiting_of_run(analysis, &own->bandwidth_share), used = own->utilisation,
+	                 rest = unexplained_time(analysis, level, &used);
+
+	if (rest.available && (!waited.available || rest.value > waited.value))
+		waited = rest;
 
 	if (picture->laboratory.used || !used.available || !(used.value >= FM_NEAR_PEAK))
 		return waited;

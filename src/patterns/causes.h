@@ -44,6 +44,9 @@ struct fm_figure fm_causes_share(const struct fm_analysis *analysis, const char 
 /* The native runs; NULL without a time. */
 const struct fm_recorded_native *fm_causes_native(const struct fm_analysis *analysis);
 
+/* The share of the user time that the simulated core does not explain: neither its calculation nor its waiting. */
+double fm_causes_unexplained(const struct fm_analysis *analysis);
+
 /* The part of the run time in which one thread has a processor, and the kernel's part of that. */
 double fm_causes_busy(const struct fm_recorded_native *native);
 double fm_causes_kernel(const struct fm_recorded_native *native);

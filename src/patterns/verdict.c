@@ -145,6 +145,31 @@ static double frequency_of(const struct fm_analysis *analysis, const char *cause
 	return frequency; /* of the nearest band: larger ones come later */
 }
 
+static bool is_calculation(const struct fm_caused *caused)
+{
+	return !strcmp(caused->cause->name, "compute") || !strcmp(caused->cause->name, "branches");
+}
+
+/* A level near its peak, although its lines are not waited for; 0: none. */
+static unsigned busy_level(const struct fm_analysis *analysis)
+{
+	const struct fm_picture *picture = &analysis->whole.picture;
+
+	for (unsigned i = 1; i < picture->level_count; i++)
+		if (picture->levels[i].utilisation.available && picture->levels[i].utilisation.value >= FM_NEAR_PEAK)
+			return i;
+	return 0;
+}
+
+/* Calculation is what other causes leave over. That is no evidence of its own where the simulated core does not know
+   where most of the time goes, or where a level is near its peak. */
+static bool is_contested(const struct fm_analysis *analysis, const struct fm_caused *top)
+{
+	return is_calculation(top) && (fm_causes_unexplained(analysis) > FM_UNEXPLAINED ||
+	                               (!strcmp(top->cause->name, "compute") &&
+	                                analysis->whole.picture.laboratory.used && busy_level(analysis)));
+}
+
 /* The smaller of two numbers: the probability by the intervals, and a frequency of right verdicts. The frequency was
    counted for such verdicts, or for the pattern that confirms this one; without a count it is that of uncalibrated
    verdicts. */
@@ -160,6 +185,8 @@ static double confidence_of(const struct fm_analysis *analysis, const struct fm_
 	/* counted with the laboratory, which looked at nearly all of the judged programs */
 	if (counted > 0 && analysis->whole.picture.laboratory.used)
 		most = counted;
+	if (is_contested(analysis, candidates))
+		most = fmin(most, FM_CONTESTED);
 	if (finding && finding->verdict == FM_VERDICT_ABSENT)
 		most = fmin(most, FM_CONFIDENCE_LEAST);
 	return fmin(fmin(likely, most), normal((candidates->share.value - least) / error_of(&candidates->share)));
@@ -203,6 +230,51 @@ static bool measured_place(const struct fm_analysis *analysis, struct fm_program
 	return true;
 }
 
+/* The thread with the most processor time. */
+static uint32_t busiest_thread(const struct fm_recording *recording)
+{
+	uint32_t busiest = 0;
+	double most = 0;
+
+	for (uint32_t thread = 0; thread < recording->native_threads_count; thread++)
+		if (recording->native_threads[thread].ran > most) {
+			most = recording->native_threads[thread].ran;
+			busiest = recording->native_threads[thread].ordinal;
+		}
+	return busiest;
+}
+
+/* The source line where threads were found most often while they worked: of an imbalance, the busiest thread. */
+static void frequent_place(const struct fm_analysis *analysis, const struct fm_caused *candidate,
+                           struct fm_program_verdict *verdict)
+{
+	const struct fm_recording *recording = analysis->recording;
+	bool uneven = !strcmp(candidate->cause->name, "imbalance");
+	uint32_t busiest = uneven ? busiest_thread(recording) : 0, where = 0;
+	double *seconds, all = 0;
+
+	if (!uneven && !is_calculation(candidate))
+		return;
+	seconds = calloc(recording->runnings_count + 1, sizeof(*seconds));
+	if (!seconds)
+		return;
+	for (size_t i = 0; i < recording->positions_count; i++) {
+		const struct fm_recorded_position *position = &recording->positions[i];
+
+		if (position->kernel || position->waits || position->process ||
+		    position->running >= recording->runnings_count || (uneven && position->thread != busiest))
+			continue;
+		all += position->seconds;
+		seconds[position->running] += position->seconds;
+	}
+	for (uint32_t i = 0; i < recording->runnings_count; i++)
+		if (recording->runnings[i].line && seconds[i] > seconds[where])
+			where = i;
+	if (all > 0 && recording->runnings[where].line && seconds[where] >= FM_LINE_REPORTED * all)
+		set_place(&recording->runnings[where], seconds[where] / all, verdict);
+	free(seconds);
+}
+
 static void find_place(const struct fm_analysis *analysis, const struct fm_caused *candidate,
                        struct fm_program_verdict *verdict)
 {
@@ -212,8 +284,10 @@ static void find_place(const struct fm_analysis *analysis, const struct fm_cause
 
 	if (candidate->cause->per_level && analysis->whole.picture.laboratory.used && measured_place(analysis, verdict))
 		return;
-	if (!where || !where->line_count)
+	if (!where || !where->line_count) {
+		frequent_place(analysis, candidate, verdict);
 		return;
+	}
 	snprintf(verdict->place.file, sizeof(verdict->place.file), "%s", where->lines[0].file);
 	snprintf(verdict->place.function, sizeof(verdict->place.function), "%s", where->lines[0].function);
 	verdict->place.line = where->lines[0].line;
@@ -327,6 +401,9 @@ static void find_contradictions(const struct fm_analysis *analysis, const struct
 		if (picture->levels[i].beyond > 1)
 			add_contradiction(verdict, "%s: counted traffic is %.1f times the measured peak",
 			                  picture->levels[i].name, picture->levels[i].beyond);
+	if (top && is_contested(analysis, top) && busy_level(analysis))
+		add_contradiction(verdict, "%s runs at %.0f %% of its peak", picture->levels[busy_level(analysis)].name,
+		                  100 * picture->levels[busy_level(analysis)].utilisation.value);
 	if (finding && finding->verdict == FM_VERDICT_ABSENT)
 		add_contradiction(verdict, "pattern %s is absent: %.120s", finding->name, finding->evidence);
 }

@@ -572,6 +572,9 @@ static int set_core_and_translation(const struct fm_machine *profile, struct fm_
 		set_translation(filled, description->tlbs);
 	}
 	free(filled);
+	/* without a penalty, branches would be free */
+	if (!description->core.misprediction)
+		description->core.misprediction = ASSUMED_MISPREDICTION;
 	if (fill_buffers.available)
 		description->core.fill_buffers = (unsigned)fmin(64, fmax(2, round(fill_buffers.value)));
 	if (queue.available)

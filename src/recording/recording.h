@@ -230,6 +230,7 @@ struct fm_recorded_position {
 	float seconds;    /* processor time that it represents */
 	bool plain;       /* in copied code that counts only branches, at nearly native speed */
 	bool kernel;      /* in a system call */
+	bool locks;       /* in a system call in which threads wait for each other */
 	bool waits;       /* in a loop that only waits for a change of memory */
 	float shares;     /* 0 … 1: at an access to a line that may have to come from another thread's cache */
 };

@@ -235,6 +235,48 @@ static void without_positions_patterns_decide(void **unused)
 	assert_string_equal(verdict.cause, "compute");
 }
 
+/* Calculation is what is left over: no sure verdict if most of that is not explained, or if a level is busy. */
+static void calculation_can_be_contested(void **unused)
+{
+	struct fm_picture *picture = &analysis->whole.picture;
+	double sure;
+
+	(void)unused;
+	picture->laboratory.used = true;
+	find();
+	assert_string_equal(verdict.cause, "compute");
+	sure = verdict.confidence;
+	picture->off = share(-0.88, 0.02);
+	find();
+	assert_string_equal(verdict.cause, "compute");
+	assert_true(verdict.confidence < sure && verdict.confidence <= 0.6);
+	picture->off = share(-0.1, 0.02);
+	picture->levels[1].utilisation = share(0.75, 0.1);
+	find();
+	assert_string_equal(verdict.cause, "compute");
+	assert_true(verdict.confidence < sure && verdict.confidence <= 0.6);
+	assert_int_equal(verdict.contradiction_count, 1);
+	assert_non_null(strstr(verdict.contradictions[0], "L2 runs at 75 % of its peak"));
+}
+
+/* Time that the simulation explains neither by calculation nor by waiting. */
+static void unexplained_time_waits_for_a_busy_level(void **unused)
+{
+	struct fm_picture *picture = &analysis->whole.picture;
+
+	(void)unused;
+	picture->off = share(-0.6, 0.02);
+	picture->levels[2].utilisation = share(0.1, 0.05);
+	picture->levels[3].utilisation = share(0.43, 0.15);
+	find();
+	assert_string_equal(verdict.cause, "bandwidth:memory");
+	assert_near(verdict.share.value, 0.6, 0.01);
+	assert_true(verdict.share.low < 0.3);
+	picture->levels[3].utilisation = share(0.2, 0.1);
+	find();
+	assert_true(strcmp(verdict.cause, "compute") != 0 || verdict.confidence <= 0.6);
+}
+
 static void contradictions_are_shown(void **unused)
 {
 	struct fm_picture *picture = &analysis->whole.picture;
@@ -278,6 +320,8 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(threads_that_wait, begin, end),
 	    cmocka_unit_test_setup_teardown(waiting_fills_the_measured_time, begin, end),
 	    cmocka_unit_test_setup_teardown(without_positions_patterns_decide, begin, end),
+	    cmocka_unit_test_setup_teardown(calculation_can_be_contested, begin, end),
+	    cmocka_unit_test_setup_teardown(unexplained_time_waits_for_a_busy_level, begin, end),
 	    cmocka_unit_test_setup_teardown(contradictions_are_shown, begin, end),
 	    cmocka_unit_test_setup_teardown(a_pattern_confirms, begin, end)};
 

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 
 #include "engine/account/room.h"
 #include "engine/account/waiting_loop.h"
@@ -12,7 +13,7 @@ enum { SKID_BYTES = 24, SYSTEM_CALL_BYTES = 2, MOST_CONTENDED = 1024 };
 /* Where it was looked up last: most positions of a program are at a few addresses. */
 struct looked_up {
 	uint64_t pc;
-	bool kernel, waits;
+	bool kernel, locks, waits;
 	uint8_t shares;
 };
 enum { LOOKED_UP = 4096 };
@@ -128,6 +129,25 @@ static bool is_system_call(const uint8_t *bytes, size_t length, size_t at)
 	return length >= at + SYSTEM_CALL_BYTES && !memcmp(bytes + at, "\x0f\x05", SYSTEM_CALL_BYTES);
 }
 
+/* The call before `at` is one in which threads wait for each other: its number is loaded right before, as in the C
+   library, whose functions for that have no names without debugging information. */
+static bool is_lock(const uint8_t *bytes, size_t at)
+{
+	enum { LOAD_BYTES = 5, LOAD_EAX = 0xb8, NEAR_BYTES = 32 };
+
+	for (size_t i = LOAD_BYTES; i <= at && i <= NEAR_BYTES; i++) {
+		const uint8_t *load = bytes + at - i;
+		uint32_t number;
+
+		if (*load != LOAD_EAX)
+			continue;
+		memcpy(&number, load + 1, sizeof(number));
+		if (number == SYS_futex || number == SYS_sched_yield)
+			return true;
+	}
+	return false;
+}
+
 static const struct looked_up *look_up(struct reading *reading, uint64_t pc)
 {
 	struct looked_up *entry = &reading->cache[(pc ^ pc >> 12) % LOOKED_UP];
@@ -146,6 +166,7 @@ static const struct looked_up *look_up(struct reading *reading, uint64_t pc)
 	entry->kernel =
 	    is_system_call(bytes, length, pc - from) ||
 	    (pc - from >= SYSTEM_CALL_BYTES && is_system_call(bytes, length, pc - from - SYSTEM_CALL_BYTES));
+	entry->locks = entry->kernel && is_lock(bytes, pc - from);
 	entry->waits = !entry->kernel && fm_is_waiting_loop(bytes, length, pc - from);
 	entry->shares = entry->kernel ? 0 : share_of(reading, pc);
 	return entry;
@@ -178,6 +199,7 @@ static void add(struct reading *reading, const struct fm_trace_position *from)
 	                                        .ns = from->ns,
 	                                        .plain = from->plain != 0,
 	                                        .kernel = code->kernel,
+	                                        .locks = code->locks,
 	                                        .waits = code->waits,
 	                                        .shares = code->shares};
 	results->position_count++;
