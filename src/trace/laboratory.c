@@ -42,6 +42,7 @@ static struct {
 	bool refused; /* for good: no memory */
 	bool natural; /* it is the turn of natural time */
 	bool disturbed;
+	bool halve; /* it is the turn of a short stretch */
 	uint8_t step, kind;
 	uint64_t mark;       /* 0: none yet … */
 	uint32_t apart;      /* … visits of a stretch of natural time … */
@@ -459,6 +460,8 @@ static enum fm_timing_problem set_back(struct fm_place *place)
 		problem = fm_plan_make(&log, lab.mark, &lab.second, &lab.plan);
 	if (problem)
 		return problem;
+	if (lab.halve)
+		fm_plan_halve(&log, lab.mark, &lab.plan);
 	lab.apart = lab.plan.apart;
 	lab.per_visit = (double)lab.plan.instructions / (lab.plan.until - lab.plan.from);
 	lab.natural = true;
@@ -567,6 +570,7 @@ bool fm_laboratory_begin(struct fm_place *place, ucontext_t *context)
 		return false;
 	}
 	lab.kind = fm_place_random(place) % SECOND_ONE_OF ? FM_TIMING_FIRST : FM_TIMING_SECOND;
+	lab.halve = fm_place_random(place) % 2;
 	lab.step = LOGGING;
 	lab.parts = 0;
 	if (!has_one_thread())

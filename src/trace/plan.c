@@ -256,6 +256,18 @@ enum fm_timing_problem fm_plan_make(const struct fm_plan_log *log, uint64_t mark
 	return FM_TIMING_DONE;
 }
 
+void fm_plan_halve(const struct fm_plan_log *log, uint64_t mark, struct fm_plan *plan)
+{
+	uint32_t visits = (plan->until - plan->from) / 2 / plan->step * plan->step, from = plan->until - visits,
+	         instructions =
+	             (uint32_t)(instructions_before(log, mark, plan->until) - instructions_before(log, mark, from));
+
+	if (visits < FM_PLAN_LEAST_VISITS || instructions < FM_PLAN_LEAST)
+		return;
+	plan->from = from;
+	plan->instructions = instructions;
+}
+
 void fm_plan_undo(const struct fm_plan_log *log)
 {
 	for (size_t i = log->count; i-- > 0;) {

@@ -51,6 +51,10 @@ uint64_t fm_plan_choose(const struct fm_plan_log *log);
 enum fm_timing_problem fm_plan_make(const struct fm_plan_log *log, uint64_t mark, const struct fm_plan_limits *limits,
                                     struct fm_plan *ret_plan);
 
+/* Halves the timed stretch, if enough remains. Rounds of both lengths show the cost of reading the clock and of the
+   instructions that begin and end the stretch alone. */
+void fm_plan_halve(const struct fm_plan_log *log, uint64_t mark, struct fm_plan *plan);
+
 /* Restores what the stores of the log have overwritten. */
 void fm_plan_undo(const struct fm_plan_log *log);
 

@@ -88,6 +88,27 @@ static void full_sets_end_it(void **unused)
 	assert_int_equal(plan.page_count, 48);
 }
 
+/* The second half stays, as a whole number of steps; a stretch that would be too short stays whole. */
+static void stretches_are_halved(void **unused)
+{
+	struct fm_plan plan, whole;
+
+	(void)unused;
+	make_log(1000, 8);
+	assert_int_equal(fm_plan_make(&trace, loop_end, &limits, &plan), FM_TIMING_DONE);
+	whole = plan;
+	fm_plan_halve(&trace, loop_end, &plan);
+	assert_int_equal(plan.until, whole.until);
+	assert_int_equal((plan.until - plan.from) % FM_PLAN_COPIES, 0);
+	assert_in_range(2 * (plan.until - plan.from) + 2 * FM_PLAN_COPIES, whole.until - whole.from,
+	                whole.until - whole.from + 2 * FM_PLAN_COPIES);
+	assert_in_range(2 * plan.instructions, whole.instructions / 10 * 8, whole.instructions);
+	plan.from = plan.until - FM_PLAN_COPIES;
+	whole = plan;
+	fm_plan_halve(&trace, loop_end, &plan);
+	assert_memory_equal(&plan, &whole, sizeof(plan));
+}
+
 static void loops_may_be_copied(void **unused)
 {
 	struct fm_plan plan;
@@ -204,13 +225,11 @@ static void shared_memory_is_found(void **unused)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(marks_are_seldom),
-	                                   cmocka_unit_test(all_that_fits_is_timed),
-	                                   cmocka_unit_test(full_sets_end_it),
-	                                   cmocka_unit_test(loops_may_be_copied),
-	                                   cmocka_unit_test(refusals),
-	                                   cmocka_unit_test(memory_is_set_back),
-	                                   cmocka_unit_test(shared_memory_is_found)};
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(marks_are_seldom),    cmocka_unit_test(all_that_fits_is_timed),
+	    cmocka_unit_test(full_sets_end_it),    cmocka_unit_test(stretches_are_halved),
+	    cmocka_unit_test(loops_may_be_copied), cmocka_unit_test(refusals),
+	    cmocka_unit_test(memory_is_set_back),  cmocka_unit_test(shared_memory_is_found)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -72,6 +72,64 @@ static void shares_are_found(void **unused)
 	assert_string_equal(laboratory.problem, "");
 }
 
+/* Reading the clock costs 20 ns in placed rounds only; two lengths show it. */
+static void the_ends_of_a_stretch_are_subtracted(void **unused)
+{
+	struct fm_laboratory laboratory;
+
+	(void)unused;
+	for (unsigned i = 0; i < 200; i++) {
+		struct fm_recorded_timing *row = &rows[recording.timed_count];
+
+		add("L1", 0, 1);
+		row->visits = i % 3 ? 40 : 20;
+		row->seconds = 1e-9 * row->visits * (1 + 0.1 * noise()) + 20e-9;
+		add("natural", 2e-9 * (1 + 0.1 * noise()), 1);
+	}
+	fm_laboratory_estimate(&recording, FM_LABORATORY_EVERYWHERE, &laboratory);
+	assert_near(laboratory.first.value, 0.5, 0.03);
+	assert_true(laboratory.first.low < 0.5 && laboratory.first.high > 0.5);
+	assert_near(laboratory.covered, 1, 1e-9);
+	/* of one length, nothing is known of it */
+	recording.timed_count = 0;
+	for (unsigned i = 0; i < 200; i++) {
+		struct fm_recorded_timing *row = &rows[recording.timed_count];
+
+		add("L1", 0, 1);
+		row->visits = 45;
+		row->seconds = 1e-9 * row->visits * (1 + 0.1 * noise()) + 20e-9;
+		add("natural", 2e-9 * (1 + 0.1 * noise()), 1);
+	}
+	fm_laboratory_estimate(&recording, FM_LABORATORY_EVERYWHERE, &laboratory);
+	assert_near(laboratory.first.value, 0.28, 0.03);
+}
+
+/* Lines on twice as many pages as the TLB holds are placed, their translations are not: half of 100 lines wait 10 ns.
+ */
+static void translations_are_not_placed(void **unused)
+{
+	struct fm_laboratory laboratory;
+
+	(void)unused;
+	recording.has_machine = true;
+	recording.machine.frequency_ghz = 1;
+	recording.machine.tlbs[0] = (struct fm_tlb_description){.entries = 64, .ways = 4, .penalty = 10};
+	for (unsigned i = 0; i < 200; i++) {
+		struct fm_recorded_timing *row = &rows[recording.timed_count];
+
+		add("L1", 15e-9 * (1 + 0.1 * noise()), 1);
+		row->lines = 200;
+		row->pages = i % 2 ? 128 : 60;
+		row->seconds -= i % 2 ? 0 : 500e-9;
+		add("natural", 30e-9 * (1 + 0.1 * noise()), 1);
+	}
+	fm_laboratory_estimate(&recording, FM_LABORATORY_EVERYWHERE, &laboratory);
+	assert_near(laboratory.first.value, 2.0 / 3, 0.03);
+	recording.has_machine = false;
+	fm_laboratory_estimate(&recording, FM_LABORATORY_EVERYWHERE, &laboratory);
+	assert_near(laboratory.first.value, 0.58, 0.03);
+}
+
 /* One half of the time waits nine tenths, the other not at all; each is compared with its own natural time. */
 static void phases_are_kept_apart(void **unused)
 {
@@ -150,10 +208,13 @@ static void interrupted_rounds_are_excluded(void **unused)
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test_setup(shares_are_found, begin), cmocka_unit_test_setup(phases_are_kept_apart, begin),
-	    cmocka_unit_test_setup(unknown_parts_are_bounds, begin), cmocka_unit_test_setup(little_says_nothing, begin),
-	    cmocka_unit_test_setup(interrupted_rounds_are_excluded, begin)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test_setup(shares_are_found, begin),
+	                                   cmocka_unit_test_setup(phases_are_kept_apart, begin),
+	                                   cmocka_unit_test_setup(unknown_parts_are_bounds, begin),
+	                                   cmocka_unit_test_setup(little_says_nothing, begin),
+	                                   cmocka_unit_test_setup(the_ends_of_a_stretch_are_subtracted, begin),
+	                                   cmocka_unit_test_setup(translations_are_not_placed, begin),
+	                                   cmocka_unit_test_setup(interrupted_rounds_are_excluded, begin)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
