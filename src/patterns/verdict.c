@@ -182,8 +182,9 @@ static double confidence_of(const struct fm_analysis *analysis, const struct fm_
 	       likely = count > rival ? likely_larger(&candidates[0].share, &candidates[rival].share) : 1,
 	       most = finding && finding->verdict == FM_VERDICT_PRESENT ? finding->confidence : FM_CONFIDENCE_UNKNOWN;
 
-	/* counted with the laboratory, which looked at nearly all of the judged programs */
-	if (counted > 0 && analysis->whole.picture.laboratory.used)
+	/* one thread: counted with the laboratory, which looked at nearly all of the judged programs */
+	if (counted > 0 && (analysis->whole.picture.laboratory.used ||
+	                    fm_way_of(&analysis->whole.picture) == FM_WAY_windows_threads))
 		most = counted;
 	if (is_contested(analysis, candidates))
 		most = fmin(most, FM_CONTESTED);
