@@ -170,6 +170,14 @@ static bool is_contested(const struct fm_analysis *analysis, const struct fm_cau
 	                                analysis->whole.picture.laboratory.used && busy_level(analysis)));
 }
 
+/* A team that works for a few tenths of a second mostly begins and ends, and little of that is seen natively. */
+static bool is_short_team(const struct fm_analysis *analysis, const struct fm_caused *top)
+{
+	const struct fm_recorded_native *native = fm_causes_native(analysis);
+
+	return top->cause->loses && native && native->seconds.value < FM_SHORT_TEAM;
+}
+
 /* The smaller of two numbers: the probability by the intervals, and a frequency of right verdicts. The frequency was
    counted for such verdicts, or for the pattern that confirms this one; without a count it is that of uncalibrated
    verdicts. */
@@ -183,10 +191,10 @@ static double confidence_of(const struct fm_analysis *analysis, const struct fm_
 	       most = finding && finding->verdict == FM_VERDICT_PRESENT ? finding->confidence : FM_CONFIDENCE_UNKNOWN;
 
 	/* one thread: counted with the laboratory, which looked at nearly all of the judged programs */
-	if (counted > 0 && (analysis->whole.picture.laboratory.used ||
-	                    fm_way_of(&analysis->whole.picture) == FM_WAY_windows_threads))
+	if (counted > 0 &&
+	    (analysis->whole.picture.laboratory.used || fm_way_of(&analysis->whole.picture) == FM_WAY_windows_threads))
 		most = counted;
-	if (is_contested(analysis, candidates))
+	if (is_contested(analysis, candidates) || is_short_team(analysis, candidates))
 		most = fmin(most, FM_CONTESTED);
 	if (finding && finding->verdict == FM_VERDICT_ABSENT)
 		most = fmin(most, FM_CONFIDENCE_LEAST);

@@ -182,6 +182,13 @@ static void threads_that_wait(void **unused)
 	team->uneven = share(0, 0.03);
 	find();
 	assert_string_equal(verdict.cause, "false-sharing");
+	assert_true(verdict.confidence > 0.6);
+	/* a tenth of a second is mostly beginning and end */
+	recording.native.seconds = share(0.1, 0.01);
+	recording.native.cpu_seconds = recording.native.share_seconds = 0.2;
+	find();
+	assert_string_equal(verdict.cause, "false-sharing");
+	assert_true(verdict.confidence <= 0.6);
 }
 
 /* An error of the predicted time, in both directions, is an error of the waiting. */
