@@ -35,8 +35,8 @@ static int rotate(const struct fm_common *common, struct fm_error *error)
 	if (r)
 		return r < 0 ? r : 0;
 	if (lstat(earlier, &there) == 0 && !S_ISREG(there.st_mode))
-		return fm_error_set(error, EEXIST, "%s is in the way: it is no file. Remove it, or choose a name with -o",
-		                    earlier);
+		return fm_error_set(error, EEXIST,
+		                    "%s is in the way: it is no file. Remove it, or choose a name with -o", earlier);
 	if (rename(usual, earlier))
 		return fm_error_set(error, EIO, "%s cannot become %s: %s", usual, earlier, strerror(errno));
 	return 0;

@@ -1,5 +1,5 @@
-/* The name of the recording of a run. An earlier recording is never lost: the default name is rotated, and a chosen name
-   that exists is refused. */
+/* The name of the recording of a run. An earlier recording is never lost: the default name is rotated, and a chosen
+   name that exists is refused. */
 #ifndef FATHOM_CLI_RECORDING_NAME_H
 #define FATHOM_CLI_RECORDING_NAME_H
 

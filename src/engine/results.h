@@ -263,9 +263,9 @@ struct fm_result_pace {
 /* Where a thread was at a tick while it ran natively: trace/positions.h. */
 struct fm_result_position {
 	uint64_t pc;
-	uint32_t at;     /* units of 65,536 ns since the process began */
-	uint32_t thread; /* index of its record; FM_RESULT_THREADS_MAX: it has none */
-	uint32_t ns;     /* processor time that it represents */
+	uint32_t at;        /* units of 65,536 ns since the process began */
+	uint32_t thread;    /* index of its record; FM_RESULT_THREADS_MAX: it has none */
+	uint32_t ns;        /* processor time that it represents */
 	uint8_t plain : 1;  /* in plain code */
 	uint8_t kernel : 1; /* in a system call … */
 	uint8_t locks : 1;  /* … in which threads wait for each other: futex, sched_yield */

@@ -38,7 +38,7 @@ static void compare_served(const struct fm_comparison *comparison, const struct 
 	row->mean_cost = fm_compared_make(&first->mean_cost_cycles, &second->mean_cost_cycles);
 	for (unsigned i = 0; i < comparison->classes; i++)
 		row->levels[i] = fm_compared_make(level_of(comparison->first, first, comparison->class_names[i]),
-		                         level_of(comparison->second, second, comparison->class_names[i]));
+		                                  level_of(comparison->second, second, comparison->class_names[i]));
 }
 
 /* Entries of one recording only. */

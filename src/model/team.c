@@ -63,8 +63,7 @@ static bool counts(const struct team *team, const struct fm_recorded_position *p
 /* The part of a position that is of a kind. Spinning loops may be in functions of the runtime, too: they spin. */
 static double part_of(const struct team *team, const struct fm_recorded_position *position, enum kind kind)
 {
-	bool synchronises =
-	    !position->waits && (position->locks || team->at_synchronising[position->running]);
+	bool synchronises = !position->waits && (position->locks || team->at_synchronising[position->running]);
 	double shares = position->waits || synchronises ? 0 : position->shares;
 
 	switch (kind) {
