@@ -35,9 +35,21 @@ double fm_causes_busy(const struct fm_recorded_native *native)
 	return native ? fmin(1, native->cpu_seconds / native->seconds.value) : 1;
 }
 
-double fm_causes_kernel(const struct fm_recorded_native *native)
+bool fm_causes_starts_many(const struct fm_analysis *analysis)
 {
-	return native && native->share_seconds > FM_KERNEL_SECONDS ? fmin(1, native->kernel_share) : 0;
+	const struct fm_recorded_native *native = fm_causes_native(analysis);
+	size_t processes = analysis->recording->processes_count;
+
+	return native && processes >= FM_MANY_PROCESSES && native->cpu_seconds < FM_SHORT_PROCESS * (double)processes;
+}
+
+double fm_causes_kernel(const struct fm_analysis *analysis)
+{
+	const struct fm_recorded_native *native = fm_causes_native(analysis);
+	double share = native && native->share_seconds > FM_KERNEL_SECONDS ? fmin(1, native->kernel_share) : 0;
+
+	/* the kernel starts and ends each process with Fathom's memory in it: the program's part is unknown */
+	return fm_causes_starts_many(analysis) ? share / 2 : share;
 }
 
 /* A share of the cycles as share of the run time. */
@@ -45,7 +57,7 @@ static struct fm_figure of_run(const struct fm_analysis *analysis, const struct 
 {
 	const struct fm_recorded_native *native = fm_causes_native(analysis);
 	const struct fm_picture_team *team = &analysis->whole.picture.team;
-	double user = 1 - fm_causes_kernel(native), transfers = team->true_sharing.value + team->false_sharing.value;
+	double user = 1 - fm_causes_kernel(analysis), transfers = team->true_sharing.value + team->false_sharing.value;
 
 	if (team->known)
 		return scaled(share, user * fmax(0, team->worked.low - transfers),
@@ -228,8 +240,7 @@ static struct fm_figure synchronisation_time(const struct fm_analysis *analysis,
 {
 	const struct fm_picture_team *team = &analysis->whole.picture.team;
 	double shared = team->true_sharing.value;
-	double kernel =
-	    waits_in_kernel(analysis) ? fm_causes_kernel(fm_causes_native(analysis)) * team->worked.value : 0;
+	double kernel = waits_in_kernel(analysis) ? fm_causes_kernel(analysis) * team->worked.value : 0;
 	struct fm_figure waiting = of_team(analysis, &team->waiting);
 
 	(void)level;
@@ -252,7 +263,8 @@ static struct fm_figure blocked_time(const struct fm_analysis *analysis, unsigne
 {
 	const struct fm_recorded_native *native = fm_causes_native(analysis);
 	const struct fm_picture *picture = &analysis->whole.picture;
-	double busy = fm_causes_busy(native), kernel = fm_causes_kernel(native), value, error;
+	double busy = fm_causes_busy(native), kernel = fm_causes_kernel(analysis), value, error,
+	       unknown = fm_causes_starts_many(analysis) ? kernel : 0;
 	const struct fm_figure *faults = &picture->fault_seconds;
 
 	(void)level;
@@ -265,6 +277,7 @@ static struct fm_figure blocked_time(const struct fm_analysis *analysis, unsigne
 		return waits_in_kernel(analysis) ? none() : scaled(&picture->team.worked, kernel, kernel, kernel);
 	value = 1 - busy * (1 - kernel);
 	error = FM_TICKS * FM_TICK / fmax(native->share_seconds, native->seconds.value);
+	error += busy * unknown;
 	return fm_figure_make(value, fmax(0, value - error), fmin(1, value + error), "", FM_ORIGIN_measured, "native",
 	                      native->seconds.trials);
 }

@@ -49,6 +49,9 @@ double fm_causes_unexplained(const struct fm_analysis *analysis);
 
 /* The part of the run time in which one thread has a processor, and the kernel's part of that. */
 double fm_causes_busy(const struct fm_recorded_native *native);
-double fm_causes_kernel(const struct fm_recorded_native *native);
+double fm_causes_kernel(const struct fm_analysis *analysis);
+
+/* Most of its time, the program starts short processes. */
+bool fm_causes_starts_many(const struct fm_analysis *analysis);
 
 #endif

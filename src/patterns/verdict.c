@@ -194,7 +194,8 @@ static double confidence_of(const struct fm_analysis *analysis, const struct fm_
 	if (counted > 0 &&
 	    (analysis->whole.picture.laboratory.used || fm_way_of(&analysis->whole.picture) == FM_WAY_windows_threads))
 		most = counted;
-	if (is_contested(analysis, candidates) || is_short_team(analysis, candidates))
+	if (is_contested(analysis, candidates) || is_short_team(analysis, candidates) ||
+	    fm_causes_starts_many(analysis))
 		most = fmin(most, FM_CONTESTED);
 	if (finding && finding->verdict == FM_VERDICT_ABSENT)
 		most = fmin(most, FM_CONFIDENCE_LEAST);
@@ -385,7 +386,7 @@ static void find_evidence(const struct fm_analysis *analysis, const struct fm_ca
 	if (native)
 		add_evidence(verdict, "scheduler", FM_ORIGIN_measured,
 		             "%.3g s of processor time in %.3g s, %.0f %% of it in the kernel", native->cpu_seconds,
-		             native->seconds.value, 100 * fm_causes_kernel(native));
+		             native->seconds.value, 100 * fm_causes_kernel(analysis));
 	if (picture->memory_bound.available && picture->active.value > 0 && !laboratory->used)
 		add_evidence(verdict, picture->counted ? "counters" : "simulated core", picture->memory_bound.origin,
 		             "%.0f %% of the cycles wait for memory and caches",
@@ -410,6 +411,9 @@ static void find_contradictions(const struct fm_analysis *analysis, const struct
 		if (picture->levels[i].beyond > 1)
 			add_contradiction(verdict, "%s: counted traffic is %.1f times the measured peak",
 			                  picture->levels[i].name, picture->levels[i].beyond);
+	if (fm_causes_starts_many(analysis))
+		add_contradiction(verdict, "%zu short processes: an unknown part of the kernel time is Fathom's",
+		                  analysis->recording->processes_count);
 	if (top && is_contested(analysis, top) && busy_level(analysis))
 		add_contradiction(verdict, "%s runs at %.0f %% of its peak", picture->levels[busy_level(analysis)].name,
 		                  100 * picture->levels[busy_level(analysis)].utilisation.value);
@@ -508,6 +512,8 @@ static void describe_lost(const struct fm_analysis *analysis, const struct fm_ca
 
 	describe(analysis, lost, verdict);
 	verdict->confidence = finding->confidence;
+	if (is_short_team(analysis, lost))
+		verdict->confidence = fmin(verdict->confidence, FM_CONTESTED);
 	snprintf(verdict->sentence, sizeof(verdict->sentence), "%s", finding->evidence);
 }
 

@@ -284,6 +284,24 @@ static void unexplained_time_waits_for_a_busy_level(void **unused)
 	assert_true(strcmp(verdict.cause, "compute") != 0 || verdict.confidence <= 0.6);
 }
 
+/* The kernel starts Fathom's memory with each process. */
+static void short_processes_hide_the_kernel_time(void **unused)
+{
+	static struct fm_recorded_process processes[200];
+
+	(void)unused;
+	recording.processes = processes;
+	recording.native.kernel_share = 0.8;
+	recording.processes_count = 5;
+	find();
+	assert_string_equal(verdict.cause, "io");
+	assert_true(verdict.confidence > 0.6);
+	recording.processes_count = 200;
+	find();
+	assert_true(verdict.confidence <= 0.6);
+	assert_non_null(strstr(verdict.contradictions[0], "200 short processes"));
+}
+
 static void contradictions_are_shown(void **unused)
 {
 	struct fm_picture *picture = &analysis->whole.picture;
@@ -329,6 +347,7 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(without_positions_patterns_decide, begin, end),
 	    cmocka_unit_test_setup_teardown(calculation_can_be_contested, begin, end),
 	    cmocka_unit_test_setup_teardown(unexplained_time_waits_for_a_busy_level, begin, end),
+	    cmocka_unit_test_setup_teardown(short_processes_hide_the_kernel_time, begin, end),
 	    cmocka_unit_test_setup_teardown(contradictions_are_shown, begin, end),
 	    cmocka_unit_test_setup_teardown(a_pattern_confirms, begin, end)};
 
