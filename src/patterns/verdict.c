@@ -161,8 +161,8 @@ static unsigned busy_level(const struct fm_analysis *analysis)
 	return 0;
 }
 
-/* Calculation is what other causes leave over. That is no evidence of its own where the simulated core does not know
-   where most of the time goes, or where a level is near its peak. */
+/* Calculation is the rest of the time. This is no evidence of its own if the simulated core does not explain most of
+   the time, or if a level is near its peak. */
 static bool is_contested(const struct fm_analysis *analysis, const struct fm_caused *top)
 {
 	return is_calculation(top) && (fm_causes_unexplained(analysis) > FM_UNEXPLAINED ||

@@ -18,9 +18,9 @@ static double pace(const struct fm_recorded_timing *row)
 	return row->visits ? row->seconds / row->visits : 0;
 }
 
-/* A placed stretch begins and ends with a reading of the clock, which waits for all instructions before: this costs
-   what the processor otherwise executes at the same time. Stretches of two lengths show the cost. Sums over the rounds
-   of one mark and kind: */
+/* A placed stretch begins and ends with a reading of the clock, which waits for all earlier instructions: the overlap
+   with neighbouring instructions is lost. Stretches of two lengths show this cost. Sums over the rounds of one mark and
+   kind: */
 struct ends {
 	uint32_t process;
 	uint64_t mark;
@@ -41,7 +41,7 @@ static struct ends *ends_of(struct ends *all, unsigned *count, const struct fm_r
 	return &all[(*count)++];
 }
 
-/* Seconds of a stretch without visits, by a straight line. What is less certain than large counts in part. */
+/* Seconds of a stretch without visits, by a straight line. An uncertain cost counts in part. */
 static void find_cost(struct ends *ends)
 {
 	double n = ends->count, mean = ends->visits / n, spread = ends->visits_squared - n * mean * mean, slope, cost,
