@@ -141,7 +141,7 @@ static unsigned fullest_level(const struct fm_picture *picture)
 }
 
 /* The whole time is measured. Where simulated prefetchers hide all waiting, the rest of it waits for the level that
-   moves most of what it can, if that is much. */
+   is nearest to its peak, if it reaches a large part of it. */
 static struct fm_figure unexplained_time(const struct fm_analysis *analysis, unsigned level,
                                          const struct fm_figure *used)
 {

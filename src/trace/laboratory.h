@@ -5,8 +5,8 @@
      mark, and reads the clock now and then.
    - Placed time. The next instructions are executed with a log of all references and of the overwritten contents. Then
      memory and registers are restored. The counting code executes the same instructions again. On the way, the next
-     lines are loaded (plan.h), and the clock measures the time. Only this second execution lasts, so nobody sees
-     anything twice. A round therefore contains no system call and no access to shared memory.
+     lines are loaded (plan.h), and the clock measures the time. Only the second execution has lasting effects. A round
+     therefore contains no system call and no access to shared memory.
 
    All functions need blocked signals. */
 #ifndef FATHOM_TRACE_LABORATORY_H
