@@ -75,6 +75,12 @@ static inline void *fm_map(size_t size, long flags, long file)
 	return fm_failed(result) ? NULL : (void *)result;
 }
 
+/* Tables that a forked child can begin anew: it finds them empty, and fork() need not copy their pages. */
+static inline void fm_empty_in_children(void *address, size_t size)
+{
+	fm_system_call(SYS_madvise, (long)address, (long)size, MADV_WIPEONFORK, 0, 0, 0);
+}
+
 /* The result of a system call as the C library's functions return it. */
 static inline long fm_with_errno(long result)
 {

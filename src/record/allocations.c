@@ -28,9 +28,7 @@ static uint64_t total_calls, total_ticks;
 
 static bool is_tracking(void)
 {
-	struct fm_session *session = fm_session;
-
-	return opened && session && fm_process && session->track && !__atomic_load_n(&session->stop, __ATOMIC_RELAXED);
+	return opened && fm_is_alive() && fm_session->track && !__atomic_load_n(&fm_session->stop, __ATOMIC_RELAXED);
 }
 
 static uint64_t cost_so_far(void)

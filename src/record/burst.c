@@ -225,6 +225,7 @@ static int make_translator(struct translator_slot *slot)
 	    .code_size = CODE_SIZE,
 	    .log_entries = 1,
 	    .with_fuel = true,
+	    .not_inherited = true,
 	    .client = &client,
 	};
 
@@ -450,12 +451,9 @@ void fm_burst_forked(void)
 {
 	struct burst *burst = fm_self.burst;
 
-	/* Translators that other threads were in are lost: nobody will ever leave them. Those threads do not exist
-	   here, so they are simply free, and begin anew. */
-	for (unsigned i = 0; i < slot_count; i++) {
-		slots[i].busy = 0;
-		slots[i].stale = 1;
-	}
+	/* the memory of translators is not inherited */
+	for (unsigned i = 0; i < slot_count; i++)
+		slots[i] = (struct translator_slot){0};
 	if (burst) {
 		burst->slot = NULL;
 		fm_watch_forked(&burst->watches);

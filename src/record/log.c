@@ -83,6 +83,7 @@ static uint8_t *map_chunks(uint32_t count, long file, uint64_t offset)
 	if (fm_failed(fm_system_call(SYS_mmap, (long)aligned, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
 	                             file, (long)offset)))
 		return NULL;
+	fm_system_call(SYS_madvise, (long)aligned, size, MADV_DONTFORK, 0, 0, 0); /* children have files of their own */
 	if (aligned > reserved)
 		fm_system_call(SYS_munmap, (long)reserved, aligned - reserved, 0, 0, 0, 0);
 	if (reserved + slack > aligned)
@@ -398,7 +399,7 @@ int fm_log_open(void)
 		return error;
 	if (fm_session->sampling && bytes >= whole)
 		fm_starts_open((struct fm_starts *)(void *)((char *)fm_session + FM_STARTS_OFFSET));
-	if (fm_session->sampling && !fm_starts_is_worth(false)) {
+	if (fm_session->sampling && !fm_starts_is_worth()) {
 		fm_session = NULL;
 		return -ECANCELED;
 	}
@@ -414,6 +415,8 @@ int fm_log_open(void)
 		fm_session = NULL;
 		return -ENOMEM;
 	}
+	fm_empty_in_children(log_file.stacks, STACK_TABLE * sizeof(uint64_t));
+	fm_empty_in_children(log_file.names, NAME_TABLE * sizeof(uint64_t));
 	return make_file(false);
 }
 
@@ -422,10 +425,6 @@ void fm_log_forked(void)
 	if (!fm_session)
 		return;
 	fm_process = NULL;
-	if (!fm_session->children || fm_session->stop) {
-		fm_session = NULL;
-		return;
-	}
-	if ((fm_session->sampling && !fm_starts_is_worth(true)) || make_file(true))
+	if (!fm_session->children || fm_session->stop || make_file(true))
 		fm_session = NULL;
 }

@@ -25,14 +25,22 @@ static bool samples; /* the sampler is set up */
 static void in_child(void)
 {
 	uint64_t started = fm_ticks();
-	int problem = errno;
+	int problem;
 
+	/* nothing is alive here now: see fm_alive_open() */
+	if (!fm_starts_fork_is_worth()) {
+		fm_timer_forked();
+		return;
+	}
+	problem = errno;
 	fm_self.inside = 1;
 	fm_log_forked();
-	fm_threads_forked();
 	fm_timer_forked();
-	fm_burst_forked();
-	fm_allocations_forked();
+	if (fm_session) {
+		fm_threads_forked();
+		fm_burst_forked();
+		fm_allocations_forked();
+	}
 	fm_self.inside = 0;
 	if (fm_session) {
 		fm_costs_open(started);
@@ -82,7 +90,7 @@ __attribute__((constructor(101))) static void begin(void)
 	if (!fm_log_open() && !is_filtered() && !fm_unwind_open() && !fm_threads_open()) {
 		if (!fm_session->children)
 			fm_folder_hide(FM_RECORD_VARIABLE);
-		pthread_atfork(fm_starts_parent, NULL, in_child);
+		pthread_atfork(fm_starts_fork, NULL, in_child);
 		fm_log_mappings();
 		fm_allocations_open();
 		samples = fm_session->sampling && !set_up_sampler();

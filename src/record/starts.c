@@ -17,6 +17,8 @@ enum {
 static struct fm_starts *shared;
 static struct fm_starts_program *own;
 static uint64_t path;
+static __thread bool child_is_worth __attribute__((tls_model("initial-exec"))); /* several threads may fork */
+static __thread bool is_passed_over __attribute__((tls_model("initial-exec")));
 
 static uint64_t hash_of(const char *text)
 {
@@ -58,13 +60,40 @@ static bool is_worth(const struct fm_starts_program *program, uint32_t number)
 	       __atomic_load_n(&program->cpu_ns, __ATOMIC_RELAXED) / ended > SHORT_NS;
 }
 
-bool fm_starts_is_worth(bool forked)
+static bool count(struct fm_starts_program *program)
 {
-	own = find(forked ? path ^ 2 : path);
-	if (!own || is_worth(own, __atomic_fetch_add(&own->started, 1, __ATOMIC_RELAXED)))
+	if (!program || is_worth(program, __atomic_fetch_add(&program->started, 1, __ATOMIC_RELAXED)))
 		return true;
-	__atomic_fetch_add(&own->skipped, 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&program->skipped, 1, __ATOMIC_RELAXED);
 	return false;
+}
+
+bool fm_starts_is_worth(void)
+{
+	own = find(path);
+	return count(own);
+}
+
+void fm_starts_fork(void)
+{
+	child_is_worth = false;
+	if (!fm_is_alive())
+		return;
+	fm_starts_parent();
+	child_is_worth = !shared || count(find(path ^ 2));
+}
+
+bool fm_starts_fork_is_worth(void)
+{
+	is_passed_over = !child_is_worth;
+	if (child_is_worth)
+		own = find(path ^ 2);
+	return child_is_worth;
+}
+
+bool fm_starts_is_passed_over(void)
+{
+	return is_passed_over;
 }
 
 bool fm_starts_leave_out(const char *executed)

@@ -24,8 +24,17 @@ struct fm_starts {
 /* Finds the entry of this process's program by its path. `starts` may be NULL: with an older tool. */
 void fm_starts_open(struct fm_starts *starts);
 
-/* Is this process to be recorded? Counts the process. */
-bool fm_starts_is_worth(bool forked);
+/* Is this executed process to be recorded? Counts the process. */
+bool fm_starts_is_worth(void);
+
+/* Before a fork: decides whether the child is to be recorded, and counts it. The parent decides, because each page that
+   a child writes is copied: children that are not recorded shall write none. */
+void fm_starts_fork(void);
+/* In the child: the decision. */
+bool fm_starts_fork_is_worth(void);
+/* Is this the forking thread of a child that is not recorded? Without a look at memory that the child has not touched
+   yet. */
+bool fm_starts_is_passed_over(void);
 
 /* Can the program at this path run without the library? Yes if its processes are skipped and none is known to start
    others. Counts a skipped process. */

@@ -23,6 +23,7 @@ static size_t local_bytes; /* thread-local variables of what is there from the b
 /* Threads that live, by the kernel's numbers; 0: a free place. With more of them the sum is not known. */
 enum { LIVING = 4096 };
 static uint32_t living[LIVING];
+static uint32_t living_end; /* no later place was ever used */
 static uint32_t too_many;
 
 static void note_living(uint32_t thread, uint32_t instead)
@@ -30,10 +31,16 @@ static void note_living(uint32_t thread, uint32_t instead)
 	for (unsigned i = 0; i < LIVING; i++) {
 		uint32_t expected = instead;
 
-		if (__atomic_load_n(&living[i], __ATOMIC_RELAXED) == instead &&
-		    __atomic_compare_exchange_n(&living[i], &expected, thread, false, __ATOMIC_RELAXED,
-		                                __ATOMIC_RELAXED))
-			return;
+		uint32_t end = __atomic_load_n(&living_end, __ATOMIC_RELAXED);
+
+		if (__atomic_load_n(&living[i], __ATOMIC_RELAXED) != instead ||
+		    !__atomic_compare_exchange_n(&living[i], &expected, thread, false, __ATOMIC_RELAXED,
+		                                 __ATOMIC_RELAXED))
+			continue;
+		while (end <= i && !__atomic_compare_exchange_n(&living_end, &end, i + 1, false, __ATOMIC_RELEASE,
+		                                                __ATOMIC_RELAXED))
+			;
+		return;
 	}
 	too_many = 1;
 }
@@ -42,7 +49,7 @@ void fm_threads_sum_up(void)
 {
 	uint64_t sum = 0;
 
-	for (unsigned i = 0; i < LIVING; i++) {
+	for (unsigned i = 0; i < __atomic_load_n(&living_end, __ATOMIC_ACQUIRE); i++) {
 		uint32_t thread = __atomic_load_n(&living[i], __ATOMIC_RELAXED);
 
 		if (thread)
@@ -50,12 +57,6 @@ void fm_threads_sum_up(void)
 	}
 	sum += __atomic_load_n(&fm_process->threads_ns, __ATOMIC_RELAXED);
 	__atomic_store_n(&fm_process->threads_ns, too_many ? 0 : sum, __ATOMIC_RELAXED);
-}
-
-void fm_threads_forked(void)
-{
-	memset(living, 0, sizeof(living));
-	too_many = 0;
 }
 
 void fm_thread_begin(bool main_thread, unsigned long stack_bytes)
@@ -122,19 +123,53 @@ static void at_end(void *value)
 	fm_thread_end();
 }
 
+/* What a new thread needs. Not from the heap: if a thread only frees memory, the C library gives it an arena of its
+   own, and each fork() then copies these arenas. More starts at the same moment than there are places use the heap. */
 struct start {
 	void *(*routine)(void *);
 	void *argument;
 	size_t stack_bytes;
+	uint32_t taken;
 };
+static struct start starts[64];
+
+static struct start *take_start(void)
+{
+	struct start *start;
+
+	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+		if (!__atomic_exchange_n(&starts[i].taken, 1, __ATOMIC_ACQUIRE))
+			return &starts[i];
+	fm_self_enter();
+	start = malloc(sizeof(*start));
+	fm_self_leave();
+	return start;
+}
+
+static void release_start(struct start *start)
+{
+	if (start >= starts && start < starts + sizeof(starts) / sizeof(starts[0])) {
+		__atomic_store_n(&start->taken, 0, __ATOMIC_RELEASE);
+		return;
+	}
+	fm_self_enter();
+	free(start);
+	fm_self_leave();
+}
+
+void fm_threads_forked(void)
+{
+	memset(starts, 0, sizeof(starts));
+	/* only pages that were used: others need not be copied */
+	memset(living, 0, living_end * sizeof(living[0]));
+	living_end = too_many = 0;
+}
 
 static void *begin(void *pointer)
 {
 	struct start start = *(struct start *)pointer;
 
-	fm_self_enter();
-	free(pointer);
-	fm_self_leave();
+	release_start(pointer);
 	fm_thread_begin(false, start.stack_bytes);
 	pthread_setspecific(ending, &ending);
 	return start.routine(start.argument);
@@ -149,20 +184,17 @@ EXPORTED int pthread_create(pthread_t *restrict thread, const pthread_attr_t *re
 	fm_next_find();
 	if (!is_open || !fm_is_alive() || fm_session->stop)
 		return fm_next.pthread_create(thread, attributes, routine, argument);
-	fm_self_enter();
-	start = malloc(sizeof(*start));
-	fm_self_leave();
+	start = take_start();
 	if (!start)
 		return fm_next.pthread_create(thread, attributes, routine, argument);
-	*start = (struct start){.routine = routine, .argument = argument, .stack_bytes = 8 << 20};
+	start->routine = routine;
+	start->argument = argument;
+	start->stack_bytes = 8 << 20;
 	if (attributes)
 		pthread_attr_getstacksize(attributes, &start->stack_bytes);
 	error = fm_next.pthread_create(thread, attributes, begin, start);
-	if (error) {
-		fm_self_enter();
-		free(start);
-		fm_self_leave();
-	}
+	if (error)
+		release_start(start);
 	return error;
 }
 

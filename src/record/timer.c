@@ -22,7 +22,11 @@ struct trap_information {
 #define OUR_DATA 0x4661746d54726170u
 
 /* The period of an event that goes on by itself is changed only now and then: that costs a system call. */
-enum { DRAW_EVERY = 16, FEW_FILES = 256 };
+enum { DRAW_EVERY = 16, FEW_FILES = 256, OUT_OF_THE_WAY = 250 };
+
+/* The kernel programs a perf event again at each switch of its thread: some microseconds in a virtual machine. A thread
+   that switches often has a POSIX timer instead, unless its switches would take less than one hundredth of its time. */
+enum { SWITCH_NS = 5000, LEAST_SHARE = 100 };
 
 static __thread struct {
 	int kind;
@@ -42,11 +46,16 @@ static uint64_t tick = 4000000; /* ns between two of the kernel's */
 
 enum { MOST_FILES = 1 << 16, SHORTEST = 20000 /* ns */ };
 static uint8_t files[MOST_FILES / 8]; /* a bit for each file of a timer */
+static unsigned files_end;            /* no later file was one of a timer */
 
 static void note_file(int file, bool ours)
 {
 	if (file < 0 || file >= MOST_FILES)
 		return;
+	for (unsigned end = __atomic_load_n(&files_end, __ATOMIC_RELAXED); ours && end <= (unsigned)file;)
+		if (__atomic_compare_exchange_n(&files_end, &end, (unsigned)file + 1, false, __ATOMIC_RELEASE,
+		                                __ATOMIC_RELAXED))
+			break;
 	if (ours)
 		__atomic_fetch_or(&files[file / 8], (uint8_t)(1u << file % 8), __ATOMIC_RELAXED);
 	else
@@ -60,7 +69,9 @@ bool fm_timer_has_file(int file)
 
 unsigned fm_timer_next_file(unsigned first)
 {
-	for (unsigned at = first; at < MOST_FILES; at++)
+	const unsigned end = __atomic_load_n(&files_end, __ATOMIC_ACQUIRE);
+
+	for (unsigned at = first; at < end; at++)
 		if (!files[at / 8] && at % 8 == 0)
 			at += 7;
 		else if (fm_timer_has_file((int)at))
@@ -94,15 +105,16 @@ static long open_event(bool traps)
 	return fm_system_call(SYS_perf_event_open, (long)&attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC, 0);
 }
 
-/* Out of the way: programs expect their own files at low numbers. */
+/* Out of the way: programs expect their own files at low numbers. Not far: each fork copies the table up to there. */
 static long move_up(long file)
 {
 	struct rlimit limit = {.rlim_cur = 256};
 	long moved;
 
 	fm_system_call(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, (long)&limit, 0, 0);
-	moved = fm_system_call(SYS_fcntl, file, F_DUPFD_CLOEXEC,
-	                       limit.rlim_cur > 1024 ? 1000 : (long)(limit.rlim_cur / 4 * 3), 0, 0, 0);
+	moved = fm_system_call(
+	    SYS_fcntl, file, F_DUPFD_CLOEXEC,
+	    limit.rlim_cur / 4 * 3 < OUT_OF_THE_WAY ? (long)(limit.rlim_cur / 4 * 3) : OUT_OF_THE_WAY, 0, 0, 0);
 	if (moved < 0)
 		return file;
 	fm_system_call(SYS_close, file, 0, 0, 0, 0, 0);
@@ -262,6 +274,30 @@ static bool arm_trap(uint64_t ns, uint64_t wait, bool first)
 	       (enabled || !fm_system_call(SYS_ioctl, timer.file, PERF_EVENT_IOC_ENABLE, 0, 0, 0, 0));
 }
 
+/* `margin`: 2 for a thread that would change to a perf event, so that it does not change back soon. */
+static bool switches_often(unsigned margin)
+{
+	struct rusage usage = {.ru_nvcsw = 0};
+	double ns, switches;
+
+	if (fm_failed(fm_system_call(SYS_getrusage, RUSAGE_THREAD, (long)&usage, 0, 0, 0, 0)))
+		return false;
+	ns = ((double)usage.ru_utime.tv_sec + (double)usage.ru_stime.tv_sec) * 1e9 +
+	     ((double)usage.ru_utime.tv_usec + (double)usage.ru_stime.tv_usec) * 1e3;
+	switches = (double)usage.ru_nvcsw + (double)usage.ru_nivcsw;
+	return switches * SWITCH_NS * LEAST_SHARE * margin > ns;
+}
+
+static void change_to_posix(void)
+{
+	int file = timer.file;
+
+	if (!start_posix()) {
+		close_file(file);
+		timer.period = 0;
+	}
+}
+
 void fm_timer_arm(uint64_t ns)
 {
 	uint64_t wait = ns;
@@ -270,8 +306,10 @@ void fm_timer_arm(uint64_t ns)
 
 	if (timer.kind == NONE)
 		return;
+	if (timer.kind >= PERF && !first && switches_often(1))
+		change_to_posix();
 	/* a thread that has lived long enough to be sampled once gets the better kind */
-	if (timer.kind == POSIX && possible == FM_SAMPLER_PERF && timer.armed) {
+	if (timer.kind == POSIX && possible == FM_SAMPLER_PERF && timer.armed && !switches_often(2)) {
 		int number = timer.number;
 
 		if (!start_event())

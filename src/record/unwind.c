@@ -425,6 +425,7 @@ int fm_unwind_open(void)
 	if (mapped < 0 && mapped > -(long)FM_PAGE)
 		return (int)mapped;
 	entries = (struct entry *)mapped;
+	fm_empty_in_children(entries, sizeof(struct entry) * ENTRIES);
 	return 0;
 }
 

@@ -203,13 +203,19 @@ static bool on_full(void *context)
 int fm_record_windows_open(struct translator_slot *slot, struct fm_translate_client client, size_t code_size)
 {
 	const struct fm_translate_options options = {
-	    .code_size = code_size, .log_entries = FM_WINDOW_LONGEST, .with_fuel = true, .client = &client};
+	    .code_size = code_size,
+	    .log_entries = FM_WINDOW_LONGEST,
+	    .with_fuel = true,
+	    .not_inherited = true,
+	    .client = &client,
+	};
 	long result = fm_system_call(SYS_mmap, 0, sizeof(struct fm_windows), PROT_READ | PROT_WRITE,
 	                             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	int error;
 
 	if (result < 0 && result > -4096)
 		return (int)result;
+	fm_system_call(SYS_madvise, result, sizeof(struct fm_windows), MADV_DONTFORK, 0, 0, 0);
 	slot->windows = (struct fm_windows *)result;
 	client.context = slot;
 	client.on_log = on_log;

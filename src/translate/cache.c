@@ -107,6 +107,15 @@ static int map_log(struct fm_translator *translator, size_t entries)
 	return 0;
 }
 
+static void keep_from_children(const struct fm_translator *translator)
+{
+	madvise(translator->region, translator->region_size, MADV_DONTFORK);
+	madvise(translator->tables, translator->tables_size, MADV_DONTFORK);
+	if (translator->log_mapping)
+		madvise(translator->log_mapping, translator->log_mapping_size, MADV_DONTFORK);
+	madvise((void *)translator, size_of_translator(), MADV_DONTFORK);
+}
+
 static void lay_out_tables(struct fm_translator *translator, uint8_t *at)
 {
 	translator->blocks = (struct block *)at;
@@ -261,6 +270,8 @@ int fm_translator_create(const struct fm_translate_options *options, struct fm_t
 		fm_translator_destroy(translator);
 		return error;
 	}
+	if (options->not_inherited)
+		keep_from_children(translator);
 	fill_table(translator);
 	empty(translator);
 	translator->generation = 0;

@@ -171,6 +171,9 @@ struct fm_translate_options {
 	   then (fm_translator_set_visits()). Pieces with any other number are not. Not with count_pieces */
 	bool visits;
 	bool generated_code; /* translate code in mappings without a file. The caller must flush after changes. */
+	/* Forked children do not inherit the memory, so that fork() need not copy its page tables. Children must forget
+	   the translator, and no thread may fork in its cache. */
+	bool not_inherited;
 	/* If set, the only choices are FM_TRANSLATE_FILTERED and FM_TRANSLATE_IGNORE. limit 0: none. -ENOTSUP on
 	   processors that cannot save flags (lahf). */
 	struct fm_translate_filter filter;

@@ -28,6 +28,11 @@ struct fm_session *fm_session;
 struct fm_stream_process *fm_process;
 __thread struct fm_self fm_self;
 
+bool fm_is_alive(void)
+{
+	return fm_process;
+}
+
 void *fm_log_begin(enum fm_stream_kind kind, size_t size)
 {
 	size_t number = __atomic_fetch_add(&entry_count, 1, __ATOMIC_RELAXED);

@@ -29,4 +29,40 @@ for become in '' 'exec '; do
 		$shell -c '${become}awk \"BEGIN { while (i < 5000000) i++ }\"; exit 0'"
 	holds [ "$(sqlite3 after.fathom "SELECT count(*) FROM sampled_processes WHERE program LIKE '%awk'")" = 1 ]
 done
+
+# What fork() would copy: threads that allocate nothing get no arenas, and translators are not inherited.
+cat >inherited.c <<'END_OF_PROGRAM'
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile unsigned long sum;
+static void *work(void *unused) { for (unsigned long i = 0; i < 300000000; i++) sum += i; return unused; }
+static int caches(void)
+{
+	char line[300];
+	int found = 0;
+	FILE *maps = fopen("/proc/self/maps", "r");
+	while (fgets(line, sizeof(line), maps)) found += strstr(line, " rwxp ") != NULL;
+	return fclose(maps), found;
+}
+int main(void)
+{
+	pthread_t threads[4];
+	int status;
+	for (int i = 0; i < 4; i++) pthread_create(&threads[i], NULL, work, NULL);
+	for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+	printf("%d in the parent\n", caches()); fflush(stdout);
+	if (fork() == 0) { printf("%d in the child\n", caches()); return fflush(stdout) || malloc_info(0, stdout); }
+	wait(&status);
+	return status != 0;
+}
+END_OF_PROGRAM
+cc -O1 -pthread -o inherited inherited.c || exit 1
+expect 0 '' "$tool" record --force -q -o inherited.fathom -- "$shell" -c "./inherited >inherited.out"
+holds grep -q '^[1-9][0-9]* in the parent' inherited.out
+holds grep -qx '0 in the child' inherited.out
+holds [ "$(grep -c '<heap nr=' inherited.out)" = 1 ]
 finish

@@ -155,7 +155,7 @@ static void about_to_execute(const char *path, bool left_out)
 /* Without what others do when a process ends; forked processes often end so. */
 void fm_hook_exit(int status)
 {
-	if (fm_is_alive() && !fm_self.inside) {
+	if (!fm_self.inside && !fm_starts_is_passed_over() && fm_is_alive()) {
 		fm_self_enter();
 		fm_log_clock();
 		note_end();
