@@ -8,6 +8,7 @@
 #include "model/agreement.h"
 #include "model/doubt.h"
 #include "model/kernel_time.h"
+#include "model/irregular.h"
 #include "model/measured_waiting.h"
 #include "model/simulated_waiting.h"
 #include "model/team.h"
@@ -616,6 +617,8 @@ void fm_picture_build(const struct fm_recording *recording, const struct fm_part
 	fm_kernel_time(recording, picture);
 	fm_synchronisation(recording, &sums->counts, picture);
 	fm_measured_waiting(recording, picture);
+	if (fm_windows_used(recording))
+		fm_irregular_waiting(picture);
 	fm_uncertain_few_windows(recording, picture);
 }
 
