@@ -28,6 +28,9 @@ int fm_execute_next(const struct fm_execution *execution);
 /* The process ends without destructors. Never returns. */
 __attribute__((noreturn)) void fm_hook_exit(int status);
 
+/* allocator.c. The address is one of the reserve: it must not reach the next free(). */
+void fm_hook_reserved(const void *address);
+
 /* interpose/code.c. Code at these addresses may have changed; `unloaded`: a library was unloaded. */
 void fm_hook_code_changed(uint64_t begin, uint64_t end, bool unloaded);
 

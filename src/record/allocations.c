@@ -6,9 +6,10 @@
 
 #include "record/costs.h"
 #include "record/log.h"
-#include "record/allocator.h"
+#include "preload/allocator.h"
+#include "preload/hooks.h"
 #include "record/tracking.h"
-#include "record/unwind.h"
+#include "preload/unwind.h"
 
 enum {
 	OWN_FRAMES = 8,        /* at most, between the unwinder and the program */
@@ -25,6 +26,12 @@ static bool opened, heap_is_ours;
 static uint64_t interval_now = 1;
 static uint64_t short_cost; /* ticks of the short way through, in 1/256 */
 static uint64_t total_calls, total_ticks;
+
+/* so that its release does not take the short way */
+void fm_hook_reserved(const void *address)
+{
+	fm_live_suspect(address);
+}
 
 static bool is_tracking(void)
 {

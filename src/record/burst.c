@@ -11,7 +11,7 @@
 #include "record/costs.h"
 #include "record/log.h"
 #include "record/timer.h"
-#include "record/unwind.h"
+#include "preload/unwind.h"
 #include "record/window.h"
 
 enum {

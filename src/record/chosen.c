@@ -2,7 +2,7 @@
 #include "record/burst.h"
 #include "record/chosen.h"
 #include "record/log.h"
-#include "record/unwind.h"
+#include "preload/unwind.h"
 
 enum { DEVICES = 64 };
 

@@ -17,7 +17,7 @@
 #include "record/starts.h"
 #include "record/threads.h"
 #include "record/timer.h"
-#include "record/unwind.h"
+#include "preload/unwind.h"
 #include "record/watch.h"
 
 static bool samples; /* the sampler is set up */

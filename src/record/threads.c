@@ -13,7 +13,7 @@
 #include "record/log.h"
 #include "record/threads.h"
 #include "record/timer.h"
-#include "record/x86_64/registers.h"
+#include "preload/x86_64/registers.h"
 
 static pthread_key_t ending; /* whose destructor tells the end of a thread */
 static bool is_open;

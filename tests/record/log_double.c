@@ -15,7 +15,7 @@
 #include "record/costs.h"
 #include "record/log.h"
 #include "record/mappings.h"
-#include "record/unwind.h"
+#include "preload/unwind.h"
 
 enum { ENTRIES = 2500000, STACKS = 65536 };
 

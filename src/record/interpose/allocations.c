@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 #include "record/mappings.h"
-#include "record/allocator.h"
+#include "preload/allocator.h"
 #include "record/tracking.h"
 
 #define SLOWLY static __attribute__((noinline, cold))

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <link.h>
 
-#include "record/allocator.h"
+#include "preload/allocator.h"
 #include "record/tracking.h"
 
 /* A section of their own tells their frames, should the compiler have made any. */

@@ -1,4 +1,4 @@
-#include "record/unwind.h"
+#include "preload/unwind.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 
 #include "preload/readable.h"
-#include "record/walk.h"
+#include "preload/walk.h"
 
 /* A rule is a row in one word, for the frames that compilers make:
      bits 0-1    kind

@@ -1,4 +1,4 @@
-#include "record/allocator.h"
+#include "preload/allocator.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -6,9 +6,8 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "preload/hooks.h"
 #include "preload/next.h"
-#include "record/live.h"
-#include "record/log.h"
 
 enum { RESERVE = 65536, HEAD = 16 };
 
@@ -32,7 +31,7 @@ static void *take_reserve(size_t size, size_t alignment)
 		end = (begin + size + HEAD - 1) / HEAD * HEAD;
 	} while (!__atomic_compare_exchange_n(&reserve_used, &old, end, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
 	*(size_t *)(void *)(reserve + begin - HEAD) = size;
-	fm_live_suspect(reserve + begin);
+	fm_hook_reserved(reserve + begin);
 	return reserve + begin;
 }
 

@@ -1,11 +1,11 @@
 /* A walk up a stack: shared by unwind.c and the expressions of unwinding tables. */
-#ifndef FATHOM_RECORD_WALK_H
-#define FATHOM_RECORD_WALK_H
+#ifndef FATHOM_PRELOAD_WALK_H
+#define FATHOM_PRELOAD_WALK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "record/rows.h"
+#include "preload/rows.h"
 
 #pragma GCC visibility push(hidden)
 

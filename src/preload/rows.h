@@ -1,13 +1,13 @@
 /* A row of the unwinding tables (.eh_frame): how to find the caller's frame and registers for one instruction.
    Lock-free and safe in signal handlers, as unwind.h, the only user. */
-#ifndef FATHOM_RECORD_ROWS_H
-#define FATHOM_RECORD_ROWS_H
+#ifndef FATHOM_PRELOAD_ROWS_H
+#define FATHOM_PRELOAD_ROWS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "record/modules.h"
-#include "record/x86_64/registers.h"
+#include "preload/modules.h"
+#include "preload/x86_64/registers.h"
 
 #pragma GCC visibility push(hidden)
 

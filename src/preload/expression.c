@@ -1,4 +1,4 @@
-#include "record/walk.h"
+#include "preload/walk.h"
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 /* The program or library of an instruction. Safe in signal handlers, except for the two functions marked. */
-#ifndef FATHOM_RECORD_MODULES_H
-#define FATHOM_RECORD_MODULES_H
+#ifndef FATHOM_PRELOAD_MODULES_H
+#define FATHOM_PRELOAD_MODULES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* Call stacks from the unwinding tables (.eh_frame) of the program and its libraries. Lock-free, with one table of
    memory; safe in signal handlers and allocation functions. */
-#ifndef FATHOM_RECORD_UNWIND_H
-#define FATHOM_RECORD_UNWIND_H
+#ifndef FATHOM_PRELOAD_UNWIND_H
+#define FATHOM_PRELOAD_UNWIND_H
 
 #include <stdint.h>
 

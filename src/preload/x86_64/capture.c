@@ -1,8 +1,8 @@
 /* The registers of x86-64 at a call, and a call that keeps the vector registers. */
 #include <stddef.h>
 
-#include "record/modules.h"
-#include "record/unwind.h"
+#include "preload/modules.h"
+#include "preload/unwind.h"
 
 /* The loader may use vector registers, and they may hold values of the program. It is built for every processor, so
    what is beyond the first 16 bytes of each stays as it is. */

@@ -1,4 +1,4 @@
-#include "record/rows.h"
+#include "preload/rows.h"
 
 #include <stddef.h>
 

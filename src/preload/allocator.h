@@ -1,7 +1,7 @@
 /* The next allocator: the C library's, or a preloaded or linked one. Its functions are called before any
    constructor. */
-#ifndef FATHOM_RECORD_ALLOCATOR_H
-#define FATHOM_RECORD_ALLOCATOR_H
+#ifndef FATHOM_PRELOAD_ALLOCATOR_H
+#define FATHOM_PRELOAD_ALLOCATOR_H
 
 #include <sys/types.h>
 
@@ -28,8 +28,7 @@ extern struct fm_next_allocator fm_next_allocator HIDDEN;
 /* Looks up the functions, once; later calls do nothing. */
 void fm_next_allocator_find(void);
 
-/* Is the address in the small reserve that serves dlsym during the lookup? It is never released; its addresses are
-   suspect in live.h. */
+/* Is the address in the small reserve that serves dlsym during the lookup? It is never released. */
 bool fm_allocator_is_reserve(const void *address);
 size_t fm_allocator_reserve_size(const void *address);
 

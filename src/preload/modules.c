@@ -1,4 +1,4 @@
-#include "record/modules.h"
+#include "preload/modules.h"
 
 #include <dlfcn.h>
 #include <link.h>

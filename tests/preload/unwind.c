@@ -24,7 +24,7 @@
 #include <unistd.h>
 #include <unwind.h>
 
-#include "record/unwind.h"
+#include "preload/unwind.h"
 
 enum { MOST = 256, HANDLERS = 20000 };
 

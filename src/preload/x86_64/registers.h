@@ -1,6 +1,6 @@
 /* Registers of x86-64 for walks up a stack. */
-#ifndef FATHOM_RECORD_X86_64_REGISTERS_H
-#define FATHOM_RECORD_X86_64_REGISTERS_H
+#ifndef FATHOM_PRELOAD_X86_64_REGISTERS_H
+#define FATHOM_PRELOAD_X86_64_REGISTERS_H
 
 #include <stdint.h>
 
