@@ -20,6 +20,7 @@ enum {
 	FM_RESULT_EXECS_MAX = 16,
 	FM_RESULT_SITES_MAX = 1 << 19,
 	FM_RESULT_OBJECTS_MAX = 1 << 14,
+	FM_RESULT_ALLOCATION_FRAMES = 12,
 	FM_RESULT_LINES_MAX = 256,
 	FM_RESULT_MOMENTS_MAX = 1024,
 	FM_RESULT_WINDOWS_MAX = 4096,
@@ -215,6 +216,8 @@ struct fm_result_object {
 	char name[FM_RESULT_NAME];
 	uint32_t module;
 	uint32_t unnamed; /* data of the module without a symbol */
+	/* heap memory of this call stack: return addresses, the innermost first; 0: none. `size`: its largest block */
+	uint64_t allocated[FM_RESULT_ALLOCATION_FRAMES];
 	uint64_t loads, stores;
 	uint64_t misses[FM_SIMULATED_CACHES_MAX];
 	uint64_t moved[FM_SIMULATED_CACHES_MAX]; /* its lines filled into this cache, by loads, stores, prefetchers */

@@ -7,6 +7,7 @@
 
 #include "observe/line_curves.h"
 #include "observe/parts.h"
+#include "replay/call_tree.h"
 #include "simulator/numbers.h"
 #include "symbols/symbols.h"
 
@@ -194,15 +195,45 @@ static int by_name(const void *left, const void *right)
 
 static void add_object(struct fm_recorded_object *target, const struct fm_recorded_object *other)
 {
+	if (other->bytes > target->bytes)
+		target->bytes = other->bytes;
 	target->loads += other->loads;
 	target->stores += other->stores;
 	add_levels(target->misses, other->misses);
 	add_levels(target->moved, other->moved);
 }
 
-static int add_objects(const struct fm_engine_run *run, const struct fm_results *results,
+/* "solver.c:40 (make_grid)": the innermost frame in the program's own source, or else in a function with a name, that
+   does more than pass the allocation on. */
+static void name_allocated(const struct fm_result_object *object, struct fm_symbols *symbols, char *name, size_t size)
+{
+	struct fm_location_names names;
+	bool named = false;
+
+	snprintf(name, size, "(heap without a name)");
+	for (unsigned i = 0; symbols && i < FM_RESULT_ALLOCATION_FRAMES && object->allocated[i]; i++) {
+		const char *slash, *function;
+
+		fm_symbols_find(symbols, object->allocated[i] - 1, &names);
+		function = *names.inlined ? names.inlined : names.function;
+		if (fm_call_tree_forwards(function) || fm_call_tree_forwards(names.function))
+			continue;
+		slash = strrchr(names.file, '/');
+		if (*names.file && !fm_symbols_is_foreign(names.file)) {
+			snprintf(name, size, "%s:%d (%s)", slash ? slash + 1 : names.file, names.line, function);
+			return;
+		}
+		if (!named && strcmp(function, "?") != 0) {
+			snprintf(name, size, "heap of %s [%s]", function, names.module);
+			named = true;
+		}
+	}
+}
+
+static int add_objects(const struct fm_engine_run *run, const struct fm_results *results, struct naming *namings,
                        struct fm_recording *recording)
 {
+	struct fm_symbols *symbols = symbols_for(results, namings);
 	size_t first = recording->objects_count;
 	struct fm_recorded_object *own;
 
@@ -221,7 +252,10 @@ static int add_objects(const struct fm_engine_run *run, const struct fm_results 
 		snprintf(name, sizeof(name), "%.*s", FM_RESULT_NAME - 1, named->name);
 		snprintf(own->name, sizeof(own->name), "%s",
 		         named->unnamed ? unnamed_name : fm_symbols_demangle(name, written, sizeof(written)));
-		snprintf(own->module, sizeof(own->module), "%.63s", slash ? slash + 1 : path);
+		if (named->allocated[0])
+			name_allocated(named, symbols, own->name, sizeof(own->name));
+		else
+			snprintf(own->module, sizeof(own->module), "%.63s", slash ? slash + 1 : path);
 		own->bytes = named->unnamed ? 0 : named->size;
 		own->loads = object->loads;
 		own->stores = object->stores;
@@ -272,13 +306,13 @@ static int add_rest(struct fm_recording *recording)
 	return 0;
 }
 
-static int record_objects(const struct fm_engine_run *run, struct fm_recording *recording)
+static int record_objects(const struct fm_engine_run *run, struct naming *namings, struct fm_recording *recording)
 {
 	size_t used = 0;
-	int r = add_objects(run, run->results, recording);
+	int r = add_objects(run, run->results, namings, recording);
 
 	for (unsigned i = 0; i < run->forked_count && !r; i++)
-		r = add_objects(run, run->forked[i], recording);
+		r = add_objects(run, run->forked[i], namings, recording);
 	if (r)
 		return r;
 	qsort(recording->objects, recording->objects_count, sizeof(*recording->objects), by_name);
@@ -664,7 +698,7 @@ int fm_results_record(const struct fm_engine_run *run, const struct fm_machine_d
 	if (!r)
 		r = record_places(run, namings, recording);
 	if (!r)
-		r = record_objects(run, recording);
+		r = record_objects(run, namings, recording);
 	if (!r)
 		r = record_sharing(run->results, machine, namings, recording);
 	if (!r)

@@ -45,7 +45,7 @@ static const char *const prefixes[] = {
 #undef PREFIX
 };
 
-static bool hands_on(const char *function)
+bool fm_call_tree_forwards(const char *function)
 {
 	for (size_t i = 0; i < sizeof(exact) / sizeof(exact[0]); i++)
 		if (!strcmp(function, exact[i]))
@@ -155,13 +155,13 @@ static void name_site(struct code *code, const struct fm_location_names *names, 
 
 	code->handing = true;
 	for (unsigned i = 0; i < names->frame_count && code->handing; i++)
-		if (!hands_on(names->frames[i].function)) {
+		if (!fm_call_tree_forwards(names->frames[i].function)) {
 			describe(text, sizeof(text), names->frames[i].file, names->frames[i].line,
 			         names->frames[i].function, module, offset);
 			code->handing = false;
 		}
 	if (code->handing) {
-		code->handing = hands_on(names->function);
+		code->handing = fm_call_tree_forwards(names->function);
 		/* the line belongs to the inlined function, if there is one */
 		describe(text, sizeof(text), names->file, names->line, names->function, module, offset);
 	}

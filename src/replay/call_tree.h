@@ -37,6 +37,9 @@ int fm_call_tree_write(struct fm_call_tree *tree, struct fm_modules *modules, st
 int64_t fm_call_tree_code_row(const struct fm_call_tree *tree, int64_t code);
 int64_t fm_call_tree_frame_row(const struct fm_call_tree *tree, int64_t frame);
 
+/* Does a function of this name only pass allocations on (allocator_wrappers.def)? */
+bool fm_call_tree_forwards(const char *function);
+
 /* The site of an allocation, after fm_call_tree_write(), without functions that only forward allocations
    (allocator_wrappers.def). `site`: "solver.c:40 (make_grid) < main.c:12 (main)"; `name`: its first part. */
 void fm_call_tree_site(const struct fm_call_tree *tree, int64_t frame, char *site, size_t site_size, char *name,

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "model/kernel_time.h"
+#include "patterns/deciding.h"
 #include "report/laboratory.h"
 #include "report/bandwidth_curve.h"
 #include "report/coverage.h"
@@ -409,6 +410,34 @@ static void print_movers(const struct fm_analysis *analysis, FILE *output)
 	}
 }
 
+/* Variables and heap memory that most lines belong to. */
+static void print_objects(const struct fm_analysis *analysis, FILE *output)
+{
+	const struct fm_machine_description *machine = &analysis->recording->machine;
+	unsigned last = machine->cache_count - 1, shown = 0;
+	uint64_t all = 0;
+
+	for (size_t i = 0; i < analysis->object_count; i++)
+		all += analysis->objects[i].moved[last];
+	for (size_t i = 0; i < analysis->object_count && shown < 3; i++) {
+		const struct fm_recorded_object *object = &analysis->objects[i];
+		double share = all ? (double)object->moved[last] / (double)all : 0;
+		char name[96], size[40], moved[40];
+
+		if (object->rest || share < FM_LINE_REPORTED)
+			continue;
+		if (!shown++)
+			fprintf(output, "\nMain objects\n");
+		fprintf(output, "  %s: %.0f %% of the lines from memory, %s",
+		        fm_text_elide(name, sizeof(name), object->name, 48), 100 * share,
+		        fm_text_bytes(moved, sizeof(moved), (double)object->moved[last] * machine->line_bytes));
+		if (object->bytes)
+			fprintf(output, "; up to %s in one block",
+			        fm_text_bytes(size, sizeof(size), (double)object->bytes));
+		fputc('\n', output);
+	}
+}
+
 static void print_false_sharing(const struct fm_analysis *analysis, FILE *output)
 {
 	const struct fm_recording *recording = analysis->recording;
@@ -498,6 +527,7 @@ void fm_picture_print(const struct fm_analysis *analysis, const struct fm_writer
 	if (analysis->recording->asked.question == FM_QUESTION_EXACT ||
 	    analysis->recording->asked.question == FM_QUESTION_COMBINED) {
 		print_movers(analysis, output);
+		print_objects(analysis, output);
 		print_false_sharing(analysis, output);
 	} else {
 		print_formulas(picture, output, options->width);

@@ -286,8 +286,7 @@ static void name_function(struct file *file, struct fm_unit *unit, struct functi
 	shorten(name, function->full ? function->full : "?", function->shown, sizeof(function->shown));
 }
 
-/* Sources of compilers and libraries: their lines mean little to a programmer who calls them inline. */
-static bool is_foreign(const char *file)
+bool fm_symbols_is_foreign(const char *file)
 {
 	static const char *const folders[] = {"/usr/include/", "/usr/local/include/", "/usr/lib/", "/rustc/",
 	                                      "/usr/src/rustc"},
@@ -307,7 +306,8 @@ static void choose_own_line(struct fm_location_names *names)
 {
 	unsigned own = 0;
 
-	while (own < names->frame_count && (!*names->frames[own].file || is_foreign(names->frames[own].file)))
+	while (own < names->frame_count &&
+	       (!*names->frames[own].file || fm_symbols_is_foreign(names->frames[own].file)))
 		own++;
 	if (!own || own == names->frame_count)
 		return;

@@ -56,6 +56,9 @@ void fm_symbols_ready(struct fm_symbols *symbols);
 
 void fm_symbols_find(struct fm_symbols *symbols, uint64_t address, struct fm_location_names *ret_names);
 
+/* Is this a source of a compiler or library? Its lines mean little to a programmer who calls them. */
+bool fm_symbols_is_foreign(const char *file);
+
 /* Writes "kernel.h:12 (add) inlined into solver.c:40 (step)", or "solver.c:40 (step)" without inlining; files by the
    last component of their path. Returns `buffer`. */
 const char *fm_symbols_chain(const struct fm_location_names *names, char *buffer, size_t size);

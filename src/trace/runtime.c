@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 
+#include "trace/allocations.h"
 #include "trace/laboratory.h"
 #include "trace/numbers.h"
 #include "trace/place.h"
@@ -30,6 +31,7 @@ static void in_child(void)
 	} else {
 		fm_rings_forked();
 		fm_numbers_forked();
+		fm_allocations_forked();
 		fm_places_forked();
 		fm_opening_prepare();
 		fm_rest_prepare();
@@ -69,6 +71,7 @@ __attribute__((constructor(101))) static void begin(void)
 			fm_head()->error = -problem;
 			fm_alive_set(false);
 		} else {
+			fm_allocations_open();
 			fm_opening_prepare();
 			fm_rest_prepare();
 			fm_laboratory_prepare();

@@ -18,7 +18,7 @@
 #define FM_TRACE_MAGIC 0x3165636172546d46ull
 
 enum {
-	FM_TRACE_VERSION = 12,
+	FM_TRACE_VERSION = 13,
 	FM_TRACE_UNKNOWN = INT32_MAX, /* in place of a process number */
 	FM_TRACE_THREADS = 64,        /* live traced threads at a time; others run natively and are counted */
 	FM_TRACE_RING = 1 << 15,      /* entries of a thread's ring */
@@ -32,6 +32,10 @@ enum {
 	FM_TRACE_EPISODES = 1024,
 	FM_TRACE_POSITIONS = 2048, /* of each thread */
 	FM_TRACE_TIMINGS = 8192,
+	FM_TRACE_ALLOCATIONS = 1 << 14,   /* entries of the ring of kept allocations */
+	FM_TRACE_ALLOCATION_FRAMES = 12,  /* of a call stack */
+	FM_TRACE_ALLOCATION_LARGE = 8192, /* bytes from which on all allocations are kept */
+	FM_TRACE_ALLOCATION_STEP = 4096,  /* mean bytes of small allocations from one kept one to the next */
 	FM_TRACE_SHORT_KINDS = 8,
 	FM_TRACE_STRING_KINDS = 2 * FM_TRACE_SHORT_KINDS,
 };
@@ -59,6 +63,7 @@ struct fm_trace_session {
 	uint32_t busy_least;        /* threads of a process that rests: they run at the same time */
 	uint64_t run_in_ns;         /* processor time of the process before its first rest */
 	double laboratory;          /* permitted part of the time; 0: none */
+	uint32_t objects;           /* 1: allocations are kept, for the names of heap objects */
 	char region[FM_TRACE_NAME]; /* log only inside this region; "": everywhere. Pieces are counted everywhere */
 	/* shared */
 	uint32_t stop;      /* 1: no reader: trace nothing */
@@ -186,6 +191,23 @@ struct fm_trace_timings {
 	struct fm_trace_timing list[FM_TRACE_TIMINGS];
 };
 
+/* A kept allocation. */
+struct fm_trace_allocation {
+	uint64_t address, size;
+	uint64_t frames[FM_TRACE_ALLOCATION_FRAMES]; /* return addresses, the innermost first; 0: none */
+	uint32_t ready;                              /* its number + 1 (low half): written */
+	uint32_t unused;
+};
+
+/* A ring: allocation n is list[n % FM_TRACE_ALLOCATIONS]. */
+struct fm_trace_allocations {
+	_Alignas(64) uint64_t written; /* numbers given so far */
+	uint64_t reserved;             /* entries that are writable */
+	uint64_t lost;                 /* without room */
+	_Alignas(64) uint64_t read;    /* by the consumer */
+	_Alignas(64) struct fm_trace_allocation list[FM_TRACE_ALLOCATIONS];
+};
+
 /* The same branches in normal code outside of windows, and in plain code, which neither counts nor follows lines. */
 struct fm_trace_episode {
 	uint64_t counted_ns, counted_passes, plain_ns, plain_passes;
@@ -234,6 +256,7 @@ struct fm_trace_head {
 	uint64_t beats;                 /* incremented by the consumer during long work */
 	uint64_t episode_count;
 	struct fm_trace_episode episodes[FM_TRACE_EPISODES];
+	uint32_t objects;  /* 1: `allocations` is in use */
 	int32_t error;     /* errno why nothing is traced, 0: traced */
 	uint32_t filtered; /* 1: the program limits its system calls; tracing stopped there */
 	uint32_t limited;  /* 1: tracing stopped, since the processor time is limited */
@@ -248,6 +271,7 @@ struct fm_trace_file {
 	_Alignas(4096) struct fm_trace_piece pieces[FM_TRACE_PIECES];
 	_Alignas(4096) struct fm_trace_positions positions[FM_TRACE_THREADS];
 	_Alignas(4096) struct fm_trace_timings timings;
+	_Alignas(4096) struct fm_trace_allocations allocations;
 	_Alignas(4096) struct fm_trace_entry rings[FM_TRACE_THREADS][FM_TRACE_RING];
 };
 

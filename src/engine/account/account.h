@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "simulator/hierarchy.h"
+#include "engine/account/heap.h"
 #include "engine/account/misses.h"
 #include "engine/account/room.h"
 #include "engine/results.h"
@@ -30,6 +31,7 @@ struct fm_account {
 		struct fm_known_object *objects;
 		size_t count, room;
 	} known;
+	struct fm_heap heap; /* under known.mutex */
 	/* sites by address (places.c) */
 	struct {
 		uint32_t *slots; /* index + 1 */

@@ -203,6 +203,26 @@ static void settle(struct fm_account *account, struct fm_result_site *site, unsi
 	fm_places_of(account, site)->objects[index] = 0;
 }
 
+/* Spaces that instructions remember may have been filled. */
+static void forget_slots(struct fm_account *account)
+{
+	struct fm_results *results = account->results;
+
+	for (unsigned i = 0; i < results->site_count; i++) {
+		if (!fm_places_is_used(&results->sites[i]))
+			continue;
+		settle(account, &results->sites[i], 0);
+		settle(account, &results->sites[i], 1);
+	}
+}
+
+void fm_objects_heap_changed(struct fm_account *account)
+{
+	pthread_mutex_lock(&account->known.mutex);
+	forget_slots(account);
+	pthread_mutex_unlock(&account->known.mutex);
+}
+
 void fm_objects_add_module(struct fm_account *account, unsigned module)
 {
 	struct fm_results *results = account->results;
@@ -222,13 +242,7 @@ void fm_objects_add_module(struct fm_account *account, unsigned module)
 	pthread_mutex_lock(&account->known.mutex);
 	read_image(account, &image, module);
 	arrange(account);
-	/* spaces that instructions remember may have been filled */
-	for (unsigned i = 0; i < results->site_count; i++) {
-		if (!fm_places_is_used(&results->sites[i]))
-			continue;
-		settle(account, &results->sites[i], 0);
-		settle(account, &results->sites[i], 1);
-	}
+	forget_slots(account);
 	pthread_mutex_unlock(&account->known.mutex);
 	munmap((void *)image.bytes, image.size);
 }
@@ -258,6 +272,49 @@ static uint32_t result_of(struct fm_account *account, struct fm_known_object *ob
 	return object->result;
 }
 
+static uint32_t result_of_heap(struct fm_account *account, struct fm_heap_site *site)
+{
+	struct fm_results *results = account->results;
+	struct fm_result_object *result = site->result ? &results->objects[site->result - 1] : NULL;
+
+	if (!result) {
+		if (results->object_count == FM_RESULT_OBJECTS_MAX ||
+		    !fm_room_claim(&account->room, &results->objects[results->object_count], sizeof(*result))) {
+			results->lost_objects++;
+			return 0;
+		}
+		result = &results->objects[results->object_count];
+		memcpy(result->allocated, site->frames, sizeof(result->allocated));
+		site->result = ++results->object_count;
+	}
+	result->size = site->largest;
+	return site->result;
+}
+
+/* The range of the slot around the address, between known objects, by heap memory: its object, plus one; 0: none. */
+static uint32_t narrow(struct fm_account *account, uint64_t address, struct fm_result_slot *slot)
+{
+	const struct fm_heap *heap = &account->heap;
+	size_t at = fm_heap_find(heap, address);
+	uint64_t begin = at ? heap->segments[at - 1].end : 0, end = UINT64_MAX;
+	uint32_t object = 0;
+
+	if (at < heap->count)
+		end = heap->segments[at].begin;
+	if (at < heap->count && heap->segments[at].begin <= address) {
+		begin = heap->segments[at].begin;
+		end = heap->segments[at].end;
+		object = result_of_heap(account, &heap->sites[heap->segments[at].site]);
+	}
+	if (slot->begin > begin)
+		begin = slot->begin;
+	if (slot->begin + slot->size < end)
+		end = slot->begin + slot->size;
+	slot->begin = begin;
+	slot->size = end - begin;
+	return object;
+}
+
 /* The first that ends beyond the address. */
 static size_t find(const struct fm_account *account, uint64_t address)
 {
@@ -283,6 +340,8 @@ uint32_t fm_objects_at(struct fm_account *account, uint64_t address)
 	at = find(account, address);
 	if (at < account->known.count && account->known.objects[at].begin <= address)
 		number = result_of(account, &account->known.objects[at]);
+	else
+		number = narrow(account, address, &(struct fm_result_slot){.size = UINT64_MAX});
 	pthread_mutex_unlock(&account->known.mutex);
 	return number;
 }
@@ -308,6 +367,7 @@ struct fm_result_slot *fm_objects_change(struct fm_account *account, struct fm_r
 		slot->begin = low ? account->known.objects[low - 1].end : 0;
 		slot->size =
 		    (low < account->known.count ? account->known.objects[low].begin : UINT64_MAX) - slot->begin;
+		place->objects[index] = narrow(account, address, slot);
 	}
 	pthread_mutex_unlock(&account->known.mutex);
 	return slot;
@@ -326,4 +386,5 @@ void fm_objects_forget(struct fm_account *account)
 	free(account->known.objects);
 	account->known.objects = NULL;
 	account->known.count = account->known.room = 0;
+	fm_heap_free(&account->heap);
 }

@@ -1,5 +1,5 @@
-/* Objects: data symbols of the program and its libraries at a fixed offset in their file. Other memory (heap, stack,
-   mappings) is the space between objects. */
+/* Objects: data symbols of the program and its libraries at a fixed offset in their file, and heap memory by the call
+   stack that allocated it (heap.h). Other memory (stack, mappings, unknown heap) is the space between objects. */
 #ifndef FATHOM_ENGINE_ACCOUNT_OBJECTS_H
 #define FATHOM_ENGINE_ACCOUNT_OBJECTS_H
 
@@ -10,6 +10,9 @@
 
 /* Adds the objects of a newly mapped module of the results. */
 void fm_objects_add_module(struct fm_account *account, unsigned module);
+
+/* After fm_heap_settle() has changed something. */
+void fm_objects_heap_changed(struct fm_account *account);
 
 /* For an access outside of the instruction's two objects: settles the counts of one slot and reuses it for the new
    object. Returns the slot. */

@@ -152,6 +152,7 @@ static int make_session(struct fm_tracing *native, struct fm_error *error)
 	/* curves and regions need all followed lines; programs beside it would run on in the rests */
 	if (session->pace && !options->curve && !options->region && !options->beside_count)
 		session->overhead = options->windows.overhead > 0 ? options->windows.overhead : OVERHEAD;
+	session->objects = options->windows.on;
 	session->laboratory = session->pace && !options->windows.no_laboratory ? LABORATORY : 0;
 	session->busy_least = options->windows.overhead > 0 ? 1 : BUSY_LEAST;
 	session->run_in_ns = RUN_IN_MS * 1000000ull;

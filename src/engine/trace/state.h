@@ -130,6 +130,7 @@ struct fm_consumer {
 	struct fm_followed *followed;               /* NULL: no followed lines */
 	struct fm_translate_filter filter;          /* selects followed lines; limit 0: none */
 	struct fm_traced_timing *timing;            /* with core timing; else NULL */
+	uint64_t allocations_read;                  /* kept allocations of the program */
 	struct fm_beside *beside;                   /* programs beside; NULL: none */
 	unsigned running;                           /* with programs beside: threads with unread entries */
 	const struct fm_traced_thread *latest;      /* the last simulated thread */

@@ -5,6 +5,8 @@
 #include <sys/mman.h>
 #include <sys/types.h>
 
+#include "preload/unwind.h"
+#include "trace/allocations.h"
 #include "trace/numbers.h"
 #include "trace/place.h"
 #include "trace/runtime.h"
@@ -116,8 +118,10 @@ void fm_hook_code_changed(uint64_t begin, uint64_t end, bool unloaded)
 	if (!is_traced())
 		return;
 	fm_places_code_changed(begin, end);
-	if (unloaded)
+	if (unloaded) {
 		fm_numbers_remapped();
+		fm_unwind_forget();
+	}
 }
 
 EXPORTED int munmap(void *address, size_t size)
@@ -140,6 +144,8 @@ EXPORTED void *mmap(void *address, size_t size, int protection, int flags, int f
 		fm_hook_code_changed((uint64_t)address, (uint64_t)address + size, false);
 	if (result != MAP_FAILED && protection & PROT_EXEC && file >= 0 && is_traced())
 		fm_numbers_remapped();
+	if (result != MAP_FAILED && flags & MAP_ANONYMOUS && protection & PROT_WRITE && !fm_allocations_pass(size))
+		fm_allocations_keep(result, size, __builtin_return_address(0));
 	return result;
 }
 
