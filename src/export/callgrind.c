@@ -1,6 +1,7 @@
 /* Callgrind's profile format, for KCachegrind and callgrind_annotate: costs by source line; for samples also calls with
  * inclusive costs. Samples do not show the number of calls: "calls" counts samples that came through the call. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,16 +99,18 @@ static void name_sampled(struct profile *profile)
 	name_event(profile, "Samples", "Sampled references");
 	name_event(profile, "Loads", "Sampled loads");
 	name_event(profile, "Stores", "Sampled stores");
-	name_event(profile, "Cost", references ? "Simulated cycles of the samples" : "Ticks that the samples took");
+	name_event(profile, "Cost",
+	           references ? "Simulated cycles of the samples" : "Ticks that the timed samples took");
+	name_event(profile, "Timed", "Timed samples");
 	for (unsigned i = 0; i <= levels; i++, profile->events++) {
 		fm_sink_text(profile->sink, "event: ");
 		write_level_word(profile, i, false);
-		fm_sink_text(profile->sink, " : Samples most likely ");
+		fm_sink_text(profile->sink, references ? " : References " : " : Processor time of references, ns, ");
 		write_level_word(profile, i, true);
 		fm_sink_byte(profile->sink, '\n');
 	}
 	fm_sink_text(profile->sink, references ? "events: References" : "events: Time_ns");
-	fm_sink_text(profile->sink, " Samples Loads Stores Cost");
+	fm_sink_text(profile->sink, " Samples Loads Stores Cost Timed");
 	for (unsigned i = 0; i <= levels; i++) {
 		fm_sink_byte(profile->sink, ' ');
 		write_level_word(profile, i, false);
@@ -207,16 +210,25 @@ static int take_lines(struct profile *profile)
 static void costs_of_sample(const struct fm_exported *exported, uint32_t index, struct costs *ret)
 {
 	const struct fm_recorded_sample *sample = &exported->recording->samples[index];
-	uint64_t cost = 0;
+	uint64_t cost = 0, weight = fm_exported_weight(exported, sample);
+	double shares[FM_SERVED_CLASSES];
 
 	memset(ret, 0, sizeof(*ret));
 	fm_exported_cost(sample, &cost);
-	ret->of[0] = fm_exported_weight(exported, sample);
+	ret->of[4] = cost;
+	ret->of[5] = !(sample->flags & FM_SAMPLE_UNTIMED);
+	if (sample->flags & FM_SAMPLE_LEVEL_ONLY)
+		return;
+	ret->of[0] = weight;
 	ret->of[1] = 1;
 	ret->of[2] = !(sample->kind & FM_SAMPLE_STORE) || sample->kind & FM_SAMPLE_LOAD;
 	ret->of[3] = !!(sample->kind & FM_SAMPLE_STORE);
-	ret->of[4] = cost;
-	ret->of[5 + fm_exported_level(exported, index)] = 1;
+	if (!fm_exported_shares(exported, index, shares)) {
+		ret->of[6] = weight;
+		return;
+	}
+	for (unsigned i = 0; i < fm_exported_levels(exported); i++)
+		ret->of[7 + i] = (uint64_t)llround((double)weight * shares[i]);
 }
 
 /* Calls */

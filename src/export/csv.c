@@ -1,6 +1,7 @@
 /* CSV (RFC 4180) of one table: sampled references with all names in place, or any other table of the recording as it is
    stored. The first line names the columns. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,11 +11,11 @@
 
 /* Samples */
 
-static const char *const columns[] = {"time_s",    "process", "thread",  "thread_name", "cpu",         "node",
-                                      "kind",      "bytes",   "address", "object",      "object_kind", "object_offset",
-                                      "page_node", "level",   "cost",    "cost_unit",   "weight",      "weight_unit",
-                                      "function",  "inlined", "file",    "line",        "module",      "module_offset",
-                                      "region",    "stack",   "faulted", NULL};
+static const char *const columns[] = {
+    "time_s",  "process",     "thread",      "thread_name",       "cpu",       "node",  "kind",   "bytes",
+    "address", "object",      "object_kind", "object_offset",     "page_node", "level", "cost",   "cost_unit",
+    "weight",  "weight_unit", "function",    "inlined",           "file",      "line",  "module", "module_offset",
+    "region",  "stack",       "faulted",     "level_probability", NULL};
 
 static void text(struct fm_sink *sink, const char *value)
 {
@@ -71,6 +72,8 @@ static void write_sample(const struct fm_exported *exported, uint32_t index, str
 	const struct fm_recorded_code *code = &recording->codes[sample->code];
 	const struct fm_recorded_sampled_thread *thread = &recording->sampled_threads[sample->thread];
 	char stack[4096];
+	double probability;
+	unsigned level = fm_exported_level(exported, index, &probability);
 	uint64_t cost;
 
 	fm_sink_seconds(sink, fm_exported_time(sample->at));
@@ -85,7 +88,7 @@ static void write_sample(const struct fm_exported *exported, uint32_t index, str
 	fm_sink_address(sink, sample->address);
 	write_object(exported, sample, sink);
 	node(sink, sample->page_node);
-	text(sink, fm_exported_level_name(exported, fm_exported_level(exported, index)));
+	text(sink, fm_exported_level_name(exported, level));
 	fm_sink_byte(sink, ',');
 	if (fm_exported_cost(sample, &cost))
 		fm_sink_unsigned(sink, cost);
@@ -108,6 +111,9 @@ static void write_sample(const struct fm_exported *exported, uint32_t index, str
 	text(sink, sample->instance < 0 ? "" : exported->regions.keys[exported->region_of[sample->instance]]);
 	write_stack(exported, sample, stack, sizeof(stack), sink);
 	number(sink, !!(sample->flags & FM_SAMPLE_FAULTED));
+	fm_sink_byte(sink, ',');
+	if (level)
+		fm_sink_real(sink, round(1e4 * probability) / 1e4, "");
 	fm_sink_text(sink, "\r\n");
 }
 

@@ -17,21 +17,44 @@ uint64_t fm_exported_time(double seconds)
 	return seconds < 9.2e9 ? (uint64_t)llround(seconds * 1e9) : INT64_MAX;
 }
 
-unsigned fm_exported_level(const struct fm_exported *exported, size_t sample)
+bool fm_exported_shares(const struct fm_exported *exported, size_t index, double shares[FM_SERVED_CLASSES])
 {
-	unsigned level = exported->samples->levels[sample];
+	const struct fm_samples *samples = exported->samples;
+	const struct fm_recorded_sample *sample = &exported->recording->samples[index];
+	uint32_t object = samples->object_of[fm_samples_memory(samples, sample)];
+	const struct fm_served *prior = object < samples->object_count ? &samples->objects[object].served : NULL;
 
-	return level <= fm_exported_levels(exported) ? level : 0;
+	/* objects with few timed samples have no shares of their own */
+	if (!prior || prior->mixture[0] < 0)
+		prior = &samples->whole;
+	return fm_served_probabilities(samples->model, prior, sample, shares);
+}
+
+unsigned fm_exported_level(const struct fm_exported *exported, size_t index, double *ret_probability)
+{
+	double shares[FM_SERVED_CLASSES];
+	unsigned best = 0;
+
+	if (ret_probability)
+		*ret_probability = 0;
+	if (!fm_exported_shares(exported, index, shares))
+		return 0;
+	for (unsigned i = 1; i < exported->samples->model->classes; i++)
+		if (shares[i] > shares[best])
+			best = i;
+	if (ret_probability)
+		*ret_probability = shares[best];
+	return best + 1;
 }
 
 unsigned fm_exported_levels(const struct fm_exported *exported)
 {
-	return exported->samples ? exported->samples->model->levels : 0;
+	return exported->samples ? exported->samples->model->classes : 0;
 }
 
 const char *fm_exported_level_name(const struct fm_exported *exported, unsigned level)
 {
-	return level && level <= fm_exported_levels(exported) ? exported->samples->model->level_names[level - 1]
+	return level && level <= fm_exported_levels(exported) ? exported->samples->model->class_names[level - 1]
 	                                                      : "unknown";
 }
 
@@ -50,6 +73,8 @@ const char *fm_exported_kind(const struct fm_recorded_sample *sample)
 
 uint64_t fm_exported_weight(const struct fm_exported *exported, const struct fm_recorded_sample *sample)
 {
+	if (sample->flags & FM_SAMPLE_LEVEL_ONLY)
+		return 0;
 	if (!exported->references)
 		return fm_exported_time(sample->weight);
 	return sample->weight > 0 && sample->weight < 9.2e18F ? (uint64_t)llroundf(sample->weight) : 0;
@@ -74,8 +99,6 @@ static int sort_samples(struct fm_exported *exported)
 	if (!exported->order)
 		return -ENOMEM;
 	for (size_t i = 0; i < recording->samples_count; i++) {
-		if (recording->samples[i].flags & FM_SAMPLE_LEVEL_ONLY)
-			continue;
 		sorted &= !exported->count ||
 		          fm_exported_sample(exported, exported->count - 1)->at <= recording->samples[i].at;
 		exported->order[exported->count++] = (uint32_t)i;

@@ -25,7 +25,7 @@ struct fm_exported {
 	const struct fm_export_options *options;
 	unsigned has;
 	struct fm_samples *samples; /* NULL: no samples */
-	/* Indexes of samples of references, by time. Samples for levels only are excluded. */
+	/* Indexes of all samples, by time. Those for levels only have a weight of 0. */
 	uint32_t *order;
 	size_t count;
 	/* texts; numbers from 0 */
@@ -53,13 +53,23 @@ static inline const struct fm_recorded_sample *fm_exported_sample(const struct f
 	return &exported->recording->samples[exported->order[i]];
 }
 
+static inline bool fm_exported_is_level_only(const struct fm_exported *exported, size_t i)
+{
+	return fm_exported_sample(exported, i)->flags & FM_SAMPLE_LEVEL_ONLY;
+}
+
 static inline uint32_t fm_exported_object(const struct fm_exported *exported, const struct fm_recorded_sample *sample)
 {
 	return exported->object_of[sample->memory < 0 ? exported->recording->memories_count : (size_t)sample->memory];
 }
 
-/* The most likely level of a sample, from 1; 0: unknown. Further: the name of a level, and the number of levels. */
-unsigned fm_exported_level(const struct fm_exported *exported, size_t sample);
+/* The probability of each level for a sample of the recording, as un-mixed. Levels that cannot be distinguished are one
+   ("L1 or L2"); the last one is "other". False: not known. */
+bool fm_exported_shares(const struct fm_exported *exported, size_t index, double shares[FM_SERVED_CLASSES]);
+
+/* The most likely one of them, from 1; 0: unknown. `ret_probability` may be NULL. Further: the name of a level, and the
+   number of levels. */
+unsigned fm_exported_level(const struct fm_exported *exported, size_t index, double *ret_probability);
 const char *fm_exported_level_name(const struct fm_exported *exported, unsigned level);
 unsigned fm_exported_levels(const struct fm_exported *exported);
 
@@ -69,7 +79,7 @@ bool fm_exported_cost(const struct fm_recorded_sample *sample, uint64_t *ret_cos
 /* "load", "store", "load and store" */
 const char *fm_exported_kind(const struct fm_recorded_sample *sample);
 
-/* Weight of the sample: nanoseconds of processor time, or references. */
+/* Weight of the sample: nanoseconds of processor time, or references. Weights add up to the shares of the report. */
 uint64_t fm_exported_weight(const struct fm_exported *exported, const struct fm_recorded_sample *sample);
 
 #endif

@@ -42,7 +42,7 @@ static void write_cell(void *context, const struct fm_cell *cell)
 static void write_found(const struct fm_exported *exported, size_t row, struct fm_sink *sink)
 {
 	fm_sink_byte(sink, ',');
-	fm_sink_json(sink, exported->samples ? fm_exported_level_name(exported, fm_exported_level(exported, row))
+	fm_sink_json(sink, exported->samples ? fm_exported_level_name(exported, fm_exported_level(exported, row, NULL))
 	                                     : "unknown");
 }
 

@@ -52,13 +52,17 @@ void fm_paraver_sample(struct fm_sink *sink, const struct fm_exported *exported,
 	const struct fm_recording *recording = exported->recording;
 	const struct fm_recorded_sample *sample = &recording->samples[index];
 	int64_t frame = sample->frame;
+	double probability;
+	unsigned level = fm_exported_level(exported, index, &probability);
 	uint64_t cost;
 
 	if (sample->kind & FM_SAMPLE_LOAD || !(sample->kind & FM_SAMPLE_STORE))
 		fm_paraver_value(sink, FM_PARAVER_LOAD, (int64_t)address);
 	if (sample->kind & FM_SAMPLE_STORE)
 		fm_paraver_value(sink, FM_PARAVER_STORE, (int64_t)address);
-	fm_paraver_value(sink, FM_PARAVER_LEVEL, 1 + (int64_t)fm_exported_level(exported, index));
+	fm_paraver_value(sink, FM_PARAVER_LEVEL, 1 + (int64_t)level);
+	if (level)
+		fm_paraver_value(sink, FM_PARAVER_PROBABILITY, llround(100 * probability));
 	if (fm_exported_cost(sample, &cost))
 		fm_paraver_value(sink, FM_PARAVER_COST, (int64_t)cost);
 	fm_paraver_value(sink, FM_PARAVER_OBJECT, 1 + (int64_t)fm_exported_object(exported, sample));

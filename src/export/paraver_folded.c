@@ -122,22 +122,17 @@ static int by_time(const void *first, const void *second)
 	return (a->index > b->index) - (a->index < b->index);
 }
 
-/* The first sample of a reference of a thread, from `index` on; false: none. */
+/* The sample of a thread with this index; false: none. */
 static bool find_sample(const struct folded *folded, size_t number, size_t index, struct record *ret_record)
 {
 	const struct thread *thread = &folded->threads[number];
-	const struct fm_recorded_sample *samples = folded->exported->recording->samples;
 
-	for (; index < thread->mode->sample_count; index++) {
-		const struct fm_folded *sample = &thread->mode->samples[index];
-
-		if (samples[sample->sample].flags & FM_SAMPLE_LEVEL_ONLY)
-			continue;
-		*ret_record = (struct record){(uint64_t)((double)thread->length * fmin(fmax(sample->place, 0), 1)),
-		                              SAMPLE, (uint32_t)number, (uint32_t)index};
-		return true;
-	}
-	return false;
+	if (index >= thread->mode->sample_count)
+		return false;
+	*ret_record =
+	    (struct record){(uint64_t)((double)thread->length * fmin(fmax(thread->mode->samples[index].place, 0), 1)),
+	                    SAMPLE, (uint32_t)number, (uint32_t)index};
+	return true;
 }
 
 /* Restores the order of the heap after a change of its first element. */

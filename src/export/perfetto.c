@@ -53,7 +53,7 @@ enum { OF_PROCESS = 1, OF_THREAD, OF_LANE, OF_LEVEL, OF_COUNTER };
 enum category { LOAD = 1, STORE, LOAD_AND_STORE, REGION, ALLOCATION, CATEGORIES };
 static const char *const category_names[] = {"", "load", "store", "load and store", "region", "allocation"};
 
-enum annotation { ADDRESS = 1, OBJECT, LEVEL, COST, BYTES, WEIGHT, CPU, ANNOTATIONS };
+enum annotation { ADDRESS = 1, OBJECT, LEVEL, COST, BYTES, WEIGHT, CPU, PROBABILITY, ANNOTATIONS };
 
 enum { BINS = 500 };
 
@@ -64,7 +64,7 @@ struct trace {
 	bool begun; /* the first packet resets the names */
 	/* names: functions, then regions, then these two; strings: objects, then levels */
 	uint64_t regions, calls, levels;
-	double (*bins)[FM_SERVED_LEVELS + 1]; /* weights by time and level */
+	double (*bins)[FM_SERVED_CLASSES + 1]; /* weights by time and level */
 	uint64_t bin_length;
 	size_t next_bin;
 };
@@ -124,7 +124,8 @@ static void intern_all(struct trace *trace)
 	const struct fm_exported *exported = trace->exported;
 	const char *weight = exported->references ? "stands for (references)" : "stands for (ns of processor time)",
 	           *cost = exported->references ? "cost (simulated cycles)" : "cost (ticks)";
-	const char *const annotations[] = {"", "address", "object", "level", cost, "bytes", weight, "cpu"};
+	const char *const annotations[] = {
+	    "", "address", "object", "level", cost, "bytes", weight, "cpu", "level probability (%)"};
 
 	for (unsigned i = 1; i < CATEGORIES; i++)
 		intern(trace, INTERNED_CATEGORY, i, category_names[i]);
@@ -302,6 +303,8 @@ static void put_sample(struct trace *trace, const struct fm_moment *moment)
 	const struct fm_exported *exported = trace->exported;
 	const struct fm_recorded_sample *sample = &exported->recording->samples[moment->index];
 	struct fm_wire event;
+	double probability;
+	unsigned level;
 	uint64_t cost;
 
 	begin_event(&event, TYPE_INSTANT, TRACK(OF_THREAD, sample->thread));
@@ -313,7 +316,10 @@ static void put_sample(struct trace *trace, const struct fm_moment *moment)
 	fm_wire_number(&event, EVENT_LOCATION, sample->code + 1ull);
 	annotate(&event, ADDRESS, ANNOTATION_POINTER, sample->address);
 	annotate(&event, OBJECT, ANNOTATION_STRING, fm_exported_object(exported, sample) + 1ull);
-	annotate(&event, LEVEL, ANNOTATION_STRING, trace->levels + fm_exported_level(exported, moment->index));
+	level = fm_exported_level(exported, moment->index, &probability);
+	annotate(&event, LEVEL, ANNOTATION_STRING, trace->levels + level);
+	if (level)
+		annotate(&event, PROBABILITY, ANNOTATION_UNSIGNED, (uint64_t)llround(100 * probability));
 	if (fm_exported_cost(sample, &cost))
 		annotate(&event, COST, ANNOTATION_UNSIGNED, cost);
 	annotate(&event, BYTES, ANNOTATION_UNSIGNED, sample->size);
@@ -390,9 +396,15 @@ static int fill_bins(struct trace *trace)
 	for (size_t i = 0; i < exported->count; i++) {
 		const struct fm_recorded_sample *sample = fm_exported_sample(exported, i);
 		size_t bin = fm_exported_time(sample->at) / trace->bin_length;
+		double *levels = trace->bins[bin < BINS ? bin : BINS - 1], shares[FM_SERVED_CLASSES];
 
-		trace->bins[bin < BINS ? bin : BINS - 1][fm_exported_level(exported, exported->order[i])] +=
-		    sample->weight;
+		if (sample->flags & FM_SAMPLE_LEVEL_ONLY)
+			continue;
+		if (!fm_exported_shares(exported, exported->order[i], shares))
+			levels[0] += sample->weight;
+		else
+			for (unsigned k = 0; k < fm_exported_levels(exported); k++)
+				levels[1 + k] += sample->weight * shares[k];
 	}
 	return 0;
 }

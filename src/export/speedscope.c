@@ -8,7 +8,7 @@
 
 enum { DEEPEST = 256 };
 
-/* Samples by thread, each thread's in the order of time. */
+/* Samples with a weight by thread, each thread's in the order of time. */
 static int sort_by_thread(const struct fm_exported *exported, uint32_t **ret_list, size_t **ret_first)
 {
 	size_t threads = exported->recording->sampled_threads_count;
@@ -21,11 +21,12 @@ static int sort_by_thread(const struct fm_exported *exported, uint32_t **ret_lis
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < exported->count; i++)
-		first[fm_exported_sample(exported, i)->thread + 2]++;
+		first[fm_exported_sample(exported, i)->thread + 2] += !fm_exported_is_level_only(exported, i);
 	for (size_t i = 2; i < threads + 3; i++)
 		first[i] += first[i - 1];
 	for (size_t i = 0; i < exported->count; i++)
-		list[first[fm_exported_sample(exported, i)->thread + 1]++] = exported->order[i];
+		if (!fm_exported_is_level_only(exported, i))
+			list[first[fm_exported_sample(exported, i)->thread + 1]++] = exported->order[i];
 	*ret_list = list;
 	*ret_first = first;
 	return 0;

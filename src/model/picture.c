@@ -514,6 +514,14 @@ static void reach_down(struct fm_figure *figure, double factor)
 		figure->low = fmin(figure->low, figure->value * factor);
 }
 
+/* `beyond` says by how much the traffic is too large. */
+static void limit_to_one(struct fm_figure *share)
+{
+	share->value = fmin(share->value, 1);
+	share->low = fmin(share->low, 1);
+	share->high = fmin(share->high, 1);
+}
+
 /* No program exceeds the peak of a level. Beyond the peak and its error, either the counts are too large (a real last
    cache keeps a part of a swept array, the simulated one replaces all of it), or the peak is too low. The intervals
    then reach down to the peak. */
@@ -560,6 +568,7 @@ static void fill(const struct fm_recording *recording, const struct fm_part_sums
 		if (profile && i && recording->native.runs)
 			limit_to_peak(level);
 		level->utilisation = fm_picture_share(&level->gbs, &level->peak_gbs);
+		limit_to_one(&level->utilisation);
 	}
 	if (sums->timing.cycles) {
 		fm_picture_cycles(machine, &sums->timing, picture);

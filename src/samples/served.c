@@ -523,6 +523,30 @@ void fm_served_compute(const struct fm_served_model *model, const struct fm_serv
 	}
 }
 
+bool fm_served_probabilities(const struct fm_served_model *model, const struct fm_served *prior,
+                             const struct fm_recorded_sample *sample, double ret_probabilities[FM_SERVED_CLASSES])
+{
+	uint8_t bin = fm_served_bin(model, sample).cost;
+	double sum = 0;
+
+	memset(ret_probabilities, 0, FM_SERVED_CLASSES * sizeof(*ret_probabilities));
+	if (model->simulated) {
+		if (!sample->level || sample->level > model->levels)
+			return false;
+		ret_probabilities[model->class_of[sample->level - 1]] = 1;
+		return true;
+	}
+	if (prior->mixture[0] < 0)
+		return false;
+	if (bin != FM_SERVED_NO_BIN && fm_unmix_posterior(model->costs, prior->mixture, bin, ret_probabilities))
+		return true;
+	for (unsigned i = 0; i < model->classes; i++)
+		sum += ret_probabilities[i] = prior->mixture[i];
+	for (unsigned i = 0; i < model->classes && sum > 0; i++)
+		ret_probabilities[i] /= sum;
+	return sum > 0;
+}
+
 unsigned fm_served_level(const struct fm_served_model *model, const struct fm_served *prior,
                          const struct fm_recorded_sample *sample, struct fm_served_bins bins)
 {

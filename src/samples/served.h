@@ -82,6 +82,11 @@ struct fm_figure fm_served_share(const struct fm_served_model *model, double par
 void fm_served_compute(const struct fm_served_model *model, const struct fm_served_sum *sum,
                        const struct fm_served_sum *whole, bool detailed, struct fm_served *ret_served);
 
+/* The probability of each class for a sample in a set with these shares: by its cost, if it was timed, otherwise the
+   shares themselves. False: not known. */
+bool fm_served_probabilities(const struct fm_served_model *model, const struct fm_served *prior,
+                             const struct fm_recorded_sample *sample, double ret_probabilities[FM_SERVED_CLASSES]);
+
 /* The most likely level of a sample, from 1, in a set with these shares. 0 if no level is more likely than all others
    together, or for a class of several levels. */
 unsigned fm_served_level(const struct fm_served_model *model, const struct fm_served *prior,

@@ -622,6 +622,19 @@ int fm_unmix_solve(const struct fm_unmix *unmix, const struct fm_histogram *hist
 	return 0;
 }
 
+bool fm_unmix_posterior(const struct fm_unmix *unmix, const double *shares, unsigned bin, double *ret_probabilities)
+{
+	double sum = 0;
+
+	for (unsigned g = 0; g <= unmix->groups; g++)
+		sum += ret_probabilities[g] = shares[g] * unmix->probability[g][bin];
+	if (!(sum > 0))
+		return false;
+	for (unsigned g = 0; g <= unmix->groups; g++)
+		ret_probabilities[g] /= sum;
+	return true;
+}
+
 int fm_unmix_likely(const struct fm_unmix *unmix, const struct fm_mixture *mixture, unsigned bin)
 {
 	double sum = 0, most = 0;

@@ -4,6 +4,7 @@
 #ifndef FATHOM_SAMPLES_UNMIX_H
 #define FATHOM_SAMPLES_UNMIX_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -69,6 +70,9 @@ struct fm_mixture {
 
 /* Estimates the mixture. 0; -ENODATA without observed costs. */
 int fm_unmix_solve(const struct fm_unmix *unmix, const struct fm_histogram *histogram, struct fm_mixture *ret_mixture);
+
+/* The probability of each class for a sample in this bin, in a set with these shares. False: impossible there. */
+bool fm_unmix_posterior(const struct fm_unmix *unmix, const double *shares, unsigned bin, double *ret_probabilities);
 
 /* The most likely group of a cost in this mixture, if more likely than all others together; else -1. */
 int fm_unmix_likely(const struct fm_unmix *unmix, const struct fm_mixture *mixture, unsigned bin);

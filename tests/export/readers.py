@@ -65,8 +65,10 @@ class Recording:
         self.levels = clean(self.rows("SELECT level_names FROM sampling")[0][0], 64).split()
         self.samples = self.rows(
             "SELECT at, thread, address, kind & 3, size, code, frame, memory, weight, cost, baseline, level, instance, cpu, flags "
-            "FROM samples WHERE NOT flags & %d ORDER BY at, row" % LEVEL_ONLY
+            "FROM samples ORDER BY at, row"
         )
+        # those that stand for processor time; the others are timed, for levels
+        self.references = [s for s in self.samples if not s[14] & LEVEL_ONLY]
         self.exact = self.sampler == "exact"
 
     def rows(self, query):
@@ -85,6 +87,8 @@ class Recording:
         return row["function"] or "%s+0x%x" % (row["module"] or "unknown", row["offset"])
 
     def weight(self, sample):
+        if sample[14] & LEVEL_ONLY:
+            return 0
         return round(sample[8]) if self.exact else round(sample[8] * 1e9)
 
     def stack(self, sample):
@@ -478,7 +482,7 @@ def check_speedscope(path, recording):
     wanted = []
     for number, (thread, name) in enumerate(recording.threads):
         title = "%s (%d)" % (clean(name, 16) or "thread", thread)
-        for s in recording.samples:
+        for s in recording.references:
             if s[1] != number:
                 continue
             stack = []
@@ -546,17 +550,21 @@ def check_callgrind(path, recording):
         must(totals[event] == sum(v for k, v in self_costs.items() if len(k) == 5 and k[4] == event), "the total of", event)
     wanted = collections.Counter()
     through = collections.Counter()
-    for s in recording.samples:
+    for s in recording.references:
         row = recording.codes[s[5]]
         key = (row["module"] or "???", row["file"] or "???", recording.function(s[5]), max(row["line"], 0))
         wanted[key] += 1
         stack = [recording.function(code) for code in recording.stack(s)]
         for arc in set(zip(stack[1:], stack)):
             through[arc] += 1
-    must(totals["Samples"] == len(recording.samples), totals["Samples"], "samples")
+    must(totals["Samples"] == len(recording.references), totals["Samples"], "samples")
+    must(totals["Timed"] == sum(not s[14] & UNTIMED for s in recording.samples), totals["Timed"], "timed samples")
+    must(totals["Cost"] == sum(max(s[9] - s[10], 0) for s in recording.samples if not s[14] & UNTIMED), "costs")
     must(totals["Loads"] + totals["Stores"] >= totals["Samples"], "loads and stores")
     levels = [event for event in events if event.startswith("From_")]
-    must(sum(totals[event] for event in levels) == totals["Samples"], "levels")
+    # each sample's time is divided among the levels, in whole nanoseconds
+    weight = totals["References" if recording.exact else "Time_ns"]
+    must(abs(sum(totals[event] for event in levels) - weight) <= len(levels) * len(recording.references), "levels")
     got = collections.Counter({k[:4]: v for k, v in self_costs.items() if len(k) == 5 and k[4] == "Samples" and v})
     must(got == wanted, "samples by line differ:", (got - wanted), (wanted - got))
     called = collections.Counter()
@@ -583,6 +591,8 @@ def check_csv(path, recording):
         must(len(row) == len(header), row)
         r = dict(zip(header, row))
         must(re.fullmatch(r"\d+\.\d{9}", r["time_s"]) and r["cost_unit"] and r["weight_unit"] and r["level"], row)
+        must((r["level"] == "unknown") == (r["level_probability"] == ""), row)
+        must(r["level"] == "unknown" or 0 < float(r["level_probability"]) <= 1, row)
         got.append(
             (
                 int(r["time_s"].replace(".", "")),
