@@ -53,6 +53,10 @@ static void set_level(json_t *entry, const struct fm_picture_level *level)
 	if (!strcmp(level->name, "memory"))
 		fm_json_set_figure(entry, "loaded_latency_ns", &level->loaded_latency);
 	fm_json_set_figure(entry, "utilisation", &level->utilisation);
+	if (level->latency_share.available)
+		fm_json_set_figure(entry, "latency_waiting", &level->latency_share);
+	if (level->bandwidth_share.available)
+		fm_json_set_figure(entry, "bandwidth_waiting", &level->bandwidth_share);
 	if (*level->source)
 		json_object_set_new(entry, "source", json_string(level->source));
 }

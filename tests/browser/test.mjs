@@ -269,11 +269,23 @@ await check('markup in names and source is shown, not run', hostile, {}, async (
 
 await check('what stat recorded is a page too', stat, {}, async (page) => {
 	const ids = await page.evaluate(() => [...document.querySelectorAll('main section')].map((one) => one.id));
-	assert.equal(ids[0], 'findings');
+	assert.deepEqual(ids.slice(0, 2), ['verdict', 'findings']);
 	for (const id of ['levels', 'cycles', 'lines'])
 		assert.ok(ids.includes(id), `section ${id} in ${ids}`);
+	assert.match(await page.locator('#verdict').innerText(), /confidence \d\.\d\d[^]*Evidence/);
+	// core, three caches, memory; between them four arrows with a rate and a share of at most 100 %
+	assert.deepEqual(await page.locator('#memory-chart .level b').allInnerTexts(), ['core', 'L1', 'L2', 'L3', 'memory']);
+	const arrows = await page.locator('#memory-chart .traffic').allInnerTexts();
+	assert.equal(arrows.length, 4);
+	for (const text of arrows)
+		assert.match(text, /[\d.]+ GB\/s\s+(100|\d?\d) % of peak\s+.* read/);
 	assert.match(await page.locator('#stat-levels tbody').innerText(), /L1[^]*memory/);
 });
+
+for (const [name, file] of [['samples', samples], ['stat', stat], ['squeeze', squeeze], ['scale', scale]])
+	await check(`${name}: nothing is wider than a telephone`, file, { viewport: { width: 420, height: 900 } }, async (page) => {
+		assert.ok(await page.evaluate(() => document.documentElement.scrollWidth) <= 420, 'the page scrolls sideways');
+	});
 
 await check('regions and phases tell how long they take and which line is seen most', samples, {}, async (page) => {
 	assert.match(await page.locator('#regions-table tbody').innerText(), /step[^]*ms[^]*\w+\.c:\d+/);

@@ -188,8 +188,8 @@ export function levelTable(machine) {
 	const cell = (figure, unit) => element('td', { class: 'number' }, figure === undefined ? '' : available(figure) ? `${unit === 'bytes' ? bytes(figure[0]) : number(figure[0])}` : 'n/a');
 	if (!machine.levels.some((level) => level.ns))
 		return null;
-	return element('table', { class: 'plain' },
+	return element('div', { class: 'scroll' }, element('table', { class: 'plain' },
 		element('caption', {}, 'Levels of the machine'),
 		element('thead', {}, element('tr', {}, ['Level', 'advertised', 'effective', 'latency, ns', 'cycles'].map((head, index) => element('th', { scope: 'col', class: index ? 'number' : '' }, head)))),
-		element('tbody', {}, machine.levels.map((level) => element('tr', {}, element('th', { scope: 'row' }, level.name), element('td', { class: 'number' }, level.advertised ? bytes(level.advertised) : ''), level.advertised ? cell(level.effective, 'bytes') : element('td'), cell(level.ns), cell(level.cycles)))));
+		element('tbody', {}, machine.levels.map((level) => element('tr', {}, element('th', { scope: 'row' }, level.name), element('td', { class: 'number' }, level.advertised ? bytes(level.advertised) : ''), level.advertised ? cell(level.effective, 'bytes') : element('td'), cell(level.ns), cell(level.cycles))))));
 }

@@ -11,16 +11,21 @@ import { squeezeAnswer, squeezeFacts, squeezeSections } from './squeeze.js';
 import { addHeat, recordTable, statFacts, statSections, trustTable } from './stat.js';
 import { levelBar, levelKeys, lineTable, objectTable, phaseTable, regionTable, routineTable, sharingTable, streamTable, threadTable, workingSetTable } from './tables.js';
 import { nextTheme, themeButton } from './theme.js';
+import { verdictCard } from './verdict.js';
 
 const data = JSON.parse(document.getElementById('data').textContent);
 state.data = data;
 
 // Recordings of other verbs than record: what is shown at the top, and the sections.
 const KINDS = {
-	stat: { facts: () => statFacts(data.stat), answer: () => findings(data), sections: () => statSections(data.stat) },
+	stat: { facts: () => statFacts(data.stat), answer: () => findings(data), sections: () => statSections(data.stat, levelSizes()) },
 	squeeze: { facts: () => squeezeFacts(data.squeezed), answer: () => squeezeAnswer(data.squeezed), sections: () => squeezeSections(data.squeezed) },
 	scale: { facts: () => scaleFacts(data.scaled), answer: () => scaleAnswer(data.scaled), sections: () => scaleSections(data.scaled) },
 };
+
+function levelSizes() {
+	return Object.fromEntries((data.machine?.levels ?? []).map((level) => [level.name, level.advertised]));
+}
 
 const withPercent = (figure) => (Array.isArray(figure) ? `${percent(figure)} %` : 'n/a');
 
@@ -103,7 +108,7 @@ function build() {
 		addHeat(data.stat);
 	head();
 	const main = document.getElementById('main');
-	replace(main, section('findings', 'Findings', KINDS[data.kind]?.answer() ?? findings(data)),
+	replace(main, data.stat?.verdict ? section('verdict', 'Verdict', verdictCard(data.stat.verdict)) : null, section('findings', 'Findings', KINDS[data.kind]?.answer() ?? findings(data)),
 		KINDS[data.kind]?.sections() ?? null,
 		section('machine', 'The machine and the program’s working sets', machineSection()),
 		data.kind === 'samples' ? sampleSections() : null, rest());

@@ -2,6 +2,7 @@
 // 'fathom report --json'.
 import { element, note, section } from './dom.js';
 import { bytes, count, fileName, interval, number, percent, time, valueOf } from './format.js';
+import { memoryChart } from './memory_chart.js';
 import { bar, table } from './tables.js';
 
 // A figure of --json, as figures are here
@@ -98,17 +99,17 @@ export function statFacts(stat) {
 	return facts;
 }
 
-export function statSections(stat) {
+export function statSections(stat, sizes) {
 	return [
 		stat.doubtful ? note('DOUBTFUL: predicted and measured time differ by more than 30 %. The simulated machine does not fit this program.') : null,
-		stat.levels ? section('levels', 'Memory levels', levelRows(stat)) : null,
+		stat.levels ? section('levels', 'Memory levels', memoryChart(stat, sizes), levelRows(stat)) : null,
 		stat.cycles ? section('cycles', 'Cycles', cycleBar(stat.cycles)) : null,
 		stat.events ? section('events', 'Events', events(stat)) : null,
 		stat.regions?.length ? section('regions', 'Regions', parts('regions-table', 'Marked regions', stat.regions, 'Region', (row) => `${row.name}${row.thread !== undefined ? ` (thread ${row.thread})` : ''}`)) : null,
 		stat.threads?.length > 1 ? section('threads', 'Threads', parts('threads-table', 'Threads', stat.threads, 'Thread', (row) => String(row.thread))) : null,
 		stat.lines?.length ? section('lines', 'Lines', places('lines-table', 'Source lines', stat.lines, 'Line', (row) => (row.file ? `${fileName(row.file)}:${row.line} (${row.inlined ?? row.function})` : row.function))) : null,
 		stat.functions?.length ? section('functions', 'Functions', places('functions-table', 'Functions', stat.functions, 'Function', (row) => row.function)) : null,
-		stat.objects?.length > 1 ? section('objects', 'Variables', places('objects-table', 'Variables', stat.objects, 'Variable', (row) => row.name)) : null,
+		stat.objects?.length > 1 ? section('objects', 'Objects', places('objects-table', 'Variables, and heap memory by the call that allocated it', stat.objects, 'Object', (row) => row.name)) : null,
 	];
 }
 
