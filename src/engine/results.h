@@ -32,6 +32,7 @@ enum {
 	FM_RESULT_NAME = 96,
 	FM_RESULT_BESIDE_MAX = 16,
 	FM_RESULT_POSITIONS_MAX = 1 << 17,
+	FM_RESULT_CALLERS = 10, /* of a position */
 	FM_RESULT_TIMINGS_MAX = 1 << 13,
 };
 
@@ -274,6 +275,7 @@ struct fm_result_position {
 	uint8_t locks : 1;  /* … in which threads wait for each other: futex, sched_yield */
 	uint8_t waits : 1;  /* in a loop that only waits for a change of memory */
 	uint8_t shares;     /* percent: it accesses a line that other threads use, too, and may wait for its transfer */
+	uint64_t callers[FM_RESULT_CALLERS]; /* return addresses, the innermost first; 0: none */
 };
 
 /* A round of the laboratory: trace/shared.h, struct fm_trace_timing. */

@@ -30,10 +30,27 @@ static bool is_same(const struct fm_recorded_running *a, const struct fm_recorde
 	       !strcmp(a->inlined, b->inlined) && !strcmp(a->module, b->module);
 }
 
+static int add_row(struct fm_recording *recording, const struct fm_recorded_running *row, uint32_t *ret_row)
+{
+	struct fm_recorded_running *added;
+
+	for (size_t i = 0; i < recording->runnings_count; i++)
+		if (is_same(&recording->runnings[i], row)) {
+			*ret_row = (uint32_t)i;
+			return 0;
+		}
+	added = fm_recording_add(recording, runnings);
+	if (!added)
+		return -ENOMEM;
+	*added = *row;
+	*ret_row = (uint32_t)(recording->runnings_count - 1);
+	return 0;
+}
+
 /* The row of the source line of an address, made if necessary. There are few, since positions are few. */
 static int find_row(struct fm_recording *recording, struct fm_symbols *symbols, uint64_t pc, uint32_t *ret_row)
 {
-	struct fm_recorded_running row = {.function = "?"}, *added;
+	struct fm_recorded_running row = {.function = "?"};
 	struct fm_location_names names;
 
 	if (symbols) {
@@ -48,16 +65,48 @@ static int find_row(struct fm_recording *recording, struct fm_symbols *symbols, 
 		row.line = names.line;
 		snprintf(row.module, sizeof(row.module), "%s", names.module);
 	}
-	for (size_t i = 0; i < recording->runnings_count; i++)
-		if (is_same(&recording->runnings[i], &row)) {
-			*ret_row = (uint32_t)i;
-			return 0;
-		}
-	added = fm_recording_add(recording, runnings);
-	if (!added)
-		return -ENOMEM;
-	*added = row;
-	*ret_row = (uint32_t)(recording->runnings_count - 1);
+	return add_row(recording, &row, ret_row);
+}
+
+/* Code of the C library and of others, and code of their headers. */
+static bool is_library(const struct fm_results *results, const struct fm_location_names *names, uint64_t pc)
+{
+	static const char *const folders[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"};
+
+	if (*names->file && fm_symbols_is_foreign(names->file))
+		return true;
+	for (unsigned i = 0; i < results->module_count && i < FM_RESULT_MODULES_MAX; i++) {
+		const struct fm_result_module *module = &results->modules[i];
+
+		if (pc < module->begin || pc >= module->end)
+			continue;
+		for (size_t k = 0; k < sizeof(folders) / sizeof(folders[0]); k++)
+			if (!strncmp(module->path, folders[k], strlen(folders[k])) &&
+			    strncmp(module->path, results->program, sizeof(module->path) - 1) != 0)
+				return true;
+		return false;
+	}
+	return true; /* code that the program made */
+}
+
+/* Of a position in a library: 1 + the row of the innermost caller in the program's own source; 0: none. */
+static uint32_t find_caller(const struct fm_results *results, const struct fm_result_position *position,
+                            struct fm_symbols *symbols, struct fm_recording *recording)
+{
+	struct fm_location_names names;
+	uint32_t row;
+
+	if (!symbols)
+		return 0;
+	fm_symbols_find(symbols, position->pc, &names);
+	if (!is_library(results, &names, position->pc))
+		return 0;
+	for (unsigned i = 0; i < FM_RESULT_CALLERS && position->callers[i]; i++) {
+		fm_symbols_find(symbols, position->callers[i] - 1, &names);
+		if (names.line && !is_library(results, &names, position->callers[i] - 1) &&
+		    !find_row(recording, symbols, position->callers[i] - 1, &row) && row != NOT_ITS_OWN)
+			return row + 1;
+	}
 	return 0;
 }
 
@@ -94,10 +143,12 @@ int fm_positions_record(const struct fm_results *results, uint32_t process, stru
 		const struct known wanted = {.pc = from->pc},
 		                   *found = bsearch(&wanted, known, known_count, sizeof(*known), by_address);
 		struct fm_recorded_position *row;
+		uint32_t caller;
 
 		/* another process writes the results: it may have changed them meanwhile */
 		if (!found || found->row == NOT_ITS_OWN)
 			continue;
+		caller = find_caller(results, from, symbols, recording);
 		row = fm_recording_add(recording, positions);
 		if (!row) {
 			r = -ENOMEM;
@@ -106,6 +157,7 @@ int fm_positions_record(const struct fm_results *results, uint32_t process, stru
 		*row = (struct fm_recorded_position){.process = process,
 		                                     .thread = from->thread,
 		                                     .running = found->row,
+		                                     .caller = caller,
 		                                     .at = (float)(from->at * POSITION_SECONDS),
 		                                     .seconds = (float)(from->ns * 1e-9),
 		                                     .plain = from->plain,

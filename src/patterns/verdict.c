@@ -215,29 +215,76 @@ static void set_place(const struct fm_recorded_running *line, double share, stru
 	verdict->place.share = share;
 }
 
+static bool is_same_function(const struct fm_recorded_running *a, const struct fm_recorded_running *b)
+{
+	return !strcmp(a->function, b->function) && !strcmp(a->module, b->module);
+}
+
+/* Code without lines, or of installed headers. */
+static bool is_library(const struct fm_recorded_running *running)
+{
+	return !running->line || !strncmp(running->file, "/usr/", 5);
+}
+
+/* For a line of a library: the line of the program's own source that most often called this function. Otherwise, and if
+   no thread was found there, the line itself. */
+static uint32_t own_line(const struct fm_recording *recording, uint32_t running)
+{
+	double best = 0;
+	uint32_t own = running;
+
+	for (size_t i = 0; i < recording->positions_count; i++) {
+		const struct fm_recorded_position *first = &recording->positions[i];
+		double seconds = 0;
+
+		if (!first->caller ||
+		    !is_same_function(&recording->runnings[first->running], &recording->runnings[running]))
+			continue;
+		for (size_t k = 0; k < recording->positions_count; k++)
+			if (recording->positions[k].caller == first->caller &&
+			    is_same_function(&recording->runnings[recording->positions[k].running],
+			                     &recording->runnings[running]))
+				seconds += recording->positions[k].seconds;
+		if (seconds > best) {
+			best = seconds;
+			own = first->caller - 1;
+		}
+	}
+	return own;
+}
+
 /* The place that waits most, by the laboratory: rounds come at random moments. */
 static bool measured_place(const struct fm_analysis *analysis, struct fm_program_verdict *verdict)
 {
 	const struct fm_recording *recording = analysis->recording;
-	double best = 0, sum = 0;
-	uint32_t where = 0;
+	double *waited = calloc(recording->runnings_count + 1, sizeof(*waited)), sum = 0, own = 0;
+	uint32_t where = (uint32_t)recording->runnings_count; /* an empty place */
 
-	for (uint32_t i = 0; i < recording->runnings_count; i++) {
+	for (uint32_t i = 0; waited && i < recording->runnings_count; i++) {
 		struct fm_laboratory laboratory;
-		double waited;
 
 		fm_laboratory_estimate(recording, i, &laboratory);
-		waited = laboratory.first.known ? laboratory.rounds * laboratory.first.value : 0;
-		sum += waited;
-		if (waited > best) {
-			best = waited;
-			where = i;
-		}
+		if (!laboratory.first.known || !(laboratory.first.value > 0))
+			continue;
+		sum += laboratory.rounds * laboratory.first.value;
+		waited[own_line(recording, i)] += laboratory.rounds * laboratory.first.value;
 	}
-	if (!(best > 0) || !(recording->runnings[where].line || *recording->runnings[where].function))
-		return false;
-	set_place(&recording->runnings[where], best / sum, verdict);
-	return true;
+	for (uint32_t i = 0; waited && i < recording->runnings_count; i++)
+		if (!is_library(&recording->runnings[i]))
+			own += waited[i];
+	/* lines of libraries whose callers are unknown lead only if there is hardly anything else */
+	for (uint32_t i = 0; waited && i < recording->runnings_count; i++)
+		if (waited[i] > waited[where] && (own < FM_LINE_REPORTED * sum || !is_library(&recording->runnings[i])))
+			where = i;
+	if (own >= FM_LINE_REPORTED * sum)
+		sum = own;
+	if (sum > 0 && where < recording->runnings_count &&
+	    (recording->runnings[where].line || *recording->runnings[where].function))
+		set_place(&recording->runnings[where], waited[where] / sum, verdict);
+	else
+		sum = 0;
+	free(waited);
+	return sum > 0;
 }
 
 /* The thread with the most processor time. */
@@ -275,7 +322,7 @@ static void frequent_place(const struct fm_analysis *analysis, const struct fm_c
 		    position->running >= recording->runnings_count || (uneven && position->thread != busiest))
 			continue;
 		all += position->seconds;
-		seconds[position->running] += position->seconds;
+		seconds[position->caller ? position->caller - 1 : position->running] += position->seconds;
 	}
 	for (uint32_t i = 0; i < recording->runnings_count; i++)
 		if (recording->runnings[i].line && seconds[i] > seconds[where])

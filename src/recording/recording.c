@@ -183,6 +183,7 @@ static bool refers_rightly(const struct fm_recording *recording)
 	for (size_t i = 0; i < recording->positions_count; i++)
 		right &= recording->positions[i].process < recording->processes_count &&
 		         recording->positions[i].running < recording->runnings_count &&
+		         recording->positions[i].caller <= recording->runnings_count &&
 		         is_time(recording->positions[i].at) && is_time(recording->positions[i].seconds);
 	for (size_t i = 0; i < recording->timed_count; i++)
 		right &= recording->timed[i].process < recording->processes_count &&

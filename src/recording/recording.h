@@ -232,7 +232,9 @@ struct fm_recorded_position {
 	bool kernel;      /* in a system call */
 	bool locks;       /* in a system call in which threads wait for each other */
 	bool waits;       /* in a loop that only waits for a change of memory */
-	float shares;     /* 0 … 1: at an access to a line that may have to come from another thread's cache */
+	uint32_t
+	    caller;   /* in a library: 1 + index of the line of the program's own source that called it; 0: not known */
+	float shares; /* 0 … 1: at an access to a line that may have to come from another thread's cache */
 };
 
 /* A round of the laboratory (trace/laboratory.h): a stretch of the program was timed as it is, or with all of its cache

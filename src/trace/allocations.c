@@ -14,7 +14,7 @@ enum {
 
 __thread int64_t fm_allocations_left __attribute__((tls_model("initial-exec")));
 static __thread uint64_t random_state __attribute__((tls_model("initial-exec")));
-static bool opened;
+static bool opened, unwinds;
 
 /* Called before any constructor of ours: nothing to note, the free() of ours knows the reserve. */
 void fm_hook_reserved(const void *address)
@@ -86,6 +86,11 @@ static unsigned find_stack(uint64_t *frames, const void *caller)
 	return count - begin < FM_TRACE_ALLOCATION_FRAMES ? count - begin : FM_TRACE_ALLOCATION_FRAMES;
 }
 
+bool fm_allocations_can_unwind(void)
+{
+	return unwinds;
+}
+
 void fm_allocations_keep(const void *address, size_t size, const void *caller)
 {
 	uint64_t frames[FM_TRACE_ALLOCATION_FRAMES], number = 0;
@@ -122,6 +127,7 @@ void fm_allocations_forked(void)
 
 void fm_allocations_open(void)
 {
-	opened = fm_session->objects && !fm_unwind_open();
+	unwinds = !fm_unwind_open();
+	opened = fm_session->objects && unwinds;
 	fm_allocations_forked();
 }

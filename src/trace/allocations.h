@@ -23,6 +23,9 @@ static inline __attribute__((always_inline)) bool fm_allocations_pass(size_t siz
 /* Keeps an allocation off the fast path. `caller`: return address in the program. */
 void fm_allocations_keep(const void *address, size_t size, const void *caller) __attribute__((noinline));
 
+/* Can call stacks be walked in this process? */
+bool fm_allocations_can_unwind(void);
+
 /* Before the first thread of the process is traced; in a forked child with a file of its own. Failures only mean that
    heap objects have no names. */
 void fm_allocations_open(void);

@@ -1,6 +1,9 @@
 #include "trace/positions.h"
 
 #include "base/context.h"
+#include "preload/unwind.h"
+#include "preload/x86_64/start.h"
+#include "trace/allocations.h"
 #include "trace/rest.h"
 
 static uint64_t thread_ns(void)
@@ -53,6 +56,18 @@ static uint64_t origin(const struct fm_place *place, uint64_t pc, bool *ret_plai
 	return fm_translator_origin(place->translators[FM_PLAIN], pc);
 }
 
+/* In plain code a register of the program may be elsewhere; the stack pointer is not, and wrong frames only end a walk.
+ */
+static void note_callers(struct fm_trace_position *position, const ucontext_t *context)
+{
+	struct fm_unwind_registers start = fm_unwind_start(context, position->pc);
+	uint64_t frames[FM_TRACE_CALLERS + 1];
+	unsigned count = fm_allocations_can_unwind() ? fm_unwind(&start, frames, FM_TRACE_CALLERS + 1) : 0;
+
+	for (unsigned i = 0; i < FM_TRACE_CALLERS; i++)
+		position->callers[i] = i + 1 < count ? frames[i + 1] : 0;
+}
+
 void fm_positions_note(struct fm_place *place, const ucontext_t *context)
 {
 	struct fm_trace_positions *positions = &fm_file->positions[place - fm_places];
@@ -76,6 +91,7 @@ void fm_positions_note(struct fm_place *place, const ucontext_t *context)
 	    .thread = (uint32_t)place->thread,
 	    .ns = place->position_sum < UINT32_MAX ? (uint32_t)place->position_sum : UINT32_MAX,
 	    .plain = plain};
+	note_callers(&positions->list[positions->count], context);
 	place->position_ticks = 0;
 	place->position_sum = 0;
 	__atomic_store_n(&positions->count, positions->count + 1, __ATOMIC_RELEASE);

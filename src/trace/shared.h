@@ -31,6 +31,7 @@ enum {
 	FM_TRACE_REASONS = 64,
 	FM_TRACE_EPISODES = 1024,
 	FM_TRACE_POSITIONS = 2048, /* of each thread */
+	FM_TRACE_CALLERS = 10,     /* of a position */
 	FM_TRACE_TIMINGS = 8192,
 	FM_TRACE_ALLOCATIONS = 1 << 14,   /* entries of the ring of kept allocations */
 	FM_TRACE_ALLOCATION_FRAMES = 12,  /* of a call stack */
@@ -148,6 +149,7 @@ struct fm_trace_position {
 	uint32_t ns;           /* processor time that it represents */
 	uint32_t plain;        /* 1: in plain code … */
 	uint32_t instructions; /* … which has executed this number in that time; 0: unknown */
+	uint64_t callers[FM_TRACE_CALLERS]; /* return addresses, the innermost first; 0: none */
 };
 enum { FM_TRACE_POSITION_NS = 1 << 16 };
 

@@ -202,6 +202,11 @@ static void add(struct reading *reading, const struct fm_trace_position *from)
 	                                        .locks = code->locks,
 	                                        .waits = code->waits,
 	                                        .shares = code->shares};
+	_Static_assert((int)FM_RESULT_CALLERS == (int)FM_TRACE_CALLERS, "copied as they are");
+	for (unsigned i = 0; i < FM_RESULT_CALLERS && from->callers[i]; i++) {
+		position->callers[i] = from->callers[i];
+		fm_code_note_module(consumer->code, consumer->account, from->callers[i]);
+	}
 	results->position_count++;
 }
 
