@@ -147,8 +147,17 @@ static double pooled(const struct fm_engine_run *run, size_t member)
 	return plain > 0 ? counted / plain : 0;
 }
 
+/* The part of its speed that a team keeps in phases of plain code, which lengthens the work of its threads unequally,
+   so that threads wait for the slowest one: the more of them, the longer. `lost`: the part that many threads lose. */
+static double plain_speed(const struct fm_engine_run *run, const struct spent *spent, double lost)
+{
+	double threads = run->seconds > 0 ? spent->all / run->seconds : 1;
+
+	return spent->rest > 0 && threads > 2 ? 1 - lost * (1 - 2 / threads) : 1;
+}
+
 /* Processor time of all processes as it would have been; the same for either end of the ratios. */
-static double without_counting(const struct fm_engine_run *run, size_t member)
+static double without_counting(const struct fm_engine_run *run, size_t member, double lost)
 {
 	double usual = pooled(run, member), sum = 0;
 
@@ -158,7 +167,8 @@ static double without_counting(const struct fm_engine_run *run, size_t member)
 		double ratio;
 
 		memcpy(&ratio, (const char *)&results->pace + member, sizeof(ratio));
-		sum += spent.plain + spent.rest + spent.untraced + spent.counted / (ratio > 0 ? ratio : usual);
+		sum += spent.plain * plain_speed(run, &spent, lost) + spent.rest + spent.untraced +
+		       spent.counted / (ratio > 0 ? ratio : usual);
 	}
 	return sum;
 }
@@ -270,11 +280,11 @@ void fm_same_run_time(const struct fm_engine_run *run, double hertz, struct fm_r
 	busy += delays(run);
 	/* unfollowed processes, and the time before the library was loaded */
 	rest = fmax(0, used - counted);
-	by_itself = rest + (measured ? without_counting(run, offsetof(struct fm_result_pace, ratio))
+	by_itself = rest + (measured ? without_counting(run, offsetof(struct fm_result_pace, ratio), FM_PLAIN_LOST)
 	                             : supposed(run, FM_COUNTING_USUAL));
-	low = rest + (measured ? without_counting(run, offsetof(struct fm_result_pace, high))
+	low = rest + (measured ? without_counting(run, offsetof(struct fm_result_pace, high), FM_PLAIN_LOST_MOST)
 	                       : supposed(run, FM_COUNTING_MOST));
-	high = rest + (measured ? without_counting(run, offsetof(struct fm_result_pace, low)) : supposed(run, 1));
+	high = rest + (measured ? without_counting(run, offsetof(struct fm_result_pace, low), 0) : supposed(run, 1));
 	low *= 1 - FM_CACHE_ERROR;
 	high *= 1 + FM_CACHE_ERROR;
 	least = by_itself / 3; /* whatever is said of branches; and usually they are less than half */

@@ -152,7 +152,7 @@ static void what_is_kept_comes_back(void **state)
 	kept->parts_count = kept->marked_count = 1;
 	for (unsigned i = 0; i < 3; i++) {
 		kept->threads[i].process = kept->regions[i].process = kept->users[i].shared = i;
-		kept->positions[i].process = kept->positions[i].running = i;
+		kept->positions[i].process = kept->positions[i].running = kept->positions[i].caller = i;
 		kept->timed[i].process = kept->timed[i].running = i;
 		kept->event_counts[i].owner = kept->marked_counts[i].owner = kept->intervals[i].part = 0;
 		kept->event_counts[i].event = kept->marked_counts[i].event = kept->intervals[i].event = i;
