@@ -379,7 +379,9 @@ static int write_calls(struct profile *profile, uint32_t row, size_t *next)
 		if (!r)
 			r = write_name(profile, "cfn", &profile->functions, callee->function);
 		fm_sink_text(profile->sink, "calls=");
-		fm_sink_unsigned(profile->sink, profile->arc_costs[number].of[1]);
+		/* samples for levels only have no count; a call with costs happened */
+		fm_sink_unsigned(profile->sink,
+		                 profile->arc_costs[number].of[1] ? profile->arc_costs[number].of[1] : 1);
 		fm_sink_byte(profile->sink, ' ');
 		fm_sink_signed(profile->sink, callee->line);
 		fm_sink_byte(profile->sink, '\n');

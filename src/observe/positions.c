@@ -110,6 +110,32 @@ static uint32_t find_caller(const struct fm_results *results, const struct fm_re
 	return 0;
 }
 
+/* Most positions of a program are at a few stacks. */
+struct found_caller {
+	uint64_t pc, callers[FM_RESULT_CALLERS];
+	uint32_t row;
+};
+enum { FOUND_CALLERS = 4096 };
+
+static uint32_t find_caller_again(const struct fm_results *results, const struct fm_result_position *position,
+                                  struct fm_symbols *symbols, struct fm_recording *recording,
+                                  struct found_caller *known)
+{
+	struct found_caller own = {.pc = position->pc};
+	uint64_t hash = own.pc;
+
+	memcpy(own.callers, position->callers, sizeof(own.callers));
+	for (unsigned i = 0; i < FM_RESULT_CALLERS; i++)
+		hash = (hash ^ own.callers[i]) * 0x9e3779b97f4a7c15u;
+	known += hash >> 52;
+	_Static_assert(FOUND_CALLERS == 1 << 12, "the highest bits");
+	if (known->pc != own.pc || memcmp(known->callers, own.callers, sizeof(own.callers)) != 0) {
+		own.row = find_caller(results, position, symbols, recording);
+		*known = own;
+	}
+	return known->row;
+}
+
 static int name_all(const struct fm_results *results, unsigned count, struct fm_symbols *symbols, struct known *known,
                     unsigned *ret_known, struct fm_recording *recording)
 {
@@ -136,7 +162,8 @@ int fm_positions_record(const struct fm_results *results, uint32_t process, stru
 	                                                                   : FM_RESULT_POSITIONS_MAX,
 	         known_count;
 	struct known *known = calloc(count + 1ul, sizeof(*known));
-	int r = known ? name_all(results, count, symbols, known, &known_count, recording) : -ENOMEM;
+	struct found_caller *callers = calloc(FOUND_CALLERS, sizeof(*callers));
+	int r = known && callers ? name_all(results, count, symbols, known, &known_count, recording) : -ENOMEM;
 
 	for (unsigned i = 0; i < count && !r; i++) {
 		const struct fm_result_position *from = &results->positions[i];
@@ -148,7 +175,7 @@ int fm_positions_record(const struct fm_results *results, uint32_t process, stru
 		/* another process writes the results: it may have changed them meanwhile */
 		if (!found || found->row == NOT_ITS_OWN)
 			continue;
-		caller = find_caller(results, from, symbols, recording);
+		caller = find_caller_again(results, from, symbols, recording, callers);
 		row = fm_recording_add(recording, positions);
 		if (!row) {
 			r = -ENOMEM;
@@ -167,6 +194,7 @@ int fm_positions_record(const struct fm_results *results, uint32_t process, stru
 		                                     .shares = from->shares > 100 ? 1 : from->shares / 100.0f};
 	}
 	free(known);
+	free(callers);
 	return r;
 }
 

@@ -339,7 +339,8 @@ static int thread_on(const struct fm_results *results, unsigned core)
 static const struct fm_result_object *object_at(const struct fm_results *results, uint64_t address)
 {
 	for (unsigned i = 0; i < results->object_count; i++)
-		if (address - results->objects[i].begin < results->objects[i].size && !results->objects[i].unnamed)
+		if (address - results->objects[i].begin < results->objects[i].size && !results->objects[i].unnamed &&
+		    !results->objects[i].allocated[0])
 			return &results->objects[i];
 	return NULL;
 }
@@ -623,6 +624,10 @@ static int name_part(const struct fm_engine_run *run, const struct fm_results *r
 		if (part->number > results->object_count || part->number > FM_RESULT_OBJECTS_MAX)
 			return 0;
 		object = object_of(run, results, part->number - 1, &owner);
+		if (object->allocated[0]) {
+			name_allocated(object, symbols, name, sizeof(name));
+			return fm_line_parts_add(parts, FM_CURVE_OBJECT, name, uncounted, part);
+		}
 		snprintf(raw, sizeof(raw), "%.*s", FM_RESULT_NAME - 1, object->name);
 		return fm_line_parts_add(parts, FM_CURVE_OBJECT,
 		                         object->unnamed ? unnamed_name : fm_symbols_demangle(raw, name, sizeof(name)),

@@ -227,29 +227,24 @@ static bool is_library(const struct fm_recorded_running *running)
 }
 
 /* For a line of a library: the line of the program's own source that most often called this function. Otherwise, and if
-   no thread was found there, the line itself. */
-static uint32_t own_line(const struct fm_recording *recording, uint32_t running)
+   no thread was found there, the line itself. `seconds`: memory for a number for each line. */
+static uint32_t own_line(const struct fm_recording *recording, uint32_t running, double *seconds)
 {
-	double best = 0;
 	uint32_t own = running;
 
+	if (!is_library(&recording->runnings[running]))
+		return running;
+	memset(seconds, 0, recording->runnings_count * sizeof(*seconds));
 	for (size_t i = 0; i < recording->positions_count; i++) {
-		const struct fm_recorded_position *first = &recording->positions[i];
-		double seconds = 0;
+		const struct fm_recorded_position *position = &recording->positions[i];
 
-		if (!first->caller ||
-		    !is_same_function(&recording->runnings[first->running], &recording->runnings[running]))
-			continue;
-		for (size_t k = 0; k < recording->positions_count; k++)
-			if (recording->positions[k].caller == first->caller &&
-			    is_same_function(&recording->runnings[recording->positions[k].running],
-			                     &recording->runnings[running]))
-				seconds += recording->positions[k].seconds;
-		if (seconds > best) {
-			best = seconds;
-			own = first->caller - 1;
-		}
+		if (position->caller &&
+		    is_same_function(&recording->runnings[position->running], &recording->runnings[running]))
+			seconds[position->caller - 1] += position->seconds;
 	}
+	for (uint32_t i = 0; i < recording->runnings_count; i++)
+		if (seconds[i] > (own == running ? 0 : seconds[own]))
+			own = i;
 	return own;
 }
 
@@ -257,7 +252,8 @@ static uint32_t own_line(const struct fm_recording *recording, uint32_t running)
 static bool measured_place(const struct fm_analysis *analysis, struct fm_program_verdict *verdict)
 {
 	const struct fm_recording *recording = analysis->recording;
-	double *waited = calloc(recording->runnings_count + 1, sizeof(*waited)), sum = 0, own = 0;
+	double *waited = calloc(2 * recording->runnings_count + 2, sizeof(*waited)), sum = 0, own = 0,
+	       *seconds = waited ? waited + recording->runnings_count + 1 : NULL;
 	uint32_t where = (uint32_t)recording->runnings_count; /* an empty place */
 
 	for (uint32_t i = 0; waited && i < recording->runnings_count; i++) {
@@ -267,7 +263,7 @@ static bool measured_place(const struct fm_analysis *analysis, struct fm_program
 		if (!laboratory.first.known || !(laboratory.first.value > 0))
 			continue;
 		sum += laboratory.rounds * laboratory.first.value;
-		waited[own_line(recording, i)] += laboratory.rounds * laboratory.first.value;
+		waited[own_line(recording, i, seconds)] += laboratory.rounds * laboratory.first.value;
 	}
 	for (uint32_t i = 0; waited && i < recording->runnings_count; i++)
 		if (!is_library(&recording->runnings[i]))

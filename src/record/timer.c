@@ -290,12 +290,16 @@ static bool switches_often(unsigned margin)
 
 static void change_to_posix(void)
 {
+	bool ours = file_is_ours();
 	int file = timer.file;
 
-	if (!start_posix()) {
+	if (start_posix())
+		return;
+	if (ours)
 		close_file(file);
-		timer.period = 0;
-	}
+	else
+		note_file(file, false);
+	timer.period = 0;
 }
 
 void fm_timer_arm(uint64_t ns)

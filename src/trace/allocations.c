@@ -59,6 +59,7 @@ static struct fm_trace_allocation *take_entry(uint64_t *ret_number)
 		if (number < FM_TRACE_ALLOCATIONS && number >= __atomic_load_n(&all->reserved, __ATOMIC_ACQUIRE)) {
 			if (fm_file_reserve(&all->list[block], BLOCK * sizeof(all->list[0]))) {
 				fm_add(&all->lost, 1);
+				opened = false; /* there is no room, and each attempt costs the program time */
 				return NULL;
 			}
 			__atomic_store_n(&all->reserved, block + BLOCK, __ATOMIC_RELEASE);

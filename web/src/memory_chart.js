@@ -12,7 +12,7 @@ function box(name, words, colour) {
 // The traffic between a level and the one above it
 function arrow(level) {
 	const { gbs, utilisation: used } = level, width = used ? Math.min(1, used.value) : 0;
-	const written = sum(level.write_bytes), words = [`${bytes(sum(level.read_bytes, level.allocate_bytes))} read`, written > 0 ? `${bytes(written)} written` : null].filter(Boolean).join(', ');
+	const written = sum(level.write_bytes), words = [level.read_bytes ? `${bytes(sum(level.read_bytes, level.allocate_bytes))} read` : 'reads unknown', written > 0 ? `${bytes(written)} written` : null].filter(Boolean).join(', ');
 	return element('div', { class: 'traffic', title: words },
 		element('span', { class: 'rate' }, gbs ? `${number(gbs.value)} GB/s` : 'n/a'),
 		element('span', { class: 'peak', role: 'img', 'aria-label': `${part(used)} of the peak` }, element('i', { style: { '--share': `${100 * width}%` } })),
@@ -22,7 +22,7 @@ function arrow(level) {
 
 function waiting(level) {
 	const { latency_waiting: latency, bandwidth_waiting: bandwidth } = level;
-	return !latency && !bandwidth ? [] : [`${(100 * sum(latency)).toFixed(0)} % latency`, `${(100 * sum(bandwidth)).toFixed(0)} % bandwidth`];
+	return [latency ? `${part(latency)} latency` : null, bandwidth ? `${part(bandwidth)} bandwidth` : null].filter(Boolean);
 }
 
 export function memoryChart(stat, sizes = {}) {

@@ -31,7 +31,7 @@ struct fm_account {
 		struct fm_known_object *objects;
 		size_t count, room;
 	} known;
-	struct fm_heap heap; /* under known.mutex */
+	struct fm_heap heap; /* used only by the thread that reads the trace */
 	/* sites by address (places.c) */
 	struct {
 		uint32_t *slots; /* index + 1 */

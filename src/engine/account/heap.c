@@ -5,27 +5,38 @@
 
 #include "base/array.h"
 
-enum { FRESH_PART = 8 };
+enum { FRESH_PART = 8, FRESH_LARGE_PART = 64 };
 
-static bool find_site(struct fm_heap *heap, const uint64_t *frames, uint64_t size, uint32_t *ret_site)
+/* Recursion: each frame once in a row, and only the innermost ones when sites become rare. */
+static void shorten(const struct fm_heap *heap, const uint64_t *frames, uint64_t shortened[FM_RESULT_ALLOCATION_FRAMES])
 {
+	unsigned most = heap->site_count < FM_HEAP_SITES / 2 ? FM_RESULT_ALLOCATION_FRAMES : FM_HEAP_SHORT, used = 0;
+
+	memset(shortened, 0, FM_RESULT_ALLOCATION_FRAMES * sizeof(*shortened));
+	for (unsigned i = 0; i < FM_RESULT_ALLOCATION_FRAMES && frames[i] && used < most; i++)
+		if (!used || shortened[used - 1] != frames[i])
+			shortened[used++] = frames[i];
+}
+
+static uint32_t find_site(struct fm_heap *heap, const uint64_t *frames, uint64_t size)
+{
+	uint64_t shortened[FM_RESULT_ALLOCATION_FRAMES];
 	struct fm_heap_site *site;
 
+	shorten(heap, frames, shortened);
 	/* programs allocate at few places, and at the latest ones again */
 	for (size_t i = heap->site_count; i-- > 0;)
-		if (!memcmp(heap->sites[i].frames, frames, sizeof(heap->sites[i].frames))) {
+		if (!memcmp(heap->sites[i].frames, shortened, sizeof(shortened))) {
 			if (size > heap->sites[i].largest)
 				heap->sites[i].largest = size;
-			*ret_site = (uint32_t)i;
-			return true;
+			return (uint32_t)i;
 		}
 	if (heap->site_count == FM_HEAP_SITES || !fm_array_grow(heap->sites, heap->site_count, heap->site_room))
-		return false;
+		return FM_HEAP_NOWHERE;
 	site = &heap->sites[heap->site_count];
 	*site = (struct fm_heap_site){.largest = size};
-	memcpy(site->frames, frames, sizeof(site->frames));
-	*ret_site = (uint32_t)heap->site_count++;
-	return true;
+	memcpy(site->frames, shortened, sizeof(site->frames));
+	return (uint32_t)heap->site_count++;
 }
 
 void fm_heap_add(struct fm_heap *heap, uint64_t address, uint64_t size, bool small,
@@ -39,7 +50,8 @@ void fm_heap_add(struct fm_heap *heap, uint64_t address, uint64_t size, bool sma
 		own.begin = address / FM_HEAP_PAGE * FM_HEAP_PAGE;
 		own.end = own.begin + FM_HEAP_PAGE;
 	}
-	if (heap->count + heap->fresh_count >= FM_HEAP_SEGMENTS || !find_site(heap, frames, size, &own.site) ||
+	own.site = find_site(heap, frames, size);
+	if (heap->count + heap->fresh_count >= FM_HEAP_SEGMENTS ||
 	    !fm_array_grow(heap->fresh, heap->fresh_count, heap->fresh_room)) {
 		heap->lost++;
 		return;
@@ -153,7 +165,10 @@ bool fm_heap_settle(struct fm_heap *heap, bool all)
 	struct output output = {0};
 	size_t count = heap->count + heap->fresh_count;
 
-	if (!heap->fresh_count || (!all && !heap->fresh_large && heap->fresh_count < heap->count / FRESH_PART))
+	bool urgent =
+	    heap->fresh_large && (heap->count < FM_HEAP_MANY || heap->fresh_count >= heap->count / FRESH_LARGE_PART);
+
+	if (!heap->fresh_count || (!all && !urgent && heap->fresh_count < heap->count / FRESH_PART))
 		return false;
 	together = malloc(count * sizeof(*together));
 	if (!together)

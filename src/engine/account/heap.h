@@ -14,12 +14,16 @@ enum {
 	FM_HEAP_NEIGHBOURS = 8, /* pages, on each side */
 	FM_HEAP_SITES = 2048,
 	FM_HEAP_SEGMENTS = 1 << 22, /* more are lost */
+	FM_HEAP_MANY = 100000,      /* segments, from which on large allocations wait until they are some, too */
+	FM_HEAP_SHORT = 3,          /* frames of a site, once half of the sites are used: recursion makes many stacks */
 };
+
+#define FM_HEAP_NOWHERE UINT32_MAX
 
 struct fm_heap_segment {
 	uint64_t begin, end;
 	uint64_t time;
-	uint32_t site; /* index */
+	uint32_t site; /* index; FM_HEAP_NOWHERE: none, because there are too many */
 	uint32_t small;
 };
 
@@ -38,7 +42,7 @@ struct fm_heap {
 	struct fm_heap_site *sites;
 	size_t site_count, site_room;
 	uint64_t time;
-	uint64_t lost; /* allocations without memory or with too many sites */
+	uint64_t lost; /* allocations without memory */
 };
 
 /* Adds an allocation, the latest so far. `small`: it stands for its page. */

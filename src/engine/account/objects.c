@@ -304,7 +304,8 @@ static uint32_t narrow(struct fm_account *account, uint64_t address, struct fm_r
 	if (at < heap->count && heap->segments[at].begin <= address) {
 		begin = heap->segments[at].begin;
 		end = heap->segments[at].end;
-		object = result_of_heap(account, &heap->sites[heap->segments[at].site]);
+		if (heap->segments[at].site != FM_HEAP_NOWHERE)
+			object = result_of_heap(account, &heap->sites[heap->segments[at].site]);
 	}
 	if (slot->begin > begin)
 		begin = slot->begin;

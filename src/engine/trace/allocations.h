@@ -4,7 +4,10 @@
 
 struct fm_consumer;
 
-/* All that were kept so far. */
+/* Reads all that were kept so far: often, so that the ring has room. */
 void fm_traced_allocations(struct fm_consumer *consumer);
+
+/* Makes them visible to the accounting. */
+void fm_traced_allocations_settle(struct fm_consumer *consumer);
 
 #endif

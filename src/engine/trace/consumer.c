@@ -19,6 +19,7 @@
 #include "simulator/numbers.h"
 #include "engine/account/places.h"
 #include "engine/account/room.h"
+#include "engine/trace/allocations.h"
 #include "engine/trace/beside.h"
 #include "engine/trace/curve.h"
 #include "engine/trace/large.h"
@@ -643,6 +644,7 @@ static uint64_t read_some(struct fm_consumer *consumer, uint64_t most, bool all)
 
 uint64_t fm_consumer_read(struct fm_consumer *consumer, uint64_t most)
 {
+	fm_traced_allocations(consumer);
 	return read_some(consumer, most, false);
 }
 

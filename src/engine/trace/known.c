@@ -416,7 +416,7 @@ void fm_known_begin(struct fm_consumer *consumer, struct fm_traced_thread *threa
 	if (is_worth_weighing(consumer->account, windows))
 		close_latest(consumer);
 	windows->number = number;
-	fm_traced_allocations(consumer);
+	fm_traced_allocations_settle(consumer);
 	fm_known_forget(windows);
 	for (unsigned i = 0; i < windows->pool_count; i++)
 		windows->pool[i].touched = 0;
