@@ -275,20 +275,20 @@ static uint32_t result_of(struct fm_account *account, struct fm_known_object *ob
 static uint32_t result_of_heap(struct fm_account *account, struct fm_heap_site *site)
 {
 	struct fm_results *results = account->results;
-	struct fm_result_object *result = site->result ? &results->objects[site->result - 1] : NULL;
+	uint32_t number = site->result;
 
-	if (!result) {
-		if (results->object_count == FM_RESULT_OBJECTS_MAX ||
-		    !fm_room_claim(&account->room, &results->objects[results->object_count], sizeof(*result))) {
+	if (!number) {
+		number = results->object_count + 1;
+		if (number > FM_RESULT_OBJECTS_MAX ||
+		    !fm_room_claim(&account->room, &results->objects[number - 1], sizeof(results->objects[0]))) {
 			results->lost_objects++;
 			return 0;
 		}
-		result = &results->objects[results->object_count];
-		memcpy(result->allocated, site->frames, sizeof(result->allocated));
-		site->result = ++results->object_count;
+		memcpy(results->objects[number - 1].allocated, site->frames, sizeof(site->frames));
+		results->object_count = site->result = number;
 	}
-	result->size = site->largest;
-	return site->result;
+	results->objects[number - 1].size = site->largest;
+	return number;
 }
 
 /* The range of the slot around the address, between known objects, by heap memory: its object, plus one; 0: none. */
