@@ -55,7 +55,7 @@ static struct fm_trace_allocation *take_entry(uint64_t *ret_number)
 			return NULL;
 		}
 		block = number % FM_TRACE_ALLOCATIONS / BLOCK * BLOCK;
-		/* each block once: by whoever comes first */
+		/* each block once, by the first thread that needs it */
 		if (number < FM_TRACE_ALLOCATIONS && number >= __atomic_load_n(&all->reserved, __ATOMIC_ACQUIRE)) {
 			if (fm_file_reserve(&all->list[block], BLOCK * sizeof(all->list[0]))) {
 				fm_add(&all->lost, 1);
