@@ -25,6 +25,7 @@
 #include <unwind.h>
 
 #include "preload/unwind.h"
+#include "preload/x86_64/start.h"
 
 enum { MOST = 256, HANDLERS = 20000 };
 
@@ -245,20 +246,7 @@ static void test_callbacks(void **state)
 
 static void registers_of(const ucontext_t *context, struct fm_unwind_registers *ret_registers)
 {
-	const greg_t *registers = context->uc_mcontext.gregs;
-
-	*ret_registers = (struct fm_unwind_registers){
-	    .pc = (uint64_t)registers[REG_RIP],
-	    .sp = (uint64_t)registers[REG_RSP],
-	    .bp = (uint64_t)registers[REG_RBP],
-	    .bx = (uint64_t)registers[REG_RBX],
-	    .r12 = (uint64_t)registers[REG_R12],
-	    .r13 = (uint64_t)registers[REG_R13],
-	    .r14 = (uint64_t)registers[REG_R14],
-	    .r15 = (uint64_t)registers[REG_R15],
-	    .r10 = (uint64_t)registers[REG_R10],
-	    .di = (uint64_t)registers[REG_RDI],
-	};
+	*ret_registers = fm_unwind_start(context, (uint64_t)context->uc_mcontext.gregs[REG_RIP]);
 }
 
 static bool same_in_handler(const ucontext_t *context, struct stack *mine, struct stack *theirs, unsigned *ret_from)

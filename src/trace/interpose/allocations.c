@@ -1,4 +1,4 @@
-/* The allocating functions of C. Those of C++ end here, too. Part of what is preloaded only. */
+/* The allocating functions of C, which those of C++ call. */
 #include <stdlib.h>
 
 #include "preload/allocator.h"
